@@ -1,0 +1,43 @@
+/* Subcommands: what the table in main.c holds. */
+#ifndef TG_FORMAT_COMMAND_H
+#define TG_FORMAT_COMMAND_H
+
+#include "format/error.h"
+#include <stdint.h>
+
+/*
+ * What a stop costs on this machine, measured: the floor that any ptrace tracer pays.
+ * Filled by the service below; a layer that may not include the recorder gets it this way.
+ */
+struct tg_stop_cost {
+    uint64_t stop_ns; /* median wall time that one breakpoint stop adds to the program (stop, registers, read,
+                         continue) */
+    uint64_t tracer_ns; /* median part of stop_ns between waitpid's return and the continue, as a trace's
+                           stop_ns counts it */
+    uint64_t samples;   /* number of stops measured */
+};
+
+/* What the program offers to its commands; filled by main.c, constant while a command runs. */
+struct tg_command_services {
+    /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
+    struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
+};
+
+/*
+ * One subcommand. To add one:
+ *   1. write `const struct tg_command tg_NAME_command` in the layer that it belongs to (NAME_command.c
+ * there);
+ *   2. add it to the table in main.c;
+ *   3. write docs/man/tollgate-NAME.1; add its options to completions/ (tests/docs compares them with
+ * --help).
+ */
+struct tg_command {
+    const char *name;    /* the word after `tollgate` */
+    const char *summary; /* one line for `tollgate --help` */
+    /* argv[0] is "tollgate NAME"; returns the exit status (0 fine, 1 the answer is no, 2 usage or bad input,
+       3 the traced program could not be run; record hands through the program's own). Reports its own errors.
+     */
+    int (*run)(int argc, char **argv, const struct tg_command_services *services);
+};
+
+#endif

@@ -1,0 +1,222 @@
+#include "format/event.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define FIELD(record, member, field_type)                                                                    \
+    {                                                                                                        \
+#member, TG_FIELD_##field_type, offsetof(struct record, member), NULL, NULL                          \
+    }
+#define FIELD_NAMED(record, member, text, field_type)                                                        \
+    {                                                                                                        \
+        text, TG_FIELD_##field_type, offsetof(struct record, member), NULL, NULL                             \
+    }
+#define FIELD_ENUM(record, member, value_names)                                                              \
+    {                                                                                                        \
+#member, TG_FIELD_ENUM, offsetof(struct record, member), NULL, value_names                           \
+    }
+#define FIELD_LIST(record, member, schema)                                                                   \
+    {                                                                                                        \
+#member, TG_FIELD_LIST, offsetof(struct record, member), &schema, NULL                               \
+    }
+
+static const char *const origin_names[] = {"launched", "attached", "fork", "vfork", "clone", NULL};
+static const char *const linkage_names[] = {"unknown", "dynamic", "static", NULL};
+static const char *const exit_names[] = {"exited", "signaled", "lost", NULL};
+static const char *const found_names[] = {"startup", "loader", "catch_up", "attach", "agent", NULL};
+static const char *const mode_names[] = {"slow", "medium", "fast", NULL};
+static const char *const decision_names[] = {"reported", "deferred", "not_stopped", NULL};
+static const char *const rule_names[] = {"always_recalculate",
+                                         "pattern",
+                                         "default_last_positive",
+                                         "default_last_negated",
+                                         "default_all_empty",
+                                         "no_stop",
+                                         NULL};
+static const char *const trigger_names[] = {"reported_event", "entry", "signal", "fork",       "thread",
+                                            "breakpoint",     "exit",  "detach", "group_stop", NULL};
+static const char *const loss_names[] = {"writer_queue", "writer_file", "target", "limit", NULL};
+
+static const struct tg_field string_item_fields[] = {FIELD(tg_string_item, text, STRING)};
+static const struct tg_record_schema string_item_schema = {"string", sizeof(struct tg_string_item),
+                                                           COUNT(string_item_fields), string_item_fields};
+
+static const struct tg_field library_fields[] = {
+    FIELD(tg_library, path, STRING),      FIELD(tg_library, build_id, STRING),
+    FIELD(tg_library, base, ADDRESS),     FIELD(tg_library, size_bytes, UNSIGNED),
+    FIELD(tg_library, link_map, ADDRESS), FIELD(tg_library, dependency, BOOL),
+};
+static const struct tg_record_schema library_schema = {"library", sizeof(struct tg_library),
+                                                       COUNT(library_fields), library_fields};
+
+static const struct tg_field process_start_fields[] = {
+    FIELD_ENUM(tg_event_process_start, origin, origin_names),
+    FIELD(tg_event_process_start, parent_pid, SIGNED),
+};
+static const struct tg_field program_fields[] = {
+    FIELD(tg_event_program, path, STRING),
+    FIELD(tg_event_program, build_id, STRING),
+    FIELD(tg_event_program, interpreter, STRING),
+    FIELD(tg_event_program, base, ADDRESS),
+    FIELD(tg_event_program, entry, ADDRESS),
+    FIELD(tg_event_program, bits, UNSIGNED),
+    FIELD_ENUM(tg_event_program, linkage, linkage_names),
+    FIELD(tg_event_program, secure, BOOL),
+};
+static const struct tg_field exec_fields[] = {
+    FIELD(tg_event_exec, path, STRING),
+    FIELD(tg_event_exec, former_tid, SIGNED),
+};
+static const struct tg_field command_line_fields[] = {
+    FIELD_LIST(tg_event_command_line, arguments, string_item_schema),
+};
+static const struct tg_field environment_fields[] = {
+    FIELD_LIST(tg_event_environment, variables, string_item_schema),
+};
+static const struct tg_field identity_fields[] = {
+    FIELD(tg_event_identity, host, STRING),   FIELD(tg_event_identity, job, STRING),
+    FIELD(tg_event_identity, source, STRING), FIELD(tg_event_identity, rank, SIGNED),
+    FIELD(tg_event_identity, size, SIGNED),
+};
+static const struct tg_field thread_start_fields[] = {FIELD(tg_event_thread_start, parent_tid, SIGNED)};
+static const struct tg_field thread_exit_fields[] = {FIELD(tg_event_thread_exit, status, SIGNED)};
+static const struct tg_field process_exit_fields[] = {
+    FIELD_ENUM(tg_event_process_exit, how, exit_names),
+    FIELD(tg_event_process_exit, status, SIGNED),
+    FIELD(tg_event_process_exit, core_dumped, BOOL),
+};
+static const struct tg_field detach_fields[] = {FIELD(tg_event_detach, reason, STRING)};
+static const struct tg_field entry_fields[] = {FIELD(tg_event_entry, address, ADDRESS)};
+static const struct tg_field signal_fields[] = {
+    FIELD(tg_event_signal, signal, SIGNED),
+    FIELD(tg_event_signal, code, SIGNED),
+    FIELD(tg_event_signal, sender_pid, SIGNED),
+    FIELD(tg_event_signal, address, ADDRESS),
+};
+static const struct tg_field group_stop_fields[] = {FIELD(tg_event_group_stop, signal, SIGNED)};
+static const struct tg_field breakpoint_hit_fields[] = {
+    FIELD(tg_event_breakpoint_hit, breakpoint, UNSIGNED),
+    FIELD(tg_event_breakpoint_hit, address, ADDRESS),
+};
+static const struct tg_field library_load_fields[] = {
+    FIELD_ENUM(tg_event_library_load, found, found_names),
+    FIELD_NAMED(tg_event_library_load, namespace_index, "namespace", UNSIGNED),
+    FIELD(tg_event_library_load, state, UNSIGNED),
+    FIELD(tg_event_library_load, read_ns, UNSIGNED),
+    FIELD(tg_event_library_load, handle_ns, UNSIGNED),
+    FIELD_LIST(tg_event_library_load, libraries, library_schema),
+};
+static const struct tg_field library_unload_fields[] = {
+    FIELD_ENUM(tg_event_library_unload, found, found_names),
+    FIELD_NAMED(tg_event_library_unload, namespace_index, "namespace", UNSIGNED),
+    FIELD(tg_event_library_unload, state, UNSIGNED),
+    FIELD_LIST(tg_event_library_unload, libraries, library_schema),
+};
+static const struct tg_field library_null_fields[] = {FIELD(tg_event_library_null, state, UNSIGNED)};
+static const struct tg_field breakpoint_spec_fields[] = {
+    FIELD(tg_event_breakpoint_spec, breakpoint, UNSIGNED),
+    FIELD(tg_event_breakpoint_spec, text, STRING),
+};
+static const struct tg_field breakpoint_planted_fields[] = {
+    FIELD(tg_event_breakpoint_planted, breakpoint, UNSIGNED),
+    FIELD(tg_event_breakpoint_planted, address, ADDRESS),
+    FIELD(tg_event_breakpoint_planted, library, STRING),
+    FIELD(tg_event_breakpoint_planted, late, BOOL),
+    FIELD(tg_event_breakpoint_planted, window_ns, UNSIGNED),
+};
+static const struct tg_field breakpoint_removed_fields[] = {
+    FIELD(tg_event_breakpoint_removed, breakpoint, UNSIGNED),
+    FIELD(tg_event_breakpoint_removed, address, ADDRESS),
+    FIELD(tg_event_breakpoint_removed, library, STRING),
+};
+static const struct tg_field filter_settings_fields[] = {
+    FIELD_ENUM(tg_event_filter_settings, mode, mode_names),
+    FIELD(tg_event_filter_settings, match, STRING),
+};
+static const struct tg_field filter_decision_fields[] = {
+    FIELD_ENUM(tg_event_filter_decision, decision, decision_names),
+    FIELD_ENUM(tg_event_filter_decision, rule, rule_names),
+    FIELD(tg_event_filter_decision, pattern, STRING),
+    FIELD(tg_event_filter_decision, library, STRING),
+};
+static const struct tg_field deferred_handled_fields[] = {
+    FIELD_ENUM(tg_event_deferred_handled, trigger, trigger_names),
+    FIELD(tg_event_deferred_handled, events, UNSIGNED),
+    FIELD(tg_event_deferred_handled, libraries, UNSIGNED),
+    FIELD(tg_event_deferred_handled, handle_ns, UNSIGNED),
+};
+static const struct tg_field loss_fields[] = {
+    FIELD_ENUM(tg_event_loss, source, loss_names),
+    FIELD(tg_event_loss, count, UNSIGNED),
+    FIELD(tg_event_loss, reason, STRING),
+};
+static const struct tg_field note_fields[] = {FIELD(tg_event_note, text, STRING)};
+
+static const struct kind_descriptor {
+    unsigned number;
+    struct tg_record_schema schema;
+} kinds[] = {
+#define X(symbol, number, member, name)                                                                      \
+    {number, {name, sizeof(struct tg_event_##member), COUNT(member##_fields), member##_fields}},
+    TG_EVENT_KINDS(X)
+#undef X
+};
+
+#define X(symbol, number, member, name)                                                                      \
+    _Static_assert(COUNT(member##_fields) <= TG_EVENT_MAX_FIELDS, "too many fields: " name);
+TG_EVENT_KINDS(X)
+#undef X
+
+static const struct kind_descriptor *find_kind(unsigned kind)
+{
+    size_t low = 0, high = COUNT(kinds);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (kinds[middle].number == kind)
+            return &kinds[middle];
+        if (kinds[middle].number < kind)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+const struct tg_record_schema *tg_event_schema(unsigned kind)
+{
+    const struct kind_descriptor *descriptor = find_kind(kind);
+    return descriptor == NULL ? NULL : &descriptor->schema;
+}
+
+size_t tg_event_kind_count(void)
+{
+    return COUNT(kinds);
+}
+
+enum tg_event_kind tg_event_kind_at(size_t i)
+{
+    return (enum tg_event_kind)kinds[i].number;
+}
+
+const char *tg_event_kind_name(unsigned kind)
+{
+    const struct kind_descriptor *descriptor = find_kind(kind);
+    return descriptor == NULL ? "unknown" : descriptor->schema.name;
+}
+
+unsigned tg_event_kind_by_name(const char *name)
+{
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        if (strcmp(kinds[i].schema.name, name) == 0)
+            return kinds[i].number;
+    return 0;
+}
+
+const char *tg_field_value_name(const struct tg_field *field, uint64_t value)
+{
+    for (uint64_t i = 0; field->names != NULL && field->names[i] != NULL; i++)
+        if (i == value)
+            return field->names[i];
+    return NULL;
+}

@@ -1,0 +1,36 @@
+/* What a trace says about itself: host, kernel, tool, command, clocks, settings. */
+#ifndef TG_FORMAT_TRACE_META_H
+#define TG_FORMAT_TRACE_META_H
+
+#include "format/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Text keys with text values, in insertion order, stored in the trace's first section. Keys that the recorder
+ * writes: tool.version  host.name  host.kernel  host.arch  host.page_size  host.cpus command.N (arguments
+ * from 0)  command.cwd  start.realtime_ns  start.monotonic_ns  (the clock relation) capture.dlopen
+ * capture.mode  capture.match  capture.target ("launch" or "attach") cost.stop_ns  cost.tracer_ns
+ * cost.samples  (struct tg_stop_cost measured when recording began)
+ */
+struct tg_trace_meta;
+
+struct tg_error *tg_trace_meta_create(struct tg_trace_meta **meta);
+void tg_trace_meta_destroy(struct tg_trace_meta *meta);
+
+/* Adds KEY or replaces its value; copies both. */
+struct tg_error *tg_trace_meta_set(struct tg_trace_meta *meta, const char *key, const char *value);
+struct tg_error *tg_trace_meta_set_number(struct tg_trace_meta *meta, const char *key, uint64_t value);
+
+/* NULL where KEY is not there; valid until META changes. */
+const char *tg_trace_meta_get(const struct tg_trace_meta *meta, const char *key);
+/* FALLBACK where KEY is not there or is no decimal number. */
+uint64_t tg_trace_meta_get_number(const struct tg_trace_meta *meta, const char *key, uint64_t fallback);
+
+size_t tg_trace_meta_count(const struct tg_trace_meta *meta);
+/* For I in [0, count). */
+const char *tg_trace_meta_key_at(const struct tg_trace_meta *meta, size_t i);
+const char *tg_trace_meta_value_at(const struct tg_trace_meta *meta, size_t i);
+
+#endif

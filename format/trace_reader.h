@@ -1,0 +1,51 @@
+/* Reads a trace event by event, in memory that does not depend on its length. */
+#ifndef TG_FORMAT_TRACE_READER_H
+#define TG_FORMAT_TRACE_READER_H
+
+#include "format/error.h"
+#include "format/event.h"
+#include "format/trace_meta.h"
+
+#include <stdbool.h>
+
+struct tg_trace_reader;
+
+struct tg_trace_summary {
+    bool complete;  /* closed cleanly: has an index and nothing is missing */
+    bool truncated; /* ends inside a chunk; the bytes from damaged_offset on were not used */
+    uint64_t damaged_offset;
+    uint64_t size_bytes;     /* of the file */
+    uint64_t chunks;         /* read so far, or all where the index tells */
+    uint64_t events;         /* likewise */
+    uint64_t unknown_events; /* of kinds newer than this reader; skipped */
+    uint64_t first_time_ns;  /* 0 where not known yet */
+    uint64_t last_time_ns;
+};
+
+/*
+ * Opens a trace, also one whose writer was killed (NAME.incomplete, or truncated at any byte): what is whole
+ * is read, the summary says what is not. "-" is standard input where it is a file or a pipe (no seek then).
+ * Errors name the file: NOT_FOUND/OS, INPUT (not a trace, or a byte that cannot be), UNSUPPORTED (newer major
+ * version).
+ */
+struct tg_error *tg_trace_reader_open(const char *path, struct tg_trace_reader **reader);
+void tg_trace_reader_close(struct tg_trace_reader *reader);
+
+/* Valid as long as READER. */
+const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *reader);
+
+/*
+ * The next event in file order; *EVENT is NULL at the end. The event and all it points to stay valid until
+ * the next call. A damaged chunk inside the file is an INPUT error naming file, offset and field; a truncated
+ * end is not an error.
+ */
+struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
+
+/* Continue with the first chunk that can hold events at or after TIME_NS (index, or a scan of chunk headers).
+ */
+struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns);
+
+/* After the last event it describes the whole trace; before that, what is known without reading on. */
+struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *reader);
+
+#endif

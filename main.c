@@ -1,0 +1,55 @@
+/* tollgate: the table of commands, and nothing else. */
+#include "format/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifndef TG_VERSION
+#define TG_VERSION "unknown"
+#endif
+
+/* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
+static const struct tg_command *const commands[] = {
+    NULL,
+};
+
+static const struct tg_command_services services = {
+    .measure_stop_cost = NULL,
+};
+
+static void print_help(FILE *stream)
+{
+    fputs("Usage: tollgate COMMAND [OPTION...] [ARGUMENT...]\n\n"
+          "Record what a debugger would see of an MPI + OpenMP job, and ask the trace "
+          "afterwards.\n\nCommands:\n",
+          stream);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`tollgate COMMAND --help` and `man tollgate-COMMAND` tell more.\n", stream);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("tollgate " TG_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, argv[1]) != 0)
+            continue;
+        static char program_name[64];
+        snprintf(program_name, sizeof program_name, "tollgate %s", commands[i]->name);
+        argv[1] = program_name;
+        return commands[i]->run(argc - 1, argv + 1, &services);
+    }
+    fprintf(stderr, "tollgate: there is no such command; `tollgate --help` lists them\n");
+    return 2;
+}

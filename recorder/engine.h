@@ -1,0 +1,162 @@
+/*
+ * The ptrace engine: one tracer thread, one event loop. It starts or attaches processes, follows what they
+ * create, plants breakpoints and steps over them, and tells observers what happens. What it sees becomes
+ * events.
+ */
+#ifndef TG_RECORDER_ENGINE_H
+#define TG_RECORDER_ENGINE_H
+
+#include "format/error.h"
+#include "format/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uthash.h>
+
+struct tg_engine;
+struct tg_address_space; /* breakpoint sites; shared by processes that share memory (vfork, CLONE_VM), copied
+                            at fork */
+
+enum { TG_ENGINE_MAX_OBSERVERS = 8 };
+
+/* A traced process (thread group). Owned by the engine; observers read it and keep their own data in `data`.
+ */
+struct tg_process {
+    pid_t pid;
+    struct tg_engine *engine;
+    struct tg_thread *threads; /* uthash by tid */
+    struct tg_address_space *space;
+    unsigned bits;        /* 64 or 32; 0 unknown */
+    uint64_t entry;       /* AT_ENTRY, 0 unknown */
+    uint64_t loader_base; /* AT_BASE: the dynamic loader's load bias, 0 for a static program */
+    uint64_t phdr;        /* AT_PHDR */
+    uint64_t n_phdr;      /* AT_PHNUM */
+    bool secure;          /* AT_SECURE */
+    bool attached;        /* came by attach rather than launch or fork of a launched one */
+    uint64_t
+        previous_stop_ns; /* when the process was last seen stopped before the stop in progress, 0 never */
+    void *data[TG_ENGINE_MAX_OBSERVERS]; /* slot i belongs to observer i */
+    UT_hash_handle hh;
+};
+
+struct tg_thread {
+    pid_t tid;
+    struct tg_process *process;
+    UT_hash_handle hh;
+    /* what follows is the engine's own (engine_internal.h casts): observers see only the above */
+};
+
+/* Why a thread stopped, for observers that act at any stop (catching up with libraries). */
+struct tg_stop {
+    enum tg_stop_trigger trigger;
+    uint64_t time_ns; /* when the stop was seen */
+    int signal;       /* TG_TRIGGER_SIGNAL, GROUP_STOP */
+};
+
+/*
+ * One observer: callbacks run on the tracer thread while the thread named is stopped (memory and registers
+ * can be read, breakpoints planted); NULL = not interested. To add one: fill the struct, call
+ * tg_engine_add_observer before launching.
+ */
+struct tg_observer {
+    const char *name;
+    void *context;
+    /* A process is known (launched, attached, forked). For forks PARENT is the process it came from; space is
+     * set up. */
+    void (*process_started)(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent);
+    /* A new program image is in place: after exec (also the first one), and once at attach. Sites of the old
+     * are gone. */
+    void (*program_loaded)(void *context, struct tg_thread *thread, bool attached);
+    /* Any stop of a thread, after the engine emitted its own event for it, before the thread goes on. Not
+       called for a breakpoint whose handler dealt with it as a loader stop (TG_BREAKPOINT_INTERNAL). */
+    void (*stopped)(void *context, struct tg_thread *thread, const struct tg_stop *stop);
+    /* The last moment at which memory can be read: the process is about to exit, exec or be detached. */
+    void (*process_leaving)(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger);
+    /* The process is gone or detached; free data[slot]. No thread, no memory. Called exactly once per
+     * process_started. */
+    void (*process_ended)(void *context, struct tg_process *process);
+};
+
+/* Receives finished events, in order; runs on the tracer thread after the stopped thread was resumed. */
+struct tg_event_sink {
+    void *context;
+    void (*add)(void *context, const struct tg_event *event);
+};
+
+struct tg_engine_options {
+    struct tg_event_sink sink;
+    bool kill_on_exit; /* PTRACE_O_EXITKILL for launched processes (docs/decisions.md) */
+};
+
+struct tg_error *tg_engine_create(const struct tg_engine_options *options, struct tg_engine **engine);
+/* Detaches whatever is left, lifting every breakpoint. NULL is accepted. */
+void tg_engine_destroy(struct tg_engine *engine);
+
+/* Returns the slot for tg_process.data, [0, TG_ENGINE_MAX_OBSERVERS). OBSERVER must live as long as ENGINE.
+ */
+unsigned tg_engine_add_observer(struct tg_engine *engine, const struct tg_observer *observer);
+
+/* Starts ARGV (execvp rules) traced from its first instruction on. TARGET error (exit status 126/127 cases
+ * named) if exec fails. */
+struct tg_error *tg_engine_launch(struct tg_engine *engine, char *const *argv, pid_t *pid);
+
+/* Seizes every thread of PID, race-free against threads being created. Errors say which and why (Yama, other
+ * tracer, gone). */
+struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid);
+
+/*
+ * Runs until no traced process is left, or until tg_engine_request_stop, then detaches all. STATUS is the
+ * wait status of the launched process (0 where attached).
+ */
+struct tg_error *tg_engine_run(struct tg_engine *engine, int *status);
+
+/* Async-signal-safe: make tg_engine_run detach everything and return soon. */
+void tg_engine_request_stop(struct tg_engine *engine);
+
+/*
+ * Emits an event about THREAD (NULL: about the recorder itself). Copies strings and lists. Inside a stop,
+ * time_ns is the time of the stop, and the event is handed to the sink after the resume, with the stop's cost
+ * on the first one.
+ */
+void tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread, const struct tg_event *event);
+
+/* CLOCK_MONOTONIC in ns. */
+uint64_t tg_engine_now_ns(void);
+
+/* ---- breakpoints
+ * -------------------------------------------------------------------------------------------------- */
+
+struct tg_breakpoint; /* one user of a site; several may share an address */
+
+/* Runs at a hit; THREAD's pc is the breakpoint's address. May remove BREAKPOINT itself or plant others. */
+typedef void tg_breakpoint_handler(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint);
+
+enum tg_breakpoint_use {
+    TG_BREAKPOINT_INTERNAL, /* loader or entry stop: observers' `stopped` is not called for it */
+    TG_BREAKPOINT_USER,     /* a stop like any other: `stopped` runs with TG_TRIGGER_BREAKPOINT */
+};
+
+/*
+ * Plants at ADDRESS in PROCESS (some thread of it is stopped). The handler follows fork copies: a child gets
+ * its own breakpoint with the same handler and context. Error where the address cannot be written or is no
+ * code.
+ */
+struct tg_error *tg_breakpoint_plant(struct tg_process *process, uint64_t address, enum tg_breakpoint_use use,
+                                     tg_breakpoint_handler *handler, void *context,
+                                     struct tg_breakpoint **breakpoint);
+
+/* Takes the user away; the original byte comes back with the last user of the address. */
+void tg_breakpoint_remove(struct tg_process *process, struct tg_breakpoint *breakpoint);
+
+/* Finds a breakpoint by address and handler (after a fork the child's copy); NULL where there is none. */
+struct tg_breakpoint *tg_breakpoint_find(struct tg_process *process, uint64_t address,
+                                         tg_breakpoint_handler *handler, const void *context);
+
+uint64_t tg_breakpoint_address(const struct tg_breakpoint *breakpoint);
+
+/* The address range [start, end) was unmapped or replaced: forget sites there without writing. */
+void tg_breakpoint_forget_range(struct tg_process *process, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,36 @@
+/* Memory of a traced process. */
+#ifndef TG_RECORDER_MEMORY_H
+#define TG_RECORDER_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* One remote range and where it goes. */
+struct tg_memory_range {
+    uint64_t address;
+    void *buffer;
+    size_t size;
+};
+
+/* Reads all of [address, address + size); false where any byte cannot be read. process_vm_readv, then
+ * /proc/PID/mem. */
+bool tg_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
+
+/* Reads up to SIZE bytes, returns how many could be read from the start (0 for none). */
+size_t tg_memory_read_some(pid_t pid, uint64_t address, void *buffer, size_t size);
+
+/* Several ranges by one system call; returns how many ranges were read whole, from the first on. COUNT is at
+ * most 64. */
+size_t tg_memory_read_ranges(pid_t pid, const struct tg_memory_range *ranges, size_t count);
+
+/* A NUL-terminated string of at most SIZE - 1 bytes; false where it cannot be read or does not end within
+ * SIZE. */
+bool tg_memory_read_string(pid_t pid, uint64_t address, char *buffer, size_t size);
+
+/* Writes through page protections (/proc/PID/mem, else PTRACE_POKEDATA); PID's thread must be traced and
+ * stopped for the latter. */
+bool tg_memory_write(pid_t pid, uint64_t address, const void *buffer, size_t size);
+
+#endif
