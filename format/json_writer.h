@@ -25,7 +25,7 @@ void tg_json_end_array(struct tg_json *json);
 void tg_json_key(struct tg_json *json, const char *key);
 
 /* Bytes that are not UTF-8 are written as U+DC80..U+DCFF escapes (\udcXX, as Python's surrogateescape does):
- * nothing is lost. */
+ * nothing is lost. Characters that could deceive a terminal are escaped too (tg_utf8_deceives). */
 void tg_json_string(struct tg_json *json, const char *text);
 void tg_json_unsigned(struct tg_json *json, uint64_t value);
 void tg_json_signed(struct tg_json *json, int64_t value);
