@@ -1,4 +1,7 @@
-/* Memory of a traced process. */
+/*
+ * Memory of a traced process. PID is a process or thread id; inside a stop give the stopped thread's: the
+ * thread group leader may have ended before its threads, and then has no memory any more.
+ */
 #ifndef TG_RECORDER_MEMORY_H
 #define TG_RECORDER_MEMORY_H
 
@@ -14,8 +17,10 @@ struct tg_memory_range {
     size_t size;
 };
 
-/* Reads all of [address, address + size); false where any byte cannot be read. process_vm_readv, then
- * /proc/PID/mem. */
+/*
+ * Reads all of [address, address + size); false where any byte cannot be read (BUFFER may then be partly
+ * filled). process_vm_readv, then /proc/PID/mem, then PTRACE_PEEKDATA.
+ */
 bool tg_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 
 /* Reads up to SIZE bytes, returns how many could be read from the start (0 for none). */
@@ -29,8 +34,11 @@ size_t tg_memory_read_ranges(pid_t pid, const struct tg_memory_range *ranges, si
  * SIZE. */
 bool tg_memory_read_string(pid_t pid, uint64_t address, char *buffer, size_t size);
 
-/* Writes through page protections (/proc/PID/mem, else PTRACE_POKEDATA); PID's thread must be traced and
- * stopped for the latter. */
+/*
+ * Writes through page protections (/proc/PID/mem, else PTRACE_POKEDATA); PID's thread must be traced and
+ * stopped for the latter. False where any byte could not be written. A private mapping gets its own copy of
+ * the page: the file and other processes never see the write.
+ */
 bool tg_memory_write(pid_t pid, uint64_t address, const void *buffer, size_t size);
 
 #endif
