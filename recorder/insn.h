@@ -9,33 +9,56 @@
 #include <stdint.h>
 #include <sys/user.h>
 
-enum { TG_INSN_MAX_BYTES = 15, TG_INSN_SCRATCH_BYTES = 16 };
-
-struct tg_insn_decoder; /* a Capstone handle per mode; one per engine */
-struct tg_error *tg_insn_decoder_create(struct tg_insn_decoder **decoder);
-void tg_insn_decoder_destroy(struct tg_insn_decoder *decoder);
-
-/* A decoded instruction; plain data, copied freely, no Capstone inside. Fields are insn.c's. */
-struct tg_insn {
-    uint8_t bytes[TG_INSN_MAX_BYTES];
-    uint8_t length;
-    uint8_t bits;      /* 64 or 32 */
-    uint8_t emulation; /* 0: cannot be emulated, displace it; else insn.c's kind */
-    uint8_t reg;       /* operand register index in encoding order */
-    uint8_t uses_rip;  /* RIP-relative memory operand */
-    uint8_t branch;    /* kind of control transfer, for the fix-up after a displaced step */
-    uint8_t modrm_offset;
-    uint8_t scratch_reg; /* register that replaces RIP in a displaced copy */
-    int64_t immediate;   /* branch displacement or immediate */
+enum {
+    TG_INSN_MAX_BYTES = 15,     /* the architecture's limit */
+    TG_INSN_SCRATCH_BYTES = 16, /* one instruction and the int3 behind it */
 };
 
-/* Decodes the instruction at ADDRESS from its ORIGINAL bytes (SIZE in [1, 15] available). INPUT error for no
- * valid instruction. */
+/* Capstone handles; one per engine, not thread-safe. */
+struct tg_insn_decoder;
+struct tg_error *tg_insn_decoder_create(struct tg_insn_decoder **decoder);
+void tg_insn_decoder_destroy(struct tg_insn_decoder *decoder); /* NULL is accepted */
+
+/* A decoded instruction; plain data, copied freely, no Capstone inside. Only the first four are for callers.
+ */
+struct tg_insn {
+    uint8_t bytes[TG_INSN_MAX_BYTES]; /* as at its place; zero from LENGTH on */
+    uint8_t length;
+    uint8_t bits; /* 64 or 32 */
+    /* A rep string instruction: a single step ends after each iteration. Run its displaced copy with
+       PTRACE_CONT instead of PTRACE_SINGLESTEP: the int3 behind it stops the thread once. */
+    bool repeats;
+
+    uint8_t operation; /* insn.c: what it does, where it can be emulated; 0 where it can only be displaced */
+    uint8_t transfer;  /* insn.c: how control goes on behind it, for tg_insn_finish */
+    uint8_t width;     /* operand size in bytes */
+    uint8_t reg;       /* destination register, encoding order (rax rcx rdx rbx rsp rbp rsi rdi r8...) */
+    uint8_t source;    /* source register */
+    uint8_t condition; /* of a conditional jump, encoding order */
+    uint8_t modrm_index; /* where the ModRM byte is, valid where USES_RIP */
+    uint8_t base_index;  /* where the byte is that extends ModRM.rm (REX, VEX, EVEX), 0 none */
+    uint8_t scratch_reg; /* register that a displaced copy borrows */
+    bool uses_rip;       /* RIP-relative memory operand */
+    bool has_immediate;  /* the operation's source is IMMEDIATE, not SOURCE */
+    uint8_t base;        /* lea: base register, insn.c's NO_REGISTER, or RIP by USES_RIP */
+    uint8_t index;       /* lea: index register or NO_REGISTER */
+    uint8_t scale;       /* lea: log2 of the index's factor */
+    int64_t immediate;   /* immediate, displacement of a branch or an address; sign-extended */
+};
+
+/*
+ * Decodes the instruction at ADDRESS from its ORIGINAL bytes (SIZE in [1, 15] available). INPUT error where
+ * they are no whole instruction; UNSUPPORTED where nothing can be planted on it (int3, int1: the program's
+ * own traps). Instructions newer than Capstone are understood where VEX or EVEX give them a regular layout.
+ */
 struct tg_error *tg_insn_decode(struct tg_insn_decoder *decoder, unsigned bits, uint64_t address,
                                 const uint8_t *bytes, size_t size, struct tg_insn *insn);
 
-/* Access to the thread's memory for emulation; false = fault (the instruction is then displaced instead, to
- * fault natively). */
+/*
+ * Access to the thread's memory for emulation; false = fault (the instruction is then displaced instead, to
+ * fault, or to grow the stack, natively). Both must respect page protections as the program's own accesses
+ * would (process_vm_readv and process_vm_writev do, /proc/PID/mem does not).
+ */
 struct tg_insn_memory {
     void *context;
     bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
@@ -44,26 +67,41 @@ struct tg_insn_memory {
 
 /*
  * Does in REGS (rip = the instruction's address) and memory exactly what the instruction does; false (nothing
- * changed) where it is not one of those emulated (ret, nop, push, pop, endbr64, relative jumps, conditional
- * ones, calls, mov/sub/lea on registers...).
+ * changed) where it is not one of those emulated, or where it would fault. Emulated are near ret, nop,
+ * endbr, push and pop of registers, pushf, relative jumps, conditional ones and calls, jumps and calls
+ * through a register, leave, lea, mov, add, sub, cmp, and, or, xor and test without a memory operand.
+ * A thread with a user shadow stack must not be given here (call and ret would leave it behind).
  */
 bool tg_insn_emulate(const struct tg_insn *insn, struct user_regs_struct *regs,
                      const struct tg_insn_memory *memory);
 
 /*
- * A displaced step: writes to CODE (TG_INSN_SCRATCH_BYTES) what is to run at SCRATCH instead, adjusts REGS
- * (rip = SCRATCH, a scratch register where the operand was RIP-relative). After the single step
- * tg_insn_finish turns the registers back.
+ * Prepares a displaced step: fills CODE with what is to run at SCRATCH instead of the instruction at ADDRESS,
+ * an int3 behind it, and adjusts REGS (rip = SCRATCH; a borrowed register, whose value goes to
+ * SAVED_REGISTER). The caller writes CODE to SCRATCH (private to the thread until the step is over; any
+ * distance from ADDRESS), sets REGS, resumes the thread by PTRACE_SINGLESTEP (PTRACE_CONT where
+ * insn->repeats) and calls tg_insn_finish at its next stop, whatever stop that is.
  */
 void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scratch,
                       struct user_regs_struct *regs, uint8_t code[TG_INSN_SCRATCH_BYTES],
                       uint64_t *saved_register);
 
+enum tg_insn_outcome {
+    TG_INSN_DONE, /* the instruction completed: rip is where it leads */
+    /* It did not, or not wholly: a signal came before, it faulted, its system call is to be restarted, a rep
+       instruction was interrupted. rip is ADDRESS again; displace anew when the thread is to go on there. */
+    TG_INSN_AGAIN,
+};
+
 /*
- * After the step (or a signal before or in it: then rip is still SCRATCH and the original address comes
- * back): corrects rip, a pushed return address, and the scratch register.
+ * Turns the registers back after a displaced step: rip, the return address that a call pushed, the borrowed
+ * register, what a system call saved of rip and TF. REGS are those of the stop that followed the step, be it
+ * the step's SIGTRAP, a signal or a ptrace event; also those of a child that the displaced instruction
+ * created (fork, vfork, clone start behind the copy as their parent does; MEMORY is then the child's).
+ * A fault's siginfo may still hold SCRATCH: the caller puts ADDRESS into si_addr of SIGILL, SIGFPE, SIGTRAP.
  */
-void tg_insn_finish(const struct tg_insn *insn, uint64_t address, uint64_t scratch, uint64_t saved_register,
-                    struct user_regs_struct *regs, const struct tg_insn_memory *memory);
+enum tg_insn_outcome tg_insn_finish(const struct tg_insn *insn, uint64_t address, uint64_t scratch,
+                                    uint64_t saved_register, struct user_regs_struct *regs,
+                                    const struct tg_insn_memory *memory);
 
 #endif
