@@ -13,7 +13,10 @@ struct tg_glob_list;
 
 enum { TG_GLOB_LIST_MAX_BYTES = 1 << 20 };
 
-/* Parses any TEXT up to TG_GLOB_LIST_MAX_BYTES (LIMIT error beyond). Spaces belong to patterns. Copies. */
+/*
+ * Parses any TEXT up to TG_GLOB_LIST_MAX_BYTES; beyond, or with a pattern that tg_tcl_match_accepts refuses,
+ * a LIMIT error. Spaces belong to patterns. An empty TEXT holds no pattern, ":" holds two empty ones. Copies.
+ */
 struct tg_error *tg_glob_list_create(const char *text, struct tg_glob_list **list);
 void tg_glob_list_destroy(struct tg_glob_list *list);
 
@@ -40,6 +43,14 @@ struct tg_glob_verdict {
     size_t pattern;           /* index of the deciding pattern where rule is PATTERN */
     size_t library;           /* index of the deciding library where rule is PATTERN */
 };
+
+/*
+ * The verdict library by library, for callers that have no array of names: start from tg_glob_list_default,
+ * hand in every library of the event with its INDEX. Returns false where nothing that follows can change
+ * VERDICT any more (a positive match was found).
+ */
+bool tg_glob_list_consider(const struct tg_glob_list *list, const char *library, size_t index,
+                           struct tg_glob_verdict *verdict);
 
 /*
  * First match decides per library; any library with a positive match makes it `report`; otherwise any negated
