@@ -19,8 +19,7 @@ struct tg_insn_decoder;
 struct tg_error *tg_insn_decoder_create(struct tg_insn_decoder **decoder);
 void tg_insn_decoder_destroy(struct tg_insn_decoder *decoder); /* NULL is accepted */
 
-/* A decoded instruction; plain data, copied freely, no Capstone inside. Only the first four are for callers.
- */
+/* A decoded instruction; plain data, copied freely, no Capstone inside. The first four are for callers. */
 struct tg_insn {
     uint8_t bytes[TG_INSN_MAX_BYTES]; /* as at its place; zero from LENGTH on */
     uint8_t length;
@@ -29,21 +28,18 @@ struct tg_insn {
        PTRACE_CONT instead of PTRACE_SINGLESTEP: the int3 behind it stops the thread once. */
     bool repeats;
 
-    uint8_t operation; /* insn.c: what it does, where it can be emulated; 0 where it can only be displaced */
-    uint8_t transfer;  /* insn.c: how control goes on behind it, for tg_insn_finish */
-    uint8_t width;     /* operand size in bytes */
-    uint8_t reg;       /* destination register, encoding order (rax rcx rdx rbx rsp rbp rsi rdi r8...) */
-    uint8_t source;    /* source register */
-    uint8_t condition; /* of a conditional jump, encoding order */
-    uint8_t modrm_index; /* where the ModRM byte is, valid where USES_RIP */
-    uint8_t base_index;  /* where the byte is that extends ModRM.rm (REX, VEX, EVEX), 0 none */
-    uint8_t scratch_reg; /* register that a displaced copy borrows */
-    bool uses_rip;       /* RIP-relative memory operand */
-    bool has_immediate;  /* the operation's source is IMMEDIATE, not SOURCE */
-    uint8_t base;        /* lea: base register, insn.c's NO_REGISTER, or RIP by USES_RIP */
-    uint8_t index;       /* lea: index register or NO_REGISTER */
-    uint8_t scale;       /* lea: log2 of the index's factor */
-    int64_t immediate;   /* immediate, displacement of a branch or an address; sign-extended */
+    uint8_t displaced[TG_INSN_SCRATCH_BYTES]; /* the copy that runs elsewhere, int3 behind it */
+    uint8_t displaced_length;                 /* without int3 */
+    uint8_t operation;                        /* enum tg_insn_operation; TG_INSN_OTHER: no emulation */
+    uint8_t transfer;                         /* enum tg_insn_transfer: where control goes from it */
+    uint8_t width;                            /* operand size in bytes */
+    uint8_t reg;                /* destination, in encoding order (rax rcx rdx rbx rsp rbp...) */
+    uint8_t source;             /* source register, TG_INSN_NO_REGISTER: IMMEDIATE */
+    uint8_t condition;          /* of a conditional jump, in encoding order; opcode of a loop */
+    uint8_t base, index, scale; /* lea: TG_INSN_NO_REGISTER where absent; log2 of the factor */
+    uint8_t scratch_reg;        /* borrowed by the displaced copy, or TG_INSN_NO_REGISTER */
+    bool uses_rip;              /* has a RIP-relative memory operand */
+    int64_t immediate;          /* immediate or displacement, sign-extended */
 };
 
 /*
