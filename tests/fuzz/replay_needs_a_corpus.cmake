@@ -1,0 +1,8 @@
+file(REMOVE_RECURSE ${FOLDER})
+foreach(state missing empty)
+  execute_process(COMMAND ${REPLAY} ${FOLDER} RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE message)
+  if(NOT status EQUAL 1 OR message STREQUAL "")
+    message(FATAL_ERROR "replay of a corpus that is ${state} ended with ${status} and \"${message}\", not with 1 and a message")
+  endif()
+  file(MAKE_DIRECTORY ${FOLDER})
+endforeach()
