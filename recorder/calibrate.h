@@ -5,9 +5,10 @@
 #include "format/command.h"
 
 /*
- * Forks a child that runs a counted loop into a breakpoint (`ret` under int3, emulated as the engine does),
- * and times it against the same loop without. Median of several rounds, a few milliseconds. Must not be
- * called while another engine runs in this process.
+ * Forks a child that runs into a trap again and again, does at each stop what the engine does at the least
+ * (registers, one read of the stack, registers, continue), and times it against the same calls without the
+ * trap. Medians of several rounds; some ten milliseconds. OS error where a child cannot be forked or traced,
+ * TARGET where it ends early. Must not be called while an engine runs in this process.
  */
 struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost);
 

@@ -201,12 +201,8 @@ static unsigned regular_length(const struct layout *layout)
     if (layout->encoding == ENCODING_LEGACY) {
         if (layout->map != MAP_0F38 && layout->map != MAP_0F3A)
             return 0;
-    } else if (layout->encoding == ENCODING_XOP || layout->map == 0) {
+    } else if (layout->encoding == ENCODING_XOP || layout->map <= MAP_0F) {
         return 0;
-    } else if (layout->map == MAP_0F) {
-        uint8_t opcode = layout->opcode;
-        immediate =
-            (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6);
     }
     return layout->opcode_index + 1 + modrm_length(layout) + (immediate ? 1 : 0);
 }

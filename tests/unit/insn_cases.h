@@ -43,7 +43,7 @@ __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         X64(E, "leave") X64(PLAIN, "enter $0x20, $0") X64(PLAIN, "push (%rbx)") X64(PLAIN, "push 0x1010(%rip)")
         X64(PLAIN, "pop (%rbx)") X64(PLAIN, "pop 0x1010(%rip)") X64(PLAIN, "popf") X64(PLAIN, "push %fs")
         /* returns, jumps, calls */
-        X64(E, "ret") X64(E, "ret $24") X64(E, ".byte 0xf3, 0xc3") X64(E, ".byte 0xf2, 0xc3")
+        X64(E, "ret") X64(E, "ret $24") X64(E, "ret $0x8010") X64(E, ".byte 0xf3, 0xc3") X64(E, ".byte 0xf2, 0xc3")
         X64(E, ".byte 0xeb, 0x10") X64(E, ".byte 0xeb, 0xf0") X64(E, ".byte 0xeb, 0xfe")
         X64(E, ".byte 0xe9, 0, 1, 0, 0") X64(E, ".byte 0xe9, 0, 0, 0, 0xff") X64(E, ".byte 0x3e, 0xeb, 0x10")
         X64(E, ".byte 0xe8, 0, 1, 0, 0") X64(E, ".byte 0xe8, 0, 0, 0, 0xff") X64(E, ".byte 0xf2, 0xe8, 0, 1, 0, 0")
@@ -84,6 +84,9 @@ __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         X64(E, "lea 0x1000(%r13), %rax") X64(E, ".byte 0x66, 0x48, 0x8d, 0x3d, 0, 0x10, 0, 0")
         X64(PLAIN, "lea 4(%eax), %rdx") X64(PLAIN, "lea 4(%rax), %dx") X64(PLAIN, "lea 0x1000(%eip), %rdx")
         /* memory operands, RIP-relative or not */
+        /* extension bits that RIP-relative operands ignore, set */
+        X64(PLAIN, ".byte 0x49, 0x8b, 0x05, 0, 0x10, 0, 0") X64(AVX2, ".byte 0xc4, 0xc1, 0x7c, 0x10, 0x05, 0, 0x10, 0, 0")
+        X64(AVX512, ".byte 0x62, 0xd1, 0x7c, 0x48, 0x10, 0x05, 0, 0x10, 0, 0")
         X64(PLAIN, "mov 0x1000(%rip), %rax") X64(PLAIN, "mov %rsi, 0x1008(%rip)") X64(PLAIN, "mov %rdi, 0x1008(%rip)")
         X64(PLAIN, "mov 0x1000(%rip), %rsi") X64(PLAIN, "mov 0x1000(%rip), %r14") X64(PLAIN, "mov %r15, 0x1008(%rip)")
         X64(PLAIN, "mov 0x1000(%rip), %rbx") X64(PLAIN, "mov 0x1000(%rip), %esi") X64(PLAIN, "mov %cl, 0x1000(%rip)")
