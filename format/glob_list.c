@@ -125,17 +125,23 @@ struct tg_glob_verdict tg_glob_list_default(const struct tg_glob_list *list)
     return (struct tg_glob_verdict){.report = false, .rule = TG_RULE_DEFAULT_ALL_EMPTY};
 }
 
-bool tg_glob_list_consider(const struct tg_glob_list *list, const char *library, size_t index,
-                           struct tg_glob_verdict *verdict)
+bool tg_glob_verdict_take(struct tg_glob_match match, size_t index, struct tg_glob_verdict *verdict)
 {
     if (verdict->rule == TG_RULE_PATTERN && verdict->report)
         return false;
-    struct tg_glob_match match = tg_glob_list_match(list, library);
     bool decides = match.matched && (!match.negated || verdict->rule != TG_RULE_PATTERN);
     if (decides)
         *verdict = (struct tg_glob_verdict){
             .report = !match.negated, .rule = TG_RULE_PATTERN, .pattern = match.pattern, .library = index};
     return !(decides && verdict->report);
+}
+
+bool tg_glob_list_consider(const struct tg_glob_list *list, const char *library, size_t index,
+                           struct tg_glob_verdict *verdict)
+{
+    if (verdict->rule == TG_RULE_PATTERN && verdict->report)
+        return false;
+    return tg_glob_verdict_take(tg_glob_list_match(list, library), index, verdict);
 }
 
 struct tg_glob_verdict tg_glob_list_decide(const struct tg_glob_list *list, const char *const *libraries,

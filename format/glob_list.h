@@ -52,6 +52,9 @@ struct tg_glob_verdict {
 bool tg_glob_list_consider(const struct tg_glob_list *list, const char *library, size_t index,
                            struct tg_glob_verdict *verdict);
 
+/* The same with the library's match already known, for callers that keep matches. */
+bool tg_glob_verdict_take(struct tg_glob_match match, size_t index, struct tg_glob_verdict *verdict);
+
 /*
  * First match decides per library; any library with a positive match makes it `report`; otherwise any negated
  * match makes it `defer`; no match at all: the default by the last non-empty pattern ("!" counts as negated).
