@@ -14,8 +14,7 @@ struct tg_goal_id {
 void tg_break_goals_deinit(struct tg_break_goals *goals)
 {
     struct tg_goal_id *id, *next;
-    HASH_ITER(hh, goals->by_id, id, next)
-    {
+    HASH_ITER (hh, goals->by_id, id, next) {
         HASH_DEL(goals->by_id, id);
         free(id);
     }

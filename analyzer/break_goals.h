@@ -19,7 +19,7 @@ struct tg_break_goal {
     char *text;
     struct tg_break_spec *spec; /* NULL where a recorded text is none */
     bool recorded;
-    uint64_t places;    /* distinct libraries that hold it */
+    uint64_t places;          /* distinct libraries that hold it */
     enum tg_goal_state state; /* from tg_break_goals_resolve on */
 };
 
@@ -32,7 +32,8 @@ struct tg_break_goals {
 
 void tg_break_goals_deinit(struct tg_break_goals *goals);
 
-/* A breakpoint wanted by the user; the same text twice is one goal. INPUT error where it is not understood. */
+/* A breakpoint wanted by the user; the same text twice is one goal. INPUT error where it is not understood.
+ */
 struct tg_error *tg_break_goals_want(struct tg_break_goals *goals, const char *text);
 
 /* A breakpoint_spec event. LIMIT error beyond TG_BREAK_GOALS_MAX. */

@@ -71,7 +71,7 @@ bool tg_cost_is_known(const struct tg_cost *cost)
 void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t size)
 {
     const char *where = basis->floor_source == TG_COST_FLOOR_RECORDED ? "measured when recording began"
-                                                                     : "calibrated on this machine now";
+                                                                      : "calibrated on this machine now";
     double floor_us = (double)basis->floor.stop_ns / 1e3;
     double hidden_us = (double)tg_cost_hidden_ns(basis) / 1e3;
     if (basis->floor_source == TG_COST_FLOOR_NONE) {
@@ -89,7 +89,8 @@ void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t si
     }
     if (basis->unmeasured_stops == 0)
         snprintf(buffer, size,
-                 "the trace's own %" PRIu64 " loader stops, plus %.1f us a stop that a tracer cannot see (%s)",
+                 "the trace's own %" PRIu64
+                 " loader stops, plus %.1f us a stop that a tracer cannot see (%s)",
                  basis->measured_stops, hidden_us, where);
     else if (basis->measured_stops == 0)
         snprintf(buffer, size, "no stop was measured in the trace: %.1f us a stop (%s, %" PRIu64 " samples)",

@@ -1,6 +1,6 @@
 /*
- * What stops cost the traced program, from measurements alone: those in the trace, and the floor that any stop
- * pays on the machine (measured when recording began, or by --calibrate).
+ * What stops cost the traced program, from measurements alone: those in the trace, and the floor that any
+ * stop pays on the machine (measured when recording began, or by --calibrate).
  */
 #ifndef TG_ANALYZER_COST_MODEL_H
 #define TG_ANALYZER_COST_MODEL_H
@@ -20,11 +20,11 @@ enum tg_cost_floor_source {
 /* What costs are computed from; fill it before any tg_cost_ call, it does not change in between. */
 struct tg_cost_basis {
     enum tg_cost_floor_source floor_source;
-    struct tg_stop_cost floor;    /* meaningful where floor_source is not NONE */
-    uint64_t measured_stops;      /* loader stops whose time the trace has */
-    uint64_t unmeasured_stops;    /* loader events seen without a stop: costs come from the floor */
-    uint64_t handle_ns;           /* tracer time spent on handling libraries... */
-    uint64_t handled_libraries;   /* ...and how many these were */
+    struct tg_stop_cost floor;  /* meaningful where floor_source is not NONE */
+    uint64_t measured_stops;    /* loader stops whose time the trace has */
+    uint64_t unmeasured_stops;  /* loader events seen without a stop: costs come from the floor */
+    uint64_t handle_ns;         /* tracer time spent on handling libraries... */
+    uint64_t handled_libraries; /* ...and how many these were */
 };
 
 /*

@@ -19,8 +19,8 @@ struct lane {
 struct tg_filter_model {
     struct tg_filter_model_options options;
     const struct tg_cost_basis *basis;
-    struct tg_filter_process *processes; /* uthash by pid */
-    struct tg_filter_process *recent;    /* the latest one asked for, NULL none */
+    struct tg_filter_process *processes;   /* uthash by pid */
+    struct tg_filter_process *recent;      /* the latest one asked for, NULL none */
     struct tg_catalog_library **libraries; /* of the event in hand */
     const char **paths;                    /* of the prediction in hand */
     size_t libraries_capacity, paths_capacity;
@@ -59,8 +59,7 @@ void tg_filter_model_destroy(struct tg_filter_model *model)
     if (model == NULL)
         return;
     struct tg_filter_process *process, *next;
-    HASH_ITER(hh, model->processes, process, next)
-    {
+    HASH_ITER (hh, model->processes, process, next) {
         HASH_DEL(model->processes, process);
         tg_filter_process_destroy(process, model->options.n_filters);
     }
@@ -185,7 +184,8 @@ static struct tg_error *predict_decision(struct tg_filter_model *model,
     return predict(model, process, &prediction, time_ns);
 }
 
-/* In fast mode the libraries of several dlopens show at once: one load event for each namespace, as a run's. */
+/* In fast mode the libraries of several dlopens show at once: one load event for each namespace, as a run's.
+ */
 static struct tg_error *predict_catch_up(struct tg_filter_model *model,
                                          const struct tg_filter_process *process, size_t index,
                                          uint64_t time_ns, uint64_t *events)
@@ -259,8 +259,8 @@ static void waiting_cost(const struct tg_filter_model *model, const struct tg_la
 
 /* Deferred libraries that a client now handles, with COST on top of whatever comes with them. */
 static struct tg_error *take_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
-                                     size_t index, enum tg_stop_trigger trigger, uint64_t time_ns,
-                                     bool final, struct tg_cost *cost)
+                                     size_t index, enum tg_stop_trigger trigger, uint64_t time_ns, bool final,
+                                     struct tg_cost *cost)
 {
     struct lane *lane = &model->lanes[index];
     struct tg_lane_wait *wait = &process->waits[index];
@@ -351,8 +351,8 @@ static struct tg_error *gather_libraries(struct tg_filter_model *model, const st
     }
     const struct tg_library *items = list->items;
     for (uint64_t i = 0; i < list->count; i++) {
-        struct tg_error *error = tg_library_catalog_intern(model->options.survey->catalog, items[i].path,
-                                                           &model->libraries[i]);
+        struct tg_error *error =
+            tg_library_catalog_intern(model->options.survey->catalog, items[i].path, &model->libraries[i]);
         if (error != NULL)
             return error;
     }
@@ -364,8 +364,9 @@ static uint64_t handling_ns(const struct tg_filter_model *model, const struct dl
                             uint64_t *unmeasured)
 {
     uint64_t ns = dlopen->event->library_load.handle_ns;
-    bool recorded = ns > 0 || (model->options.survey->has_settings && !model->options.survey->settings_changed &&
-                               model->options.survey->mode == TG_FILTER_SLOW);
+    bool recorded =
+        ns > 0 || (model->options.survey->has_settings && !model->options.survey->settings_changed &&
+                   model->options.survey->mode == TG_FILTER_SLOW);
     *unmeasured = recorded ? 0 : dlopen->count;
     return ns;
 }
@@ -806,8 +807,7 @@ static struct tg_error *keep_timelines(struct tg_filter_model *model, struct tg_
 struct tg_error *tg_filter_model_finish(struct tg_filter_model *model)
 {
     struct tg_filter_process *process, *next;
-    HASH_ITER(hh, model->processes, process, next)
-    {
+    HASH_ITER (hh, model->processes, process, next) {
         struct tg_error *error = end_process(model, process);
         if (error != NULL)
             return error;

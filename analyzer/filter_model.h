@@ -2,11 +2,11 @@
  * What each dlopen filter setting would have made of a recorded run. A pure model: state + event -> state and
  * predictions; all settings ("lanes") are followed in one reading.
  *
- * Slow: every dlopen event is reported, one client round trip each. Medium: the glob-list decides; libraries of
- * deferred events wait for the process's next stop for another reason, or for its next reported event, and are
- * handled there together. Fast: no loader stop at all; libraries wait for the next other stop. Other stops are
- * entry, signal, group stop, breakpoint, fork, thread start, thread or process exit, detach. An exec drops what
- * waits.
+ * Slow: every dlopen event is reported, one client round trip each. Medium: the glob-list decides; libraries
+ * of deferred events wait for the process's next stop for another reason, or for its next reported event, and
+ * are handled there together. Fast: no loader stop at all; libraries wait for the next other stop. Other
+ * stops are entry, signal, group stop, breakpoint, fork, thread start, thread or process exit, detach. An
+ * exec drops what waits.
  */
 #ifndef TG_ANALYZER_FILTER_MODEL_H
 #define TG_ANALYZER_FILTER_MODEL_H
@@ -31,14 +31,14 @@ struct tg_filter_outcome {
     uint64_t null_stops;   /* nothing had changed */
     uint64_t unload_stops; /* libraries went; nothing to plant */
     uint64_t reported;
-    uint64_t deferred;          /* deferred, or in fast mode not stopped for */
-    uint64_t round_trips;       /* times that a client handles libraries of a process */
-    uint64_t handled_libraries; /* in these round trips */
-    uint64_t max_batch;         /* most libraries in one of them */
-    uint64_t deferred_batches;  /* round trips that handled deferred libraries... */
+    uint64_t deferred;           /* deferred, or in fast mode not stopped for */
+    uint64_t round_trips;        /* times that a client handles libraries of a process */
+    uint64_t handled_libraries;  /* in these round trips */
+    uint64_t max_batch;          /* most libraries in one of them */
+    uint64_t deferred_batches;   /* round trips that handled deferred libraries... */
     uint64_t deferred_libraries; /* ...and how many of these */
-    uint64_t dropped_libraries; /* unloaded, or gone with exec, before anybody handled them */
-    bool defers_cuda;           /* an event that brought a CUDA driver library was not reported */
+    uint64_t dropped_libraries;  /* unloaded, or gone with exec, before anybody handled them */
+    bool defers_cuda;            /* an event that brought a CUDA driver library was not reported */
     struct tg_planting planting; /* over all goals */
     struct tg_planting *goals;   /* one for each of the survey's */
     struct tg_cost cost;         /* time that loader stops and handling took from the program */
@@ -49,7 +49,8 @@ enum tg_prediction_kind {
     TG_PREDICTED_HANDLING, /* and as deferred_handled */
 };
 
-/* One predicted event. Strings live as long as the filters and the survey; the list of libraries for the call. */
+/* One predicted event. Strings live as long as the filters and the survey; the list of libraries for the
+ * call. */
 struct tg_filter_prediction {
     enum tg_prediction_kind kind;
     size_t lane;
@@ -95,8 +96,8 @@ struct tg_error *tg_filter_model_finish(struct tg_filter_model *model);
 const struct tg_filter_outcome *tg_filter_model_outcome(const struct tg_filter_model *model, size_t lane);
 
 /*
- * Timelines of LANE after finish: of the ranks where there are any, else of every process with a dlopen event.
- * Valid as long as MODEL.
+ * Timelines of LANE after finish: of the ranks where there are any, else of every process with a dlopen
+ * event. Valid as long as MODEL.
  */
 const struct tg_timeline *tg_filter_model_timelines(const struct tg_filter_model *model, size_t lane,
                                                     size_t *count);

@@ -20,8 +20,7 @@ struct tg_filter_process *tg_filter_process_create(int32_t pid, size_t n_lanes, 
 static void clear_planted(struct tg_filter_process *process)
 {
     struct tg_planted *planted, *next;
-    HASH_ITER(hh, process->planted, planted, next)
-    {
+    HASH_ITER (hh, process->planted, planted, next) {
         HASH_DEL(process->planted, planted);
         free(planted);
     }

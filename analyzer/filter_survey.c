@@ -127,8 +127,8 @@ static struct tg_error *settings_from_meta(struct tg_filter_survey *survey, cons
     const char *match = tg_trace_meta_get(meta, "capture.match");
     for (unsigned mode = 0; name != NULL && mode < 3; mode++)
         if (strcmp(name, names[mode]) == 0)
-            return add_settings(
-                survey, &(struct tg_event_filter_settings){.mode = mode, .match = match != NULL ? match : ""});
+            return add_settings(survey, &(struct tg_event_filter_settings){
+                                            .mode = mode, .match = match != NULL ? match : ""});
     return NULL;
 }
 

@@ -23,18 +23,18 @@ struct tg_filter_survey {
     enum tg_filter_mode mode; /* the last one */
     char *match;              /* glob-list, never NULL */
 
-    uint64_t dlopen_events;    /* library_load events after start-up: single dlopens, or catch-ups */
-    uint64_t catch_up_events;  /* of these: found without a loader stop, each may stand for several dlopens */
-    uint64_t agent_events;     /* of these: seen without a stop */
+    uint64_t dlopen_events;   /* library_load events after start-up: single dlopens, or catch-ups */
+    uint64_t catch_up_events; /* of these: found without a loader stop, each may stand for several dlopens */
+    uint64_t agent_events;    /* of these: seen without a stop */
     uint64_t null_events;
     uint64_t unload_events;
-    uint64_t libraries;        /* brought by the dlopen events */
+    uint64_t libraries; /* brought by the dlopen events */
     uint64_t startup_libraries;
     bool cuda; /* a dlopen event brought a CUDA driver library */
 
-    uint64_t decisions;      /* filter_decision events */
-    uint64_t planted_late;   /* breakpoint_planted events that say late */
-    uint64_t lost_events;    /* sum over loss events (0 where a count is unknown), has_loss tells */
+    uint64_t decisions;    /* filter_decision events */
+    uint64_t planted_late; /* breakpoint_planted events that say late */
+    uint64_t lost_events;  /* sum over loss events (0 where a count is unknown), has_loss tells */
     bool has_loss;
     struct tg_cost_basis basis; /* without the floor: see tg_filter_survey_use_floor */
 };

@@ -25,7 +25,8 @@ struct tg_error *tg_timeline_append(struct tg_timeline *timeline, const struct t
     return NULL;
 }
 
-/* A point in time and whose it is; a heap of them is ordered by time, then by index, so runs are repeatable. */
+/* A point in time and whose it is; a heap of them is ordered by time, then by index, so runs are repeatable.
+ */
 struct moment {
     uint64_t time_ns;
     uint32_t index;
@@ -176,8 +177,7 @@ static void run(struct simulation *simulation, uint64_t round_trip_ns, struct tg
         sift_down(simulation->clients, simulation->n_clients, 0);
         if (++process->next_request < timeline->count) {
             request++;
-            process->time_ns =
-                saturated_add(end_ns, saturated_add(request->run_ns, request->overhead_ns));
+            process->time_ns = saturated_add(end_ns, saturated_add(request->run_ns, request->overhead_ns));
         } else {
             end_ns = tail_end(timeline, end_ns);
             if (end_ns > result->completion_ns)

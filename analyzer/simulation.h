@@ -1,6 +1,6 @@
 /*
- * Many processes reporting to few clients, as a discrete-event simulation: each process runs, asks a client to
- * handle its libraries, stands still until that is done, runs on. Deterministic, no clock, no randomness.
+ * Many processes reporting to few clients, as a discrete-event simulation: each process runs, asks a client
+ * to handle its libraries, stands still until that is done, runs on. Deterministic, no clock, no randomness.
  */
 #ifndef TG_ANALYZER_SIMULATION_H
 #define TG_ANALYZER_SIMULATION_H
@@ -34,8 +34,8 @@ enum { TG_SIMULATION_MAX_PROCESSES = 10000000, TG_SIMULATION_MAX_CLIENTS = 10000
 #define TG_SIMULATION_MAX_REQUESTS UINT64_C(400000000)
 
 struct tg_simulation_options {
-    uint64_t processes;     /* [1, TG_SIMULATION_MAX_PROCESSES]; process i does what timeline i mod n does */
-    uint64_t clients;       /* [1, TG_SIMULATION_MAX_CLIENTS]; one event at a time each, first come first served */
+    uint64_t processes; /* [1, TG_SIMULATION_MAX_PROCESSES]; process i does what timeline i mod n does */
+    uint64_t clients; /* [1, TG_SIMULATION_MAX_CLIENTS]; one event at a time each, first come first served */
     uint64_t round_trip_ns; /* the client's time for a request in addition to its work */
 };
 
