@@ -1,0 +1,249 @@
+#include "analyzer/event_headline.h"
+
+#include "format/printable.h"
+#include "format/signal_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gist {
+    int64_t number;
+    uint64_t address;
+    const char *text;
+};
+
+/* The library that an event is named after: the first that was asked for. */
+static struct gist libraries_gist(const struct tg_list *list)
+{
+    const struct tg_library *libraries = list->items;
+    uint64_t chosen = 0;
+    while (chosen < list->count && libraries[chosen].dependency)
+        chosen++;
+    if (chosen == list->count)
+        chosen = 0;
+    return (struct gist){.number = (int64_t)list->count,
+                         .text = list->count == 0 ? "" : libraries[chosen].path};
+}
+
+static struct gist list_gist(const struct tg_list *list)
+{
+    const struct tg_string_item *items = list->items;
+    return (struct gist){.number = (int64_t)list->count, .text = list->count == 0 ? "" : items[0].text};
+}
+
+static struct gist event_gist(const struct tg_event *event)
+{
+    switch (event->kind) {
+    case TG_EVENT_PROCESS_START:
+        return (struct gist){.number = event->process_start.parent_pid};
+    case TG_EVENT_PROGRAM:
+        return (struct gist){.text = event->program.path};
+    case TG_EVENT_EXEC:
+        return (struct gist){.text = event->exec.path};
+    case TG_EVENT_COMMAND_LINE:
+        return list_gist(&event->command_line.arguments);
+    case TG_EVENT_ENVIRONMENT:
+        return (struct gist){.number = (int64_t)event->environment.variables.count};
+    case TG_EVENT_IDENTITY:
+        return (struct gist){.number = event->identity.rank, .text = event->identity.host};
+    case TG_EVENT_THREAD_START:
+        return (struct gist){.number = event->tid};
+    case TG_EVENT_THREAD_EXIT:
+        return (struct gist){.number = event->tid};
+    case TG_EVENT_PROCESS_EXIT:
+        return (struct gist){.number = event->process_exit.status, .address = event->process_exit.how};
+    case TG_EVENT_DETACH:
+        return (struct gist){.text = event->detach.reason};
+    case TG_EVENT_ENTRY:
+        return (struct gist){.address = event->entry.address};
+    case TG_EVENT_SIGNAL:
+        return (struct gist){.number = event->signal.signal, .address = event->signal.address};
+    case TG_EVENT_GROUP_STOP:
+        return (struct gist){.number = event->group_stop.signal};
+    case TG_EVENT_BREAKPOINT_HIT:
+        return (struct gist){.number = (int64_t)event->breakpoint_hit.breakpoint,
+                             .address = event->breakpoint_hit.address};
+    case TG_EVENT_LIBRARY_LOAD:
+        return libraries_gist(&event->library_load.libraries);
+    case TG_EVENT_LIBRARY_UNLOAD:
+        return libraries_gist(&event->library_unload.libraries);
+    case TG_EVENT_BREAKPOINT_SPEC:
+        return (struct gist){.number = (int64_t)event->breakpoint_spec.breakpoint,
+                             .text = event->breakpoint_spec.text};
+    case TG_EVENT_BREAKPOINT_PLANTED:
+        return (struct gist){.number = (int64_t)event->breakpoint_planted.breakpoint,
+                             .address = event->breakpoint_planted.address,
+                             .text = event->breakpoint_planted.library};
+    case TG_EVENT_BREAKPOINT_REMOVED:
+        return (struct gist){.number = (int64_t)event->breakpoint_removed.breakpoint,
+                             .address = event->breakpoint_removed.address,
+                             .text = event->breakpoint_removed.library};
+    case TG_EVENT_FILTER_DECISION:
+        return (struct gist){.number = (int64_t)event->filter_decision.decision};
+    case TG_EVENT_DEFERRED_HANDLED:
+        return (struct gist){.number = (int64_t)event->deferred_handled.libraries};
+    case TG_EVENT_LOSS:
+        return (struct gist){.number = (int64_t)event->loss.count, .text = event->loss.reason};
+    case TG_EVENT_NOTE:
+        return (struct gist){.text = event->note.text};
+    case TG_EVENT_FILTER_SETTINGS:
+        return (struct gist){.number = (int64_t)event->filter_settings.mode,
+                             .text = event->filter_settings.match};
+    case TG_EVENT_LIBRARY_NULL:
+        break;
+    }
+    return (struct gist){0};
+}
+
+struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event)
+{
+    struct gist gist = event_gist(event);
+    const char *text = gist.text == NULL ? "" : gist.text;
+    size_t size = strlen(text) + 1;
+    if (size > headline->text_capacity) {
+        char *larger = realloc(headline->text, size);
+        if (larger == NULL)
+            return tg_error_no_memory();
+        headline->text = larger;
+        headline->text_capacity = size;
+    }
+    memcpy(headline->text, text, size);
+    headline->time_ns = event->time_ns;
+    headline->tid = event->tid;
+    headline->kind = event->kind;
+    headline->number = gist.number;
+    headline->address = gist.address;
+    return NULL;
+}
+
+void tg_event_headline_deinit(struct tg_event_headline *headline)
+{
+    free(headline->text);
+    *headline = (struct tg_event_headline){0};
+}
+
+const char *tg_event_headline_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL || slash[1] == '\0' ? path : slash + 1;
+}
+
+static void print_libraries(const struct tg_event_headline *headline, const char *verb, char *buffer,
+                            size_t size)
+{
+    char name[160];
+    tg_printable(tg_event_headline_base_name(headline->text), name, sizeof name);
+    if (headline->number > 1)
+        snprintf(buffer, size, "%s %s (+%" PRId64 ")", verb, name, headline->number - 1);
+    else
+        snprintf(buffer, size, "%s %s", verb, headline->number == 0 ? "of nothing" : name);
+}
+
+static void print_signal(const struct tg_event_headline *headline, char *buffer, size_t size)
+{
+    char name[32];
+    tg_signal_name(headline->number, name, sizeof name);
+    if (headline->kind == TG_EVENT_GROUP_STOP)
+        snprintf(buffer, size, headline->number == 0 ? "continued" : "stopped by %s", name);
+    else if (headline->address != 0)
+        snprintf(buffer, size, "%s at 0x%" PRIx64, name, headline->address);
+    else
+        snprintf(buffer, size, "%s", name);
+}
+
+static void print_with_text(const char *words, const char *text, char *buffer, size_t size)
+{
+    char shown[200];
+    tg_printable(text, shown, sizeof shown);
+    snprintf(buffer, size, "%s %s", words, shown);
+}
+
+static void print_breakpoint(const struct tg_event_headline *headline, char *buffer, size_t size)
+{
+    const char *what = headline->kind == TG_EVENT_BREAKPOINT_HIT       ? "hit"
+                       : headline->kind == TG_EVENT_BREAKPOINT_PLANTED ? "planted"
+                                                                       : "removed";
+    char name[160] = "";
+    if (*headline->text != '\0')
+        tg_printable(tg_event_headline_base_name(headline->text), name, sizeof name);
+    snprintf(buffer, size, "breakpoint %" PRId64 " %s at 0x%" PRIx64 "%s%s", headline->number, what,
+             headline->address, *name == '\0' ? "" : " in ", name);
+}
+
+static void print_end(const struct tg_event_headline *headline, char *buffer, size_t size)
+{
+    char name[32];
+    if (headline->address == TG_EXIT_SIGNAL)
+        snprintf(buffer, size, "killed by %s", tg_signal_name(headline->number, name, sizeof name));
+    else if (headline->address == TG_EXIT_STATUS)
+        snprintf(buffer, size, "exit %" PRId64, headline->number);
+    else
+        snprintf(buffer, size, "end not seen");
+}
+
+char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size)
+{
+    const char *base = headline->text == NULL ? "" : tg_event_headline_base_name(headline->text);
+    switch ((enum tg_event_kind)headline->kind) {
+    case TG_EVENT_EXEC:
+        print_with_text("exec", base, buffer, size);
+        return buffer;
+    case TG_EVENT_PROGRAM:
+        print_with_text("program", base, buffer, size);
+        return buffer;
+    case TG_EVENT_THREAD_START:
+        snprintf(buffer, size, "thread %" PRId64 " started", headline->number);
+        return buffer;
+    case TG_EVENT_THREAD_EXIT:
+        snprintf(buffer, size, "thread %" PRId64 " ended", headline->number);
+        return buffer;
+    case TG_EVENT_PROCESS_EXIT:
+        print_end(headline, buffer, size);
+        return buffer;
+    case TG_EVENT_IDENTITY:
+        if (headline->number >= 0)
+            snprintf(buffer, size, "is rank %" PRId64, headline->number);
+        else
+            snprintf(buffer, size, "identity");
+        return buffer;
+    case TG_EVENT_SIGNAL:
+    case TG_EVENT_GROUP_STOP:
+        print_signal(headline, buffer, size);
+        return buffer;
+    case TG_EVENT_LIBRARY_LOAD:
+        print_libraries(headline, "load", buffer, size);
+        return buffer;
+    case TG_EVENT_LIBRARY_UNLOAD:
+        print_libraries(headline, "unload", buffer, size);
+        return buffer;
+    case TG_EVENT_BREAKPOINT_HIT:
+    case TG_EVENT_BREAKPOINT_PLANTED:
+    case TG_EVENT_BREAKPOINT_REMOVED:
+        print_breakpoint(headline, buffer, size);
+        return buffer;
+    case TG_EVENT_DETACH:
+        print_with_text("detached:", headline->text, buffer, size);
+        return buffer;
+    case TG_EVENT_LOSS:
+    case TG_EVENT_NOTE:
+        print_with_text(tg_event_kind_name(headline->kind), headline->text, buffer, size);
+        return buffer;
+    case TG_EVENT_PROCESS_START:
+    case TG_EVENT_COMMAND_LINE:
+    case TG_EVENT_ENVIRONMENT:
+    case TG_EVENT_ENTRY:
+    case TG_EVENT_LIBRARY_NULL:
+    case TG_EVENT_BREAKPOINT_SPEC:
+    case TG_EVENT_FILTER_SETTINGS:
+    case TG_EVENT_FILTER_DECISION:
+    case TG_EVENT_DEFERRED_HANDLED:
+        break;
+    }
+    snprintf(buffer, size, "%s", headline->kind == 0 ? "" : tg_event_kind_name(headline->kind));
+    for (char *c = buffer; *c != '\0'; c++)
+        if (*c == '_')
+            *c = ' ';
+    return buffer;
+}

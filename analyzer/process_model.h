@@ -1,0 +1,86 @@
+/* The process model: events in, the tree of processes with their threads, ranks, ends and last known places
+ * out. */
+#ifndef TG_ANALYZER_PROCESS_MODEL_H
+#define TG_ANALYZER_PROCESS_MODEL_H
+
+#include "analyzer/event_headline.h"
+#include "analyzer/string_pool.h"
+#include "format/error.h"
+#include "format/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is known of how a process ended. */
+enum tg_process_end {
+    TG_PROCESS_RUNNING, /* no end in the trace */
+    TG_PROCESS_EXITED,
+    TG_PROCESS_KILLED,
+    TG_PROCESS_LOST, /* ended, how was not seen */
+    TG_PROCESS_DETACHED,
+};
+
+/* One process, from its start to its end; a pid that the kernel used twice is two of them. Strings are the
+ * model's. */
+struct tg_process_entry {
+    size_t index; /* in order of first appearance */
+    int32_t pid;
+    int64_t parent_pid;                                                        /* 0 unknown */
+    struct tg_process_entry *parent, *first_child, *last_child, *next_sibling; /* by order of appearance */
+
+    bool start_seen;
+    uint64_t origin; /* enum tg_process_origin, where start_seen */
+    uint64_t start_ns;
+    uint64_t last_ns; /* of its last event, its stop included */
+    enum tg_process_end end;
+    int64_t status; /* exit status or signal number */
+    bool core_dumped;
+    const char *detach_reason;
+
+    const char *program; /* path; "" unknown; a fork has its parent's */
+    uint64_t execs;
+    const char *host, *job, *rank_source; /* "" unknown */
+    int64_t rank;                         /* -1: not a rank */
+    int64_t size;
+
+    uint64_t threads_started; /* the first thread included */
+    uint64_t threads_alive;
+    uint64_t threads_peak;
+
+    uint64_t events;
+    uint64_t library_events; /* loads */
+    uint64_t stops;          /* events that carried a stop */
+    uint64_t stop_ns;        /* sum of what it stood still */
+    uint64_t signals;
+    uint64_t last_signal_ns; /* 0: none */
+    int64_t last_signal;
+
+    struct tg_event_headline last; /* the last thing it did: its end and bookkeeping events do not count */
+    struct tg_event_headline last_library; /* the last load; kind 0: none */
+};
+
+struct tg_process_model;
+
+struct tg_error *tg_process_model_create(struct tg_process_model **model);
+void tg_process_model_destroy(struct tg_process_model *model);
+
+/*
+ * Takes one event. *ENTRY is the process that it is about, NULL for the recorder's own (pid 0). Entries stay
+ * where they are as long as the model lives. Only error: NO_MEMORY. Memory follows the number of processes.
+ */
+struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
+                                       struct tg_process_entry **entry);
+
+/* For I in [0, count), in order of first appearance. */
+size_t tg_process_model_count(const struct tg_process_model *model);
+struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i);
+
+/* Name to show for a process: the last component of its program, "?" where it is not known. */
+const char *tg_process_entry_name(const struct tg_process_entry *entry);
+
+/* Preorder walk over the whole forest without recursion: NULL starts and ends it; DEPTH may be NULL. */
+struct tg_process_entry *tg_process_model_next(const struct tg_process_model *model,
+                                               const struct tg_process_entry *entry, unsigned *depth);
+
+#endif

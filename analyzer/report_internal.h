@@ -1,0 +1,22 @@
+/* Between the files of the text report. */
+#ifndef TG_ANALYZER_REPORT_INTERNAL_H
+#define TG_ANALYZER_REPORT_INTERNAL_H
+
+#include "analyzer/report.h"
+
+/* What a section writes with. */
+struct tg_report_page {
+    const struct tg_report *report;
+    const struct tg_report_text_options *options;
+    FILE *stream;
+};
+
+/* A blank line and the section's title. */
+void tg_report_title(const struct tg_report_page *page, const char *title);
+
+/* Sections that report_text.c puts in order. Only error: NO_MEMORY. */
+struct tg_error *tg_report_bad_ends(const struct tg_report_page *page);
+struct tg_error *tg_report_tree(const struct tg_report_page *page);
+struct tg_error *tg_report_libraries(const struct tg_report_page *page);
+
+#endif

@@ -1,0 +1,19 @@
+/* Strings kept once: models refer to names by pointer. */
+#ifndef TG_ANALYZER_STRING_POOL_H
+#define TG_ANALYZER_STRING_POOL_H
+
+#include "format/error.h"
+
+struct tg_string_pool_entry;
+
+/* Caller's storage; zero-initialised is empty. */
+struct tg_string_pool {
+    struct tg_string_pool_entry *entries;
+};
+
+void tg_string_pool_deinit(struct tg_string_pool *pool);
+
+/* The pool's copy of TEXT: the same pointer for equal texts, valid until deinit. */
+struct tg_error *tg_string_pool_intern(struct tg_string_pool *pool, const char *text, const char **interned);
+
+#endif
