@@ -1,0 +1,303 @@
+#include "recorder/engine_internal.h"
+#include "recorder/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INT3 = 0xcc };
+
+struct tg_address_space *tg_address_space_create(void)
+{
+    struct tg_address_space *space = calloc(1, sizeof *space);
+    if (space != NULL)
+        space->references = 1;
+    return space;
+}
+
+struct tg_address_space *tg_address_space_ref(struct tg_address_space *space)
+{
+    space->references++;
+    return space;
+}
+
+static void free_breakpoints(struct tg_breakpoint *breakpoint)
+{
+    while (breakpoint != NULL) {
+        struct tg_breakpoint *next = breakpoint->next;
+        free(breakpoint);
+        breakpoint = next;
+    }
+}
+
+static void remove_site(struct tg_address_space *space, struct tg_site *site)
+{
+    HASH_DEL(space->sites, site);
+    if (site->dispatching > 0) {
+        site->forgotten = true;
+        return;
+    }
+    free_breakpoints(site->breakpoints);
+    free(site);
+}
+
+void tg_address_space_clear(struct tg_address_space *space)
+{
+    struct tg_site *site, *next;
+    HASH_ITER (hh, space->sites, site, next)
+        remove_site(space, site);
+    space->scratch_searched = false;
+    space->n_slots = 0;
+    space->slots_used = 0;
+    space->slots_dirty = 0;
+}
+
+void tg_address_space_unref(struct tg_address_space *space)
+{
+    if (space == NULL || --space->references > 0)
+        return;
+    tg_address_space_clear(space);
+    free(space);
+}
+
+static struct tg_site *add_site(struct tg_address_space *space, uint64_t address)
+{
+    struct tg_site *site = calloc(1, sizeof *site);
+    if (site == NULL)
+        return NULL;
+    site->address = address;
+    HASH_ADD(hh, space->sites, address, sizeof site->address, site);
+    if (tg_address_space_site(space, address) != site) { /* the table could not grow */
+        free(site);
+        return NULL;
+    }
+    return site;
+}
+
+static struct tg_breakpoint *add_breakpoint(struct tg_site *site, enum tg_breakpoint_use use,
+                                            tg_breakpoint_handler *handler, void *context)
+{
+    struct tg_breakpoint *breakpoint = malloc(sizeof *breakpoint);
+    if (breakpoint == NULL)
+        return NULL;
+    *breakpoint = (struct tg_breakpoint){
+        .site = site,
+        .handler = handler,
+        .context = context,
+        .use = use,
+        .fresh = site->dispatching > 0,
+    };
+    struct tg_breakpoint **end = &site->breakpoints;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = breakpoint;
+    return breakpoint;
+}
+
+static bool copy_site(struct tg_address_space *copy, const struct tg_site *site)
+{
+    struct tg_site *twin = add_site(copy, site->address);
+    if (twin == NULL)
+        return false;
+    twin->insn = site->insn;
+    twin->planted = site->planted;
+    for (const struct tg_breakpoint *b = site->breakpoints; b != NULL; b = b->next)
+        if (!b->removed && add_breakpoint(twin, b->use, b->handler, b->context) == NULL)
+            return false;
+    return true;
+}
+
+struct tg_address_space *tg_address_space_copy(const struct tg_address_space *space)
+{
+    struct tg_address_space *copy = tg_address_space_create();
+    if (copy == NULL)
+        return NULL;
+    copy->scratch = space->scratch;
+    copy->n_slots = space->n_slots;
+    copy->scratch_searched = space->scratch_searched;
+    copy->slots_dirty = space->slots_dirty; /* not slots_used: threads that step are not copied by fork */
+    memcpy(copy->slot_bytes, space->slot_bytes, sizeof copy->slot_bytes);
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+        if (!copy_site(copy, site)) {
+            tg_address_space_unref(copy);
+            return NULL;
+        }
+    return copy;
+}
+
+struct tg_site *tg_address_space_site(struct tg_address_space *space, uint64_t address)
+{
+    struct tg_site *site;
+    HASH_FIND(hh, space->sites, &address, sizeof address, site);
+    return site;
+}
+
+/* The program may have mapped something else there without our knowledge: only an int3 is replaced. */
+static void restore_site(const struct tg_site *site, pid_t tid)
+{
+    uint8_t byte;
+    if (site->planted && tid != 0 && tg_memory_read(tid, site->address, &byte, 1) && byte == INT3)
+        tg_memory_write(tid, site->address, &site->insn.bytes[0], 1);
+}
+
+static void lift_site(struct tg_site *site, pid_t tid)
+{
+    restore_site(site, tid);
+    site->planted = false;
+}
+
+void tg_address_space_restore(const struct tg_address_space *space, pid_t tid)
+{
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+        restore_site(site, tid);
+    for (unsigned slot = 0; slot < space->n_slots; slot++)
+        if (space->slots_dirty & (UINT32_C(1) << slot))
+            tg_memory_write(tid, space->scratch + (uint64_t)slot * TG_INSN_SCRATCH_BYTES,
+                            space->slot_bytes[slot], TG_INSN_SCRATCH_BYTES);
+}
+
+void tg_address_space_lift(struct tg_address_space *space, pid_t tid)
+{
+    tg_address_space_restore(space, tid);
+    for (struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+        site->planted = false;
+    space->slots_dirty = 0;
+}
+
+/* Memory at ADDRESS as it is without our int3s; returns how many bytes. */
+static size_t read_original(struct tg_address_space *space, pid_t tid, uint64_t address, uint8_t *bytes,
+                            size_t size)
+{
+    size_t n = tg_memory_read_some(tid, address, bytes, size);
+    for (size_t i = 0; i < n; i++) {
+        struct tg_site *site = tg_address_space_site(space, address + i);
+        if (site != NULL && site->planted)
+            bytes[i] = site->insn.bytes[0];
+    }
+    return n;
+}
+
+static struct tg_error *plant_site(struct tg_process *process, struct tg_site *site)
+{
+    pid_t tid = tg_process_memory_tid(process);
+    uint8_t bytes[TG_INSN_MAX_BYTES];
+    size_t n = tid == 0 ? 0 : read_original(process->space, tid, site->address, bytes, sizeof bytes);
+    if (n == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "process %d has no memory at 0x%llx", (int)process->pid,
+                               (unsigned long long)site->address);
+    struct tg_insn insn;
+    struct tg_error *error = tg_insn_decode(process->engine->decoder, process->bits == 32 ? 32 : 64,
+                                            site->address, bytes, n, &insn);
+    if (error != NULL)
+        return tg_error_prefix(error, "no breakpoint at 0x%llx of process %d",
+                               (unsigned long long)site->address, (int)process->pid);
+    if (!tg_memory_write(tid, site->address, &(uint8_t){INT3}, 1))
+        return tg_error_create(TG_ERROR_TARGET, "cannot write a breakpoint at 0x%llx of process %d",
+                               (unsigned long long)site->address, (int)process->pid);
+    site->insn = insn;
+    site->planted = true;
+    return NULL;
+}
+
+struct tg_error *tg_breakpoint_plant(struct tg_process *process, uint64_t address, enum tg_breakpoint_use use,
+                                     tg_breakpoint_handler *handler, void *context,
+                                     struct tg_breakpoint **breakpoint)
+{
+    struct tg_site *site = tg_address_space_site(process->space, address);
+    if (site == NULL)
+        site = add_site(process->space, address);
+    if (site == NULL)
+        return tg_error_no_memory();
+    struct tg_breakpoint *added = add_breakpoint(site, use, handler, context);
+    struct tg_error *error = added == NULL ? tg_error_no_memory() : NULL;
+    if (error == NULL && !site->planted)
+        error = plant_site(process, site);
+    if (error != NULL) {
+        if (added != NULL)
+            tg_breakpoint_remove(process, added);
+        if (site->breakpoints == NULL && !site->planted && site->insn.length == 0)
+            remove_site(process->space, site); /* it was never there: no tombstone */
+        return error;
+    }
+    if (breakpoint != NULL)
+        *breakpoint = added;
+    return NULL;
+}
+
+static bool has_users(const struct tg_site *site)
+{
+    for (const struct tg_breakpoint *b = site->breakpoints; b != NULL; b = b->next)
+        if (!b->removed)
+            return true;
+    return false;
+}
+
+/* Unlinks and frees breakpoints that were marked as removed. */
+static void sweep(struct tg_site *site)
+{
+    struct tg_breakpoint **link = &site->breakpoints;
+    while (*link != NULL) {
+        struct tg_breakpoint *breakpoint = *link;
+        breakpoint->fresh = false;
+        if (breakpoint->removed) {
+            *link = breakpoint->next;
+            free(breakpoint);
+        } else {
+            link = &breakpoint->next;
+        }
+    }
+}
+
+void tg_breakpoint_remove(struct tg_process *process, struct tg_breakpoint *breakpoint)
+{
+    struct tg_site *site = breakpoint->site;
+    assert(!breakpoint->removed);
+    breakpoint->removed = true;
+    if (!has_users(site) && !site->forgotten)
+        lift_site(site, tg_process_memory_tid(process));
+    if (site->dispatching == 0)
+        sweep(site);
+}
+
+struct tg_breakpoint *tg_breakpoint_find(struct tg_process *process, uint64_t address,
+                                         tg_breakpoint_handler *handler, const void *context)
+{
+    struct tg_site *site = tg_address_space_site(process->space, address);
+    for (struct tg_breakpoint *b = site == NULL ? NULL : site->breakpoints; b != NULL; b = b->next)
+        if (!b->removed && b->handler == handler && b->context == context)
+            return b;
+    return NULL;
+}
+
+uint64_t tg_breakpoint_address(const struct tg_breakpoint *breakpoint)
+{
+    return breakpoint->site->address;
+}
+
+void tg_breakpoint_forget_range(struct tg_process *process, uint64_t start, uint64_t end)
+{
+    struct tg_site *site, *next;
+    HASH_ITER (hh, process->space->sites, site, next)
+        if (site->address >= start && site->address < end)
+            remove_site(process->space, site);
+}
+
+bool tg_site_run_handlers(struct tg_tracee *tracee, struct tg_site *site)
+{
+    bool user = false;
+    site->dispatching++;
+    for (struct tg_breakpoint *b = site->breakpoints; b != NULL; b = b->next) {
+        if (b->removed || b->fresh)
+            continue;
+        user |= b->use == TG_BREAKPOINT_USER;
+        b->handler(b->context, &tracee->thread, b);
+    }
+    site->dispatching--;
+    if (site->forgotten) {
+        free_breakpoints(site->breakpoints);
+        free(site);
+    } else {
+        sweep(site);
+    }
+    return user;
+}

@@ -1,0 +1,147 @@
+#include "recorder/engine_internal.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+/*
+ * Letting a process go so that nothing of the engine stays in it. Sites may only be lifted when no thread can
+ * run into one any more, and a thread may only go when no SIGTRAP of an int3 is left in it: first every
+ * thread is brought to a stop and kept there; then the original bytes come back; then all go at once.
+ */
+
+void tg_detach_begin(struct tg_process *process, const char *reason)
+{
+    struct tg_traced_process *traced = tg_traced(process);
+    if (traced->detaching)
+        return;
+    traced->detaching = true;
+    traced->detach_reason = reason;
+    process->engine->detach_in_progress = true;
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        struct tg_tracee *tracee = tg_tracee_of(thread);
+        if (tracee->step.waiting) {
+            tracee->step.waiting = false;
+            tg_tracee_resume(tracee, 0); /* held */
+        } else if (tracee->running) {
+            ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+        }
+    }
+}
+
+/* Cannot run code of the program: kept here, past its PTRACE_EVENT_EXIT, or waiting in the kernel for a vfork
+ * child (which no interrupt reaches). */
+static bool is_quiet(const struct tg_tracee *tracee)
+{
+    return tracee->held || tracee->exiting || tracee->in_vfork;
+}
+
+/* All threads that share SPACE, of whichever process; HELD becomes one that can be worked with. */
+static bool space_is_quiet(const struct tg_address_space *space, struct tg_engine *engine,
+                           struct tg_tracee **held)
+{
+    for (struct tg_tracee *tracee = engine->tracees; tracee != NULL; tracee = tracee->by_tid.next) {
+        if (tracee->thread.process->space != space)
+            continue;
+        if (!is_quiet(tracee))
+            return false;
+        if (tracee->held && (*held == NULL || (*held)->exiting))
+            *held = tracee;
+    }
+    return true;
+}
+
+static void let_thread_go(struct tg_tracee *tracee)
+{
+    ptrace(PTRACE_DETACH, tracee->thread.tid, NULL, tracee->held_signal);
+    tg_tracee_remove(tracee);
+}
+
+static void tell_leaving(struct tg_engine *engine, struct tg_tracee *tracee)
+{
+    for (unsigned i = 0; i < engine->n_observers; i++)
+        if (engine->observers[i]->process_leaving != NULL)
+            engine->observers[i]->process_leaving(engine->observers[i]->context, &tracee->thread,
+                                                  TG_TRIGGER_DETACH);
+    struct tg_event event = {.kind = TG_EVENT_DETACH,
+                             .detach = {.reason = tg_traced_of(tracee)->detach_reason}};
+    tg_engine_emit(engine, &tracee->thread, &event);
+}
+
+static struct tg_tracee *held_thread_of(struct tg_process *process)
+{
+    struct tg_tracee *held = NULL;
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next)
+        if (tg_tracee_of(thread)->held && (held == NULL || held->exiting))
+            held = tg_tracee_of(thread);
+    return held;
+}
+
+/* PROCESS's memory is as it was; what cannot go yet (vfork) goes at its next stop. */
+static void let_process_go(struct tg_process *process)
+{
+    struct tg_engine *engine = process->engine;
+    struct tg_tracee *held = held_thread_of(process);
+    if (held != NULL && !tg_traced(process)->detach_told) {
+        tg_traced(process)->detach_told = true;
+        tell_leaving(engine, held);
+    }
+    bool blocked = false;
+    struct tg_thread *thread, *next;
+    HASH_ITER (hh, process->threads, thread, next) {
+        struct tg_tracee *tracee = tg_tracee_of(thread);
+        if (tracee->held)
+            let_thread_go(tracee);
+        else
+            blocked |= !tracee->exiting;
+    }
+    /* Threads that are exiting cannot be stopped any more: the kernel lets them go with the tracer, or
+     * reports them, unknown then. */
+    if (!blocked && (held != NULL || process->threads == NULL))
+        tg_process_remove(process);
+}
+
+void tg_detach_advance(struct tg_engine *engine)
+{
+    bool left = false;
+    struct tg_process *process, *next;
+    HASH_ITER (hh, engine->processes, process, next) {
+        if (!tg_traced(process)->detaching)
+            continue;
+        struct tg_tracee *held = NULL;
+        left = true;
+        if (!space_is_quiet(process->space, engine, &held) || held == NULL)
+            continue;
+        tg_address_space_lift(process->space, held->thread.tid);
+        let_process_go(process);
+    }
+    engine->detach_in_progress = left;
+}
+
+static void drop_parked(struct tg_engine *engine)
+{
+    struct tg_parked_stop *parked, *next;
+    HASH_ITER (hh, engine->parked, parked, next) {
+        int status;
+        ptrace(PTRACE_DETACH, parked->tid, NULL, NULL);
+        tg_parked_take(engine, parked->tid, &status);
+    }
+}
+
+void tg_detach_all(struct tg_engine *engine, const char *reason)
+{
+    struct tg_process *process, *next;
+    HASH_ITER (hh, engine->processes, process, next)
+        tg_detach_begin(process, reason);
+    tg_detach_advance(engine);
+    while (engine->processes != NULL) {
+        int status;
+        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+        if (tid > 0)
+            tg_dispatch(engine, tid, status);
+        else if (errno != EINTR)
+            break;
+    }
+    HASH_ITER (hh, engine->processes, process, next)
+        tg_process_remove(process); /* reaped by somebody else */
+    drop_parked(engine);
+}

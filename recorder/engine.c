@@ -1,0 +1,216 @@
+#include "recorder/engine_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * How tg_engine_run is woken: waitpid has no way to wait for a request too, and a signal that comes between
+ * the check of the flag and the call would be missed. So a request arms a timer that repeats until it was
+ * seen; its signal interrupts the tracer thread's waitpid.
+ */
+enum { WAKE_INTERVAL_NS = 5 * 1000 * 1000 };
+
+#define WAKE_SIGNAL SIGRTMAX
+
+uint64_t tg_engine_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- life */
+
+static void wake(int signal)
+{
+    (void)signal; /* waitpid returns EINTR: that is all */
+}
+
+static void keep_launch_signals(struct tg_engine *engine)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, &engine->launch_mask);
+    sigemptyset(&engine->launch_ignored);
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction action;
+        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            sigaddset(&engine->launch_ignored, signal);
+    }
+}
+
+static struct tg_error *set_up_wake_timer(struct tg_engine *engine)
+{
+    struct sigaction action = {.sa_handler = wake}; /* no SA_RESTART */
+    sigemptyset(&action.sa_mask);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = WAKE_SIGNAL};
+    event._sigev_un._tid = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, &engine->wake_timer) != 0)
+        return tg_error_create_errno(errno, "cannot create the engine's timer");
+    engine->has_wake_timer = true;
+    sigaction(WAKE_SIGNAL, &action, &engine->former_wake_action);
+    sigset_t wake_set;
+    sigemptyset(&wake_set);
+    sigaddset(&wake_set, WAKE_SIGNAL);
+    pthread_sigmask(SIG_UNBLOCK, &wake_set, NULL);
+    return NULL;
+}
+
+struct tg_error *tg_engine_create(const struct tg_engine_options *options, struct tg_engine **engine)
+{
+    struct tg_engine *created = calloc(1, sizeof *created);
+    if (created == NULL)
+        return tg_error_no_memory();
+    created->sink = options->sink;
+    created->kill_on_exit = options->kill_on_exit;
+    keep_launch_signals(created);
+    struct tg_error *error = tg_insn_decoder_create(&created->decoder);
+    if (error == NULL)
+        error = set_up_wake_timer(created);
+    if (error != NULL) {
+        tg_engine_destroy(created);
+        return error;
+    }
+    *engine = created;
+    return NULL;
+}
+
+void tg_engine_destroy(struct tg_engine *engine)
+{
+    if (engine == NULL)
+        return;
+    tg_detach_all(engine, "the recorder ended");
+    if (engine->has_wake_timer) {
+        timer_delete(engine->wake_timer);
+        sigaction(WAKE_SIGNAL, &engine->former_wake_action, NULL);
+        sigset_t wake_set;
+        sigemptyset(&wake_set);
+        sigaddset(&wake_set, WAKE_SIGNAL);
+        if (sigismember(&engine->launch_mask, WAKE_SIGNAL))
+            pthread_sigmask(SIG_BLOCK, &wake_set, NULL);
+    }
+    tg_stop_events_deinit(&engine->stop_events);
+    tg_insn_decoder_destroy(engine->decoder);
+    tg_error_destroy(engine->failure);
+    free(engine);
+}
+
+unsigned tg_engine_add_observer(struct tg_engine *engine, const struct tg_observer *observer)
+{
+    assert(engine->n_observers < TG_ENGINE_MAX_OBSERVERS);
+    engine->observers[engine->n_observers] = observer;
+    return engine->n_observers++;
+}
+
+/* ---- events */
+
+void tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread, const struct tg_event *event)
+{
+    struct tg_event stamped = *event;
+    stamped.pid = thread == NULL ? 0 : thread->process->pid;
+    stamped.tid = thread == NULL ? 0 : thread->tid;
+    stamped.stop_ns = 0;
+    if (engine->in_stop) {
+        stamped.time_ns = engine->stop_time_ns;
+        tg_stop_events_add(&engine->stop_events, &stamped);
+        return;
+    }
+    if (stamped.time_ns == 0)
+        stamped.time_ns = tg_engine_now_ns();
+    engine->sink.add(engine->sink.context, &stamped);
+}
+
+void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee)
+{
+    struct tg_traced_process *traced = tg_traced_of(tracee);
+    engine->in_stop = true;
+    engine->stop_time_ns = tg_engine_now_ns();
+    engine->resume_time_ns = 0;
+    engine->current = tracee;
+    traced->process.previous_stop_ns = traced->last_stop_ns;
+    traced->last_stop_ns = engine->stop_time_ns;
+    tg_tracee_mark_stopped(tracee);
+}
+
+void tg_engine_end_stop(struct tg_engine *engine)
+{
+    engine->in_stop = false;
+    engine->current = NULL;
+    if (engine->stop_events.first != NULL) {
+        uint64_t end_ns = engine->resume_time_ns != 0 ? engine->resume_time_ns : tg_engine_now_ns();
+        tg_stop_events_flush(&engine->stop_events, end_ns - engine->stop_time_ns, engine->sink.add,
+                             engine->sink.context);
+    }
+    if (engine->stop_events.lost > 0) {
+        struct tg_event event = {.kind = TG_EVENT_LOSS,
+                                 .loss = {.source = TG_LOSS_LIMIT,
+                                          .count = engine->stop_events.lost,
+                                          .reason = "no memory for the events of a stop"}};
+        engine->stop_events.lost = 0;
+        tg_engine_emit(engine, NULL, &event);
+    }
+}
+
+void tg_engine_fail(struct tg_engine *engine, struct tg_error *error)
+{
+    if (engine->failure == NULL)
+        engine->failure = error;
+    else
+        tg_error_destroy(error);
+    atomic_store(&engine->stop_requested, true);
+}
+
+/* ---- the loop */
+
+void tg_engine_request_stop(struct tg_engine *engine)
+{
+    atomic_store(&engine->stop_requested, true);
+    const struct itimerspec repeat = {.it_interval = {.tv_nsec = WAKE_INTERVAL_NS},
+                                      .it_value = {.tv_nsec = WAKE_INTERVAL_NS}};
+    timer_settime(engine->wake_timer, 0, &repeat, NULL);
+}
+
+static void disarm_wake_timer(struct tg_engine *engine)
+{
+    const struct itimerspec never = {0};
+    timer_settime(engine->wake_timer, 0, &never, NULL);
+}
+
+/* waitpid knows no children any more, but the table does: somebody else reaped them. */
+static void lose_everything(struct tg_engine *engine)
+{
+    struct tg_process *process, *next;
+    HASH_ITER (hh, engine->processes, process, next) {
+        struct tg_event event = {.kind = TG_EVENT_PROCESS_EXIT, .process_exit = {.how = TG_EXIT_LOST}};
+        if (process->threads != NULL)
+            tg_engine_emit(engine, process->threads, &event);
+        tg_process_remove(process);
+    }
+}
+
+struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
+{
+    while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
+        int wait_status;
+        /* Only what this thread traces or forked: helper processes of other threads are not ours to reap. */
+        pid_t tid = waitpid(-1, &wait_status, __WALL | __WNOTHREAD);
+        if (tid > 0)
+            tg_dispatch(engine, tid, wait_status);
+        else if (errno == ECHILD)
+            lose_everything(engine);
+        else if (errno != EINTR)
+            tg_engine_fail(engine, tg_error_create_errno(errno, "cannot wait for the traced processes"));
+    }
+    if (engine->processes != NULL)
+        tg_detach_all(engine,
+                      engine->failure == NULL ? "the recorder was asked to stop" : "the recorder failed");
+    disarm_wake_timer(engine);
+    atomic_store(&engine->stop_requested, false);
+    struct tg_error *error = engine->failure;
+    engine->failure = NULL;
+    if (error == NULL && status != NULL)
+        *status = engine->launched_status;
+    return error;
+}

@@ -1,0 +1,284 @@
+/*
+ * What the engine's files share and nobody else includes.
+ *
+ * engine.c         life of the engine, event loop, events
+ * dispatch.c       one wait status -> what happened
+ * lineage.c        births and deaths: fork, clone, first stops, exec, exits
+ * program.c        what a new program image is: auxiliary vector, entry stop
+ * process_table.c  processes and threads by id, stops that came too early
+ * address_space.c  breakpoint sites, their copies in children
+ * step.c           a hit: handlers, and how the thread gets past the instruction
+ * launch.c attach.c detach.c
+ */
+#ifndef TG_RECORDER_ENGINE_INTERNAL_H
+#define TG_RECORDER_ENGINE_INTERNAL_H
+
+#include "recorder/engine.h"
+#include "recorder/insn.h"
+#include "recorder/stop_events.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <time.h>
+
+/* ---- breakpoint sites (address_space.c) */
+
+struct tg_site;
+
+struct tg_breakpoint {
+    struct tg_breakpoint *next;
+    struct tg_site *site;
+    tg_breakpoint_handler *handler;
+    void *context;
+    enum tg_breakpoint_use use;
+    bool removed; /* while handlers of its site run; freed after */
+    bool fresh;   /* planted while handlers of its site run: not for the hit in progress */
+};
+
+/*
+ * An address at which an int3 is, or was: a site without breakpoints stays as a tombstone, because threads
+ * may still bring the trap of an int3 that they ran just before it was taken away.
+ */
+struct tg_site {
+    uint64_t address;
+    struct tg_breakpoint *breakpoints;
+    struct tg_insn insn; /* the original instruction; bytes[0] is under the int3 */
+    bool planted;
+    bool forgotten;       /* unmapped while its handlers run: freed after */
+    unsigned dispatching; /* handlers of this site are running */
+    UT_hash_handle hh;
+};
+
+enum { TG_SCRATCH_MAX_SLOTS = 16, TG_NO_SLOT = TG_SCRATCH_MAX_SLOTS };
+
+struct tg_address_space {
+    unsigned references;
+    struct tg_site *sites; /* uthash by address */
+    /* Where displaced instructions run: slots of TG_INSN_SCRATCH_BYTES from SCRATCH on. */
+    uint64_t scratch;
+    unsigned n_slots;
+    bool scratch_searched;
+    uint32_t slots_used;  /* bit i: a thread is in slot i */
+    uint32_t slots_dirty; /* bit i: original bytes are in slot_bytes */
+    uint8_t slot_bytes[TG_SCRATCH_MAX_SLOTS][TG_INSN_SCRATCH_BYTES];
+};
+
+struct tg_address_space *tg_address_space_create(void); /* NULL without memory; one reference */
+struct tg_address_space *tg_address_space_ref(struct tg_address_space *space);
+void tg_address_space_unref(struct tg_address_space *space); /* NULL is accepted */
+/* What fork does: same sites, breakpoints and scratch bytes. NULL without memory. */
+struct tg_address_space *tg_address_space_copy(const struct tg_address_space *space);
+struct tg_site *tg_address_space_site(struct tg_address_space *space, uint64_t address); /* tombstones too */
+/* Writes the original bytes of sites and scratch through TID, wherever ours are still there. */
+void tg_address_space_restore(const struct tg_address_space *space, pid_t tid);
+/* The same, for good: nothing counts as planted any more. */
+void tg_address_space_lift(struct tg_address_space *space, pid_t tid);
+/* A new image replaced what was there: forgets everything without writing. */
+void tg_address_space_clear(struct tg_address_space *space);
+
+struct tg_tracee;
+/* Runs the handlers of SITE; true if one of them was a TG_BREAKPOINT_USER. SITE is gone afterwards where a
+ * handler forgot it: look it up again. */
+bool tg_site_run_handlers(struct tg_tracee *tracee, struct tg_site *site);
+
+/* ---- processes and threads (process_table.c) */
+
+struct tg_traced_process {
+    struct tg_process process; /* first: what observers see */
+    bool started;              /* process_started was called */
+    bool group_stopped;
+    bool detaching;
+    bool detach_told; /* the detach event was emitted */
+    enum tg_process_origin origin;
+    const char *detach_reason; /* static */
+    uint64_t last_stop_ns;
+};
+
+struct tg_step {
+    bool active;
+    bool ended_now;   /* it ended at the stop in progress */
+    bool waiting;     /* for a free slot; the thread is stopped at ADDRESS */
+    bool user_trap;   /* the program itself single-steps here (TF): the SIGTRAP is its own too */
+    unsigned slot;    /* TG_NO_SLOT: the parent's, not to be given back */
+    uint64_t address; /* of the site */
+    uint64_t scratch;
+    uint64_t saved_register;
+    struct tg_insn insn;
+    struct tg_address_space *space; /* a reference while active: exec may drop the process's own */
+};
+
+struct tg_tracee {
+    struct tg_thread thread; /* first: what observers see */
+    UT_hash_handle by_tid;
+    pid_t parent_tid;
+    bool running;        /* not in a ptrace-stop that we know of */
+    bool first_stop_due; /* cloned; its first stop is still to come */
+    bool listening;      /* in a group-stop */
+    bool exiting;        /* its PTRACE_EVENT_EXIT was seen */
+    bool exit_told;      /* its thread_exit event was emitted */
+    bool in_vfork;       /* blocked until its child execs or exits: no interrupt reaches it */
+    bool held;           /* stopped for a detach in progress, to be let go with held_signal */
+    bool dropped_trap;   /* the SIGTRAP of a step that ended otherwise is still pending: not the program's */
+    int held_signal;
+    struct user_regs_struct regs; /* of the stop in progress, read when first needed */
+    bool regs_valid;
+    bool regs_changed;
+    struct tg_step step;
+    uint64_t again_address; /* a hit whose instruction was interrupted: handlers ran already (0: none) */
+    uint64_t again_sp;
+};
+
+/* A stop of a thread that nobody has told about yet: it can come before its parent's fork event. */
+struct tg_parked_stop {
+    pid_t tid;
+    int status;
+    UT_hash_handle hh;
+};
+
+struct tg_engine {
+    struct tg_event_sink sink;
+    bool kill_on_exit;
+    const struct tg_observer *observers[TG_ENGINE_MAX_OBSERVERS];
+    unsigned n_observers;
+    struct tg_process *processes; /* uthash by pid */
+    struct tg_tracee *tracees;    /* uthash by tid */
+    struct tg_parked_stop *parked;
+    struct tg_insn_decoder *decoder;
+
+    bool in_stop;
+    uint64_t stop_time_ns;
+    uint64_t resume_time_ns;   /* of the stop in progress, 0 not yet */
+    pid_t unparked;            /* a thread whose parked stop is to be handled next */
+    struct tg_error *failure;  /* why tg_engine_run has to end, NULL nothing */
+    struct tg_tracee *current; /* the thread whose stop is being handled, NULL none or gone */
+    struct tg_stop_events stop_events;
+
+    sigset_t launch_mask;    /* signal mask and ignored signals of the time of creation: launched programs */
+    sigset_t launch_ignored; /* get these */
+    struct sigaction former_wake_action;
+    timer_t wake_timer;
+    bool has_wake_timer;
+    atomic_bool stop_requested;
+    bool detach_in_progress; /* of some process */
+    pid_t launched_pid;
+    int launched_status;
+};
+
+struct tg_tracee *tg_tracee_find(struct tg_engine *engine, pid_t tid);
+/* NULL without memory. */
+struct tg_tracee *tg_tracee_add(struct tg_process *process, pid_t tid);
+void tg_tracee_remove(struct tg_tracee *tracee);
+struct tg_process *tg_process_find(struct tg_engine *engine, pid_t pid);
+/* A process without threads; takes the reference on SPACE. NULL without memory (SPACE is then untouched). */
+struct tg_process *tg_process_add(struct tg_engine *engine, pid_t pid, enum tg_process_origin origin,
+                                  struct tg_address_space *space);
+/* Removes PROCESS with what is left of its threads, after telling observers that started. */
+void tg_process_remove(struct tg_process *process);
+bool tg_parked_add(struct tg_engine *engine, pid_t tid, int status);
+bool tg_parked_take(struct tg_engine *engine, pid_t tid, int *status);
+
+static inline struct tg_tracee *tg_tracee_of(struct tg_thread *thread)
+{
+    return (struct tg_tracee *)thread;
+}
+
+static inline struct tg_traced_process *tg_traced(struct tg_process *process)
+{
+    return (struct tg_traced_process *)process;
+}
+
+static inline struct tg_traced_process *tg_traced_of(struct tg_tracee *tracee)
+{
+    return (struct tg_traced_process *)tracee->thread.process;
+}
+
+/* A thread whose memory is still there, preferably the stopped one; 0 where none is left. */
+pid_t tg_process_memory_tid(struct tg_process *process);
+
+/* ---- stops */
+
+enum {
+    TG_TRACE_OPTIONS = PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
+                       PTRACE_O_TRACEEXIT,
+};
+
+void tg_tracee_note(struct tg_tracee *tracee, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Tells observers of a stop. */
+void tg_tracee_stopped(struct tg_tracee *tracee, enum tg_stop_trigger trigger, int signal);
+
+/* Registers of the stop in progress; false where the thread is gone. */
+bool tg_tracee_load_registers(struct tg_tracee *tracee);
+void tg_tracee_store_registers(struct tg_tracee *tracee);
+
+/* Lets TRACEE go on with SIGNAL (0 none), or keeps it for the detach in progress. */
+void tg_tracee_resume(struct tg_tracee *tracee, int signal);
+/* The same, but also in a detach in progress: a signal of ours is still to come out. */
+void tg_tracee_resume_now(struct tg_tracee *tracee, int signal);
+/* Leaves TRACEE in its group-stop, listening for its end. */
+void tg_tracee_listen(struct tg_tracee *tracee);
+
+/* Handles what waitpid said. */
+void tg_dispatch(struct tg_engine *engine, pid_t tid, int status);
+/* Marks TRACEE as stopped; what was known of its registers is void. */
+void tg_tracee_mark_stopped(struct tg_tracee *tracee);
+void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee);
+void tg_engine_end_stop(struct tg_engine *engine);
+/* Makes tg_engine_run detach everything and return ERROR. Takes ERROR. */
+void tg_engine_fail(struct tg_engine *engine, struct tg_error *error);
+
+/* ---- births and deaths (lineage.c) */
+
+/* PARENT stands in the ptrace event of a fork, vfork or clone; it is resumed here. */
+void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event);
+/* The first stop of a new thread. */
+void tg_lineage_thread_started(struct tg_tracee *tracee);
+/*
+ * PID stands in PTRACE_EVENT_EXEC: the process's other threads and its old memory are gone. Returns the one
+ * thread that is left, NULL for a process not known; FORMER_TID is the tid that it had.
+ */
+struct tg_tracee *tg_lineage_executed(struct tg_engine *engine, pid_t pid, pid_t *former_tid);
+/* TRACEE stands in PTRACE_EVENT_EXIT. */
+void tg_lineage_exiting(struct tg_tracee *tracee);
+/* waitpid reported the end of TRACEE. */
+void tg_lineage_ended(struct tg_tracee *tracee, int status);
+/* Makes a process known to observers; TRACEE, of it, is stopped. */
+void tg_lineage_announce(struct tg_tracee *tracee, struct tg_process *parent);
+
+/* ---- program images (program.c) */
+
+/* A new image is in place: reads what the kernel told it and tells observers. Plants the entry breakpoint,
+ * unless ATTACHED. */
+void tg_program_loaded(struct tg_tracee *tracee, bool attached);
+/* Emits the exec event of the stop in progress, and what is to be known about it. */
+void tg_program_emit_exec(struct tg_tracee *tracee, pid_t former_tid);
+/* Finds room for displaced instructions in TRACEE's address space. */
+void tg_program_find_scratch(struct tg_tracee *tracee);
+
+/* ---- hits and steps (step.c) */
+
+/* The thread ran an int3: true if it was ours, and TRACEE was resumed (or waits for a slot). */
+bool tg_step_trap(struct tg_tracee *tracee);
+/*
+ * Ends the displaced step of TRACEE, if it is in one, at whatever stop follows it. INFO is that of a
+ * signal-delivery-stop, NULL elsewhere. True if the stop is the step's own SIGTRAP and nothing else.
+ */
+bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info);
+/* TRACEE's memory or TRACEE itself is gone: gives its slot back. */
+void tg_step_drop(struct tg_tracee *tracee);
+/* CHILD was created by the displaced instruction of PARENT, which ended at the stop in progress: CHILD stands
+ * behind the copy as its parent did, and finishes the step likewise at its first stop. */
+void tg_step_inherit(const struct tg_tracee *parent, struct tg_tracee *child);
+/* Is a SIGTRAP waiting to be reported by the stopped TRACEE? */
+bool tg_step_trap_is_pending(const struct tg_tracee *tracee);
+
+/* ---- detach (detach.c) */
+
+/* Starts to let PROCESS go; it ends in later stops. REASON is static. */
+void tg_detach_begin(struct tg_process *process, const char *reason);
+/* After any change: lets go the detaching processes whose threads are all quiet. */
+void tg_detach_advance(struct tg_engine *engine);
+void tg_detach_all(struct tg_engine *engine, const char *reason);
+
+#endif

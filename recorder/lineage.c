@@ -1,0 +1,325 @@
+#include "recorder/engine_internal.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorder/memory.h"
+
+void tg_lineage_announce(struct tg_tracee *tracee, struct tg_process *parent)
+{
+    struct tg_traced_process *traced = tg_traced_of(tracee);
+    struct tg_engine *engine = traced->process.engine;
+    traced->started = true;
+    struct tg_event event = {
+        .kind = TG_EVENT_PROCESS_START,
+        .process_start = {.origin = traced->origin,
+                          .parent_pid = parent != NULL                         ? parent->pid
+                                        : traced->origin == TG_ORIGIN_LAUNCHED ? getpid()
+                                                                               : 0},
+    };
+    tg_engine_emit(engine, &tracee->thread, &event);
+    for (unsigned i = 0; i < engine->n_observers; i++)
+        if (engine->observers[i]->process_started != NULL)
+            engine->observers[i]->process_started(engine->observers[i]->context, &tracee->thread,
+                                                  traced->origin, parent);
+}
+
+/* ---- fork, vfork, clone */
+
+/* Is TID a thread of process PID? True also for one that we may not signal. */
+static bool is_thread_of(pid_t pid, pid_t tid)
+{
+    return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM;
+}
+
+/* The flags of the clone that PARENT stands in, from its registers; 0 where they cannot be told. */
+static uint64_t clone_flags(struct tg_tracee *parent)
+{
+    enum { CLONE_64 = 56, VFORK_64 = 58, CLONE_32 = 120, VFORK_32 = 190, CLONE3 = 435 };
+    if (!tg_tracee_load_registers(parent))
+        return 0;
+    const struct user_regs_struct *regs = &parent->regs;
+    bool narrow = parent->thread.process->bits == 32;
+    uint64_t argument = narrow ? (uint32_t)regs->rbx : regs->rdi;
+    uint64_t flags = 0;
+    if (regs->orig_rax == (narrow ? CLONE_32 : CLONE_64))
+        return argument;
+    if (regs->orig_rax == (narrow ? VFORK_32 : VFORK_64))
+        return CLONE_VM | CLONE_VFORK;
+    if (regs->orig_rax == CLONE3 && tg_memory_read(parent->thread.tid, argument, &flags, sizeof flags))
+        return flags;
+    return 0;
+}
+
+static bool shares_memory(struct tg_tracee *parent, pid_t child)
+{
+    long order = syscall(SYS_kcmp, parent->thread.tid, child, KCMP_VM, 0, 0);
+    if (order >= 0)
+        return order == 0;
+    return clone_flags(parent) & CLONE_VM; /* no kcmp here (seccomp, old kernel) */
+}
+
+static void add_thread(struct tg_tracee *parent, pid_t tid)
+{
+    struct tg_engine *engine = parent->thread.process->engine;
+    struct tg_tracee *tracee = tg_tracee_find(engine, tid);
+    if (tracee == NULL)
+        tracee = tg_tracee_add(parent->thread.process, tid);
+    if (tracee == NULL) {
+        tg_engine_fail(engine, tg_error_no_memory());
+        return;
+    }
+    tracee->parent_tid = parent->thread.tid;
+    tracee->first_stop_due = true;
+    tg_step_inherit(parent, tracee);
+    engine->unparked = tid;
+}
+
+void tg_lineage_thread_started(struct tg_tracee *tracee)
+{
+    tracee->first_stop_due = false;
+    struct tg_event event = {.kind = TG_EVENT_THREAD_START,
+                             .thread_start = {.parent_tid = tracee->parent_tid}};
+    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
+    tg_tracee_stopped(tracee, TG_TRIGGER_THREAD, 0);
+}
+
+/* The new process's first stop. It is on its way, if it did not come already: observers are to see parent and
+ * child in the same state, so nothing else is handled before it. False where the child was killed. */
+static bool await_first_stop(struct tg_engine *engine, pid_t child, int *status)
+{
+    if (tg_parked_take(engine, child, status))
+        return true;
+    pid_t tid;
+    do
+        tid = waitpid(child, status, __WALL);
+    while (tid < 0 && errno == EINTR);
+    return tid == child && WIFSTOPPED(*status);
+}
+
+/* Without memory for it, the child is let go as if it had never been traced. */
+static void let_child_go(struct tg_tracee *parent, pid_t child, bool shares)
+{
+    if (!shares)
+        tg_address_space_restore(parent->thread.process->space, child);
+    ptrace(PTRACE_DETACH, child, NULL, NULL);
+    tg_tracee_note(parent, "process %d is not traced: out of memory", (int)child);
+}
+
+static struct tg_tracee *add_process(struct tg_tracee *parent, pid_t child, enum tg_process_origin origin,
+                                     bool shares)
+{
+    const struct tg_process *model = parent->thread.process;
+    struct tg_address_space *space =
+        shares ? tg_address_space_ref(model->space) : tg_address_space_copy(model->space);
+    if (space == NULL)
+        return NULL;
+    struct tg_process *process = tg_process_add(model->engine, child, origin, space);
+    if (process == NULL) {
+        tg_address_space_unref(space);
+        return NULL;
+    }
+    process->bits = model->bits;
+    process->entry = model->entry;
+    process->loader_base = model->loader_base;
+    process->phdr = model->phdr;
+    process->n_phdr = model->n_phdr;
+    process->secure = model->secure;
+    process->attached = model->attached;
+    struct tg_tracee *tracee = tg_tracee_add(process, child);
+    if (tracee == NULL)
+        tg_process_remove(process);
+    return tracee;
+}
+
+static void add_child(struct tg_tracee *parent, pid_t child, enum tg_process_origin origin)
+{
+    struct tg_engine *engine = parent->thread.process->engine;
+    int status;
+    if (!await_first_stop(engine, child, &status))
+        return; /* killed before it ran an instruction */
+    bool shares = shares_memory(parent, child);
+    struct tg_tracee *tracee = add_process(parent, child, origin, shares);
+    if (tracee == NULL) {
+        let_child_go(parent, child, shares);
+        return;
+    }
+    tg_tracee_mark_stopped(tracee);
+    tg_traced_of(tracee)->last_stop_ns = engine->stop_time_ns;
+    tg_step_inherit(parent, tracee);
+    tg_step_finish(tracee, NULL);
+    tg_lineage_announce(tracee, parent->thread.process);
+    if (tg_traced_of(parent)->detaching)
+        tg_detach_begin(tracee->thread.process, tg_traced_of(parent)->detach_reason);
+    if (WSTOPSIG(status) != SIGTRAP)
+        tg_tracee_listen(tracee);
+    else
+        tg_tracee_resume(tracee, 0);
+}
+
+void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event)
+{
+    unsigned long child = 0;
+    if (ptrace(PTRACE_GETEVENTMSG, parent->thread.tid, NULL, &child) == 0 && child != 0) {
+        if (is_thread_of(parent->thread.process->pid, (pid_t)child)) {
+            add_thread(parent, (pid_t)child);
+        } else if (tg_process_find(parent->thread.process->engine, (pid_t)child) == NULL) {
+            add_child(parent, (pid_t)child,
+                      ptrace_event == PTRACE_EVENT_FORK    ? TG_ORIGIN_FORK
+                      : ptrace_event == PTRACE_EVENT_VFORK ? TG_ORIGIN_VFORK
+                                                           : TG_ORIGIN_CLONE);
+            tg_tracee_stopped(parent, TG_TRIGGER_FORK, 0);
+        }
+    }
+    parent->in_vfork = ptrace_event == PTRACE_EVENT_VFORK;
+    tg_tracee_resume(parent, 0);
+}
+
+/* ---- exec */
+
+struct tg_tracee *tg_lineage_executed(struct tg_engine *engine, pid_t pid, pid_t *former_tid)
+{
+    struct tg_process *process = tg_process_find(engine, pid);
+    if (process == NULL)
+        return NULL;
+    unsigned long message = 0;
+    if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &message) == 0 && message != 0)
+        *former_tid = (pid_t)message;
+    /* The thread that called exec has the leader's tid now; the others ended without a word, or with one. */
+    struct tg_thread *thread, *next;
+    HASH_ITER (hh, process->threads, thread, next)
+        if (thread->tid != pid)
+            tg_tracee_remove(tg_tracee_of(thread));
+    struct tg_tracee *tracee = tg_tracee_find(engine, pid);
+    if (tracee == NULL)
+        tracee = tg_tracee_add(process, pid);
+    if (tracee == NULL) {
+        tg_engine_fail(engine, tg_error_no_memory());
+        return NULL;
+    }
+    tg_step_drop(tracee);
+    tracee->exiting = false;
+    tracee->exit_told = false;
+    tracee->listening = false;
+    tracee->first_stop_due = false;
+    tracee->dropped_trap = false;
+    tracee->again_address = 0;
+    if (process->space->references == 1) {
+        tg_address_space_clear(process->space);
+    } else {
+        struct tg_address_space *space = tg_address_space_create();
+        if (space == NULL) {
+            tg_engine_fail(engine, tg_error_no_memory());
+            return NULL;
+        }
+        tg_address_space_unref(process->space);
+        process->space = space;
+    }
+    return tracee;
+}
+
+/* ---- ends */
+
+static bool others_live(const struct tg_tracee *tracee)
+{
+    for (struct tg_thread *t = tracee->thread.process->threads; t != NULL; t = t->hh.next)
+        if (t != &tracee->thread && !tg_tracee_of(t)->exiting)
+            return true;
+    return false;
+}
+
+static void emit_thread_exit(struct tg_tracee *tracee, int64_t status)
+{
+    tracee->exit_told = true;
+    struct tg_event event = {.kind = TG_EVENT_THREAD_EXIT, .thread_exit = {.status = status}};
+    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
+}
+
+void tg_lineage_exiting(struct tg_tracee *tracee)
+{
+    struct tg_process *process = tracee->thread.process;
+    struct tg_engine *engine = process->engine;
+    unsigned long status = 0;
+    bool known = ptrace(PTRACE_GETEVENTMSG, tracee->thread.tid, NULL, &status) == 0;
+    bool last = !others_live(tracee);
+    tg_step_drop(tracee);
+    if (tracee->first_stop_due) /* killed before it ran */
+        tg_lineage_thread_started(tracee);
+    if (tracee->thread.tid != process->pid || !last)
+        emit_thread_exit(tracee, known ? (int64_t)status : -1);
+    tg_tracee_stopped(tracee, TG_TRIGGER_EXIT, 0);
+    if (last)
+        for (unsigned i = 0; i < engine->n_observers; i++)
+            if (engine->observers[i]->process_leaving != NULL)
+                engine->observers[i]->process_leaving(engine->observers[i]->context, &tracee->thread,
+                                                      TG_TRIGGER_EXIT);
+    tracee->exiting = true;
+    tg_tracee_resume(tracee, 0);
+}
+
+static void emit_process_exit(struct tg_tracee *tracee, int status)
+{
+    struct tg_event event = {
+        .kind = TG_EVENT_PROCESS_EXIT,
+        .process_exit = {.how = WIFSIGNALED(status) ? TG_EXIT_SIGNAL : TG_EXIT_STATUS,
+                         .status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                         .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status)},
+    };
+    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
+}
+
+/* The real parent of a process, 0 unknown. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[40], line[256];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    int parent = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "PPid: %d", &parent) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return parent;
+}
+
+/*
+ * PARENT is ending. A child whose first stop is parked, and whose parent is no process that is traced, can
+ * only be one whose fork event was lost because PARENT was killed in it.
+ */
+static void adopt_orphans(struct tg_tracee *parent)
+{
+    struct tg_engine *engine = parent->thread.process->engine;
+    struct tg_parked_stop *parked, *next;
+    HASH_ITER (hh, engine->parked, parked, next) {
+        pid_t child = parked->tid, real_parent = parent_of(child);
+        if (is_thread_of(child, child) &&
+            (real_parent == parent->thread.process->pid || tg_process_find(engine, real_parent) == NULL))
+            add_child(parent, child, TG_ORIGIN_FORK);
+    }
+}
+
+void tg_lineage_ended(struct tg_tracee *tracee, int status)
+{
+    struct tg_process *process = tracee->thread.process;
+    struct tg_engine *engine = process->engine;
+    if (engine->parked != NULL && WIFSIGNALED(status))
+        adopt_orphans(tracee);
+    if (tracee->thread.tid != process->pid) {
+        if (!tracee->exit_told)
+            emit_thread_exit(tracee, status);
+        tg_tracee_remove(tracee);
+        return;
+    }
+    emit_process_exit(tracee, status);
+    if (process->pid == engine->launched_pid)
+        engine->launched_status = status;
+    tg_process_remove(process);
+}

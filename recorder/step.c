@@ -1,0 +1,271 @@
+#include "recorder/engine_internal.h"
+#include "recorder/memory.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+/*
+ * Past an instruction under an int3: its effect is computed where that is simple; otherwise a copy of it runs
+ * in a scratch slot, in memory that the program never executes. The int3 stays where it is meanwhile, so
+ * that no other thread runs past it.
+ */
+
+enum { INT3 = 0xcc, EFLAGS_TF = 0x100, KERNEL_SIGSET_BYTES = 8 };
+
+/* ---- memory as the program itself would access it */
+
+static bool read_as_program(void *context, uint64_t address, void *buffer, size_t size)
+{
+    const struct tg_tracee *tracee = context;
+    struct iovec local = {buffer, size}, remote = {(void *)address, size};
+    return process_vm_readv(tracee->thread.tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static bool write_as_program(void *context, uint64_t address, const void *buffer, size_t size)
+{
+    const struct tg_tracee *tracee = context;
+    struct iovec local = {(void *)buffer, size}, remote = {(void *)address, size};
+    return process_vm_writev(tracee->thread.tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static struct tg_insn_memory memory_of(struct tg_tracee *tracee)
+{
+    return (struct tg_insn_memory){.context = tracee, .read = read_as_program, .write = write_as_program};
+}
+
+/* ---- slots */
+
+static void step_over(struct tg_tracee *tracee, uint64_t address);
+
+static struct tg_tracee *find_waiting(struct tg_engine *engine, const struct tg_address_space *space)
+{
+    for (struct tg_tracee *tracee = engine->tracees; tracee != NULL; tracee = tracee->by_tid.next)
+        if (tracee->step.waiting && tracee->thread.process->space == space)
+            return tracee;
+    return NULL;
+}
+
+static void release_slot(struct tg_engine *engine, struct tg_step *step)
+{
+    struct tg_address_space *space = step->space;
+    step->active = false;
+    step->space = NULL;
+    if (step->slot == TG_NO_SLOT) {
+        tg_address_space_unref(space);
+        return;
+    }
+    bool was_full = space->slots_used == (UINT32_C(1) << space->n_slots) - 1;
+    space->slots_used &= ~(UINT32_C(1) << step->slot);
+    struct tg_tracee *next = was_full ? find_waiting(engine, space) : NULL;
+    tg_address_space_unref(space);
+    if (next != NULL) {
+        next->step.waiting = false;
+        step_over(next, next->step.address);
+    }
+}
+
+/* A free slot with its original bytes saved; false where all are in use. */
+static bool take_slot(struct tg_tracee *tracee, unsigned *slot)
+{
+    struct tg_address_space *space = tracee->thread.process->space;
+    for (unsigned i = 0; i < space->n_slots; i++) {
+        uint32_t bit = UINT32_C(1) << i;
+        if (space->slots_used & bit)
+            continue;
+        uint64_t address = space->scratch + (uint64_t)i * TG_INSN_SCRATCH_BYTES;
+        if (!(space->slots_dirty & bit) &&
+            !tg_memory_read(tracee->thread.tid, address, space->slot_bytes[i], TG_INSN_SCRATCH_BYTES))
+            return false;
+        space->slots_used |= bit;
+        space->slots_dirty |= bit;
+        *slot = i;
+        return true;
+    }
+    return false;
+}
+
+/* ---- a hit */
+
+/*
+ * The kernel forces the SIGTRAP of an int3 through a mask that blocks it by unblocking it. Where everything
+ * else is blocked, SIGTRAP was too (sigfillset): that is put back. Other masks with SIGTRAP in them cannot
+ * be told from masks without.
+ */
+static void restore_signal_mask(const struct tg_tracee *tracee)
+{
+    const uint64_t trap = UINT64_C(1) << (SIGTRAP - 1);
+    const uint64_t never_set = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1) |
+                               UINT64_C(3) << 31; /* 32 and 33 are the C library's own */
+    uint64_t mask;
+    if (ptrace(PTRACE_GETSIGMASK, tracee->thread.tid, KERNEL_SIGSET_BYTES, &mask) != 0)
+        return;
+    if ((mask | trap | never_set) == UINT64_MAX && !(mask & trap)) {
+        mask |= trap;
+        ptrace(PTRACE_SETSIGMASK, tracee->thread.tid, KERNEL_SIGSET_BYTES, &mask);
+    }
+}
+
+/* Nowhere to step: the program is not to suffer for it. */
+static void give_up(struct tg_tracee *tracee, struct tg_site *site)
+{
+    tg_tracee_note(tracee,
+                   "the breakpoint at 0x%llx was taken away: its instruction must run elsewhere, and no "
+                   "room for it was found",
+                   (unsigned long long)site->address);
+    tg_memory_write(tracee->thread.tid, site->address, site->insn.bytes, 1);
+    site->planted = false;
+    tg_tracee_resume(tracee, 0);
+}
+
+static void displace(struct tg_tracee *tracee, struct tg_site *site)
+{
+    struct tg_address_space *space = tracee->thread.process->space;
+    struct tg_step *step = &tracee->step;
+    if (!space->scratch_searched)
+        tg_program_find_scratch(tracee);
+    unsigned slot;
+    if (!take_slot(tracee, &slot)) {
+        if (space->slots_used == 0) {
+            give_up(tracee, site);
+            return;
+        }
+        step->waiting = true;
+        step->address = site->address;
+        return;
+    }
+    uint8_t code[TG_INSN_SCRATCH_BYTES];
+    *step = (struct tg_step){
+        .active = true,
+        .user_trap = tracee->regs.eflags & EFLAGS_TF,
+        .slot = slot,
+        .address = site->address,
+        .scratch = space->scratch + (uint64_t)slot * TG_INSN_SCRATCH_BYTES,
+        .insn = site->insn,
+        .space = tg_address_space_ref(space),
+    };
+    tg_insn_displace(&step->insn, step->address, step->scratch, &tracee->regs, code, &step->saved_register);
+    if (!tg_memory_write(tracee->thread.tid, step->scratch, code, sizeof code)) {
+        tracee->regs.rip = step->address;
+        release_slot(tracee->thread.process->engine, step);
+        give_up(tracee, site);
+        return;
+    }
+    tracee->regs_changed = true;
+    tg_tracee_resume_now(tracee, 0);
+}
+
+/* TRACEE stands at ADDRESS, where an int3 may be: lets it go on. */
+static void step_over(struct tg_tracee *tracee, uint64_t address)
+{
+    struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
+    if (site == NULL || !site->planted || tg_traced_of(tracee)->detaching) {
+        tg_tracee_resume(tracee, 0);
+        return;
+    }
+    struct tg_insn_memory memory = memory_of(tracee);
+    if (!(tracee->regs.eflags & EFLAGS_TF) && tg_insn_emulate(&site->insn, &tracee->regs, &memory))
+        tg_tracee_resume(tracee, 0);
+    else
+        displace(tracee, site);
+}
+
+bool tg_step_trap(struct tg_tracee *tracee)
+{
+    if (!tg_tracee_load_registers(tracee))
+        return true; /* killed */
+    uint64_t address = tracee->regs.rip - 1;
+    struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
+    uint8_t byte;
+    if (site == NULL ||
+        (!site->planted && (!tg_memory_read(tracee->thread.tid, address, &byte, 1) || byte == INT3)))
+        return false;
+    restore_signal_mask(tracee);
+    tracee->regs.rip = address;
+    tracee->regs_changed = true;
+    bool again = tracee->again_address == address && tracee->again_sp == tracee->regs.rsp;
+    tracee->again_address = 0;
+    if (site->planted && !again && tg_site_run_handlers(tracee, site))
+        tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
+    step_over(tracee, address);
+    return true;
+}
+
+/* ---- the end of a step */
+
+bool tg_step_trap_is_pending(const struct tg_tracee *tracee)
+{
+    siginfo_t queue[8];
+    struct __ptrace_peeksiginfo_args where = {.off = 0, .flags = 0, .nr = sizeof queue / sizeof *queue};
+    for (;;) {
+        long n = ptrace(PTRACE_PEEKSIGINFO, tracee->thread.tid, &where, queue);
+        if (n <= 0)
+            return false;
+        for (long i = 0; i < n; i++)
+            if (queue[i].si_signo == SIGTRAP && queue[i].si_code > 0)
+                return true;
+        where.off += (uint64_t)n;
+    }
+}
+
+static bool is_step_trap(const struct tg_step *step, const siginfo_t *info)
+{
+    return info != NULL && info->si_signo == SIGTRAP && info->si_code > 0 &&
+           (info->si_code != SI_KERNEL || step->insn.repeats);
+}
+
+bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info)
+{
+    struct tg_step *step = &tracee->step;
+    if (!step->active)
+        return false;
+    struct tg_engine *engine = tracee->thread.process->engine;
+    if (!tg_tracee_load_registers(tracee)) {
+        release_slot(engine, step);
+        return true;
+    }
+    struct tg_insn_memory memory = memory_of(tracee);
+    enum tg_insn_outcome outcome = tg_insn_finish(&step->insn, step->address, step->scratch,
+                                                  step->saved_register, &tracee->regs, &memory);
+    tracee->regs_changed = true;
+    step->ended_now = true;
+    bool own = outcome == TG_INSN_DONE && is_step_trap(step, info);
+    if (outcome == TG_INSN_AGAIN) {
+        tracee->again_address = step->address;
+        tracee->again_sp = tracee->regs.rsp;
+    } else if (!own) {
+        tracee->dropped_trap = tg_step_trap_is_pending(tracee);
+    }
+    if (own)
+        restore_signal_mask(tracee);
+    if (info != NULL && info->si_code > 0 && info->si_signo != SIGCHLD && !own &&
+        (uint64_t)info->si_addr == step->scratch) { /* the program is to see its own address */
+        info->si_addr = (void *)step->address;
+        ptrace(PTRACE_SETSIGINFO, tracee->thread.tid, NULL, info);
+    }
+    if (own && step->user_trap) { /* it single-steps itself: the trap is as much its own */
+        info->si_addr = (void *)tracee->regs.rip;
+        ptrace(PTRACE_SETSIGINFO, tracee->thread.tid, NULL, info);
+        own = false;
+    }
+    release_slot(engine, step);
+    return own;
+}
+
+void tg_step_drop(struct tg_tracee *tracee)
+{
+    tracee->step.waiting = false;
+    tracee->step.ended_now = false;
+    if (tracee->step.active)
+        release_slot(tracee->thread.process->engine, &tracee->step);
+}
+
+void tg_step_inherit(const struct tg_tracee *parent, struct tg_tracee *child)
+{
+    if (!parent->step.ended_now)
+        return;
+    child->step = parent->step;
+    child->step.active = true;
+    child->step.ended_now = false;
+    child->step.slot = TG_NO_SLOT;
+    child->step.space = tg_address_space_ref(child->thread.process->space);
+}

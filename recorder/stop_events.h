@@ -1,0 +1,34 @@
+/*
+ * Events emitted while a thread is stopped. They are kept here, deeply copied, until the thread was resumed:
+ * encoding and queueing them is then no part of the stop.
+ */
+#ifndef TG_RECORDER_STOP_EVENTS_H
+#define TG_RECORDER_STOP_EVENTS_H
+
+#include "format/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tg_stop_event; /* one kept event */
+struct tg_arena_block;
+
+/* Zero-initialised means empty; memory is kept from one stop to the next. */
+struct tg_stop_events {
+    struct tg_arena_block *blocks; /* newest first; after a stop the largest one stays */
+    struct tg_stop_event *first;
+    struct tg_stop_event **last;
+    uint64_t lost; /* events that no memory could be had for */
+};
+
+/* Copies EVENT with its strings and lists; a NULL string becomes "". Without memory it is counted as lost. */
+void tg_stop_events_add(struct tg_stop_events *events, const struct tg_event *event);
+
+/* Hands everything to ADD in order, STOP_NS on the first one, and forgets it. */
+void tg_stop_events_flush(struct tg_stop_events *events, uint64_t stop_ns,
+                          void (*add)(void *context, const struct tg_event *event), void *context);
+
+void tg_stop_events_deinit(struct tg_stop_events *events);
+
+#endif
