@@ -1,0 +1,223 @@
+/*
+ * Runs a command, or attaches to processes, under the engine alone, and writes what the engine says as lines
+ * of text: "pid=TID/PID kind field=value...". For tests of the engine; what it exits with is what the command
+ * exited with, a signal is raised again.
+ *
+ *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-k] [--] COMMAND...
+ *   engine_driver [-o FILE] -p PID... [-r ROUNDS]
+ *
+ * -b plants a breakpoint at that offset of every program image (load bias added); -p attaches, -r detaches
+ * and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
+ */
+#include "recorder/engine.h"
+#include "recorder/memory.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_BREAKPOINTS = 16, MAX_PIDS = 16 };
+
+struct driver {
+    FILE *output;
+    struct tg_engine *engine;
+    uint64_t offsets[MAX_BREAKPOINTS];
+    enum tg_breakpoint_use uses[MAX_BREAKPOINTS];
+    size_t n_offsets;
+    pid_t pids[MAX_PIDS];
+    size_t n_pids;
+    unsigned long rounds;
+    unsigned long stops_wanted; /* detach after so many hits, 0: never */
+    uint64_t hits;
+    bool stop_at_start;
+};
+
+static struct tg_engine *engine_to_stop; /* for the signal handler */
+
+static void print_record(FILE *output, const struct tg_record_schema *schema, const char *record)
+{
+    for (size_t i = 0; i < schema->n_fields; i++) {
+        const struct tg_field *field = &schema->fields[i];
+        const char *member = record + field->offset;
+        uint64_t value;
+        if (field->type == TG_FIELD_LIST)
+            continue;
+        memcpy(&value, member, sizeof value);
+        if (field->type == TG_FIELD_STRING)
+            fprintf(output, " %s=%s", field->name, (const char *)value);
+        else if (field->type == TG_FIELD_ENUM && tg_field_value_name(field, value) != NULL)
+            fprintf(output, " %s=%s", field->name, tg_field_value_name(field, value));
+        else if (field->type == TG_FIELD_ADDRESS)
+            fprintf(output, " %s=0x%" PRIx64, field->name, value);
+        else
+            fprintf(output, " %s=%" PRId64, field->name, (int64_t)value);
+    }
+}
+
+static void print_event(void *context, const struct tg_event *event)
+{
+    struct driver *driver = context;
+    fprintf(driver->output, "%d/%d %s", (int)event->pid, (int)event->tid, tg_event_kind_name(event->kind));
+    print_record(driver->output, tg_event_schema(event->kind), (const char *)&event->process_start);
+    fputc('\n', driver->output);
+}
+
+static void count_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
+{
+    struct driver *driver = context;
+    (void)thread;
+    (void)breakpoint;
+    driver->hits++;
+}
+
+/* Load bias from the program headers in memory: PT_PHDR, 0 for a program that is not position-independent. */
+static uint64_t bias_of(const struct tg_process *process, pid_t tid)
+{
+    for (uint64_t i = 0; i < process->n_phdr && process->bits == 64; i++) {
+        Elf64_Phdr header;
+        if (tg_memory_read(tid, process->phdr + i * sizeof header, &header, sizeof header) &&
+            header.p_type == PT_PHDR)
+            return process->phdr - header.p_vaddr;
+    }
+    for (uint64_t i = 0; i < process->n_phdr && process->bits == 32; i++) {
+        Elf32_Phdr header;
+        if (tg_memory_read(tid, process->phdr + i * sizeof header, &header, sizeof header) &&
+            header.p_type == PT_PHDR)
+            return process->phdr - header.p_vaddr;
+    }
+    return 0;
+}
+
+static void plant_all(void *context, struct tg_thread *thread, bool attached)
+{
+    struct driver *driver = context;
+    (void)attached;
+    uint64_t bias = bias_of(thread->process, thread->tid);
+    for (size_t i = 0; i < driver->n_offsets; i++) {
+        TG_AUTO_ERROR struct tg_error *error = tg_breakpoint_plant(thread->process, bias + driver->offsets[i],
+                                                                   driver->uses[i], count_hit, driver, NULL);
+        if (error != NULL)
+            fprintf(driver->output, "breakpoint: %s\n", tg_error_message(error));
+    }
+    if (driver->stop_at_start)
+        tg_engine_request_stop(driver->engine);
+}
+
+static void stop_engine(int signal)
+{
+    (void)signal;
+    tg_engine_request_stop(engine_to_stop);
+}
+
+_Noreturn static void usage(void)
+{
+    fputs("usage: engine_driver [-o FILE] [-b OFFSET[,user]]... [-k] COMMAND... | -p PID... [-r ROUNDS]\n",
+          stderr);
+    exit(2);
+}
+
+static void add_breakpoint(struct driver *driver, const char *text)
+{
+    if (driver->n_offsets == MAX_BREAKPOINTS)
+        usage();
+    char *end;
+    driver->offsets[driver->n_offsets] = strtoull(text, &end, 16);
+    driver->uses[driver->n_offsets++] =
+        strcmp(end, ",user") == 0 ? TG_BREAKPOINT_USER : TG_BREAKPOINT_INTERNAL;
+}
+
+static int fail(struct tg_error *error)
+{
+    int status = tg_error_exit_status(error);
+    fprintf(stderr, "engine_driver: %s\n", tg_error_message(error));
+    tg_error_destroy(error);
+    return status;
+}
+
+static struct tg_error *attach_all(struct driver *driver)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; i < driver->n_pids && error == NULL; i++)
+        error = tg_engine_attach(driver->engine, driver->pids[i]);
+    return error;
+}
+
+static int pass_on(int status)
+{
+    if (WIFSIGNALED(status)) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        signal(WTERMSIG(status), SIG_DFL);
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, WTERMSIG(status));
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        raise(WTERMSIG(status));
+    }
+    return WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+    struct driver driver = {.output = stderr, .rounds = 1};
+    bool kill_on_exit = false;
+    int option;
+    while ((option = getopt(argc, argv, "+o:b:kp:r:s")) != -1) {
+        switch (option) {
+        case 'o':
+            driver.output = fopen(optarg, "we");
+            break;
+        case 'b':
+            add_breakpoint(&driver, optarg);
+            break;
+        case 'k':
+            kill_on_exit = true;
+            break;
+        case 'p':
+            if (driver.n_pids < MAX_PIDS)
+                driver.pids[driver.n_pids++] = atoi(optarg);
+            break;
+        case 'r':
+            driver.rounds = strtoul(optarg, NULL, 10);
+            break;
+        case 's':
+            driver.stop_at_start = true;
+            break;
+        default:
+            usage();
+        }
+    }
+    if (driver.output == NULL || (optind == argc) == (driver.n_pids == 0))
+        usage();
+    setvbuf(driver.output, NULL, _IOLBF, 0);
+    struct tg_engine_options options = {.sink = {&driver, print_event}, .kill_on_exit = kill_on_exit};
+    struct tg_error *error = tg_engine_create(&options, &driver.engine);
+    if (error != NULL)
+        return fail(error);
+    engine_to_stop = driver.engine;
+    signal(SIGUSR2, stop_engine);
+    const struct tg_observer observer = {.name = "driver", .context = &driver, .program_loaded = plant_all};
+    tg_engine_add_observer(driver.engine, &observer);
+    int status = 0;
+    if (driver.n_pids == 0) {
+        error = tg_engine_launch(driver.engine, argv + optind, NULL);
+        if (error == NULL)
+            error = tg_engine_run(driver.engine, &status);
+    }
+    driver.stop_at_start = driver.n_pids > 0 && driver.rounds > 1;
+    for (unsigned long i = 0; i < driver.rounds && driver.n_pids > 0 && error == NULL; i++) {
+        error = attach_all(&driver);
+        if (error == NULL)
+            error = tg_engine_run(driver.engine, &status);
+    }
+    tg_engine_destroy(driver.engine);
+    fprintf(driver.output, "hits %" PRIu64 "\n", driver.hits);
+    if (driver.output != stderr)
+        fclose(driver.output);
+    return error != NULL ? fail(error) : pass_on(status);
+}
