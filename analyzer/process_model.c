@@ -108,6 +108,7 @@ static struct tg_error *add_entry(struct tg_process_model *model, const struct t
         return tg_error_no_memory();
     entry->index = model->count;
     entry->pid = event->pid;
+    entry->generation = slot->entry == NULL ? 0 : slot->entry->generation + 1;
     entry->start_ns = event->time_ns;
     entry->rank = -1;
     entry->program = entry->host = entry->job = entry->rank_source = entry->detach_reason = "";

@@ -26,7 +26,8 @@ enum tg_process_end {
 struct tg_process_entry {
     size_t index; /* in order of first appearance */
     int32_t pid;
-    int64_t parent_pid;                                                        /* 0 unknown */
+    uint32_t generation; /* how many processes of the trace had this pid before */
+    int64_t parent_pid;  /* 0 unknown */
     struct tg_process_entry *parent, *first_child, *last_child, *next_sibling; /* by order of appearance */
 
     bool start_seen;

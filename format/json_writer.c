@@ -199,6 +199,21 @@ void tg_json_double(struct tg_json *json, double value, int decimals)
     fprintf(json->stream, "%.*f", decimals, value);
 }
 
+void tg_json_decimal(struct tg_json *json, uint64_t value, unsigned decimals)
+{
+    char digits[20];
+    size_t first = sizeof digits;
+    for (unsigned i = 0; i < decimals; i++) {
+        digits[--first] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    separate(json);
+    write_decimal(json->stream, value);
+    if (decimals > 0)
+        putc_unlocked('.', json->stream);
+    fwrite_unlocked(digits + first, 1, sizeof digits - first, json->stream);
+}
+
 void tg_json_address(struct tg_json *json, uint64_t address)
 {
     static const char hex[] = "0123456789abcdef";

@@ -33,6 +33,8 @@ void tg_json_bool(struct tg_json *json, bool value);
 void tg_json_null(struct tg_json *json);
 /* DECIMALS digits after the point. NaN and infinities become null. */
 void tg_json_double(struct tg_json *json, double value, int decimals);
+/* VALUE / 10^DECIMALS with all its digits, exactly. DECIMALS is at most 18. */
+void tg_json_decimal(struct tg_json *json, uint64_t value, unsigned decimals);
 /* "0x..." as a string: JSON numbers are not exact beyond 2^53. */
 void tg_json_address(struct tg_json *json, uint64_t address);
 

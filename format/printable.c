@@ -3,6 +3,7 @@
 #include "format/utf8.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST_PIECE = 16 }; /* "\u{10ffff}" and its NUL fit */
@@ -57,23 +58,38 @@ char *tg_printable(const char *text, char *buffer, size_t size)
     return buffer;
 }
 
-void tg_printable_write(FILE *stream, const char *text)
+static void write_shown(FILE *stream, const char *text, bool quoted)
 {
     while (*text != '\0') {
         /* Most text is plain: write runs of it whole. */
         size_t plain = 0;
-        while (text[plain] >= 0x20 && text[plain] < 0x7f && text[plain] != '\\')
+        while (text[plain] >= 0x20 && text[plain] < 0x7f && text[plain] != '\\' &&
+               !(quoted && text[plain] == '"'))
             plain++;
         if (plain > 0) {
             fwrite(text, 1, plain, stream);
             text += plain;
             continue;
         }
+        if (*text == '"')
+            fputc('\\', stream);
         char piece[LONGEST_PIECE];
         size_t shown;
         text += show_character(text, piece, &shown);
         fwrite(piece, 1, shown, stream);
     }
+}
+
+void tg_printable_write(FILE *stream, const char *text)
+{
+    write_shown(stream, text, false);
+}
+
+void tg_printable_write_quoted(FILE *stream, const char *text)
+{
+    fputc('"', stream);
+    write_shown(stream, text, true);
+    fputc('"', stream);
 }
 
 void tg_printable_error(const struct tg_error *error)

@@ -82,12 +82,17 @@ static void numbers_are_exact_to_their_limits(void **state)
     tg_json_address(&output.json, 0);
     tg_json_address(&output.json, UINT64_MAX);
     tg_json_address(&output.json, 0x7f00deadbeef);
+    tg_json_decimal(&output.json, 1234567, 3);
+    tg_json_decimal(&output.json, 5, 3);
+    tg_json_decimal(&output.json, UINT64_MAX, 18);
+    tg_json_decimal(&output.json, 7, 0);
     tg_json_double(&output.json, 1.5, 3);
     tg_json_double(&output.json, NAN, 3);
     tg_json_double(&output.json, -INFINITY, 0);
     tg_json_end_array(&output.json);
     expect(&output, "[0, 18446744073709551615, -9223372036854775808, 9223372036854775807, -1, \"0x0\", "
-                    "\"0xffffffffffffffff\", \"0x7f00deadbeef\", 1.500, null, null]");
+                    "\"0xffffffffffffffff\", \"0x7f00deadbeef\", 1234.567, 0.005, "
+                    "18.446744073709551615, 7, 1.500, null, null]");
 }
 
 static void any_bytes_are_valid_json_and_safe_on_a_terminal(void **state)

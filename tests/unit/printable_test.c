@@ -57,6 +57,20 @@ static void the_stream_form_writes_the_same(void **state)
     }
 }
 
+static void quotes_inside_quotes_are_escaped(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    tg_printable_write_quoted(stream, "a\" b\\\"\n\"");
+    tg_printable_write_quoted(stream, "");
+    tg_printable_write(stream, "\"");
+    fclose(stream);
+    assert_string_equal(text, "\"a\\\" b\\\\\\\"\\n\\\"\"\"\"\"");
+    free(text);
+}
+
 static void long_text_is_cut_at_a_whole_character(void **state)
 {
     (void)state;
@@ -90,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dangerous_bytes_are_shown_not_sent),
         cmocka_unit_test(the_stream_form_writes_the_same),
+        cmocka_unit_test(quotes_inside_quotes_are_escaped),
         cmocka_unit_test(long_text_is_cut_at_a_whole_character),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

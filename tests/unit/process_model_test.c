@@ -104,6 +104,8 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
     struct tg_process_entry *second = start(model, 30, 200, 100);
     end(model, 40, 200, TG_EXIT_STATUS, 7);
     assert_ptr_not_equal(first, second);
+    assert_int_equal(first->generation, 0);
+    assert_int_equal(second->generation, 1);
     assert_int_equal(first->status, 0);
     assert_int_equal(second->status, 7);
     assert_int_equal(tg_process_model_count(model), 3);
