@@ -106,7 +106,8 @@ unsigned tg_engine_add_observer(struct tg_engine *engine, const struct tg_observ
 
 /* ---- events */
 
-void tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread, const struct tg_event *event)
+struct tg_event *tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread,
+                                const struct tg_event *event)
 {
     struct tg_event stamped = *event;
     stamped.pid = thread == NULL ? 0 : thread->process->pid;
@@ -114,12 +115,17 @@ void tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread, const st
     stamped.stop_ns = 0;
     if (engine->in_stop) {
         stamped.time_ns = engine->stop_time_ns;
-        tg_stop_events_add(&engine->stop_events, &stamped);
-        return;
+        return tg_stop_events_add(&engine->stop_events, &stamped);
     }
     if (stamped.time_ns == 0)
         stamped.time_ns = tg_engine_now_ns();
     engine->sink.add(engine->sink.context, &stamped);
+    return NULL;
+}
+
+struct tg_thread *tg_engine_stopped_thread(const struct tg_engine *engine)
+{
+    return engine->in_stop && engine->current != NULL ? &engine->current->thread : NULL;
 }
 
 void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee)

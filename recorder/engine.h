@@ -118,9 +118,16 @@ void tg_engine_request_stop(struct tg_engine *engine);
 /*
  * Emits an event about THREAD (NULL: about the recorder itself). Copies strings and lists. Inside a stop,
  * time_ns is the time of the stop, and the event is handed to the sink after the resume, with the stop's cost
- * on the first one.
+ * on the first one. Returns the copy that is kept until then: its scalars may be filled in while the stop
+ * lasts (a time measured after the event had to be told); NULL outside of stops, or where there was no memory
+ * for it.
  */
-void tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread, const struct tg_event *event);
+struct tg_event *tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread,
+                                const struct tg_event *event);
+
+/* The thread whose stop is in progress, NULL where there is none: in process_started that of a fork's parent.
+ */
+struct tg_thread *tg_engine_stopped_thread(const struct tg_engine *engine);
 
 /* CLOCK_MONOTONIC in ns. */
 uint64_t tg_engine_now_ns(void);

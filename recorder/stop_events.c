@@ -80,18 +80,19 @@ static bool copy_pointed_to(struct tg_stop_events *events, const struct tg_recor
     return true;
 }
 
-void tg_stop_events_add(struct tg_stop_events *events, const struct tg_event *event)
+struct tg_event *tg_stop_events_add(struct tg_stop_events *events, const struct tg_event *event)
 {
     const struct tg_record_schema *schema = tg_event_schema(event->kind);
     struct tg_stop_event *copy = copy_bytes(events, &(struct tg_stop_event){.event = *event}, sizeof *copy);
     if (schema == NULL || copy == NULL || !copy_pointed_to(events, schema, TG_EVENT_PAYLOAD(&copy->event))) {
         events->lost++;
-        return;
+        return NULL;
     }
     if (events->first == NULL)
         events->last = &events->first;
     *events->last = copy;
     events->last = &copy->next;
+    return &copy->event;
 }
 
 static void free_blocks(struct tg_arena_block *block)

@@ -22,8 +22,9 @@ struct tg_stop_events {
     uint64_t lost; /* events that no memory could be had for */
 };
 
-/* Copies EVENT with its strings and lists; a NULL string becomes "". Without memory it is counted as lost. */
-void tg_stop_events_add(struct tg_stop_events *events, const struct tg_event *event);
+/* Copies EVENT with its strings and lists; a NULL string becomes "". Returns the copy, which lives until
+ * the flush; without memory the event is counted as lost and NULL comes back. */
+struct tg_event *tg_stop_events_add(struct tg_stop_events *events, const struct tg_event *event);
 
 /* Hands everything to ADD in order, STOP_NS on the first one, and forgets it. */
 void tg_stop_events_flush(struct tg_stop_events *events, uint64_t stop_ns,
