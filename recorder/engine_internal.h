@@ -16,6 +16,7 @@
 #include "recorder/engine.h"
 #include "recorder/insn.h"
 #include "recorder/stop_events.h"
+#include "recorder/stop_wait.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -147,6 +148,7 @@ struct tg_engine {
     struct tg_parked_stop *parked;
     struct tg_insn_decoder *decoder;
 
+    struct tg_stop_wait stop_wait;
     bool in_stop;
     uint64_t stop_time_ns;
     uint64_t resume_time_ns;   /* of the stop in progress, 0 not yet */

@@ -1,0 +1,25 @@
+/* Waiting for the next stop of a traced thread. */
+#ifndef TG_RECORDER_STOP_WAIT_H
+#define TG_RECORDER_STOP_WAIT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * When stops follow each other within microseconds, as they do while a program loads libraries, putting the
+ * tracer to sleep and waking it again, often on another processor, costs more than the whole handling of a
+ * stop. So after a run of short waits the tracer looks for the next stop a few times before it sleeps, and
+ * gives its processor away between the looks. It stops doing so as soon as somebody else uses that processor.
+ */
+struct tg_stop_wait {
+    unsigned short_waits; /* how many of the last waits were short, saturating */
+    unsigned sleeps_due;  /* waits to sleep in, because the processor is wanted by others */
+};
+
+/*
+ * waitpid(-1) for what the calling thread traces, among N_THREADS threads. Returns what waitpid returns, with
+ * errno; -1 and EINTR where a signal came while it slept.
+ */
+pid_t tg_stop_wait(struct tg_stop_wait *wait, size_t n_threads, int *status);
+
+#endif
