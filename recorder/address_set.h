@@ -1,4 +1,5 @@
-/* A small set of addresses in an array of the caller's: results of a lookup, each once, in the order found. */
+/* A small set of addresses in an array of the caller's: results of a lookup, each once, in the order found.
+ */
 #ifndef TG_RECORDER_ADDRESS_SET_H
 #define TG_RECORDER_ADDRESS_SET_H
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { MAX_LINK_BYTES = 4096, MAX_NOTE_BYTES = 4096, SUM_BLOCK_BYTES = 64 << 10 };
-static const uint64_t MAX_SUMMED_BYTES = UINT64_C(1) << 30; /* a larger file without a build-id is not tried */
+static const uint64_t MAX_SUMMED_BYTES = UINT64_C(1)
+                                         << 30; /* a larger file without a build-id is not tried */
 
 static const char root[] = "/usr/lib/debug";
 
@@ -49,12 +50,14 @@ static bool has_build_id(struct tg_elf_object *object, const char *wanted)
         return false;
     uint8_t *notes = tg_elf_object_read_new(object, section->offset, section->size, MAX_NOTE_BYTES);
     char build_id[TG_ELF_BUILD_ID_CHARS];
-    bool equal = notes != NULL && tg_elf_build_id(notes, section->size, 4, build_id) && strcmp(build_id, wanted) == 0;
+    bool equal =
+        notes != NULL && tg_elf_build_id(notes, section->size, 4, build_id) && strcmp(build_id, wanted) == 0;
     free(notes);
     return equal;
 }
 
-static struct tg_elf_object *try_file(const struct tg_elf_object *object, const char *path, const uint32_t *checksum)
+static struct tg_elf_object *try_file(const struct tg_elf_object *object, const char *path,
+                                      const uint32_t *checksum)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)

@@ -18,10 +18,12 @@ static bool in_extent(const struct tg_elf_object *object, uint64_t address)
     return address >= object->start && address < object->end;
 }
 
-/* glibc adds the load bias to most addresses of the section in memory, but not where it is read-only (vdso). */
+/* glibc adds the load bias to most addresses of the section in memory, but not where it is read-only (vdso).
+ */
 static uint64_t unrelocated(const struct tg_elf_object *object, uint64_t value, uint64_t relocated_by)
 {
-    return !in_extent(object, value) && in_extent(object, value - relocated_by) ? value - relocated_by : value;
+    return !in_extent(object, value) && in_extent(object, value - relocated_by) ? value - relocated_by
+                                                                                : value;
 }
 
 static void take_entry(struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
@@ -123,8 +125,8 @@ static struct tg_error *read_names(struct tg_dynamic_section *dynamic, const str
     return NULL;
 }
 
-struct tg_error *tg_dynamic_section_init(struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
-                                         uint64_t relocated_by)
+struct tg_error *tg_dynamic_section_init(struct tg_dynamic_section *dynamic,
+                                         const struct tg_elf_object *object, uint64_t relocated_by)
 {
     *dynamic = (struct tg_dynamic_section){0};
     const struct tg_elf_segment *segment = tg_elf_object_segment(object, PT_DYNAMIC);
@@ -135,7 +137,8 @@ struct tg_error *tg_dynamic_section_init(struct tg_dynamic_section *dynamic, con
     size_t entry_size = tg_elf_dynamic_size(object->header.bits);
     size = size < segment->file_size ? size : segment->file_size;
     size_t n_entries = size / entry_size < MAX_DYNAMIC_ENTRIES ? size / entry_size : MAX_DYNAMIC_ENTRIES;
-    uint8_t *raw = n_entries == 0 ? NULL : tg_elf_object_read_new(object, offset, n_entries * entry_size, size);
+    uint8_t *raw =
+        n_entries == 0 ? NULL : tg_elf_object_read_new(object, offset, n_entries * entry_size, size);
     if (raw == NULL)
         return NULL;
     dynamic->address = segment->address;
@@ -225,8 +228,8 @@ static bool version_is(const struct tg_dynamic_section *dynamic, const struct tg
 }
 
 /* Symbol INDEX, whose hash fits: adds it if it is what is looked for. */
-static void consider(const struct tg_dynamic_section *dynamic, const struct tg_elf_object *object, uint64_t index,
-                     const char *name, const char *version, struct tg_address_set *addresses)
+static void consider(const struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
+                     uint64_t index, const char *name, const char *version, struct tg_address_set *addresses)
 {
     uint8_t raw[sizeof(Elf64_Sym)];
     size_t size = tg_elf_symbol_size(object->header.bits);
@@ -266,7 +269,8 @@ static uint64_t gnu_buckets_at(const struct tg_dynamic_section *dynamic, const s
 static uint64_t gnu_chain_at(const struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
                              uint64_t symbol)
 {
-    return gnu_buckets_at(dynamic, object) + 4 * ((uint64_t)dynamic->n_buckets + symbol - dynamic->first_symbol);
+    return gnu_buckets_at(dynamic, object) +
+           4 * ((uint64_t)dynamic->n_buckets + symbol - dynamic->first_symbol);
 }
 
 static bool gnu_bloom_admits(const struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
@@ -288,8 +292,8 @@ static void gnu_find(const struct tg_dynamic_section *dynamic, const struct tg_e
     if (!gnu_bloom_admits(dynamic, object, hash))
         return;
     bool ok;
-    uint64_t index = read_u32_at(object, gnu_buckets_at(dynamic, object) + 4 * (uint64_t)(hash % dynamic->n_buckets),
-                                 &ok);
+    uint64_t index =
+        read_u32_at(object, gnu_buckets_at(dynamic, object) + 4 * (uint64_t)(hash % dynamic->n_buckets), &ok);
     if (!ok || index < dynamic->first_symbol)
         return;
     for (unsigned walked = 0; walked < MAX_CHAIN;) {

@@ -28,19 +28,20 @@ struct tg_dynamic_section {
 };
 
 /*
- * RELOCATED_BY: what the dynamic loader may have added to the addresses in the section (the load bias of a copy
- * from memory), 0 for a file. An object without a (sound) dynamic section gives an empty one. Error: no memory.
+ * RELOCATED_BY: what the dynamic loader may have added to the addresses in the section (the load bias of a
+ * copy from memory), 0 for a file. An object without a (sound) dynamic section gives an empty one. Error: no
+ * memory.
  */
-struct tg_error *tg_dynamic_section_init(struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
-                                         uint64_t relocated_by);
+struct tg_error *tg_dynamic_section_init(struct tg_dynamic_section *dynamic,
+                                         const struct tg_elf_object *object, uint64_t relocated_by);
 void tg_dynamic_section_deinit(struct tg_dynamic_section *dynamic);
 
 /* Adds the functions NAME (VERSION NULL: of every version) that OBJECT defines. OBJECT is that of init. */
 void tg_dynamic_section_find(const struct tg_dynamic_section *dynamic, const struct tg_elf_object *object,
                              const char *name, const char *version, struct tg_address_set *addresses);
 
-/* Number of entries of the symbol table as the hash tables tell it, 0 unknown. Walks a whole table: not for hot
- * paths. */
+/* Number of entries of the symbol table as the hash tables tell it, 0 unknown. Walks a whole table: not for
+ * hot paths. */
 uint64_t tg_dynamic_section_symbol_count(const struct tg_dynamic_section *dynamic,
                                          const struct tg_elf_object *object);
 

@@ -63,8 +63,8 @@ uint16_t tg_elf_u16(const uint8_t *bytes);
 uint32_t tg_elf_u32(const uint8_t *bytes);
 uint64_t tg_elf_u64(const uint8_t *bytes);
 
-/* False where BYTES (SIZE of them) do not start with the header of a little-endian ELF file whose table entries
- * have the sizes of its class. */
+/* False where BYTES (SIZE of them) do not start with the header of a little-endian ELF file whose table
+ * entries have the sizes of its class. */
 bool tg_elf_header_decode(const uint8_t *bytes, size_t size, struct tg_elf_header *header);
 
 /* Sizes in bytes of one table entry in a file of BITS (32 or 64). */
@@ -79,9 +79,9 @@ struct tg_elf_section tg_elf_section_decode(unsigned bits, const uint8_t *bytes)
 struct tg_elf_symbol tg_elf_symbol_decode(unsigned bits, const uint8_t *bytes);
 struct tg_elf_dynamic tg_elf_dynamic_decode(unsigned bits, const uint8_t *bytes);
 
-/* Looks for the GNU build-id among the notes in [notes, notes + size) (the content of one PT_NOTE with alignment
- * ALIGN); writes it in lower-case hex. False, with BUILD_ID untouched, where there is none or it is longer than
- * 64 bytes. */
+/* Looks for the GNU build-id among the notes in [notes, notes + size) (the content of one PT_NOTE with
+ * alignment ALIGN); writes it in lower-case hex. False, with BUILD_ID untouched, where there is none or it is
+ * longer than 64 bytes. */
 bool tg_elf_build_id(const uint8_t *notes, size_t size, uint64_t align, char build_id[TG_ELF_BUILD_ID_CHARS]);
 
 #endif

@@ -45,7 +45,8 @@ bool tg_elf_object_read(const struct tg_elf_object *object, uint64_t offset, voi
     return object->fd >= 0 && read_file(object->fd, offset, buffer, size);
 }
 
-uint8_t *tg_elf_object_read_new(const struct tg_elf_object *object, uint64_t offset, uint64_t size, uint64_t limit)
+uint8_t *tg_elf_object_read_new(const struct tg_elf_object *object, uint64_t offset, uint64_t size,
+                                uint64_t limit)
 {
     if (size > limit || offset > object->size || size > object->size - offset)
         return NULL;
@@ -234,7 +235,8 @@ struct tg_error *tg_elf_object_copy(pid_t pid, uint64_t header, struct tg_elf_ob
         return tg_error_create(TG_ERROR_LIMIT, "the object at 0x%llx in process %d claims %llu bytes",
                                (unsigned long long)header, (int)pid, (unsigned long long)extent);
     /* Untouched pages cost nothing: the copy is as sparse as the object. */
-    void *copy = mmap(NULL, extent, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *copy =
+        mmap(NULL, extent, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (copy == MAP_FAILED)
         return tg_error_no_memory();
     object->first = copy;
@@ -286,7 +288,8 @@ void tg_elf_object_cleanup(struct tg_elf_object **object)
 static void read_section_names(struct tg_elf_object *object)
 {
     uint8_t raw[sizeof(Elf64_Ehdr)];
-    if (!tg_elf_object_read(object, 0, raw, object->header.bits == 64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
+    if (!tg_elf_object_read(object, 0, raw,
+                            object->header.bits == 64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
         return;
     uint32_t index = tg_elf_u16(raw + (object->header.bits == 64 ? offsetof(Elf64_Ehdr, e_shstrndx)
                                                                  : offsetof(Elf32_Ehdr, e_shstrndx)));
@@ -363,6 +366,7 @@ const struct tg_elf_section *tg_elf_object_section_by_type(struct tg_elf_object 
 const struct tg_elf_section *tg_elf_object_section_at(struct tg_elf_object *object, uint32_t index)
 {
     read_sections(object);
-    return index < object->n_sections && has_content(object, &object->sections[index]) ? &object->sections[index]
-                                                                                      : NULL;
+    return index < object->n_sections && has_content(object, &object->sections[index])
+               ? &object->sections[index]
+               : NULL;
 }

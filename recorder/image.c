@@ -33,7 +33,8 @@ static bool is_pie(const struct tg_elf_object *object)
     return object->header.type == ET_DYN;
 }
 
-struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by, struct tg_image **result)
+struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by,
+                                 struct tg_image **result)
 {
     struct tg_image *image = calloc(1, sizeof *image);
     if (image == NULL) {
@@ -134,7 +135,8 @@ static struct tg_elf_object *debug_of(struct tg_image *image)
     return image->debug;
 }
 
-/* Adds the table of OBJECT's section of TYPE, if it has one. Out of memory or a broken table: as if it had none. */
+/* Adds the table of OBJECT's section of TYPE, if it has one. Out of memory or a broken table: as if it had
+ * none. */
 static void add_table(struct tg_image *image, struct tg_elf_object *object, uint32_t type)
 {
     const struct tg_elf_section *symbols = tg_elf_object_section_by_type(object, type);

@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 /*
- * Reference-counted; immutable for its users, though it reads symbols and lines at the first question about them
- * (so: one thread). All addresses in it are virtual addresses without load bias. Images come from an image cache
- * (recorder/image_cache.h), or from:
+ * Reference-counted; immutable for its users, though it reads symbols and lines at the first question about
+ * them (so: one thread). All addresses in it are virtual addresses without load bias. Images come from an
+ * image cache (recorder/image_cache.h), or from:
  */
 struct tg_image;
 
@@ -42,20 +42,24 @@ size_t tg_image_needed_count(const struct tg_image *image);
 const char *tg_image_needed_at(const struct tg_image *image, size_t i);
 
 /*
- * Virtual addresses of the functions NAME: those exported (hash section), and those of .symtab, also of a separate
- * debug file (static functions; several for equal names). Each once, at most MAX; returns how many. NAME is matched
- * as the symbol table has it; NAME@VERSION (or @@) asks for one symbol version. IFUNC resolvers count as functions.
+ * Virtual addresses of the functions NAME: those exported (hash section), and those of .symtab, also of a
+ * separate debug file (static functions; several for equal names). Each once, at most MAX; returns how many.
+ * NAME is matched as the symbol table has it; NAME@VERSION (or @@) asks for one symbol version. IFUNC
+ * resolvers count as functions.
  */
 size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max);
 
 /*
- * Virtual addresses for FILE:LINE: of each block (function, inlined copy) the first is_stmt row of the line; of the
- * next line of the file that has code where LINE has none. FILE matches a file-table entry whole or as a path
- * suffix at '/'. Line programs are run only where their file table names FILE. At most MAX; returns how many.
+ * Virtual addresses for FILE:LINE: of each block (function, inlined copy) the first is_stmt row of the line;
+ * of the next line of the file that has code where LINE has none. FILE matches a file-table entry whole or as
+ * a path suffix at '/'. Line programs are run only where their file table names FILE. At most MAX; returns
+ * how many.
  */
-size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses, size_t max);
+size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses,
+                          size_t max);
 
-/* The function that holds ADDRESS: name (valid as long as IMAGE) and offset in it; false where there is none. */
+/* The function that holds ADDRESS: name (valid as long as IMAGE) and offset in it; false where there is none.
+ */
 bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **name, uint64_t *offset);
 
 /*

@@ -219,5 +219,6 @@ struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct t
         *image = found;
         return NULL;
     }
-    return tg_error_prefix(image_of_memory(cache, source, image), "%s", path[0] != '\0' ? path : "the program");
+    return tg_error_prefix(image_of_memory(cache, source, image), "%s",
+                           path[0] != '\0' ? path : "the program");
 }

@@ -25,7 +25,8 @@ static int open_in_root(pid_t pid, const char *path)
     int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
     int error = fd < 0 ? errno : 0;
     close(root);
-    if (error == ENOSYS || error == EPERM || error == EAGAIN) { /* old kernel, a filter, a race with a rename */
+    if (error == ENOSYS || error == EPERM ||
+        error == EAGAIN) { /* old kernel, a filter, a race with a rename */
         int n = snprintf(name, sizeof name, "/proc/%d/root%s", (int)pid, path);
         if (n > 0 && (size_t)n < sizeof name)
             fd = open(name, OPEN_FLAGS);
@@ -89,8 +90,8 @@ bool tg_image_file_mapping(pid_t pid, uint64_t address, struct tg_image_mapping 
         struct tg_image_mapping mapping;
         bool whole = at_start; /* the rest of a line with an overlong name is no line */
         at_start = strchr(line, '\n') != NULL;
-        if (!whole || sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &mapping.start, &mapping.end,
-                   &mapping.major, &mapping.minor, &mapping.inode) != 5)
+        if (!whole || sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &mapping.start,
+                             &mapping.end, &mapping.major, &mapping.minor, &mapping.inode) != 5)
             continue;
         if (address >= mapping.start && address < mapping.end) {
             *result = mapping;
@@ -106,6 +107,7 @@ int tg_image_file_open_mapping(pid_t pid, const struct tg_image_mapping *mapping
     if (mapping->inode == 0)
         return -1;
     char name[96];
-    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start, mapping->end);
+    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
+             mapping->end);
     return open(name, OPEN_FLAGS);
 }

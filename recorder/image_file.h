@@ -1,4 +1,5 @@
-/* Finding the file of a mapped object: by its name in the process's view of the file system, or by its mapping. */
+/* Finding the file of a mapped object: by its name in the process's view of the file system, or by its
+ * mapping. */
 #ifndef TG_RECORDER_IMAGE_FILE_H
 #define TG_RECORDER_IMAGE_FILE_H
 
@@ -14,14 +15,15 @@ struct tg_image_mapping {
 };
 
 /*
- * Opens PATH as process PID sees it (its root, its working directory, its /proc/self), for reading. -1 where it
- * cannot be opened; names without a slash (the vdso's) name no file. Verify that it is the file that is mapped.
+ * Opens PATH as process PID sees it (its root, its working directory, its /proc/self), for reading. -1 where
+ * it cannot be opened; names without a slash (the vdso's) name no file. Verify that it is the file that is
+ * mapped.
  */
 int tg_image_file_open(pid_t pid, const char *path);
 
 /*
- * Whether FD is what PID has mapped at [start, end) according to /proc/PID/map_files. False also where there is no
- * mapping with just these bounds: then ask tg_image_file_mapping, which reads all of /proc/PID/maps.
+ * Whether FD is what PID has mapped at [start, end) according to /proc/PID/map_files. False also where there
+ * is no mapping with just these bounds: then ask tg_image_file_mapping, which reads all of /proc/PID/maps.
  */
 bool tg_image_file_is_mapped(pid_t pid, int fd, uint64_t start, uint64_t end);
 

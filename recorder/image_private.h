@@ -46,7 +46,8 @@ struct tg_image {
 
 /* Makes an image with one reference of OBJECT, which it takes (also on failure). RELOCATED_BY as for
  * tg_dynamic_section_init. */
-struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by, struct tg_image **image);
+struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by,
+                                 struct tg_image **image);
 
 /* Frees it, whatever its references. */
 void tg_image_destroy(struct tg_image *image);

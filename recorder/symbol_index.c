@@ -9,7 +9,8 @@ static const uint64_t MAX_SYMBOLS = UINT64_C(64) << 20;
 static const uint64_t MAX_STRING_BYTES = UINT64_C(1) << 30;
 enum {
     READ_SYMBOLS = 1024, /* decoded at a time */
-    HASHED_BYTES = 128,  /* of a name: a file whose symbols all share one endless name costs no more than others */
+    HASHED_BYTES =
+        128, /* of a name: a file whose symbols all share one endless name costs no more than others */
 };
 
 struct function {

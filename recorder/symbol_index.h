@@ -12,8 +12,8 @@ struct tg_symbol_index;
 
 /*
  * Reads the symbol table at file offset SYMBOLS_AT (COUNT entries) of OBJECT with its string table, and keeps
- * the functions. Which addresses are code is CODE's to say (a separate debug file has no contents), and DELTA is
- * added to every address first. Tables beyond 64 Mi entries or 1 GiB of names are a LIMIT error; what lies
+ * the functions. Which addresses are code is CODE's to say (a separate debug file has no contents), and DELTA
+ * is added to every address first. Tables beyond 64 Mi entries or 1 GiB of names are a LIMIT error; what lies
  * outside of the file an INPUT error.
  */
 struct tg_error *tg_symbol_index_create(const struct tg_elf_object *object, const struct tg_elf_object *code,
@@ -23,7 +23,8 @@ struct tg_error *tg_symbol_index_create(const struct tg_elf_object *object, cons
 /* NULL is accepted. */
 void tg_symbol_index_destroy(struct tg_symbol_index *index);
 
-/* Adds every function NAME: a symbol NAME@VERSION is found by its bare name, or (VERSION not NULL) by both. */
+/* Adds every function NAME: a symbol NAME@VERSION is found by its bare name, or (VERSION not NULL) by both.
+ */
 void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name, const char *version,
                           struct tg_address_set *addresses);
 

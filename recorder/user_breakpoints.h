@@ -1,10 +1,10 @@
 /*
- * The breakpoints that a user asked for (`record --break SPEC`): specifications are resolved in each loaded object
- * when its turn comes, planted, and their hits recorded; the process goes on at once.
+ * The breakpoints that a user asked for (`record --break SPEC`): specifications are resolved in each loaded
+ * object when its turn comes, planted, and their hits recorded; the process goes on at once.
  *
- * It decides nothing about when: whoever watches the loader calls tg_user_breakpoints_plant when the filter mode in
- * force has an object handled, and tg_user_breakpoints_unload when one is gone. What forks, execs and ends do to
- * sites it sees for itself, as an observer of the engine. All calls on the tracer thread.
+ * It decides nothing about when: whoever watches the loader calls tg_user_breakpoints_plant when the filter
+ * mode in force has an object handled, and tg_user_breakpoints_unload when one is gone. What forks, execs and
+ * ends do to sites it sees for itself, as an observer of the engine. All calls on the tracer thread.
  */
 #ifndef TG_RECORDER_USER_BREAKPOINTS_H
 #define TG_RECORDER_USER_BREAKPOINTS_H
@@ -16,16 +16,16 @@ struct tg_user_breakpoints;
 
 /*
  * No specification yet. Adds an observer to ENGINE, so create it before the observer that calls it is added
- * (callbacks run in that order: sites of an old program are gone before those of the new one are planted). ENGINE
- * and CACHE must outlive it, and it must outlive ENGINE's run.
+ * (callbacks run in that order: sites of an old program are gone before those of the new one are planted).
+ * ENGINE and CACHE must outlive it, and it must outlive ENGINE's run.
  */
 struct tg_error *tg_user_breakpoints_create(struct tg_engine *engine, struct tg_image_cache *cache,
                                             struct tg_user_breakpoints **breakpoints);
 /* NULL is accepted. */
 void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints);
 
-/* Adds the specification TEXT (format/break_spec.h, whose errors these are); its id is the count so far, from 1.
- * Only before tg_user_breakpoints_start. */
+/* Adds the specification TEXT (format/break_spec.h, whose errors these are); its id is the count so far,
+ * from 1. Only before tg_user_breakpoints_start. */
 struct tg_error *tg_user_breakpoints_add(struct tg_user_breakpoints *breakpoints, const char *text);
 
 size_t tg_user_breakpoints_count(const struct tg_user_breakpoints *breakpoints);
@@ -44,21 +44,23 @@ struct tg_user_breakpoint_object {
 };
 
 /*
- * Resolves every specification in each of the COUNT OBJECTS and plants what is found in THREAD's process, with one
- * breakpoint_planted event each, LATE and WINDOW_NS as given. A site that is there already is left alone. An object
- * that cannot be read, or an address that cannot be planted, is a note in the trace. With only function names to
- * look for, an object costs one hash lookup per name, its file being opened once for all processes; with no
- * specification, nothing. Returns the time that it took, in ns.
+ * Resolves every specification in each of the COUNT OBJECTS and plants what is found in THREAD's process,
+ * with one breakpoint_planted event each, LATE and WINDOW_NS as given. A site that is there already is left
+ * alone. An object that cannot be read, or an address that cannot be planted, is a note in the trace. With
+ * only function names to look for, an object costs one hash lookup per name, its file being opened once for
+ * all processes; with no specification, nothing. Returns the time that it took, in ns.
  *
- * Absolute addresses (`*ADDRESS` without a library) are planted with the object that holds them; those in no object
- * together with the program. Call it for the program when it is mapped (program_loaded), before it runs.
+ * Absolute addresses (`*ADDRESS` without a library) are planted with the object that holds them; those in no
+ * object together with the program. Call it for the program when it is mapped (program_loaded), before it
+ * runs.
  */
 uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
                                    const struct tg_user_breakpoint_object *objects, size_t count, bool late,
                                    uint64_t window_ns);
 
-/* OBJECTS were unmapped from THREAD's process: one breakpoint_removed event for each site in them, and the engine
- * forgets the sites without touching the memory. Call it before what was mapped in their place is planted. */
+/* OBJECTS were unmapped from THREAD's process: one breakpoint_removed event for each site in them, and the
+ * engine forgets the sites without touching the memory. Call it before what was mapped in their place is
+ * planted. */
 void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
                                 const struct tg_user_breakpoint_object *objects, size_t count);
 
