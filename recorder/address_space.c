@@ -50,6 +50,7 @@ void tg_address_space_clear(struct tg_address_space *space)
     space->n_slots = 0;
     space->slots_used = 0;
     space->slots_dirty = 0;
+    space->slots_filled = 0;
 }
 
 void tg_address_space_unref(struct tg_address_space *space)
@@ -162,6 +163,7 @@ void tg_address_space_lift(struct tg_address_space *space, pid_t tid)
     for (struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
         site->planted = false;
     space->slots_dirty = 0;
+    space->slots_filled = 0;
 }
 
 /* Memory at ADDRESS as it is without our int3s; returns how many bytes. */

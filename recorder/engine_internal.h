@@ -61,9 +61,12 @@ struct tg_address_space {
     uint64_t scratch;
     unsigned n_slots;
     bool scratch_searched;
-    uint32_t slots_used;  /* bit i: a thread is in slot i */
-    uint32_t slots_dirty; /* bit i: original bytes are in slot_bytes */
+    uint32_t slots_used;   /* bit i: a thread is in slot i */
+    uint32_t slots_dirty;  /* bit i: original bytes are in slot_bytes */
+    uint32_t slots_filled; /* bit i: slot_code[i] is in it. Not after fork: another thread may have filled it
+                              after the memory was copied and before the fork was told */
     uint8_t slot_bytes[TG_SCRATCH_MAX_SLOTS][TG_INSN_SCRATCH_BYTES];
+    uint8_t slot_code[TG_SCRATCH_MAX_SLOTS][TG_INSN_SCRATCH_BYTES];
 };
 
 struct tg_address_space *tg_address_space_create(void); /* NULL without memory; one reference */

@@ -19,7 +19,7 @@ struct tg_insn_decoder;
 struct tg_error *tg_insn_decoder_create(struct tg_insn_decoder **decoder);
 void tg_insn_decoder_destroy(struct tg_insn_decoder *decoder); /* NULL is accepted */
 
-/* A decoded instruction; plain data, copied freely, no Capstone inside. The first four are for callers. */
+/* A decoded instruction; plain data, copied freely, no Capstone inside. The first five are for callers. */
 struct tg_insn {
     uint8_t bytes[TG_INSN_MAX_BYTES]; /* as at its place; zero from LENGTH on */
     uint8_t length;
@@ -27,12 +27,12 @@ struct tg_insn {
     /* A rep string instruction: a single step ends after each iteration. Run its displaced copy with
        PTRACE_CONT instead of PTRACE_SINGLESTEP: the int3 behind it stops the thread once. */
     bool repeats;
-
     uint8_t displaced[TG_INSN_SCRATCH_BYTES]; /* the copy that runs elsewhere, int3 behind it */
-    uint8_t displaced_length;                 /* without int3 */
-    uint8_t operation;                        /* enum tg_insn_operation; TG_INSN_OTHER: no emulation */
-    uint8_t transfer;                         /* enum tg_insn_transfer: where control goes from it */
-    uint8_t width;                            /* operand size in bytes */
+
+    uint8_t displaced_length;   /* without int3 */
+    uint8_t operation;          /* enum tg_insn_operation; TG_INSN_OTHER: no emulation */
+    uint8_t transfer;           /* enum tg_insn_transfer: where control goes from it */
+    uint8_t width;              /* operand size in bytes */
     uint8_t reg;                /* destination, in encoding order (rax rcx rdx rbx rsp rbp...) */
     uint8_t source;             /* source register, TG_INSN_NO_REGISTER: IMMEDIATE */
     uint8_t condition;          /* of a conditional jump, in encoding order; opcode of a loop */
@@ -72,15 +72,14 @@ bool tg_insn_emulate(const struct tg_insn *insn, struct user_regs_struct *regs,
                      const struct tg_insn_memory *memory);
 
 /*
- * Prepares a displaced step: fills CODE with what is to run at SCRATCH instead of the instruction at ADDRESS,
- * an int3 behind it, and adjusts REGS (rip = SCRATCH; a borrowed register, whose value goes to
- * SAVED_REGISTER). The caller writes CODE to SCRATCH (private to the thread until the step is over; any
- * distance from ADDRESS), sets REGS, resumes the thread by PTRACE_SINGLESTEP (PTRACE_CONT where
- * insn->repeats) and calls tg_insn_finish at its next stop, whatever stop that is.
+ * Prepares a displaced step of the instruction at ADDRESS: adjusts REGS (rip = SCRATCH; a borrowed register,
+ * whose value goes to SAVED_REGISTER). At SCRATCH, private to the thread until the step is over and at any
+ * distance from ADDRESS, the caller has put the TG_INSN_SCRATCH_BYTES of insn->displaced. It sets REGS,
+ * resumes the thread by PTRACE_SINGLESTEP (PTRACE_CONT where insn->repeats) and calls tg_insn_finish at its
+ * next stop, whatever stop that is.
  */
 void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scratch,
-                      struct user_regs_struct *regs, uint8_t code[TG_INSN_SCRATCH_BYTES],
-                      uint64_t *saved_register);
+                      struct user_regs_struct *regs, uint64_t *saved_register);
 
 enum tg_insn_outcome {
     TG_INSN_DONE, /* the instruction completed: rip is where it leads */

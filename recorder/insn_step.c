@@ -301,10 +301,8 @@ bool tg_insn_emulate(const struct tg_insn *insn, struct user_regs_struct *regs,
 }
 
 void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scratch,
-                      struct user_regs_struct *regs, uint8_t code[TG_INSN_SCRATCH_BYTES],
-                      uint64_t *saved_register)
+                      struct user_regs_struct *regs, uint64_t *saved_register)
 {
-    memcpy(code, insn->displaced, TG_INSN_SCRATCH_BYTES);
     regs->rip = scratch;
     *saved_register = 0;
     if (insn->scratch_reg == TG_INSN_NO_REGISTER)

@@ -64,24 +64,48 @@ static void release_slot(struct tg_engine *engine, struct tg_step *step)
     }
 }
 
-/* A free slot with its original bytes saved; false where all are in use. */
-static bool take_slot(struct tg_tracee *tracee, unsigned *slot)
+static bool slot_holds(const struct tg_address_space *space, unsigned slot, const uint8_t *code)
+{
+    return (space->slots_filled & (UINT32_C(1) << slot)) &&
+           memcmp(space->slot_code[slot], code, TG_INSN_SCRATCH_BYTES) == 0;
+}
+
+/*
+ * A free slot for CODE, preferably one in which it is already: a breakpoint that is hit again and again
+ * writes its copy once. TG_NO_SLOT where all are in use.
+ */
+static unsigned find_slot(const struct tg_address_space *space, const uint8_t *code)
+{
+    unsigned found = TG_NO_SLOT;
+    for (unsigned slot = 0; slot < space->n_slots; slot++) {
+        if (space->slots_used & (UINT32_C(1) << slot))
+            continue;
+        if (slot_holds(space, slot, code))
+            return slot;
+        if (found == TG_NO_SLOT)
+            found = slot;
+    }
+    return found;
+}
+
+/* Puts CODE into a free slot, whose original bytes are saved; false where it cannot be written. */
+static bool fill_slot(const struct tg_tracee *tracee, unsigned slot, const uint8_t *code)
 {
     struct tg_address_space *space = tracee->thread.process->space;
-    for (unsigned i = 0; i < space->n_slots; i++) {
-        uint32_t bit = UINT32_C(1) << i;
-        if (space->slots_used & bit)
-            continue;
-        uint64_t address = space->scratch + (uint64_t)i * TG_INSN_SCRATCH_BYTES;
-        if (!(space->slots_dirty & bit) &&
-            !tg_memory_read(tracee->thread.tid, address, space->slot_bytes[i], TG_INSN_SCRATCH_BYTES))
-            return false;
-        space->slots_used |= bit;
-        space->slots_dirty |= bit;
-        *slot = i;
+    uint32_t bit = UINT32_C(1) << slot;
+    uint64_t address = space->scratch + (uint64_t)slot * TG_INSN_SCRATCH_BYTES;
+    if (slot_holds(space, slot, code))
         return true;
-    }
-    return false;
+    if (!(space->slots_dirty & bit) &&
+        !tg_memory_read(tracee->thread.tid, address, space->slot_bytes[slot], TG_INSN_SCRATCH_BYTES))
+        return false;
+    space->slots_dirty |= bit;
+    space->slots_filled &= ~bit;
+    if (!tg_memory_write(tracee->thread.tid, address, code, TG_INSN_SCRATCH_BYTES))
+        return false;
+    memcpy(space->slot_code[slot], code, TG_INSN_SCRATCH_BYTES);
+    space->slots_filled |= bit;
+    return true;
 }
 
 /* ---- a hit */
@@ -123,17 +147,17 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
     struct tg_step *step = &tracee->step;
     if (!space->scratch_searched)
         tg_program_find_scratch(tracee);
-    unsigned slot;
-    if (!take_slot(tracee, &slot)) {
-        if (space->slots_used == 0) {
-            give_up(tracee, site);
-            return;
-        }
+    unsigned slot = find_slot(space, site->insn.displaced);
+    if (slot == TG_NO_SLOT && space->slots_used != 0) {
         step->waiting = true;
         step->address = site->address;
         return;
     }
-    uint8_t code[TG_INSN_SCRATCH_BYTES];
+    if (slot == TG_NO_SLOT || !fill_slot(tracee, slot, site->insn.displaced)) {
+        give_up(tracee, site);
+        return;
+    }
+    space->slots_used |= UINT32_C(1) << slot;
     *step = (struct tg_step){
         .active = true,
         .user_trap = tracee->regs.eflags & EFLAGS_TF,
@@ -143,13 +167,7 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
         .insn = site->insn,
         .space = tg_address_space_ref(space),
     };
-    tg_insn_displace(&step->insn, step->address, step->scratch, &tracee->regs, code, &step->saved_register);
-    if (!tg_memory_write(tracee->thread.tid, step->scratch, code, sizeof code)) {
-        tracee->regs.rip = step->address;
-        release_slot(tracee->thread.process->engine, step);
-        give_up(tracee, site);
-        return;
-    }
+    tg_insn_displace(&step->insn, step->address, step->scratch, &tracee->regs, &step->saved_register);
     tracee->regs_changed = true;
     tg_tracee_resume_now(tracee, 0);
 }

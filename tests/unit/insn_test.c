@@ -196,12 +196,12 @@ static void run_displaced(const struct insn_case *insn_case, const struct tg_ins
                           const struct state *before, struct state *after)
 {
     uint64_t scratch = insn_case->bits == 64 ? SCRATCH64 : SCRATCH32, saved = 0;
-    uint8_t code[TG_INSN_SCRATCH_BYTES], breakpoint = 0xcc;
+    uint8_t breakpoint = 0xcc;
     struct user_regs_struct regs = before->regs;
     load_state(before);
     assert_true(write_child(NULL, CODE, &breakpoint, 1));
-    tg_insn_displace(insn, CODE, scratch, &regs, code, &saved);
-    assert_true(write_child(NULL, scratch, code, sizeof code));
+    tg_insn_displace(insn, CODE, scratch, &regs, &saved);
+    assert_true(write_child(NULL, scratch, insn->displaced, sizeof insn->displaced));
     assert_int_equal(ptrace(PTRACE_SETREGS, child, NULL, &regs), 0);
     resume(insn->repeats ? PTRACE_CONT : PTRACE_SINGLESTEP, after);
     enum tg_insn_outcome outcome = tg_insn_finish(insn, CODE, scratch, saved, &after->regs, &child_memory);
@@ -395,14 +395,13 @@ static void step_that_did_not_happen_is_undone(void **unused)
     for (const struct insn_case *insn_case = first_case; insn_case < end_of_cases; insn_case++) {
         struct tg_insn insn;
         static struct state before;
-        uint8_t code[TG_INSN_SCRATCH_BYTES];
         uint64_t scratch = insn_case->bits == 64 ? SCRATCH64 : SCRATCH32, saved = 0;
         decode_case(insn_case, &insn);
         make_state(insn_case, 9, &before);
         struct user_regs_struct regs = before.regs;
-        tg_insn_displace(&insn, CODE, scratch, &regs, code, &saved);
+        tg_insn_displace(&insn, CODE, scratch, &regs, &saved);
         assert_int_equal(regs.rip, scratch);
-        assert_int_equal(code[insn.displaced_length], 0xcc);
+        assert_int_equal(insn.displaced[insn.displaced_length], 0xcc);
         assert_int_equal(tg_insn_finish(&insn, CODE, scratch, saved, &regs, &child_memory), TG_INSN_AGAIN);
         assert_memory_equal(&regs, &before.regs, sizeof regs);
     }
