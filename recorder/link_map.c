@@ -1,0 +1,566 @@
+#include "recorder/link_map.h"
+
+#include "recorder/memory.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NODE_WORDS = 5,    /* l_addr, l_name, l_ld, l_next, l_prev */
+    DEBUG_WORDS = 5,   /* r_version, r_map, r_brk, r_state, r_ldbase */
+    DEBUG_WORDS_2 = 6, /* r_next, from version 2 on */
+    BATCH = 31,        /* known objects compared by one system call: a node and a name each */
+};
+
+struct space {      /* one namespace */
+    uint64_t debug; /* address of its r_debug */
+    struct tg_object **objects;
+    size_t count;
+    size_t capacity;
+    bool suspect; /* compare the whole list next time: an unload was under way, or a read failed */
+};
+
+struct tg_link_maps {
+    size_t word;      /* 8 or 4 */
+    uint64_t version; /* r_version as last read; from 2 on r_debug has r_next */
+    struct space spaces[TG_LINK_MAP_MAX_NAMESPACES];
+    size_t n_spaces;
+    struct tg_link_change changes[TG_LINK_MAP_MAX_NAMESPACES]; /* of the last update; hold references */
+};
+
+/* struct r_debug, widened. */
+struct head {
+    uint64_t map;
+    uint64_t brk;
+    uint64_t state;
+    uint64_t next;
+};
+
+/* ---- life */
+
+struct tg_error *tg_link_maps_create(unsigned bits, uint64_t r_debug, struct tg_link_maps **maps)
+{
+    struct tg_link_maps *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->word = bits == 32 ? 4 : 8;
+    made->spaces[0].debug = r_debug;
+    made->n_spaces = 1;
+    *maps = made;
+    return NULL;
+}
+
+static void drop_objects(struct tg_object ***objects, size_t *count)
+{
+    for (size_t i = 0; i < *count; i++)
+        tg_object_unref((*objects)[i]);
+    free(*objects);
+    *objects = NULL;
+    *count = 0;
+}
+
+static void drop_changes(struct tg_link_maps *maps)
+{
+    for (size_t i = 0; i < TG_LINK_MAP_MAX_NAMESPACES; i++) {
+        drop_objects(&maps->changes[i].added, &maps->changes[i].n_added);
+        drop_objects(&maps->changes[i].removed, &maps->changes[i].n_removed);
+    }
+}
+
+void tg_link_maps_destroy(struct tg_link_maps *maps)
+{
+    if (maps == NULL)
+        return;
+    drop_changes(maps);
+    for (size_t i = 0; i < maps->n_spaces; i++)
+        drop_objects(&maps->spaces[i].objects, &maps->spaces[i].count);
+    free(maps);
+}
+
+struct tg_error *tg_link_maps_copy(const struct tg_link_maps *maps, struct tg_link_maps **copy)
+{
+    struct tg_link_maps *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->word = maps->word;
+    made->version = maps->version;
+    for (size_t i = 0; i < maps->n_spaces; i++) {
+        const struct space *from = &maps->spaces[i];
+        struct space *to = &made->spaces[i];
+        made->n_spaces = i + 1;
+        to->debug = from->debug;
+        to->suspect = from->suspect;
+        if (from->count == 0)
+            continue;
+        to->objects = malloc(from->count * sizeof to->objects[0]);
+        if (to->objects == NULL) {
+            tg_link_maps_destroy(made);
+            return tg_error_no_memory();
+        }
+        to->capacity = from->count;
+        for (; to->count < from->count; to->count++)
+            to->objects[to->count] = tg_object_ref(from->objects[to->count]);
+    }
+    *copy = made;
+    return NULL;
+}
+
+size_t tg_link_maps_namespaces(const struct tg_link_maps *maps)
+{
+    return maps->n_spaces;
+}
+
+size_t tg_link_maps_count(const struct tg_link_maps *maps, size_t namespace_index)
+{
+    return maps->spaces[namespace_index].count;
+}
+
+struct tg_object *tg_link_maps_at(const struct tg_link_maps *maps, size_t namespace_index, size_t i)
+{
+    return maps->spaces[namespace_index].objects[i];
+}
+
+/* ---- what is in memory */
+
+static uint64_t word_at(const uint8_t *bytes, size_t i, size_t word)
+{
+    uint64_t value = 0;
+    memcpy(&value, bytes + i * word, word); /* x86: little-endian */
+    return value;
+}
+
+static struct tg_link_node parse_node(const uint8_t *bytes, size_t word, uint64_t address)
+{
+    return (struct tg_link_node){
+        .address = address,
+        .base = word_at(bytes, 0, word),
+        .name = word_at(bytes, 1, word),
+        .dynamic = word_at(bytes, 2, word),
+        .next = word_at(bytes, 3, word),
+        .previous = word_at(bytes, 4, word),
+    };
+}
+
+static bool read_node(const struct tg_link_maps *maps, pid_t pid, uint64_t address, struct tg_link_node *node)
+{
+    uint8_t bytes[NODE_WORDS * 8];
+    if (!tg_memory_read(pid, address, bytes, NODE_WORDS * maps->word))
+        return false;
+    *node = parse_node(bytes, maps->word, address);
+    return true;
+}
+
+/* Whether what is now at an object's place in memory is still that object. NAME: the bytes at its l_name. */
+static bool is_same(const struct tg_object *object, const struct tg_link_node *node, const char *name)
+{
+    return object->base == node->base && object->name_address == node->name &&
+           object->dynamic == node->dynamic && memcmp(object->path, name, object->path_length + 1) == 0;
+}
+
+/*
+ * r_debug and the last known object in one system call. TAIL_SAME tells whether that object is still what it
+ * was; NODE is then its node. False where r_debug itself cannot be read.
+ */
+static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *space, struct head *head,
+                      struct tg_link_node *node, bool *tail_same)
+{
+    uint8_t debug[DEBUG_WORDS_2 * 8] = {0};
+    uint8_t bytes[NODE_WORDS * 8];
+    char name[PATH_MAX + 1];
+    size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
+    struct tg_memory_range ranges[3] = {{space->debug, debug, words * maps->word}};
+    size_t count = 1;
+    const struct tg_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
+    if (tail != NULL) {
+        ranges[count++] = (struct tg_memory_range){tail->link_map, bytes, NODE_WORDS * maps->word};
+        if (tail->name_address != 0)
+            ranges[count++] = (struct tg_memory_range){tail->name_address, name, tail->path_length + 1};
+        else
+            name[0] = '\0';
+    }
+    size_t done = tg_memory_read_ranges(pid, ranges, count);
+    if (done == 0)
+        return false;
+    *tail_same = false;
+    if (tail != NULL && done == count) {
+        *node = parse_node(bytes, maps->word, tail->link_map);
+        *tail_same = is_same(tail, node, name);
+    }
+    uint64_t version = word_at(debug, 0, maps->word) & UINT32_MAX;
+    size_t next_offset = DEBUG_WORDS * maps->word;
+    if (maps->version < 2 && version >= 2) { /* the first dlmopen happened */
+        if (!tg_memory_read(pid, space->debug + next_offset, debug + next_offset, maps->word))
+            return false;
+        maps->version = version;
+    }
+    *head = (struct head){
+        .map = word_at(debug, 1, maps->word),
+        .brk = word_at(debug, 2, maps->word),
+        .state = word_at(debug, 3, maps->word) & UINT32_MAX,
+        .next = maps->version >= 2 ? word_at(debug, 5, maps->word) : 0,
+    };
+    return true;
+}
+
+bool tg_link_maps_peek(const struct tg_link_maps *maps, pid_t pid, uint64_t *r_brk, uint64_t *state)
+{
+    uint8_t bytes[DEBUG_WORDS * 8];
+    if (!tg_memory_read(pid, maps->spaces[0].debug, bytes, DEBUG_WORDS * maps->word))
+        return false;
+    *r_brk = word_at(bytes, 2, maps->word);
+    *state = word_at(bytes, 3, maps->word) & UINT32_MAX;
+    return true;
+}
+
+/* ---- lists under construction */
+
+/* Takes over OBJECT's reference. */
+static bool append(struct tg_object ***objects, size_t *count, size_t *capacity, struct tg_object *object)
+{
+    if (*count == *capacity) {
+        size_t more = *capacity == 0 ? 16 : *capacity * 2;
+        struct tg_object **grown = realloc(*objects, more * sizeof **objects);
+        if (grown == NULL) {
+            tg_object_unref(object);
+            return false;
+        }
+        *objects = grown;
+        *capacity = more;
+    }
+    (*objects)[(*count)++] = object;
+    return true;
+}
+
+static bool append_to_space(struct space *space, struct tg_object *object)
+{
+    return append(&space->objects, &space->count, &space->capacity, object);
+}
+
+/* Change lists double at every power of two, so that they need no capacity of their own. Keeps a reference.
+ */
+static bool append_change(struct tg_object ***objects, size_t *count, struct tg_object *object)
+{
+    if (!object->is_library)
+        return true;
+    if ((*count & (*count - 1)) == 0) { /* 0 counts as one: the first item */
+        struct tg_object **grown = realloc(*objects, (*count == 0 ? 1 : *count * 2) * sizeof **objects);
+        if (grown == NULL)
+            return false;
+        *objects = grown;
+    }
+    (*objects)[(*count)++] = tg_object_ref(object);
+    return true;
+}
+
+static void set_problem(struct tg_link_delta *delta, const char *text, uint64_t address)
+{
+    if (delta->problem != NULL)
+        return;
+    delta->problem = text;
+    delta->problem_address = address;
+}
+
+static const char out_of_memory[] = "out of memory while reading the loader's list";
+static const char broken_list[] = "the loader's list is broken";
+static const char unreadable_name[] = "an object's name cannot be read";
+static const char too_long[] = "the loader's list is longer than 65536 objects";
+
+/* ---- reading on from the tail */
+
+/*
+ * Appends what follows PREVIOUS (0: nothing) from ADDRESS on to SPACE and to ADDED. Stops at the first node
+ * that cannot be right: its l_prev must name its predecessor, which also makes every cycle end.
+ */
+static void read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t address, uint64_t previous,
+                    struct tg_link_delta *delta)
+{
+    struct space *space = &maps->spaces[index];
+    struct tg_link_change *change = &maps->changes[index];
+    while (address != 0) {
+        struct tg_link_node node;
+        struct tg_object *object;
+        bool no_memory = false;
+        if (space->count >= TG_LINK_MAP_MAX_OBJECTS) {
+            set_problem(delta, too_long, address);
+            return;
+        }
+        if (!read_node(maps, pid, address, &node) || node.previous != previous) {
+            set_problem(delta, broken_list, address);
+            space->suspect = true;
+            return;
+        }
+        if (!tg_object_read(pid, &node, index == 0 && space->count == 0, &object, &no_memory)) {
+            set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
+            return;
+        }
+        if (!append_to_space(space, object) || !append_change(&change->added, &change->n_added, object)) {
+            set_problem(delta, out_of_memory, address);
+            return;
+        }
+        previous = address;
+        address = node.next;
+    }
+}
+
+/* ---- comparing the whole list */
+
+/* One comparison: the known list as it is in memory now, and the list that is walked. */
+struct comparison {
+    struct tg_link_maps *maps;
+    pid_t pid;
+    size_t index;
+    struct tg_link_node *nodes; /* of known objects, by position */
+    bool *same;                 /* the memory there still holds that object */
+    bool *kept;                 /* met in the walk */
+    size_t *by_address;         /* positions, sorted by link_map */
+    size_t guess;               /* position that the next step is likely to meet */
+    struct space fresh;
+    char names[BATCH][PATH_MAX + 1];
+};
+
+static void comparison_destroy(struct comparison *c)
+{
+    if (c == NULL)
+        return;
+    drop_objects(&c->fresh.objects, &c->fresh.count);
+    free(c->nodes);
+    free(c->same);
+    free(c->kept);
+    free(c->by_address);
+    free(c);
+}
+
+static int by_link_map(const void *a, const void *b, void *context)
+{
+    const struct space *space = context;
+    uint64_t left = space->objects[*(const size_t *)a]->link_map;
+    uint64_t right = space->objects[*(const size_t *)b]->link_map;
+    return left < right ? -1 : left > right;
+}
+
+/* Known objects [first, first + count) in one system call; where that fails, one by one. */
+static void survey(struct comparison *c, size_t first, size_t count)
+{
+    const struct space *space = &c->maps->spaces[c->index];
+    size_t node_size = NODE_WORDS * c->maps->word;
+    uint8_t bytes[BATCH][NODE_WORDS * 8];
+    struct tg_memory_range ranges[2 * BATCH];
+    size_t n_ranges = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_object *object = space->objects[first + i];
+        c->names[i][0] = '\0';
+        ranges[n_ranges++] = (struct tg_memory_range){object->link_map, bytes[i], node_size};
+        if (object->name_address != 0)
+            ranges[n_ranges++] =
+                (struct tg_memory_range){object->name_address, c->names[i], object->path_length + 1};
+    }
+    if (tg_memory_read_ranges(c->pid, ranges, n_ranges) < n_ranges) {
+        for (size_t i = 0; count > 1 && i < count; i++)
+            survey(c, first + i, 1);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_object *object = space->objects[first + i];
+        c->nodes[first + i] = parse_node(bytes[i], c->maps->word, object->link_map);
+        c->same[first + i] = is_same(object, &c->nodes[first + i], c->names[i]);
+    }
+}
+
+static struct comparison *comparison_create(struct tg_link_maps *maps, pid_t pid, size_t index)
+{
+    struct space *space = &maps->spaces[index];
+    size_t count = space->count;
+    struct comparison *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->maps = maps;
+    c->pid = pid;
+    c->index = index;
+    c->nodes = calloc(count + 1, sizeof c->nodes[0]);
+    c->same = calloc(count + 1, sizeof c->same[0]);
+    c->kept = calloc(count + 1, sizeof c->kept[0]);
+    c->by_address = calloc(count + 1, sizeof c->by_address[0]);
+    if (c->nodes == NULL || c->same == NULL || c->kept == NULL || c->by_address == NULL) {
+        comparison_destroy(c);
+        return NULL;
+    }
+    for (size_t first = 0; first < count; first += BATCH)
+        survey(c, first, count - first < BATCH ? count - first : BATCH);
+    for (size_t i = 0; i < count; i++)
+        c->by_address[i] = i;
+    qsort_r(c->by_address, count, sizeof c->by_address[0], by_link_map, space);
+    return c;
+}
+
+/* Position of the known object whose link map is at ADDRESS, SIZE_MAX for none. */
+static size_t find_known(const struct comparison *c, uint64_t address)
+{
+    const struct space *space = &c->maps->spaces[c->index];
+    if (c->guess < space->count && space->objects[c->guess]->link_map == address)
+        return c->guess;
+    size_t low = 0;
+    size_t high = space->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (space->objects[c->by_address[middle]]->link_map < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < space->count && space->objects[c->by_address[low]]->link_map == address;
+    return found ? c->by_address[low] : SIZE_MAX;
+}
+
+/* The object at ADDRESS with a reference of the caller's, and its node; NULL where the list cannot be
+ * followed. */
+static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t previous,
+                              struct tg_link_node *node, struct tg_link_delta *delta)
+{
+    struct tg_link_change *change = &c->maps->changes[c->index];
+    size_t at = find_known(c, address);
+    bool known = at != SIZE_MAX && c->same[at] && !c->kept[at];
+    if (known)
+        *node = c->nodes[at];
+    if ((!known && !read_node(c->maps, c->pid, address, node)) || node->previous != previous) {
+        set_problem(delta, broken_list, address);
+        return NULL;
+    }
+    if (known) {
+        c->guess = at + 1;
+        c->kept[at] = true;
+        return tg_object_ref(c->maps->spaces[c->index].objects[at]);
+    }
+    struct tg_object *object;
+    bool no_memory = false;
+    if (!tg_object_read(c->pid, node, c->index == 0 && c->fresh.count == 0, &object, &no_memory)) {
+        set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
+        return NULL;
+    }
+    if (!append_change(&change->added, &change->n_added, object)) {
+        set_problem(delta, out_of_memory, address);
+        tg_object_unref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static bool walk(struct comparison *c, uint64_t address, struct tg_link_delta *delta)
+{
+    uint64_t previous = 0;
+    while (address != 0) {
+        struct tg_link_node node;
+        if (c->fresh.count >= TG_LINK_MAP_MAX_OBJECTS) {
+            set_problem(delta, too_long, address);
+            return false;
+        }
+        struct tg_object *object = step(c, address, previous, &node, delta);
+        if (object == NULL)
+            return false;
+        if (!append_to_space(&c->fresh, object)) {
+            set_problem(delta, out_of_memory, address);
+            return false;
+        }
+        previous = address;
+        address = node.next;
+    }
+    return true;
+}
+
+/* Compares the whole list with what is known. Where it cannot be followed to its end nothing is concluded. */
+static void compare(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t address,
+                    struct tg_link_delta *delta)
+{
+    struct space *space = &maps->spaces[index];
+    struct tg_link_change *change = &maps->changes[index];
+    struct comparison *c = comparison_create(maps, pid, index);
+    space->suspect = true;
+    if (c == NULL) {
+        set_problem(delta, out_of_memory, 0);
+        return;
+    }
+    if (!walk(c, address, delta)) {
+        drop_objects(&change->added, &change->n_added);
+        comparison_destroy(c);
+        return;
+    }
+    for (size_t i = 0; i < space->count; i++) {
+        if (!c->kept[i] && !append_change(&change->removed, &change->n_removed, space->objects[i]))
+            set_problem(delta, out_of_memory, 0);
+    }
+    drop_objects(&space->objects, &space->count);
+    space->objects = c->fresh.objects;
+    space->count = c->fresh.count;
+    space->capacity = c->fresh.capacity;
+    space->suspect = false;
+    c->fresh = (struct space){0};
+    comparison_destroy(c);
+}
+
+/* ---- update */
+
+/* Index of the namespace whose r_debug is at ADDRESS, a new one where it is not known; SIZE_MAX beyond the
+ * limit. */
+static size_t space_at(struct tg_link_maps *maps, uint64_t address)
+{
+    for (size_t i = 0; i < maps->n_spaces; i++) {
+        if (maps->spaces[i].debug == address)
+            return i;
+    }
+    if (maps->n_spaces == TG_LINK_MAP_MAX_NAMESPACES)
+        return SIZE_MAX;
+    maps->spaces[maps->n_spaces] = (struct space){.debug = address};
+    return maps->n_spaces++;
+}
+
+/* One namespace; returns its r_next, 0 at the end or where it cannot be read. */
+static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index, bool thorough,
+                             struct tg_link_delta *delta)
+{
+    struct space *space = &maps->spaces[index];
+    struct head head;
+    struct tg_link_node tail;
+    bool tail_same;
+    if (!read_ends(maps, pid, space, &head, &tail, &tail_same)) {
+        set_problem(delta, "the loader's r_debug cannot be read", space->debug);
+        space->suspect = true;
+        return 0;
+    }
+    if (head.state != TG_LINK_CONSISTENT && delta->state == TG_LINK_CONSISTENT)
+        delta->state = head.state;
+    maps->changes[index].namespace_index = (unsigned)index;
+    maps->changes[index].state = head.state;
+    if (space->count > 0 && tail_same && space->objects[0]->link_map == head.map && !space->suspect &&
+        !thorough)
+        read_on(maps, pid, index, tail.next, tail.address, delta);
+    else if (space->count > 0 || head.map != 0)
+        compare(maps, pid, index, head.map, delta);
+    if (head.state == TG_LINK_DELETE)
+        space->suspect = true; /* the objects go between this stop and the next */
+    return head.next;
+}
+
+void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, bool thorough, struct tg_link_delta *delta)
+{
+    drop_changes(maps);
+    *delta = (struct tg_link_delta){.state = TG_LINK_CONSISTENT, .changes = maps->changes};
+    uint64_t debug = maps->spaces[0].debug;
+    size_t last = 0;
+    for (size_t n = 0; debug != 0; n++) {
+        size_t index = space_at(maps, debug);
+        if (n == TG_LINK_MAP_MAX_NAMESPACES || index == SIZE_MAX) {
+            set_problem(delta, "there are more than 64 namespaces, or their chain is broken", debug);
+            break;
+        }
+        debug = update_space(maps, pid, index, thorough, delta);
+        last = index > last ? index : last;
+    }
+    /* Those that changed come to the front, in order of their index. */
+    for (size_t i = 0; i <= last; i++) {
+        struct tg_link_change change = maps->changes[i];
+        if (change.n_added == 0 && change.n_removed == 0)
+            continue;
+        maps->changes[i] = (struct tg_link_change){0};
+        maps->changes[delta->n_changes++] = change;
+    }
+}

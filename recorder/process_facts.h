@@ -1,0 +1,25 @@
+/*
+ * What there is to know of a program once it is in place: an engine observer that emits its program,
+ * command_line, environment and identity events after every exec, and at attach.
+ */
+#ifndef TG_RECORDER_PROCESS_FACTS_H
+#define TG_RECORDER_PROCESS_FACTS_H
+
+#include "format/error.h"
+#include "recorder/engine.h"
+#include "recorder/image_cache.h"
+
+enum {
+    TG_PROCESS_FACTS_MAX_ARGUMENTS =
+        4096, /* of a command line, and their bytes; a note says what was left out */
+    TG_PROCESS_FACTS_MAX_COMMAND_BYTES = 1 << 17,
+};
+
+struct tg_process_facts;
+
+/* Adds itself to ENGINE and must outlive it; IMAGES must outlive both. */
+struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_image_cache *images,
+                                         struct tg_process_facts **facts);
+void tg_process_facts_destroy(struct tg_process_facts *facts); /* NULL is accepted */
+
+#endif
