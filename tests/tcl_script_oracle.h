@@ -35,7 +35,7 @@ static inline bool oracle_value(const Tcl_Token *token, char *buffer, size_t *si
         } else if (part->type == TCL_TOKEN_BS) {
             char bytes[8];
             unsigned char next = part->size > 1 ? (unsigned char)part->start[1] : 'a';
-            if (next == 'U' || next == '\0' || next >= 0x80)
+            if (next == 'U' || next >= 0x80)
                 return false;
             char written[16] = "";
             memcpy(written, part->start, part->size < 15 ? (size_t)part->size : 15);
@@ -87,9 +87,14 @@ static inline bool oracle_next(const char **p, const char *end, Tcl_Parse *parse
     return true;
 }
 
-/* NULL where both agree on every command of TEXT, else on what they do not. */
+/*
+ * NULL where both agree on every command of TEXT, else on what they do not. With NUL bytes nothing is
+ * compared: in the scripts that libtcl hands to its parser they are C0 80.
+ */
 static inline const char *tcl_script_disagreement(const char *text, size_t size)
 {
+    if (memchr(text, '\0', size) != NULL)
+        return NULL;
     struct tg_tcl_script *script = NULL;
     char *buffer = malloc(size + 1);
     if (buffer == NULL || tg_tcl_script_create("script", text, size, &script) != NULL)
