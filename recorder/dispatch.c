@@ -40,7 +40,7 @@ void tg_tracee_resume_now(struct tg_tracee *tracee, int signal)
         engine->resume_time_ns = tg_engine_now_ns();
     tracee->running = true;
     tracee->listening = false;
-    ptrace(tracee->step.active && !tracee->step.insn.repeats ? PTRACE_SINGLESTEP : PTRACE_CONT,
+    ptrace(tracee->step.active && !tracee->step.insn.runs_to_trap ? PTRACE_SINGLESTEP : PTRACE_CONT,
            tracee->thread.tid, NULL, signal);
 }
 

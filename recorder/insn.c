@@ -549,15 +549,6 @@ static void make_displaced(const struct layout *layout, struct tg_insn *insn)
         copy[layout->base_index] |= 0x20;
 }
 
-static bool is_repeated_string(const struct layout *layout)
-{
-    uint8_t opcode = layout->opcode;
-    return layout->encoding == ENCODING_LEGACY && layout->map == MAP_ONE_BYTE &&
-           (layout->rep || layout->repne) &&
-           ((opcode >= 0x6c && opcode <= 0x6f) || (opcode >= 0xa4 && opcode <= 0xa7) ||
-            (opcode >= 0xaa && opcode <= 0xaf));
-}
-
 /* What no copy elsewhere can do faithfully. */
 static const char *why_unsupported(const struct layout *layout)
 {
@@ -608,9 +599,10 @@ struct tg_error *tg_insn_decode(struct tg_insn_decoder *decoder, unsigned bits, 
                                (unsigned long long)address, why);
     made.length = (uint8_t)length;
     memcpy(made.bytes, padded, length);
-    made.repeats = is_repeated_string(&layout);
     made.uses_rip = bits == 64 && layout.has_modrm && (layout.modrm & 0xc7) == 5;
     made.transfer = (uint8_t)find_transfer(&layout, &made);
+    made.runs_to_trap = made.transfer == TG_INSN_TO_NEXT || made.transfer == TG_INSN_TO_EMULATED ||
+                        made.transfer == TG_INSN_TO_PUSHED;
     if (made.transfer == TG_INSN_TO_CALLED && layout.opcode == 0xff && ((layout.modrm >> 3) & 7) == 2)
         made.width = (uint8_t)(bits / 8); /* near calls push a whole pointer, far ones the operand size */
     make_displaced(&layout, &made);

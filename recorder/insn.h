@@ -24,9 +24,11 @@ struct tg_insn {
     uint8_t bytes[TG_INSN_MAX_BYTES]; /* as at its place; zero from LENGTH on */
     uint8_t length;
     uint8_t bits; /* 64 or 32 */
-    /* A rep string instruction: a single step ends after each iteration. Run its displaced copy with
-       PTRACE_CONT instead of PTRACE_SINGLESTEP: the int3 behind it stops the thread once. */
-    bool repeats;
+    /* The displaced copy ends where it ends: run it with PTRACE_CONT, the int3 behind it stops the thread.
+       Where false (it leaves by itself) it takes PTRACE_SINGLESTEP. A step can cost five times as much as an
+       int3 on a virtual machine, ends after each iteration of a rep string instruction, and its TF can be
+       seen. */
+    bool runs_to_trap;
     uint8_t displaced[TG_INSN_SCRATCH_BYTES]; /* the copy that runs elsewhere, int3 behind it */
 
     uint8_t displaced_length;   /* without int3 */
@@ -75,8 +77,8 @@ bool tg_insn_emulate(const struct tg_insn *insn, struct user_regs_struct *regs,
  * Prepares a displaced step of the instruction at ADDRESS: adjusts REGS (rip = SCRATCH; a borrowed register,
  * whose value goes to SAVED_REGISTER). At SCRATCH, private to the thread until the step is over and at any
  * distance from ADDRESS, the caller has put the TG_INSN_SCRATCH_BYTES of insn->displaced. It sets REGS,
- * resumes the thread by PTRACE_SINGLESTEP (PTRACE_CONT where insn->repeats) and calls tg_insn_finish at its
- * next stop, whatever stop that is.
+ * resumes the thread by PTRACE_SINGLESTEP (PTRACE_CONT where insn->runs_to_trap) and calls tg_insn_finish at
+ * its next stop, whatever stop that is.
  */
 void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scratch,
                       struct user_regs_struct *regs, uint64_t *saved_register);

@@ -228,7 +228,7 @@ bool tg_step_trap_is_pending(const struct tg_tracee *tracee)
 static bool is_step_trap(const struct tg_step *step, const siginfo_t *info)
 {
     return info != NULL && info->si_signo == SIGTRAP && info->si_code > 0 &&
-           (info->si_code != SI_KERNEL || step->insn.repeats);
+           (info->si_code != SI_KERNEL || step->insn.runs_to_trap);
 }
 
 bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info)

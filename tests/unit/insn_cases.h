@@ -6,9 +6,11 @@
 #ifndef TG_TESTS_INSN_CASES_H
 #define TG_TESTS_INSN_CASES_H
 
-/* EMULATED: must be emulated (all others must not). TO_TRAP: the native run must not single-step, whose TF the
- * instruction would show. TARGET: rax is an address to jump to. WILD: rax is not canonical. SYSTEM: rax is
- * getppid. COUNT: rcx is small. */
+/*
+ * EMULATED: must be emulated (all others must not). TO_TRAP: the native run must not single-step: the
+ * instruction would show its TF, or be stepped by iterations. TARGET: rax is an address to jump to. WILD: rax is
+ * not canonical. SYSTEM: rax is getppid. COUNT: rcx is small.
+ */
 #define E "1"
 #define TO_TRAP "2"
 #define AVX2 "4"
@@ -41,7 +43,7 @@ __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         X64(E, "pop %rbp") X64(E, "pop %rsp") X64(E, "pop %r12") X64(E, "pop %rcx") X64(PLAIN, "pop %cx")
         X64(E "|" TO_TRAP, "pushf") X64(TO_TRAP, "pushfw") X64(E "|" TO_TRAP, ".byte 0x48, 0x9c")
         X64(E, "leave") X64(PLAIN, "enter $0x20, $0") X64(PLAIN, "push (%rbx)") X64(PLAIN, "push 0x1010(%rip)")
-        X64(PLAIN, "pop (%rbx)") X64(PLAIN, "pop 0x1010(%rip)") X64(PLAIN, "popf") X64(PLAIN, "push %fs")
+        X64(PLAIN, "pop (%rbx)") X64(PLAIN, "pop 0x1010(%rip)") X64(TO_TRAP, "popf") X64(PLAIN, "push %fs")
         /* returns, jumps, calls */
         X64(E, "ret") X64(E, "ret $24") X64(E, "ret $0x8010") X64(E, ".byte 0xf3, 0xc3") X64(E, ".byte 0xf2, 0xc3")
         X64(E, ".byte 0xeb, 0x10") X64(E, ".byte 0xeb, 0xf0") X64(E, ".byte 0xeb, 0xfe")
@@ -108,9 +110,9 @@ __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         X64(PLAIN, "std") X64(PLAIN, "lahf") X64(PLAIN, "cpuid") X64(PLAIN, "ud2") X64(PLAIN, "hlt")
         X64(PLAIN, "mov %ss, %ecx") X64(PLAIN, "movq %ss, %rcx") X64(PLAIN, "div %cl")
         /* strings */
-        X64(PLAIN, "movsb") X64(PLAIN, "stosq") X64(PLAIN, "cmpsl") X64(PLAIN, "lodsw") X64(COUNT, "rep movsb")
-        X64(COUNT, "rep stosq") X64(COUNT, "repe cmpsb") X64(COUNT, "repne scasb") X64(COUNT, "rep lodsl")
-        X64(COUNT, ".byte 0x66, 0xf3, 0xa5")
+        X64(PLAIN, "movsb") X64(PLAIN, "stosq") X64(PLAIN, "cmpsl") X64(PLAIN, "lodsw") X64(COUNT "|" TO_TRAP, "rep movsb")
+        X64(COUNT "|" TO_TRAP, "rep stosq") X64(COUNT "|" TO_TRAP, "repe cmpsb") X64(COUNT "|" TO_TRAP, "repne scasb") X64(COUNT "|" TO_TRAP, "rep lodsl")
+        X64(COUNT "|" TO_TRAP, ".byte 0x66, 0xf3, 0xa5")
         /* system */
         X64(SYSTEM "|" TO_TRAP, "syscall")
         /* x87, SSE */
@@ -148,7 +150,7 @@ __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         X32(E, "xor %eax, %eax") X32(E, "add %eax, %ecx") X32(E, "cmp $3, %eax") X32(E, "test %eax, %eax")
         X32(E, "lea 4(%esp), %ecx") X32(E, "lea (%eax,%ecx,4), %edx") X32(E, "lea 0x12345678, %eax")
         X32(PLAIN, "mov 4(%ebx), %eax") X32(PLAIN, "mov 0x10001000, %eax") X32(PLAIN, "mov 0x10001000, %ecx")
-        X32(PLAIN, "inc %eax") X32(PLAIN, "pusha") X32(PLAIN, "popa") X32(PLAIN, "daa") X32(COUNT, "rep movsb")
+        X32(PLAIN, "inc %eax") X32(PLAIN, "pusha") X32(PLAIN, "popa") X32(PLAIN, "daa") X32(COUNT "|" TO_TRAP, "rep movsb")
         X32(SYSTEM, "int $0x80") X32(PLAIN, "lock addl $1, 4(%ebx)") X32(PLAIN, "movups 4(%ebx), %xmm1")
         ".code64\n.balign 128\n.popsection\n");
 

@@ -178,15 +178,14 @@ static void resume(enum __ptrace_request request, struct state *after)
     save_xstate(after);
 }
 
-static void run_native(const struct insn_case *insn_case, const struct tg_insn *insn,
-                       const struct state *before, struct state *after)
+static void run_native(const struct insn_case *insn_case, const struct state *before, struct state *after)
 {
     uint8_t code[TG_INSN_SCRATCH_BYTES];
     memset(code, 0xcc, sizeof code);
     memcpy(code, insn_case->bytes, insn_case->length);
     load_state(before);
     assert_true(write_child(NULL, CODE, code, sizeof code));
-    resume(insn->repeats || (insn_case->flags & CASE_TO_TRAP) ? PTRACE_CONT : PTRACE_SINGLESTEP, after);
+    resume(insn_case->flags & CASE_TO_TRAP ? PTRACE_CONT : PTRACE_SINGLESTEP, after);
     if (after->signal == SIGTRAP && after->regs.rip == CODE + insn_case->length + 1)
         after->regs.rip--;
     save_memory(after);
@@ -203,7 +202,7 @@ static void run_displaced(const struct insn_case *insn_case, const struct tg_ins
     tg_insn_displace(insn, CODE, scratch, &regs, &saved);
     assert_true(write_child(NULL, scratch, insn->displaced, sizeof insn->displaced));
     assert_int_equal(ptrace(PTRACE_SETREGS, child, NULL, &regs), 0);
-    resume(insn->repeats ? PTRACE_CONT : PTRACE_SINGLESTEP, after);
+    resume(insn->runs_to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, after);
     enum tg_insn_outcome outcome = tg_insn_finish(insn, CODE, scratch, saved, &after->regs, &child_memory);
     if ((outcome == TG_INSN_DONE) != (after->signal == SIGTRAP))
         fail_msg("%s: outcome %d after signal %d", insn_case->text, outcome, after->signal);
@@ -372,7 +371,7 @@ static void displaced_and_emulated_equal_native(void **unused)
         }
         for (unsigned seed = 0; seed < SEEDS; seed++) {
             make_state(insn_case, seed, &before);
-            run_native(insn_case, &insn, &before, &native);
+            run_native(insn_case, &before, &native);
             run_displaced(insn_case, &insn, &before, &displaced);
             compare(insn_case, "displaced", &native, &displaced);
             bool done = run_emulated(&insn, &before, &emulated);
