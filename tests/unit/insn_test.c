@@ -164,6 +164,8 @@ static void save_memory(struct state *state)
     assert_true(read_child(NULL, DATA, state->data, AREA_BYTES));
     assert_true(read_child(NULL, STACK, state->stack, AREA_BYTES));
     memset(state->xstate + 8, 0, 8); /* where the last x87 instruction was: not hidden */
+    memset(state->xstate + 512, 0,
+           8); /* which components are in use: a matter of when the kernel saved them */
 }
 
 /* Resumes by REQUEST and waits for the stop. */
