@@ -113,6 +113,8 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
     };
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
     tg_tracee_stopped(tracee, TG_TRIGGER_SIGNAL, signal);
+    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
+        tg_tracee_restart_wait(tracee);
     tg_tracee_resume(tracee, signal);
 }
 
@@ -168,6 +170,8 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
     if (tracee->listening && traced->group_stopped) {
         traced->group_stopped = false;
         emit_group_stop(tracee, 0);
+    } else if (!tracee->listening) {
+        tg_tracee_restart_wait(tracee);
     }
     tg_tracee_resume(tracee, 0);
 }

@@ -7,6 +7,7 @@
  * program.c        what a new program image is: auxiliary vector, entry stop
  * process_table.c  processes and threads by id, stops that came too early
  * address_space.c  breakpoint sites, their copies in children
+ * restart.c        system calls that a tracer must not interrupt
  * step.c           a hit: handlers, and how the thread gets past the instruction
  * launch.c attach.c detach.c
  */
@@ -216,6 +217,14 @@ void tg_tracee_stopped(struct tg_tracee *tracee, enum tg_stop_trigger trigger, i
 /* Registers of the stop in progress; false where the thread is gone. */
 bool tg_tracee_load_registers(struct tg_tracee *tracee);
 void tg_tracee_store_registers(struct tg_tracee *tracee);
+
+/*
+ * A few system calls return EINTR to the program whenever a signal is pending, where natively nothing would
+ * have interrupted them: the kernel wakes a traced thread for signals that are ignored, and for
+ * PTRACE_INTERRUPT. Turns such an EINTR into the kernel's "restart unless a handler runs". Only where the
+ * call waits without limit: one with a time limit would begin to wait anew.
+ */
+void tg_tracee_restart_wait(struct tg_tracee *tracee);
 
 /* Lets TRACEE go on with SIGNAL (0 none), or keeps it for the detach in progress. */
 void tg_tracee_resume(struct tg_tracee *tracee, int signal);

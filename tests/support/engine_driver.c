@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_BREAKPOINTS = 16, MAX_PIDS = 16 };
+enum { MAX_BREAKPOINTS = 1024, MAX_PIDS = 16 };
 
 struct driver {
     FILE *output;
