@@ -74,8 +74,8 @@ static void sharing_clone(void)
     child = clone(in_clone, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &value);
     status = wait_status(child);
     printf("clone with CLONE_VFORK: status %d\n", WEXITSTATUS(status));
-    child = clone(in_clone, stack + STACK, SIGUSR1, &value); /* no SIGCHLD: __WCLONE waits for it */
     signal(SIGUSR1, SIG_IGN);
+    child = clone(in_clone, stack + STACK, SIGUSR1, &value); /* no SIGCHLD: __WCLONE waits for it */
     waitpid(child, &status, __WCLONE);
     printf("clone without SIGCHLD: status %d\n", WEXITSTATUS(status));
     munmap(stack, STACK);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,24 +109,38 @@ static uint64_t rounds(uint64_t from, uint64_t count)
 static void *in_thread(void *argument)
 {
     uint64_t *sum = argument;
-    *sum = rounds(*sum, 40);
+    *sum = rounds(*sum, 10);
     return NULL;
 }
 
-static atomic_int ticks;
+enum { TICKS = 30 };
+
+static atomic_int *ticks; /* shared with the child that sends the signals */
 
 static void tick(int signal)
 {
     (void)signal;
-    ticks++;
-    volatile uint64_t sum = round_of((uint64_t)ticks); /* handlers run into the same breakpoints */
+    volatile uint64_t sum = round_of((uint64_t)*ticks); /* handlers run into the same breakpoints */
     (void)sum;
+    (*ticks)++;
+}
+
+/* One signal after the other, with time for the program's own code between them. */
+_Noreturn static void send_ticks(void)
+{
+    for (int i = 0; i < TICKS; i++) {
+        kill(getppid(), SIGUSR1);
+        while (*ticks <= i)
+            usleep(100);
+        usleep(1000 + (useconds_t)i * 37);
+    }
+    _exit((int)(rounds(5, 10) & 0x7f));
 }
 
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    printf("alone: %llx\n", (unsigned long long)rounds(1, 60));
+    printf("alone: %llx\n", (unsigned long long)rounds(1, 20));
     pthread_t threads[4];
     uint64_t sums[4] = {100, 200, 300, 400};
     for (int i = 0; i < 4; i++)
@@ -133,20 +148,15 @@ int main(void)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     printf("threads: %llx\n", (unsigned long long)(sums[0] ^ sums[1] ^ sums[2] ^ sums[3]));
+    ticks = mmap(NULL, sizeof *ticks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &action, NULL);
     pid_t child = fork();
-    if (child == 0) {
-        for (int i = 0; i < 100; i++) {
-            kill(getppid(), SIGUSR1);
-            usleep(300);
-        }
-        uint64_t sum = rounds(5, 10);
-        _exit((int)(sum & 0x7f));
-    }
+    if (child == 0)
+        send_ticks();
     uint64_t sum = 0;
-    for (int i = 0; i < 10 || ticks < 10; i++)
-        sum = rounds(1, 10);
+    while (*ticks < TICKS)
+        sum = rounds(1, 3);
     int status;
     waitpid(child, &status, 0);
     printf("under signals: %llx, child %d\n", (unsigned long long)sum, WEXITSTATUS(status));

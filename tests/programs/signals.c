@@ -33,6 +33,14 @@ static void note(int signal, siginfo_t *info, void *context)
     last = *info;
 }
 
+/* Has no breakpoint in the tests: an int3 where SIGTRAP is blocked resets its handler (docs/decisions.md). */
+static void note_trap(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    seen = signal;
+    last = *info;
+}
+
 static void handle(int signal, void (*handler)(int, siginfo_t *, void *), int flags)
 {
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
@@ -199,7 +207,7 @@ static void faults(void)
 /* Traps of the program's own: int3, kill, the trap flag. */
 static void own_traps(void)
 {
-    handle(SIGTRAP, note, 0);
+    handle(SIGTRAP, note_trap, 0);
     seen = 0;
     __asm__ volatile("int3");
     printf("int3: signal %d code %d\n", seen, last.si_code);

@@ -6,8 +6,8 @@
  *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-k] [--] COMMAND...
  *   engine_driver [-o FILE] -p PID... [-r ROUNDS]
  *
- * -b plants a breakpoint at that offset of every program image (load bias added); -p attaches, -r detaches
- * and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
+ * -b plants a breakpoint at that offset of the first program wherever it is executed (load bias added); -p
+ * attaches, -r detaches and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
  */
 #include "recorder/engine.h"
 #include "recorder/memory.h"
@@ -33,9 +33,9 @@ struct driver {
     pid_t pids[MAX_PIDS];
     size_t n_pids;
     unsigned long rounds;
-    unsigned long stops_wanted; /* detach after so many hits, 0: never */
     uint64_t hits;
     bool stop_at_start;
+    char program[4096]; /* the first program that ran: breakpoints are meant for it alone */
 };
 
 static struct tg_engine *engine_to_stop; /* for the signal handler */
@@ -98,6 +98,14 @@ static void plant_all(void *context, struct tg_thread *thread, bool attached)
 {
     struct driver *driver = context;
     (void)attached;
+    if (driver->stop_at_start)
+        tg_engine_request_stop(driver->engine);
+    char link[32], program[sizeof driver->program] = "";
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)thread->process->pid);
+    ssize_t length = readlink(link, program, sizeof program - 1);
+    if (length <= 0 || (driver->program[0] != '\0' && strcmp(program, driver->program) != 0))
+        return;
+    strcpy(driver->program, program);
     uint64_t bias = bias_of(thread->process, thread->tid);
     for (size_t i = 0; i < driver->n_offsets; i++) {
         TG_AUTO_ERROR struct tg_error *error = tg_breakpoint_plant(thread->process, bias + driver->offsets[i],
@@ -105,8 +113,6 @@ static void plant_all(void *context, struct tg_thread *thread, bool attached)
         if (error != NULL)
             fprintf(driver->output, "breakpoint: %s\n", tg_error_message(error));
     }
-    if (driver->stop_at_start)
-        tg_engine_request_stop(driver->engine);
 }
 
 static void stop_engine(int signal)
