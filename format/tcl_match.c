@@ -87,6 +87,10 @@ static size_t decode_unit(const char *s, uint32_t previous, uint32_t *unit)
 /* Reads one character, joining surrogates; returns the bytes it took, 1 at the end NUL. */
 static size_t decode(const char *s, uint32_t *character)
 {
+    if ((unsigned char)*s < 0x80) {
+        *character = (unsigned char)*s;
+        return 1;
+    }
     uint32_t unit;
     size_t length = decode_unit(s, 0, &unit);
     *character = unit;
@@ -180,6 +184,18 @@ static bool search_reach(struct search *search, struct star star)
     return false;
 }
 
+/*
+ * The first place from TEXT on where SEGMENT may match: where that begins with a plain ASCII character, the
+ * next one of these, else TEXT. An ASCII byte is a character of its own wherever it stands.
+ */
+static const char *next_candidate(const char *segment, const char *text)
+{
+    const char first = *segment;
+    if ((unsigned char)first >= 0x80 || first == '?' || first == '[' || first == '\\')
+        return text;
+    return strchrnul(text, first);
+}
+
 /* The first place of a range that ends in `]`, or the pattern's end. Over-careful: it may not be in a set. */
 static const char *first_open_range(const char *pattern)
 {
@@ -200,6 +216,8 @@ bool tg_tcl_match(const char *pattern, const char *text)
     search.stars[0] = star;
     text = star.from;
     for (;;) {
+        if (search.n_stars == 1)
+            text = next_candidate(search.stars[0].segment, text);
         bool replaced = false;
         for (size_t i = 0; i < search.n_stars && !replaced; i++) {
             if (search.stars[i].from > text)
