@@ -30,7 +30,8 @@ struct tg_dump {
  */
 struct tg_dump_format {
     const char *name;
-    bool wants_processes; /* needs the process model: ENTRY is never NULL but for the recorder's events */
+    bool wants_processes; /* needs the process model; otherwise ENTRY knows its pid alone. NULL: as
+                             tg_process_model_feed says */
     struct tg_error *(*begin)(struct tg_dump *dump);
     struct tg_error *(*event)(struct tg_dump *dump, const struct tg_event *event,
                               const struct tg_process_entry *entry);

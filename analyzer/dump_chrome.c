@@ -27,6 +27,7 @@ struct track {
 struct process_tracks {
     size_t index;
     const struct tg_process_entry *entry;
+    const char *program; /* that the lifetimes under way belong to */
     struct track *threads;
     UT_hash_handle hh;
 };
@@ -67,6 +68,7 @@ static void begin_event(const struct tg_dump *dump, const char *phase, const cha
 {
     struct tg_json *json = &((struct chrome *)dump->state)->json;
     tg_json_begin_object(json);
+    json->pretty = false; /* an event is a line */
     tg_json_member_string(json, "ph", phase);
     tg_json_member_string(json, "name", name);
     tg_json_member_signed(json, "pid", shown_number(entry, entry == NULL ? 0 : entry->pid));
@@ -77,7 +79,9 @@ static void begin_event(const struct tg_dump *dump, const char *phase, const cha
 
 static void end_event(const struct tg_dump *dump)
 {
-    tg_json_end_object(&((struct chrome *)dump->state)->json);
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    tg_json_end_object(json);
+    json->pretty = true;
 }
 
 static void write_duration(const struct tg_dump *dump, uint64_t start_ns, uint64_t end_ns)
@@ -129,7 +133,7 @@ static void close_track(const struct tg_dump *dump, struct process_tracks *track
     if (in_window && tg_selection_admits_process(dump->selection, entry)) {
         char name[128] = "thread";
         if (track->tid == entry->pid)
-            tg_printable(tg_process_entry_name(entry), name, sizeof name);
+            tg_printable(tg_event_headline_base_name(tracks->program), name, sizeof name);
         begin_event(dump, "X", name, entry, shown_number(entry, track->tid), track->start_ns);
         write_duration(dump, track->start_ns, end_ns);
         struct tg_json *json = &((struct chrome *)dump->state)->json;
@@ -146,13 +150,21 @@ static void close_track(const struct tg_dump *dump, struct process_tracks *track
     free(track);
 }
 
+static void close_threads(const struct tg_dump *dump, struct process_tracks *tracks, uint64_t end_ns,
+                          bool open_end)
+{
+    struct track *track, *next;
+    HASH_ITER (hh, tracks->threads, track, next)
+        close_track(dump, tracks, track, end_ns, open_end);
+}
+
+/* Ends what is under way, and names the process: only now its name is final. */
 static void close_process(const struct tg_dump *dump, struct process_tracks *tracks, uint64_t end_ns,
                           bool open_end)
 {
     struct chrome *chrome = dump->state;
-    struct track *track, *next;
-    HASH_ITER (hh, tracks->threads, track, next)
-        close_track(dump, tracks, track, end_ns, open_end);
+    close_threads(dump, tracks, end_ns, open_end);
+    name_process(dump, tracks->entry);
     HASH_DEL(chrome->processes, tracks);
     free(tracks);
 }
@@ -181,8 +193,8 @@ static struct tg_error *open_track(const struct tg_dump *dump, const struct tg_e
             free(tracks);
             return tg_error_no_memory();
         }
-        name_process(dump, entry);
     }
+    tracks->program = *entry->program == '\0' ? "(starting)" : entry->program;
     struct track *track = NULL;
     HASH_FIND(hh, tracks->threads, &event->tid, sizeof event->tid, track);
     if (track == NULL) {
@@ -212,12 +224,15 @@ static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *even
     if (entry == NULL)
         return NULL;
     struct process_tracks *tracks = find_process(chrome, entry);
-    bool ends = event->kind == TG_EVENT_PROCESS_EXIT || event->kind == TG_EVENT_DETACH;
-    if (ends || event->kind == TG_EVENT_EXEC) {
+    if (event->kind == TG_EVENT_PROCESS_EXIT || event->kind == TG_EVENT_DETACH) {
         if (tracks != NULL)
-            close_process(dump, tracks, ends ? end_of_stop(event) : event->time_ns, false);
-        return ends ? NULL : open_track(dump, event, entry);
+            close_process(dump, tracks, end_of_stop(event), false);
+        else
+            name_process(dump, entry);
+        return NULL;
     }
+    if (event->kind == TG_EVENT_EXEC && tracks != NULL)
+        close_threads(dump, tracks, event->time_ns, false);
     if (event->kind == TG_EVENT_THREAD_EXIT) {
         struct track *track = NULL;
         if (tracks != NULL)
@@ -226,12 +241,7 @@ static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *even
             close_track(dump, tracks, track, end_of_stop(event), false);
         return NULL;
     }
-    if (entry->end != TG_PROCESS_RUNNING)
-        return NULL;
-    struct tg_error *error = open_track(dump, event, entry);
-    if (error == NULL && (event->kind == TG_EVENT_PROGRAM || event->kind == TG_EVENT_IDENTITY))
-        name_process(dump, entry);
-    return error;
+    return entry->end == TG_PROCESS_RUNNING ? open_track(dump, event, entry) : NULL;
 }
 
 static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,

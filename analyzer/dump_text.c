@@ -143,13 +143,13 @@ static void write_who(FILE *stream, const struct tg_event *event, const struct t
 {
     char who[64];
     int used = 0;
-    if (entry == NULL)
-        used = snprintf(who, sizeof who, "recorder");
-    else if (entry->rank >= 0)
+    if (event->pid == 0)
+        snprintf(who, sizeof who, "recorder");
+    else if (entry != NULL && entry->rank >= 0)
         used = snprintf(who, sizeof who, "rank %" PRId64 " ", entry->rank);
-    if (entry != NULL && event->tid != event->pid)
+    if (event->pid != 0 && event->tid != event->pid)
         snprintf(who + used, sizeof who - (size_t)used, "%" PRId32 "/%" PRId32, event->pid, event->tid);
-    else if (entry != NULL)
+    else if (event->pid != 0)
         snprintf(who + used, sizeof who - (size_t)used, "%" PRId32, event->pid);
     fprintf(stream, "%-*s ", WHO_WIDTH, who);
 }

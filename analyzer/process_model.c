@@ -196,9 +196,11 @@ static void take_exit(struct tg_process_entry *entry, const struct tg_event_proc
 /* Events that say what a process is, or how it ended, are no answer to "what did it do last?". */
 static bool is_bookkeeping(enum tg_event_kind kind)
 {
-    return kind == TG_EVENT_PROCESS_EXIT || kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_DETACH ||
+    return kind == TG_EVENT_PROCESS_START || kind == TG_EVENT_PROGRAM || kind == TG_EVENT_IDENTITY ||
            kind == TG_EVENT_COMMAND_LINE || kind == TG_EVENT_ENVIRONMENT ||
-           kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_LOSS || kind == TG_EVENT_NOTE;
+           kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_PROCESS_EXIT ||
+           kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_DETACH || kind == TG_EVENT_LOSS ||
+           kind == TG_EVENT_NOTE;
 }
 
 static void take_threads(struct tg_process_entry *entry, const struct tg_event *event)
@@ -262,7 +264,9 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
 struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
                                        struct tg_process_entry **entry)
 {
-    if (event->pid == 0) {
+    /* What the recorder says about a process that it does not follow makes no process of the job. */
+    bool remark = event->kind == TG_EVENT_NOTE || event->kind == TG_EVENT_LOSS;
+    if (event->pid == 0 || (remark && find_slot(model, event->pid) == NULL)) {
         *entry = NULL;
         return NULL;
     }

@@ -67,7 +67,8 @@ struct tg_error *tg_process_model_create(struct tg_process_model **model);
 void tg_process_model_destroy(struct tg_process_model *model);
 
 /*
- * Takes one event. *ENTRY is the process that it is about, NULL for the recorder's own (pid 0). Entries stay
+ * Takes one event. *ENTRY is the process that it is about, NULL for the recorder's own (pid 0) and for
+ * remarks on a process that is not followed. Entries stay
  * where they are as long as the model lives. Only error: NO_MEMORY. Memory follows the number of processes.
  */
 struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,

@@ -64,8 +64,8 @@ static bool build_key(struct key_buffer *key, const struct tg_process_entry *ent
         !key_add_headline(key, &entry->last_library))
         return false;
     /* A thread's number says nothing. */
-    bool about_thread = entry->last.kind == TG_EVENT_THREAD_START || entry->last.kind == TG_EVENT_IDENTITY;
-    if (about_thread ? !key_add_number(key, entry->last.kind) : !key_add_headline(key, &entry->last))
+    if (entry->last.kind == TG_EVENT_THREAD_START ? !key_add_number(key, entry->last.kind)
+                                                  : !key_add_headline(key, &entry->last))
         return false;
     for (const struct tg_process_entry *child = entry->first_child; child != NULL;
          child = child->next_sibling)

@@ -93,12 +93,14 @@ static void write_totals(const struct tg_report_page *page, const struct tg_libr
     fprintf(page->stream, "%s at loader stops, ", tg_quantity_count(totals.loader_events, text));
     fprintf(page->stream, "%s found later), stopped for %s\n",
             tg_quantity_count(totals.catch_up_events, text), tg_quantity_duration(totals.load_stop_ns, more));
-    fprintf(page->stream, "%s unload event%s, stopped for %s\n",
-            tg_quantity_count(totals.unload_events, text), plural(totals.unload_events),
-            tg_quantity_duration(totals.unload_stop_ns, more));
-    fprintf(page->stream, "%s null event%s (the loader stopped, nothing had changed), stopped for %s\n",
-            tg_quantity_count(totals.null_events, text), plural(totals.null_events),
-            tg_quantity_duration(totals.null_stop_ns, more));
+    if (totals.unload_events > 0)
+        fprintf(page->stream, "%s unload event%s, stopped for %s\n",
+                tg_quantity_count(totals.unload_events, text), plural(totals.unload_events),
+                tg_quantity_duration(totals.unload_stop_ns, more));
+    if (totals.null_events > 0)
+        fprintf(page->stream, "%s null event%s (the loader stopped, nothing had changed), stopped for %s\n",
+                tg_quantity_count(totals.null_events, text), plural(totals.null_events),
+                tg_quantity_duration(totals.null_stop_ns, more));
 }
 
 struct tg_error *tg_report_libraries(const struct tg_report_page *page)
@@ -109,6 +111,11 @@ struct tg_error *tg_report_libraries(const struct tg_report_page *page)
         return tg_error_no_memory();
     tg_library_model_by_time(page->report->libraries, uses);
     tg_report_title(page, "Libraries");
+    if (count == 0) {
+        free(uses);
+        fputs("none\n", page->stream);
+        return NULL;
+    }
     write_totals(page, uses, count);
     tg_report_title(page, page->options->all ? "Libraries by time" : "Libraries by time, after start-up");
     struct tg_error *error = write_table(page, uses, count, page->options->all ? is_loaded : is_loaded_late);

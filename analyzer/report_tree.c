@@ -18,7 +18,8 @@ enum {
 /* A table row being written; every cell has its storage here. */
 struct row {
     char name[320], rank[96], pid[48], start[2 * TG_QUANTITY_SIZE + 4], end[2 * TG_QUANTITY_SIZE + 4];
-    char threads[64], stops[TG_QUANTITY_SIZE], stopped[TG_QUANTITY_SIZE], how[96], last[320];
+    char threads[64], stops[TG_QUANTITY_SIZE], stopped[TG_QUANTITY_SIZE], how[96], last_at[TG_QUANTITY_SIZE],
+        last[320];
 };
 
 /* What a line stands for: one process, or all siblings of its shape. */
@@ -28,10 +29,11 @@ struct line_totals {
     uint64_t stops, stop_ns;
 };
 
-static bool ended_badly(const struct tg_process_entry *entry)
+static bool ended_badly(const struct tg_report *report, const struct tg_process_entry *entry)
 {
+    if (entry->end == TG_PROCESS_RUNNING)
+        return !report->selection->has_to;
     return entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
-           entry->end == TG_PROCESS_RUNNING ||
            (entry->end == TG_PROCESS_EXITED && entry->status != 0 &&
             (entry->rank >= 0 || entry->parent == NULL));
 }
@@ -51,8 +53,12 @@ static void describe_bad_end(const struct tg_report_page *page, const struct tg_
         fprintf(page->stream, " at %s s",
                 tg_quantity_moment(entry->last_ns, page->report->start_ns, 6, moment));
     if (entry->last.kind != 0)
-        fprintf(page->stream, "; last: %s at %s s", tg_event_headline_print(&entry->last, last, sizeof last),
+        fprintf(page->stream, "; last: %s (%s s)", tg_event_headline_print(&entry->last, last, sizeof last),
                 tg_quantity_moment(entry->last.time_ns, page->report->start_ns, 6, moment));
+    if (entry->last_library.kind != 0 && entry->last.kind != TG_EVENT_LIBRARY_LOAD)
+        fprintf(page->stream, "; last library: %s (%s s)",
+                tg_event_headline_print(&entry->last_library, last, sizeof last),
+                tg_quantity_moment(entry->last_library.time_ns, page->report->start_ns, 6, moment));
     fputc('\n', page->stream);
 }
 
@@ -61,7 +67,7 @@ struct tg_error *tg_report_bad_ends(const struct tg_report_page *page)
     uint64_t found = 0, shown = 0;
     for (size_t i = 0; i < tg_process_model_count(page->report->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(page->report->processes, i);
-        if (!ended_badly(entry) || !tg_selection_admits_process(page->report->selection, entry))
+        if (!ended_badly(page->report, entry) || !tg_selection_admits_process(page->report->selection, entry))
             continue;
         if (found++ == 0)
             tg_report_title(page, "Ended badly, or not at all");
@@ -196,16 +202,14 @@ static struct tg_error *fill_row(const struct tg_report_page *page, const struct
     tg_quantity_count(totals.stops, row->stops);
     tg_quantity_duration(totals.stop_ns, row->stopped);
     tg_report_end(entry, row->how, sizeof row->how);
-    row->last[0] = '\0';
-    if (entry->last.kind != 0) {
-        char what[240], moment[TG_QUANTITY_SIZE];
-        tg_event_headline_print(&entry->last, what, sizeof what);
-        if (totals.members > 1)
-            snprintf(row->last, sizeof row->last, "%s", what);
-        else
-            snprintf(row->last, sizeof row->last, "%s at %s", what,
-                     tg_quantity_moment(entry->last.time_ns, page->report->start_ns, 6, moment));
-    }
+    if (in_each) /* these differ from one to the other */
+        row->pid[0] = row->start[0] = row->end[0] = row->stops[0] = row->stopped[0] = '\0';
+    row->last[0] = row->last_at[0] = '\0';
+    if (entry->last.kind == 0)
+        return NULL;
+    tg_event_headline_print(&entry->last, row->last, sizeof row->last);
+    if (totals.members == 1 && !in_each)
+        tg_quantity_moment(entry->last.time_ns, page->report->start_ns, 6, row->last_at);
     return NULL;
 }
 
@@ -233,8 +237,8 @@ static struct tg_error *add_rows(const struct tg_report_page *page, const struct
         struct row row;
         struct tg_error *error =
             fill_row(page, entry, folds, flat ? 0 : depth, each_below != UINT32_MAX, &row);
-        const char *cells[] = {row.name,    row.rank,  row.pid,     row.start, row.end,
-                               row.threads, row.stops, row.stopped, row.how,   row.last};
+        const char *cells[] = {row.name,  row.rank,    row.pid, row.start,   row.end, row.threads,
+                               row.stops, row.stopped, row.how, row.last_at, row.last};
         if (error == NULL)
             error = tg_text_table_add(table, cells);
         if (error != NULL)
@@ -267,8 +271,8 @@ static struct tg_error *find_folds(const struct tg_report_page *page, struct tg_
 
 struct tg_error *tg_report_tree(const struct tg_report_page *page)
 {
-    static const char *const headings[] = {"PROCESS", "RANK",     ">PID",  ">START", ">END", ">THREADS",
-                                           ">STOPS",  ">STOPPED", "ENDED", "LAST",   NULL};
+    static const char *const headings[] = {"PROCESS", "RANK",     ">PID",  ">START",   ">END", ">THREADS",
+                                           ">STOPS",  ">STOPPED", "ENDED", ">LAST AT", "LAST", NULL};
     size_t count = tg_process_model_count(page->report->processes);
     tg_report_title(page, "Processes");
     if (count == 0) {

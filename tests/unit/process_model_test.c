@@ -88,7 +88,7 @@ static void a_tree_grows_by_process_starts(void **state)
     assert_int_equal(rank->status, 11);
     assert_int_equal(rank->start_ns, 20);
     assert_int_equal(rank->last_ns, 30);
-    assert_int_equal(rank->last.kind, TG_EVENT_IDENTITY);
+    assert_int_equal(rank->last.kind, TG_EVENT_EXEC);
     assert_int_equal(mpirun->end, TG_PROCESS_RUNNING);
     assert_null(mpirun->parent);
     tg_process_model_destroy(model);
@@ -127,6 +127,19 @@ static void a_process_without_a_start_is_known_from_its_first_event(void **state
     assert_null(odd->parent);
     assert_null(start(model, 7, 401, INT64_MAX)->parent);
     assert_null(start(model, 7, 402, -5)->parent);
+    tg_process_model_destroy(model);
+}
+
+static void a_remark_makes_no_process(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    const struct tg_event note = {.pid = 5, .tid = 5, .kind = TG_EVENT_NOTE, .note = {"set-uid"}};
+    assert_null(feed(model, note));
+    assert_int_equal(tg_process_model_count(model), 0);
+    struct tg_process_entry *entry = start(model, 1, 5, 0);
+    assert_ptr_equal(feed(model, note), entry);
+    assert_int_equal(entry->last.kind, 0);
     tg_process_model_destroy(model);
 }
 
@@ -223,32 +236,34 @@ static void equal_ranks_fold_and_the_odd_one_stands_out(void **state)
         start(model, 10 + (uint64_t)rank, rank + 1, 1000);
         exec(model, 100, rank + 1, "/home/u/app");
         identify(model, 101, rank + 1, rank);
-        if (rank == 5) /* a child below makes another shape, too */
+        start(model, 102, 3000 + rank, rank + 1);
+        if (rank == 5) /* another child makes another shape, too */
             start(model, 102, 2000, rank + 1);
         end(model, 200 + (uint64_t)rank, rank + 1, rank == 17 ? TG_EXIT_SIGNAL : TG_EXIT_STATUS,
             rank == 17 ? 11 : 0);
     }
-    size_t shapes[66];
-    struct tg_process_fold folds[66];
-    assert_int_equal(tg_process_model_count(model), 66);
+    enum { COUNT = 1 + 64 * 2 + 1 };
+    size_t shapes[COUNT];
+    struct tg_process_fold folds[COUNT];
+    assert_int_equal(tg_process_model_count(model), COUNT);
     assert_null(tg_process_shapes(model, shapes));
     assert_null(tg_process_folds(model, shapes, 8, folds));
-    size_t alone = 0, folded = 0;
-    for (size_t i = 0; i < 66; i++) {
+    size_t leaders = 0, followers = 0;
+    for (size_t i = 0; i < COUNT; i++) {
         if (folds[i].leader != i) {
-            folded++;
+            followers++;
             assert_int_equal(folds[i].leader, 1);
-        } else if (folds[i].members == 1) {
-            alone++;
-        } else {
+            assert_true(tg_process_model_at(model, i)->rank >= 0);
+        } else if (folds[i].members > 1) {
+            leaders++;
             assert_int_equal(i, 1);
             assert_int_equal(folds[i].members, 62);
         }
     }
-    assert_int_equal(folded, 61);
-    assert_int_equal(alone, 4); /* the launcher, rank 5 and its child, rank 17 */
+    assert_int_equal(leaders, 1);
+    assert_int_equal(followers, 61); /* neither rank 5 nor rank 17 */
     assert_null(tg_process_folds(model, shapes, 63, folds));
-    for (size_t i = 0; i < 66; i++)
+    for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(folds[i].leader, i);
     tg_process_model_destroy(model);
 }
@@ -259,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_tree_grows_by_process_starts),
         cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
         cmocka_unit_test(a_process_without_a_start_is_known_from_its_first_event),
+        cmocka_unit_test(a_remark_makes_no_process),
         cmocka_unit_test(threads_are_counted),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
         cmocka_unit_test(the_walk_is_in_preorder),

@@ -1,0 +1,81 @@
+# bash completion for tollgate(1)
+
+# The long options of a command, as its --help tells them: "--json" or "--output=".
+_tollgate_options()
+{
+    "$1" "$2" --help 2>/dev/null |
+        sed -nE 's/^ {1,8}(-[^-], )?(--[a-z][a-z0-9_-]*)(\[?=.*)?( .*)?$/\2\3/p; s/^ {1,8}(-[a-z_]{3,}).*$/\1/p' |
+        sed -E 's/^(--?[a-z][a-z0-9_-]*)=.*/\1=/; s/^(--?[a-z][a-z0-9_-]*)[^=].*/\1/' | sort -u
+}
+
+_tollgate_kinds="process_start program exec command_line environment identity thread_start thread_exit process_exit
+detach entry signal group_stop breakpoint_hit library_load library_unload library_null breakpoint_spec
+breakpoint_planted breakpoint_removed filter_settings filter_decision deferred_handled loss note"
+
+_tollgate_files()
+{
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
+_tollgate_words()
+{
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+# What follows OPTION (a value being typed in $2); fails where the option takes none that is known.
+_tollgate_value()
+{
+    case $1 in
+    --kind | -k)
+        local before=
+        [[ $2 == *,* ]] && before=${2%,*},
+        mapfile -t COMPREPLY < <(compgen -P "$before" -W "$_tollgate_kinds" -- "${2##*,}")
+        ;;
+    --mode) _tollgate_words "slow medium fast" "$2" ;;
+    --dlopen) _tollgate_words "stops none" "$2" ;;
+    --output | -o | --settings) _tollgate_files "$2" ;;
+    --pid | -p | --rank | -r | --from | --to | --match | --break | --processes | --clients)
+        COMPREPLY=()
+        ;;
+    *) return 1 ;;
+    esac
+}
+
+_tollgate()
+{
+    local commands="record report filter dump recover"
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _tollgate_words "$commands --help --version" "$word"
+        return
+    fi
+    # Behind `record ... -- PROGRAM` the program's own completion takes over.
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        if [[ $command == record && ${COMP_WORDS[i]} == -- ]]; then
+            if declare -F _command_offset >/dev/null; then
+                _command_offset $((i + 1))
+            else
+                _tollgate_files "$word"
+            fi
+            return
+        fi
+    done
+    # bash breaks words at '=': "--kind=li" is three of them.
+    if [[ $word == = ]]; then
+        _tollgate_value "$previous" "" && return
+    elif [[ $previous == = ]]; then
+        _tollgate_value "${COMP_WORDS[COMP_CWORD - 2]}" "$word" && return
+    elif _tollgate_value "$previous" "$word"; then
+        return
+    fi
+    if [[ $word == -* ]]; then
+        _tollgate_words "$(_tollgate_options "${COMP_WORDS[0]}" "$command")" "$word"
+        [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+        return
+    fi
+    _tollgate_files "$word"
+}
+
+complete -F _tollgate tollgate
