@@ -114,6 +114,18 @@ struct tg_step {
     struct tg_address_space *space; /* a reference while active: exec may drop the process's own */
 };
 
+/*
+ * A hit whose handlers ran and whose instruction did not, because a signal came first. The thread will run
+ * into the int3 again, after the signal's handler and whatever that runs into: the same hit, if it is the
+ * same place and all registers are as they were.
+ */
+struct tg_interrupted {
+    uint64_t address;
+    uint64_t registers; /* digest */
+};
+
+enum { TG_MAX_INTERRUPTED = 8 }; /* nested signal handlers; the outermost are forgotten */
+
 struct tg_tracee {
     struct tg_thread thread; /* first: what observers see */
     UT_hash_handle by_tid;
@@ -131,8 +143,8 @@ struct tg_tracee {
     bool regs_valid;
     bool regs_changed;
     struct tg_step step;
-    uint64_t again_address; /* a hit whose instruction was interrupted: handlers ran already (0: none) */
-    uint64_t again_sp;
+    struct tg_interrupted interrupted[TG_MAX_INTERRUPTED]; /* innermost last */
+    unsigned n_interrupted;
 };
 
 /* A stop of a thread that nobody has told about yet: it can come before its parent's fork event. */

@@ -210,7 +210,7 @@ struct tg_tracee *tg_lineage_executed(struct tg_engine *engine, pid_t pid, pid_t
     tracee->listening = false;
     tracee->first_stop_due = false;
     tracee->dropped_trap = false;
-    tracee->again_address = 0;
+    tracee->n_interrupted = 0;
     if (process->space->references == 1) {
         tg_address_space_clear(process->space);
     } else {

@@ -10,7 +10,7 @@
  * that no other thread runs past it.
  */
 
-enum { INT3 = 0xcc, EFLAGS_TF = 0x100, KERNEL_SIGSET_BYTES = 8 };
+enum { INT3 = 0xcc, EFLAGS_TF = 0x100, EFLAGS_RF = 0x10000, KERNEL_SIGSET_BYTES = 8 };
 
 /* ---- memory as the program itself would access it */
 
@@ -187,6 +187,46 @@ static void step_over(struct tg_tracee *tracee, uint64_t address)
         displace(tracee, site);
 }
 
+/* ---- hits that come again */
+
+static uint64_t digest_registers(const struct user_regs_struct *regs)
+{
+    struct user_regs_struct same = *regs;
+    same.orig_rax = 0;         /* returning from a signal handler changes it */
+    same.eflags &= ~EFLAGS_RF; /* and this */
+    uint64_t digest = 0;
+    for (size_t i = 0; i < sizeof same / sizeof(uint64_t); i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)&same + i * sizeof word, sizeof word);
+        digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        digest ^= digest >> 29;
+    }
+    return digest;
+}
+
+static void add_interrupted(struct tg_tracee *tracee, uint64_t address)
+{
+    if (tracee->n_interrupted == TG_MAX_INTERRUPTED) {
+        memmove(tracee->interrupted, tracee->interrupted + 1,
+                (TG_MAX_INTERRUPTED - 1) * sizeof tracee->interrupted[0]);
+        tracee->n_interrupted--;
+    }
+    tracee->interrupted[tracee->n_interrupted++] =
+        (struct tg_interrupted){.address = address, .registers = digest_registers(&tracee->regs)};
+}
+
+/* Is this the hit of an interrupted instruction once more? Then what was interrupted inside of it is over. */
+static bool take_interrupted(struct tg_tracee *tracee, uint64_t address)
+{
+    uint64_t registers = tracee->n_interrupted > 0 ? digest_registers(&tracee->regs) : 0;
+    for (unsigned i = tracee->n_interrupted; i-- > 0;)
+        if (tracee->interrupted[i].address == address && tracee->interrupted[i].registers == registers) {
+            tracee->n_interrupted = i;
+            return true;
+        }
+    return false;
+}
+
 bool tg_step_trap(struct tg_tracee *tracee)
 {
     if (!tg_tracee_load_registers(tracee))
@@ -200,9 +240,7 @@ bool tg_step_trap(struct tg_tracee *tracee)
     restore_signal_mask(tracee);
     tracee->regs.rip = address;
     tracee->regs_changed = true;
-    bool again = tracee->again_address == address && tracee->again_sp == tracee->regs.rsp;
-    tracee->again_address = 0;
-    if (site->planted && !again && tg_site_run_handlers(tracee, site))
+    if (site->planted && !take_interrupted(tracee, address) && tg_site_run_handlers(tracee, site))
         tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
     step_over(tracee, address);
     return true;
@@ -247,12 +285,10 @@ bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info)
     tracee->regs_changed = true;
     step->ended_now = true;
     bool own = outcome == TG_INSN_DONE && is_step_trap(step, info);
-    if (outcome == TG_INSN_AGAIN) {
-        tracee->again_address = step->address;
-        tracee->again_sp = tracee->regs.rsp;
-    } else if (!own) {
+    if (outcome == TG_INSN_AGAIN)
+        add_interrupted(tracee, step->address);
+    else if (!own)
         tracee->dropped_trap = tg_step_trap_is_pending(tracee);
-    }
     if (own)
         restore_signal_mask(tracee);
     if (info != NULL && info->si_code > 0 && info->si_signo != SIGCHLD && !own &&
