@@ -1,25 +1,25 @@
 /*
- * The instructions of insn_test.c, assembled into the section insn_cases. Addresses that RIP-relative operands
- * name lie in the data area (0x1000 to 0x2000 behind the code); relative branches are spelt as bytes, because
- * an assembler would choose their form.
+ * The instructions of insn_test.c, assembled into the section insn_cases. Addresses that RIP-relative
+ * operands name lie in the data area (0x1000 to 0x2000 behind the code); relative branches are spelt as
+ * bytes, because an assembler would choose their form.
  */
 #ifndef TG_TESTS_INSN_CASES_H
 #define TG_TESTS_INSN_CASES_H
 
 /*
  * EMULATED: must be emulated (all others must not). TO_TRAP: the native run must not single-step: the
- * instruction would show its TF, or be stepped by iterations. TARGET: rax is an address to jump to. WILD: rax is
- * not canonical. SYSTEM: rax is getppid. COUNT: rcx is small.
+ * instruction would show its TF, or be stepped by iterations. TARGET: rax is an address to jump to. WILD: rax
+ * is not canonical. SYSTEM: rax is getppid. COUNT: rcx is small.
  */
-#define E "1"
+#define E       "1"
 #define TO_TRAP "2"
-#define AVX2 "4"
-#define AVX512 "8"
-#define TARGET "16"
-#define WILD "32"
-#define SYSTEM "64"
-#define COUNT "128"
-#define PLAIN "0"
+#define AVX2    "4"
+#define AVX512  "8"
+#define TARGET  "16"
+#define WILD    "32"
+#define SYSTEM  "64"
+#define COUNT   "128"
+#define PLAIN   "0"
 
 #define INSN(bits, flags, text)                                                                              \
     ".balign 128\n"                                                                                          \
@@ -32,6 +32,8 @@
 #define X64(flags, text) INSN("64", flags, text)
 #define X32(flags, text) INSN("32", flags, text)
 
+/* A table, which reads best as it is. */
+/* clang-format off */
 __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         /* no effect */
         X64(E, "nop") X64(E, "pause") X64(E, "xchg %ax, %ax") X64(E, "endbr64") X64(E, "endbr32")
@@ -153,5 +155,6 @@ __asm__(".pushsection insn_cases,\"a\",@progbits\n"
         X32(PLAIN, "inc %eax") X32(PLAIN, "pusha") X32(PLAIN, "popa") X32(PLAIN, "daa") X32(COUNT "|" TO_TRAP, "rep movsb")
         X32(SYSTEM, "int $0x80") X32(PLAIN, "lock addl $1, 4(%ebx)") X32(PLAIN, "movups 4(%ebx), %xmm1")
         ".code64\n.balign 128\n.popsection\n");
+/* clang-format on */
 
 #endif
