@@ -1,6 +1,7 @@
 #include "recorder/calibrate.h"
 
 #include "recorder/memory.h"
+#include "recorder/stop_wait.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -80,9 +81,9 @@ static void run_child(struct rounds *rounds)
 }
 
 /* Waits for the next stop or the end of CHILD. */
-static struct tg_error *wait_for(pid_t child, int *status)
+static struct tg_error *wait_for(struct tg_stop_wait *wait, pid_t child, int *status)
 {
-    while (waitpid(child, status, __WALL) != child)
+    while (tg_stop_wait(wait, child, 1, status) != child)
         if (errno != EINTR)
             return tg_error_create_errno(errno, "cannot wait for a child to measure stops with");
     return NULL;
@@ -108,7 +109,8 @@ static struct tg_error *handle_trap(pid_t child)
 static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
 {
     int status = 0;
-    struct tg_error *error = wait_for(child, &status);
+    struct tg_stop_wait wait = {0};
+    struct tg_error *error = wait_for(&wait, child, &status);
     if (error != NULL)
         return error;
     *ended = !WIFSTOPPED(status);
@@ -118,7 +120,7 @@ static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
         ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
         return tg_error_create_errno(errno, "cannot trace a child to measure stops with");
     for (size_t stops = 0;; stops++) {
-        error = wait_for(child, &status);
+        error = wait_for(&wait, child, &status);
         if (error != NULL)
             return error;
         uint64_t seen_ns = now_ns();

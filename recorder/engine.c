@@ -200,7 +200,7 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
 {
     while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
         int wait_status;
-        pid_t tid = tg_stop_wait(&engine->stop_wait, HASH_CNT(by_tid, engine->tracees), &wait_status);
+        pid_t tid = tg_stop_wait(&engine->stop_wait, -1, HASH_CNT(by_tid, engine->tracees), &wait_status);
         if (tid > 0)
             tg_dispatch(engine, tid, wait_status);
         else if (errno == ECHILD)

@@ -27,11 +27,11 @@ static uint64_t now_ns(void)
 static const int wait_options = __WALL | __WNOTHREAD;
 
 /* Looks for a stop for a short time from START_NS on; 0 where none came. */
-static pid_t look(struct tg_stop_wait *wait, uint64_t start_ns, int *status)
+static pid_t look(struct tg_stop_wait *wait, pid_t pid, uint64_t start_ns, int *status)
 {
     uint64_t last_ns = start_ns;
     for (;;) {
-        pid_t tid = waitpid(-1, status, wait_options | WNOHANG);
+        pid_t tid = waitpid(pid, status, wait_options | WNOHANG);
         if (tid != 0)
             return tid;
         sched_yield();
@@ -46,16 +46,16 @@ static pid_t look(struct tg_stop_wait *wait, uint64_t start_ns, int *status)
     }
 }
 
-pid_t tg_stop_wait(struct tg_stop_wait *wait, size_t n_threads, int *status)
+pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *status)
 {
     uint64_t start_ns = now_ns();
     pid_t tid = 0;
     if (wait->sleeps_due > 0)
         wait->sleeps_due--;
     else if (wait->short_waits >= ENOUGH_SHORT_WAITS && n_threads <= MAX_THREADS_LOOKED_AT)
-        tid = look(wait, start_ns, status);
+        tid = look(wait, pid, start_ns, status);
     if (tid == 0)
-        tid = waitpid(-1, status, wait_options);
+        tid = waitpid(pid, status, wait_options);
     int waited_errno = errno;
     if (now_ns() - start_ns > SHORT_WAIT_NS)
         wait->short_waits /= 2;

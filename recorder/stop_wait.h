@@ -17,9 +17,9 @@ struct tg_stop_wait {
 };
 
 /*
- * waitpid(-1) for what the calling thread traces, among N_THREADS threads. Returns what waitpid returns, with
- * errno; -1 and EINTR where a signal came while it slept.
+ * waitpid for PID (-1: any) among the N_THREADS threads that the calling thread traces, and its children.
+ * Returns what waitpid returns, with errno; -1 and EINTR where a signal came while it slept.
  */
-pid_t tg_stop_wait(struct tg_stop_wait *wait, size_t n_threads, int *status);
+pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *status);
 
 #endif
