@@ -72,6 +72,7 @@ void tg_image_destroy(struct tg_image *image)
     for (size_t i = 0; i < image->n_tables; i++)
         tg_symbol_index_destroy(image->tables[i]);
     tg_symbol_index_destroy(image->exported);
+    tg_image_lines_destroy(image->lines);
     tg_dynamic_section_deinit(&image->dynamic);
     tg_elf_object_destroy(image->debug);
     tg_elf_object_destroy(image->object);
@@ -95,6 +96,8 @@ void tg_image_unref(struct tg_image *image)
 {
     if (image == NULL || --image->references > 0)
         return;
+    if (image->lines != NULL)
+        tg_image_lines_trim(image->lines);
     if (image->cache != NULL)
         tg_image_cache_release(image->cache, image);
     else
@@ -218,6 +221,36 @@ bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **n
     if (image->exported == NULL)
         read_exported(image);
     return image->exported != NULL && tg_symbol_index_at(image->exported, address, name, offset);
+}
+
+/* ---- lines */
+
+static uint64_t function_start(void *context, uint64_t address)
+{
+    const char *name;
+    uint64_t offset;
+    return tg_image_symbol_at(context, address, &name, &offset) ? address - offset : address;
+}
+
+static bool has_lines(struct tg_elf_object *object)
+{
+    return tg_elf_object_section(object, ".debug_line") != NULL ||
+           tg_elf_object_section(object, ".zdebug_line") != NULL;
+}
+
+size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses,
+                          size_t max)
+{
+    struct tg_address_set set = {.items = addresses, .max = max};
+    if (image->lines == NULL) {
+        struct tg_elf_object *object = image->object;
+        if (!has_lines(object) && debug_of(image) != NULL)
+            object = image->debug;
+        image->lines = tg_image_lines_create(object, image->object, image->object->start - object->start);
+    }
+    if (image->lines != NULL)
+        tg_image_lines_find(image->lines, file, line, function_start, image, &set);
+    return set.count;
 }
 
 /* ---- memory alone */

@@ -5,6 +5,7 @@
 #include "recorder/dynamic_section.h"
 #include "recorder/elf_object.h"
 #include "recorder/image.h"
+#include "recorder/image_lines.h"
 #include "recorder/symbol_index.h"
 
 #include <uthash.h>
@@ -35,6 +36,7 @@ struct tg_image {
     bool tables_tried;
     struct tg_symbol_index *tables[TG_IMAGE_MAX_TABLES];
     size_t n_tables;
+    struct tg_image_lines *lines;
     struct tg_symbol_index *exported; /* .dynsym by address, only for tg_image_symbol_at */
 
     /* image_cache.c: NULL for an image that is not cached */

@@ -7,7 +7,7 @@ int tgm_weak(int x) __attribute__((weak));
 int tgm_line(int x);
 int tgm_ifunc(int x);
 
-int tgm_data = 42; /* no function */
+volatile int tgm_data = 42; /* no function */
 
 static int __attribute__((noinline)) tgm_static(int x)
 {

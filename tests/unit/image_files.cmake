@@ -38,6 +38,30 @@ tg_image_derived(split.so split.so.debug ${CMAKE_OBJCOPY} --strip-all --add-gnu-
 tg_image_derived(crc.so.debug sysv.so ${CMAKE_OBJCOPY} --only-keep-debug ${images}/sysv.so ${images}/crc.so.debug)
 tg_image_derived(crc.so crc.so.debug ${CMAKE_OBJCOPY} --strip-all --add-gnu-debuglink=${images}/crc.so.debug
                  ${images}/sysv.so ${images}/crc.so)
+tg_image_derived(nodebug.so sysv.so ${CMAKE_STRIP} -o ${images}/nodebug.so ${images}/sysv.so)
+tg_image_derived(zdebug.so plain.so ${CMAKE_OBJCOPY} --compress-debug-sections=zlib-gnu ${images}/plain.so
+                 ${images}/zdebug.so)
+foreach(version 4 5) # by relative names: what the files' directory is stands in .debug_info, or only in the line table
+  add_custom_command(OUTPUT ${images}/relative${version}.so VERBATIM DEPENDS ${image_sources}
+                     WORKING_DIRECTORY ${image_programs}
+                     COMMAND ${CMAKE_C_COMPILER} -O1 -g -gdwarf-${version} -w -shared -fPIC image_material.c
+                             ./image_second.c -o ${images}/relative${version}.so)
+  list(APPEND image_files ${images}/relative${version}.so)
+endforeach()
+# small ones, to be damaged byte by byte
+set(tiny -shared -fPIC -nostdlib -DNO_IFUNC -DNO_LIBC -Wl,-z,noseparate-code -Wl,-z,max-page-size=512)
+tg_image_file(tiny.so ${tiny} -gdwarf-5 -Wl,--hash-style=gnu)
+tg_image_file(tiny4.so ${tiny} -gdwarf-4 -gz=zlib -Wl,--hash-style=gnu)
+tg_image_file(tinysysv.so ${tiny} -gdwarf-5 -Wl,--hash-style=sysv)
+find_program(TG_CLANG clang)
+if(TG_CLANG)
+  foreach(version 4 5)
+    add_custom_command(OUTPUT ${images}/clang${version}.so VERBATIM DEPENDS ${image_sources}
+                       COMMAND ${TG_CLANG} -O1 -g -gdwarf-${version} -w -shared -fPIC ${image_sources}
+                               -o ${images}/clang${version}.so)
+    list(APPEND image_files ${images}/clang${version}.so)
+  endforeach()
+endif()
 
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS -m32)
@@ -49,5 +73,8 @@ if(TG_COMPILES_32_BITS)
 endif()
 
 add_custom_target(image_files ALL DEPENDS ${image_files})
-add_dependencies(image_test image_files)
-target_compile_definitions(image_test PRIVATE TG_IMAGES="${images}")
+foreach(test image image_lines image_hostile)
+  add_dependencies(${test}_test image_files)
+  target_compile_definitions(${test}_test PRIVATE TG_IMAGES="${images}" TG_IMAGE_SOURCES="${image_programs}")
+endforeach()
+target_sources(image_hostile_test PRIVATE ../support/image_probe.c)
