@@ -219,15 +219,18 @@ static struct tg_error *replay_columns(const struct tg_filter_request *request,
     const struct tg_filter_survey *made = &evaluation->survey;
     struct feed feed = {.request = request, .n_columns = evaluation->n_columns, .check_lane = SIZE_MAX};
     struct tg_error *error = NULL;
-    evaluation->has_check = made->has_settings && !made->settings_changed && made->decisions > 0;
+    bool one_setting = made->has_settings && !made->settings_changed;
+    size_t recorded_lane = one_setting ? find_filter(evaluation, made->mode, made->match) : SIZE_MAX;
+    evaluation->has_check = one_setting && made->decisions > 0;
     if (evaluation->has_check) {
-        feed.check_lane = find_filter(evaluation, made->mode, made->match);
+        feed.check_lane = recorded_lane;
         error = tg_filter_check_create(&feed.check);
     }
     struct tg_filter_model_options options = {
         .survey = made,
         .filters = evaluation->filters,
         .n_filters = evaluation->n_filters,
+        .recorded_lane = recorded_lane,
         .keep_timelines = request->has_simulation,
         .predict = evaluation->has_check || request->predict != NULL ? feed_prediction : NULL,
         .context = &feed,
@@ -315,7 +318,8 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
         return error;
     struct tg_filter_model_options options = {.survey = &evaluation->survey,
                                               .filters = evaluation->trial_filters,
-                                              .n_filters = evaluation->n_trial_filters};
+                                              .n_filters = evaluation->n_trial_filters,
+                                              .recorded_lane = SIZE_MAX};
     error = tg_filter_model_create(&options, &evaluation->trial_model);
     if (error == NULL)
         error = replay_trace(request->trace, &(struct replay){.model = evaluation->trial_model},

@@ -129,6 +129,7 @@ static void write_outcome(struct tg_json *json, const struct tg_filter_outcome *
     tg_json_member_unsigned(json, "stops", outcome->stops);
     tg_json_member_unsigned(json, "null_stops", outcome->null_stops);
     tg_json_member_unsigned(json, "unload_stops", outcome->unload_stops);
+    tg_json_member_unsigned(json, "startup_stops", outcome->startup_stops);
     tg_json_member_unsigned(json, "reported", outcome->reported);
     tg_json_member_unsigned(json, "deferred", outcome->deferred);
     tg_json_member_unsigned(json, "round_trips", outcome->round_trips);

@@ -1,33 +1,7 @@
-#include "analyzer/filter_model.h"
-
-#include "analyzer/filter_process.h"
-#include "analyzer/verdict_cache.h"
+#include "analyzer/filter_model_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Namespaces from here on are treated as one; the recorder tells no more apart either. */
-enum { LAST_NAMESPACE = 63 };
-
-struct lane {
-    const struct tg_dlopen_filter *filter;
-    struct tg_verdict_cache verdicts;
-    struct tg_filter_outcome outcome;
-    struct tg_timeline *timelines; /* of processes that ended: [0, n_timelines) of the model */
-};
-
-struct tg_filter_model {
-    struct tg_filter_model_options options;
-    const struct tg_cost_basis *basis;
-    struct tg_filter_process *processes;   /* uthash by pid */
-    struct tg_filter_process *recent;      /* the latest one asked for, NULL none */
-    struct tg_catalog_library **libraries; /* of the event in hand */
-    const char **paths;                    /* of the prediction in hand */
-    size_t libraries_capacity, paths_capacity;
-    size_t n_timelines, timelines_capacity;
-    bool timelines_of_ranks;
-    struct lane lanes[];
-};
 
 /* ---- create and destroy ---- */
 
@@ -41,9 +15,11 @@ struct tg_error *tg_filter_model_create(const struct tg_filter_model_options *op
     new->options = *options;
     new->basis = &options->survey->basis;
     for (size_t i = 0; i < n; i++) {
-        struct lane *lane = &new->lanes[i];
+        struct tg_lane *lane = &new->lanes[i];
         lane->filter = &options->filters[i];
         lane->verdicts.list = lane->filter->list;
+        if (lane->filter->mode == TG_FILTER_FAST)
+            new->fast_lanes |= 1U << i;
         lane->outcome.goals = calloc(options->survey->goals.count + 1, sizeof *lane->outcome.goals);
         if (lane->outcome.goals == NULL) {
             tg_filter_model_destroy(new);
@@ -64,7 +40,7 @@ void tg_filter_model_destroy(struct tg_filter_model *model)
         tg_filter_process_destroy(process, model->options.n_filters);
     }
     for (size_t i = 0; i < model->options.n_filters; i++) {
-        struct lane *lane = &model->lanes[i];
+        struct tg_lane *lane = &model->lanes[i];
         tg_verdict_cache_deinit(&lane->verdicts);
         for (size_t t = 0; t < model->n_timelines; t++)
             tg_timeline_deinit(&lane->timelines[t]);
@@ -73,6 +49,7 @@ void tg_filter_model_destroy(struct tg_filter_model *model)
     }
     free(model->libraries);
     free(model->paths);
+    free(model->again);
     free(model);
 }
 
@@ -88,244 +65,6 @@ const struct tg_timeline *tg_filter_model_timelines(const struct tg_filter_model
     return model->lanes[lane].timelines;
 }
 
-/* ---- breakpoints ---- */
-
-enum fate { IN_TIME, LATE, NEVER };
-
-static void count_planting(struct tg_planting *planting, enum fate fate, uint64_t window_ns)
-{
-    planting->in_time += fate == IN_TIME;
-    planting->late += fate == LATE;
-    planting->never += fate == NEVER;
-    if (fate == LATE && window_ns > planting->worst_window_ns)
-        planting->worst_window_ns = window_ns;
-}
-
-static void plant_goals(struct lane *lane, const struct tg_catalog_library *library, enum fate fate,
-                        uint64_t window_ns)
-{
-    for (uint32_t i = 0; i < library->n_goals; i++) {
-        count_planting(&lane->outcome.goals[library->goals[i]], fate, window_ns);
-        count_planting(&lane->outcome.planting, fate, window_ns);
-    }
-}
-
-static const struct tg_catalog_library *library_at(const struct tg_filter_model *model, uint32_t id)
-{
-    return tg_library_catalog_at(model->options.survey->catalog, id);
-}
-
-/* ---- costs and client requests ---- */
-
-/* A client handles LIBRARIES now: COST is its work, by which the program stands still. */
-static struct tg_error *request_client(struct tg_filter_model *model, struct tg_filter_process *process,
-                                       size_t index, uint64_t time_ns, uint64_t libraries,
-                                       const struct tg_cost *cost)
-{
-    struct tg_filter_outcome *outcome = &model->lanes[index].outcome;
-    struct tg_lane_wait *wait = &process->waits[index];
-    outcome->round_trips++;
-    outcome->handled_libraries += libraries;
-    if (libraries > outcome->max_batch)
-        outcome->max_batch = libraries;
-    tg_cost_add(cost, &outcome->cost);
-    if (!model->options.keep_timelines)
-        return NULL;
-    uint64_t run_ns = tg_filter_process_run_ns(process, time_ns);
-    struct tg_timeline_request request = {
-        .run_ns = run_ns > wait->run_until_ns ? run_ns - wait->run_until_ns : 0,
-        .overhead_ns = wait->overhead_ns,
-        .service_ns = cost->ns,
-    };
-    wait->overhead_ns = 0;
-    if (run_ns > wait->run_until_ns)
-        wait->run_until_ns = run_ns;
-    return tg_timeline_append(&wait->timeline, &request);
-}
-
-/* ---- predictions ---- */
-
-static struct tg_error *predict(struct tg_filter_model *model, const struct tg_filter_process *process,
-                                struct tg_filter_prediction *prediction, uint64_t time_ns)
-{
-    prediction->time_ns = time_ns;
-    prediction->pid = process->pid;
-    prediction->rank = process->rank;
-    return model->options.predict(model->options.context, prediction);
-}
-
-static struct tg_error *reserve_paths(struct tg_filter_model *model, size_t count)
-{
-    if (count <= model->paths_capacity)
-        return NULL;
-    const char **paths = reallocarray(model->paths, count, sizeof *paths);
-    if (paths == NULL)
-        return tg_error_no_memory();
-    model->paths = paths;
-    model->paths_capacity = count;
-    return NULL;
-}
-
-static struct tg_error *predict_decision(struct tg_filter_model *model,
-                                         const struct tg_filter_process *process, size_t index,
-                                         uint64_t time_ns, size_t count,
-                                         const struct tg_filter_prediction *decided)
-{
-    struct tg_error *error = reserve_paths(model, count);
-    if (error != NULL)
-        return error;
-    for (size_t i = 0; i < count; i++)
-        model->paths[i] = model->libraries[i]->path;
-    struct tg_filter_prediction prediction = *decided;
-    prediction.kind = TG_PREDICTED_DECISION;
-    prediction.lane = index;
-    prediction.n_libraries = count;
-    prediction.libraries = model->paths;
-    return predict(model, process, &prediction, time_ns);
-}
-
-/* In fast mode the libraries of several dlopens show at once: one load event for each namespace, as a run's.
- */
-static struct tg_error *predict_catch_up(struct tg_filter_model *model,
-                                         const struct tg_filter_process *process, size_t index,
-                                         uint64_t time_ns, uint64_t *events)
-{
-    const struct tg_pending_log *log = &process->log;
-    uint64_t bit = UINT64_C(1) << index;
-    struct tg_error *error = reserve_paths(model, log->count);
-    unsigned done = 0;
-    bool first = true;
-    *events = 0;
-    while (error == NULL) {
-        unsigned next = LAST_NAMESPACE + 1;
-        size_t count = 0;
-        for (size_t i = process->waits[index].first; i < log->count; i++) {
-            const struct tg_pending *item = &log->items[i];
-            if (!(item->lanes & bit) || (!first && item->namespace_index <= done))
-                continue;
-            if (item->namespace_index < next) {
-                next = item->namespace_index;
-                count = 0;
-            }
-            if (item->namespace_index == next)
-                model->paths[count++] = library_at(model, item->library)->path;
-        }
-        if (count == 0)
-            return NULL;
-        struct tg_filter_prediction prediction = {.kind = TG_PREDICTED_DECISION,
-                                                  .lane = index,
-                                                  .decision = TG_DECISION_NOT_STOPPED,
-                                                  .rule = TG_RULE_NO_STOP,
-                                                  .pattern = "",
-                                                  .library = "",
-                                                  .n_libraries = count,
-                                                  .libraries = model->paths};
-        error = predict(model, process, &prediction, time_ns);
-        done = next;
-        first = false;
-        ++*events;
-    }
-    return error;
-}
-
-/* ---- what waits ---- */
-
-/* Takes everything that waits in the lane out of the log, and counts the fate of its breakpoints. */
-static void settle(struct tg_filter_model *model, struct tg_filter_process *process, size_t index,
-                   enum fate fate, uint64_t time_ns)
-{
-    struct lane *lane = &model->lanes[index];
-    struct tg_lane_wait *wait = &process->waits[index];
-    uint16_t bit = (uint16_t)(1U << index);
-    for (size_t i = wait->first; wait->libraries > 0 && i < process->log.count; i++) {
-        struct tg_pending *item = &process->log.items[i];
-        if (!(item->lanes & bit))
-            continue;
-        item->lanes &= (uint16_t)~bit;
-        uint64_t window_ns = time_ns > item->time_ns ? time_ns - item->time_ns : 0;
-        plant_goals(lane, library_at(model, item->library), fate, window_ns);
-    }
-    wait->first = process->log.count;
-    wait->events = wait->libraries = wait->handle_ns = wait->unmeasured = wait->read_ns = 0;
-}
-
-static void waiting_cost(const struct tg_filter_model *model, const struct tg_lane_wait *wait,
-                         struct tg_cost *cost)
-{
-    cost->ns += wait->read_ns + wait->handle_ns;
-    if (wait->unmeasured > 0)
-        tg_cost_add_handling(model->basis, 0, wait->unmeasured, cost);
-}
-
-/* Deferred libraries that a client now handles, with COST on top of whatever comes with them. */
-static struct tg_error *take_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
-                                     size_t index, enum tg_stop_trigger trigger, uint64_t time_ns, bool final,
-                                     struct tg_cost *cost)
-{
-    struct lane *lane = &model->lanes[index];
-    struct tg_lane_wait *wait = &process->waits[index];
-    struct tg_filter_prediction handling = {.kind = TG_PREDICTED_HANDLING,
-                                            .lane = index,
-                                            .trigger = trigger,
-                                            .events = wait->events,
-                                            .n_libraries = wait->libraries,
-                                            .pattern = "",
-                                            .library = ""};
-    waiting_cost(model, wait, cost);
-    lane->outcome.deferred_batches++;
-    lane->outcome.deferred_libraries += wait->libraries;
-    if (model->options.predict != NULL) {
-        struct tg_error *error = NULL;
-        if (lane->filter->mode == TG_FILTER_FAST)
-            error = predict_catch_up(model, process, index, time_ns, &handling.events);
-        if (error == NULL)
-            error = predict(model, process, &handling, time_ns);
-        if (error != NULL)
-            return error;
-    }
-    settle(model, process, index, final ? NEVER : LATE, time_ns);
-    return NULL;
-}
-
-/* A stop for another reason at TIME_NS: in every lane but those in EXCEPT whatever waits is handled. */
-static struct tg_error *handle_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
-                                       enum tg_stop_trigger trigger, uint64_t time_ns, bool final,
-                                       unsigned except)
-{
-    for (size_t index = 0; index < model->options.n_filters; index++) {
-        struct tg_lane_wait *wait = &process->waits[index];
-        if (except & 1U << index || wait->events == 0)
-            continue;
-        if (wait->libraries == 0) { /* all unloaded again */
-            settle(model, process, index, NEVER, time_ns);
-            continue;
-        }
-        uint64_t libraries = wait->libraries;
-        struct tg_cost cost = {0};
-        struct tg_error *error = take_waiting(model, process, index, trigger, time_ns, final, &cost);
-        if (error == NULL)
-            error = request_client(model, process, index, time_ns, libraries, &cost);
-        if (error != NULL)
-            return error;
-    }
-    if (except == 0)
-        tg_pending_log_clear(&process->log);
-    for (size_t index = 0; except == 0 && index < model->options.n_filters; index++)
-        process->waits[index].first = 0;
-    return NULL;
-}
-
-/* What waits is never handled: the program image is gone. */
-static void drop_waiting(struct tg_filter_model *model, struct tg_filter_process *process)
-{
-    for (size_t index = 0; index < model->options.n_filters; index++) {
-        model->lanes[index].outcome.dropped_libraries += process->waits[index].libraries;
-        settle(model, process, index, NEVER, 0);
-        process->waits[index].first = 0;
-    }
-    tg_filter_process_forget_image(process);
-}
-
 /* ---- dlopen events ---- */
 
 /* One dlopen event on its way through the lanes. */
@@ -336,6 +75,8 @@ struct dlopen {
     bool stop;         /* costs a loader stop wherever the loader is watched */
     uint64_t since_ns; /* when the program could use the libraries */
     unsigned deferred; /* lanes in which they wait */
+    size_t n_again;    /* libraries that nobody sees who did not stop at their unload */
+    bool caught_up;    /* found at another stop, not at the loader's */
     bool cuda;
 };
 
@@ -347,6 +88,10 @@ static struct tg_error *gather_libraries(struct tg_filter_model *model, const st
         if (libraries == NULL)
             return tg_error_no_memory();
         model->libraries = libraries;
+        bool *again = reallocarray(model->again, list->count, sizeof *again);
+        if (again == NULL)
+            return tg_error_no_memory();
+        model->again = again;
         model->libraries_capacity = list->count;
     }
     const struct tg_library *items = list->items;
@@ -393,24 +138,28 @@ static void add_stop_cost(const struct tg_filter_model *model, const struct dlop
 
 static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
 {
-    struct lane *lane = &model->lanes[index];
+    struct tg_lane *lane = &model->lanes[index];
     struct tg_lane_wait *wait = &dlopen->process->waits[index];
+    bool fast = lane->filter->mode == TG_FILTER_FAST;
     uint64_t unmeasured = 0;
     uint64_t handle_ns = handling_ns(model, dlopen, &unmeasured);
     lane->outcome.deferred++;
     lane->outcome.defers_cuda |= dlopen->cuda;
     wait->events++;
-    wait->libraries += dlopen->count;
+    wait->libraries += dlopen->count - (fast ? dlopen->n_again : 0);
+    for (size_t i = 0; fast && dlopen->n_again > 0 && i < dlopen->count; i++)
+        if (model->again[i])
+            tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_NEVER, 0);
     wait->handle_ns += handle_ns;
     wait->unmeasured += unmeasured;
-    if (lane->filter->mode == TG_FILTER_FAST)
+    if (fast)
         wait->read_ns += dlopen->event->library_load.read_ns;
     dlopen->deferred |= 1U << index;
 }
 
 static struct tg_error *report(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
 {
-    struct lane *lane = &model->lanes[index];
+    struct tg_lane *lane = &model->lanes[index];
     struct tg_lane_wait *wait = &dlopen->process->waits[index];
     uint64_t time_ns = dlopen->event->time_ns;
     uint64_t libraries = dlopen->count + wait->libraries;
@@ -420,17 +169,19 @@ static struct tg_error *report(struct tg_filter_model *model, struct dlopen *dlo
         tg_cost_add_handling(model->basis, 0, unmeasured, &cost);
     lane->outcome.reported++;
     for (size_t i = 0; i < dlopen->count; i++)
-        plant_goals(lane, model->libraries[i], IN_TIME, 0);
+        tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_IN_TIME, 0);
     struct tg_error *error = NULL;
     if (wait->libraries > 0)
-        error = take_waiting(model, dlopen->process, index, TG_TRIGGER_REPORTED_EVENT, time_ns, false, &cost);
+        error = tg_lane_take_waiting(model, dlopen->process, index, TG_TRIGGER_REPORTED_EVENT, time_ns, false,
+                                     &cost);
     else
-        settle(model, dlopen->process, index, NEVER, time_ns);
-    return error != NULL ? error : request_client(model, dlopen->process, index, time_ns, libraries, &cost);
+        tg_lane_settle(model, dlopen->process, index, TG_FATE_NEVER, time_ns);
+    return error != NULL ? error
+                         : tg_lane_request_client(model, dlopen->process, index, time_ns, libraries, &cost);
 }
 
-static struct tg_error *decide(struct tg_filter_model *model, struct lane *lane, const struct dlopen *dlopen,
-                               struct tg_filter_prediction *prediction)
+static struct tg_error *decide(struct tg_filter_model *model, struct tg_lane *lane,
+                               const struct dlopen *dlopen, struct tg_filter_prediction *prediction)
 {
     prediction->decision = TG_DECISION_REPORTED;
     prediction->rule = TG_RULE_ALWAYS_RECALCULATE;
@@ -453,20 +204,29 @@ static struct tg_error *decide(struct tg_filter_model *model, struct lane *lane,
 
 static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
 {
-    struct lane *lane = &model->lanes[index];
+    struct tg_lane *lane = &model->lanes[index];
     if (lane->filter->mode == TG_FILTER_FAST) {
         defer(model, dlopen, index);
         return NULL;
     }
     struct tg_filter_prediction prediction = {0};
+    /* what was found without a stop in the very setting under which it was recorded is so there again */
+    bool unstopped = dlopen->caught_up && index == model->options.recorded_lane;
     struct tg_error *error = decide(model, lane, dlopen, &prediction);
+    if (unstopped) {
+        prediction = (struct tg_filter_prediction){.pattern = "", .library = ""};
+        prediction.decision = TG_DECISION_NOT_STOPPED;
+        prediction.rule = TG_RULE_NO_STOP;
+    }
     if (error == NULL && model->options.predict != NULL)
-        error = predict_decision(model, dlopen->process, index, dlopen->event->time_ns, dlopen->count,
-                                 &prediction);
+        error = tg_lane_predict_decision(model, dlopen->process, index, dlopen->event->time_ns, dlopen->count,
+                                         &prediction);
     if (error != NULL)
         return error;
-    add_stop_cost(model, dlopen, &dlopen->process->waits[index], &lane->outcome.cost);
-    lane->outcome.stops += dlopen->stop;
+    if (!unstopped) {
+        add_stop_cost(model, dlopen, &dlopen->process->waits[index], &lane->outcome.cost);
+        lane->outcome.stops += dlopen->stop;
+    }
     if (prediction.decision == TG_DECISION_REPORTED)
         return report(model, dlopen, index);
     defer(model, dlopen, index);
@@ -481,13 +241,15 @@ static struct tg_error *log_waiting(struct tg_filter_model *model, const struct 
     process->load_first = process->log.count;
     process->load_epoch = process->log.epoch;
     for (size_t i = 0; dlopen->deferred != 0 && i < dlopen->count; i++) {
+        bool again = dlopen->n_again > 0 && model->again[i];
         struct tg_pending item = {
             .time_ns = dlopen->since_ns,
             .link_map = items[i].link_map,
             .library = model->libraries[i]->id,
-            .lanes = (uint16_t)dlopen->deferred,
-            .namespace_index =
-                load->namespace_index < LAST_NAMESPACE ? (uint16_t)load->namespace_index : LAST_NAMESPACE,
+            .lanes = (uint16_t)(dlopen->deferred & ~(again ? model->fast_lanes : 0)),
+            .namespace_index = load->namespace_index < TG_FILTER_LAST_NAMESPACE
+                                   ? (uint16_t)load->namespace_index
+                                   : TG_FILTER_LAST_NAMESPACE,
         };
         struct tg_error *error = tg_pending_log_append(&process->log, &item);
         if (error != NULL)
@@ -506,11 +268,51 @@ static bool is_new_loader_stop(struct tg_filter_process *process, const struct t
     return !again;
 }
 
-static void plant_at_startup(struct tg_filter_model *model, size_t count)
+/*
+ * Start-up: handled before the program's own code in every mode, so no dlopen event. Where the loader is
+ * watched it is a stop (which the recorder's own, at the entry point, is not).
+ */
+static void add_startup(struct tg_filter_model *model, struct tg_filter_process *process,
+                        const struct tg_event *event)
 {
-    for (size_t index = 0; index < model->options.n_filters; index++)
-        for (size_t i = 0; i < count; i++)
-            plant_goals(&model->lanes[index], model->libraries[i], IN_TIME, 0);
+    const struct tg_event_library_load *load = &event->library_load;
+    bool stop = load->found == TG_FOUND_STARTUP && event->stop_ns > 0 && is_new_loader_stop(process, event);
+    struct tg_cost cost = {0};
+    struct tg_cost work = {.ns = load->read_ns + load->handle_ns};
+    if (stop) {
+        tg_filter_process_note_stop(process, event->time_ns, event->tid);
+        tg_cost_add_stop(model->basis, event->stop_ns, &cost);
+    }
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        struct tg_lane *lane = &model->lanes[index];
+        bool fast = lane->filter->mode == TG_FILTER_FAST;
+        for (uint64_t i = 0; i < load->libraries.count; i++)
+            tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_IN_TIME, 0);
+        if (load->found != TG_FOUND_STARTUP)
+            continue;
+        const struct tg_cost *spent = fast || !stop ? &work : &cost;
+        lane->outcome.stops += stop && !fast;
+        lane->outcome.startup_stops += stop && !fast;
+        tg_cost_add(spent, &lane->outcome.cost);
+        process->waits[index].overhead_ns += spent->ns;
+    }
+}
+
+/* Which libraries came back to where the same one was unloaded since the last other stop: whoever looks at
+   the list only at other stops sees no change. */
+static void find_again(struct tg_filter_model *model, struct dlopen *dlopen)
+{
+    const struct tg_library *items = dlopen->event->library_load.libraries.items;
+    for (size_t i = 0; model->fast_lanes != 0 && dlopen->process->unloaded.count > 0 && i < dlopen->count;
+         i++) {
+        struct tg_pending *gone = tg_pending_log_find(&dlopen->process->unloaded, items[i].link_map);
+        model->again[i] = gone != NULL && gone->lanes != 0 && gone->library == model->libraries[i]->id &&
+                          gone->time_ns == items[i].base;
+        if (!model->again[i])
+            continue;
+        gone->lanes = 0;
+        dlopen->n_again++;
+    }
 }
 
 static struct tg_error *add_load(struct tg_filter_model *model, struct tg_filter_process *process,
@@ -520,31 +322,34 @@ static struct tg_error *add_load(struct tg_filter_model *model, struct tg_filter
     struct tg_error *error = gather_libraries(model, &load->libraries);
     if (error != NULL)
         return error;
-    struct dlopen dlopen = {
-        .event = event, .process = process, .count = load->libraries.count, .since_ns = event->time_ns};
     if (!tg_library_load_is_dlopen(load)) {
-        plant_at_startup(model, dlopen.count);
+        add_startup(model, process, event);
         return NULL;
     }
+    struct dlopen dlopen = {.event = event,
+                            .process = process,
+                            .count = load->libraries.count,
+                            .stop = true,
+                            .since_ns = event->time_ns,
+                            .caught_up = load->found == TG_FOUND_CATCH_UP};
     process->has_dlopens = true;
-    bool caught_up = load->found == TG_FOUND_CATCH_UP;
     if (load->found == TG_FOUND_LOADER) {
         dlopen.stop = is_new_loader_stop(process, event);
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
-    } else {
-        dlopen.stop = true;
     }
-    if (caught_up)
+    if (dlopen.caught_up)
         dlopen.since_ns = tg_filter_process_unseen_since(process, event->time_ns);
     for (size_t i = 0; i < dlopen.count; i++)
         dlopen.cuda |= model->libraries[i]->cuda;
+    find_again(model, &dlopen);
     for (size_t index = 0; error == NULL && index < model->options.n_filters; index++)
         error = pass_lane(model, &dlopen, index);
     if (error == NULL)
         error = log_waiting(model, &dlopen);
-    /* found at another stop: handled there too, unless that stop's own event is still to come */
-    if (error == NULL && caught_up && process->other_stop && process->stop_ns == event->time_ns)
-        error = handle_waiting(model, process, process->trigger, event->time_ns, false, 0);
+    /* found at another stop: handled there too; where the trace tells of handlings, its event follows */
+    if (error == NULL && dlopen.caught_up && model->options.survey->handlings == 0 && process->other_stop &&
+        process->stop_ns == event->time_ns)
+        error = tg_filter_handle_waiting(model, process, process->trigger, event->time_ns, false, 0);
     return error;
 }
 
@@ -559,7 +364,7 @@ static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_proc
     struct tg_cost cost = {0};
     tg_cost_add_stop(model->basis, event->stop_ns, &cost);
     for (size_t index = 0; index < model->options.n_filters; index++) {
-        struct lane *lane = &model->lanes[index];
+        struct tg_lane *lane = &model->lanes[index];
         if (lane->filter->mode == TG_FILTER_FAST)
             continue;
         lane->outcome.stops++;
@@ -570,25 +375,43 @@ static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_proc
     }
 }
 
-static void add_unload(struct tg_filter_model *model, struct tg_filter_process *process,
-                       const struct tg_event *event)
+/* The library is unloaded before anybody handled it. Returns whether fast lanes still waited for it. */
+static bool drop_unloaded(struct tg_filter_model *model, struct tg_filter_process *process, uint64_t link_map)
+{
+    struct tg_pending *item = tg_pending_log_find(&process->log, link_map);
+    unsigned lanes = item != NULL ? item->lanes : 0;
+    for (size_t index = 0; lanes != 0 && index < model->options.n_filters; index++) {
+        if (!(lanes & 1U << index))
+            continue;
+        process->waits[index].libraries--;
+        model->lanes[index].outcome.dropped_libraries++;
+        tg_lane_plant_goals(&model->lanes[index], tg_filter_library_at(model, item->library), TG_FATE_NEVER,
+                            0);
+    }
+    if (item != NULL)
+        item->lanes = 0;
+    return lanes & model->fast_lanes;
+}
+
+static struct tg_error *add_unload(struct tg_filter_model *model, struct tg_filter_process *process,
+                                   const struct tg_event *event)
 {
     const struct tg_event_library_unload *unload = &event->library_unload;
     const struct tg_library *items = unload->libraries.items;
+    bool caught_up = unload->found == TG_FOUND_CATCH_UP;
     if (unload->found == TG_FOUND_LOADER || unload->found == TG_FOUND_AGENT)
         add_loader_stop(model, process, event, false);
-    for (uint64_t i = 0; i < unload->libraries.count; i++) {
-        struct tg_pending *item = tg_pending_log_find(&process->log, items[i].link_map);
-        for (size_t index = 0; item != NULL && index < model->options.n_filters; index++) {
-            if (!(item->lanes & 1U << index))
-                continue;
-            process->waits[index].libraries--;
-            model->lanes[index].outcome.dropped_libraries++;
-            plant_goals(&model->lanes[index], library_at(model, item->library), NEVER, 0);
-        }
-        if (item != NULL)
-            item->lanes = 0;
+    struct tg_error *error = gather_libraries(model, &unload->libraries);
+    for (uint64_t i = 0; error == NULL && i < unload->libraries.count; i++) {
+        bool unseen = drop_unloaded(model, process, items[i].link_map);
+        struct tg_pending gone = {.time_ns = items[i].base,
+                                  .link_map = items[i].link_map,
+                                  .library = model->libraries[i]->id,
+                                  .lanes = 1};
+        if (!unseen && !caught_up && model->fast_lanes != 0)
+            error = tg_pending_log_append(&process->unloaded, &gone);
     }
+    return error;
 }
 
 /* Breakpoints in the program itself, or wherever no library event tells of: in time in every mode. */
@@ -606,8 +429,8 @@ static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_fil
     if (library->dlopens > 0 || library->startups > 0)
         return tg_filter_process_plant(process, planted->address, library->id);
     for (size_t index = 0; index < model->options.n_filters; index++) {
-        count_planting(&model->lanes[index].outcome.goals[goal], IN_TIME, 0);
-        count_planting(&model->lanes[index].outcome.planting, IN_TIME, 0);
+        tg_planting_count(&model->lanes[index].outcome.goals[goal], TG_FATE_IN_TIME, 0);
+        tg_planting_count(&model->lanes[index].outcome.planting, TG_FATE_IN_TIME, 0);
     }
     return NULL;
 }
@@ -619,14 +442,14 @@ static struct tg_error *other_stop(struct tg_filter_model *model, struct tg_filt
     tg_filter_process_note_stop(process, event->time_ns, event->tid);
     process->other_stop = true;
     process->trigger = trigger;
-    return handle_waiting(model, process, trigger, event->time_ns, final, except);
+    return tg_filter_handle_waiting(model, process, trigger, event->time_ns, final, except);
 }
 
 static struct tg_error *keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process);
 
 static struct tg_error *end_process(struct tg_filter_model *model, struct tg_filter_process *process)
 {
-    drop_waiting(model, process);
+    tg_filter_drop_waiting(model, process);
     struct tg_error *error = model->options.keep_timelines ? keep_timelines(model, process) : NULL;
     HASH_DEL(model->processes, process);
     if (model->recent == process)
@@ -679,9 +502,10 @@ static struct tg_error *add_handled(struct tg_filter_model *model, struct tg_fil
                                     const struct tg_event *event)
 {
     uint64_t trigger = event->deferred_handled.trigger;
+    bool final = trigger == TG_TRIGGER_DETACH || (trigger == TG_TRIGGER_EXIT && process->threads <= 1);
     if (trigger == TG_TRIGGER_REPORTED_EVENT || trigger > TG_TRIGGER_GROUP_STOP)
         return NULL;
-    return other_stop(model, process, event, (enum tg_stop_trigger)trigger, false, 0);
+    return other_stop(model, process, event, (enum tg_stop_trigger)trigger, final, 0);
 }
 
 static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter_process *process,
@@ -695,8 +519,7 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         add_loader_stop(model, process, event, true);
         return NULL;
     case TG_EVENT_LIBRARY_UNLOAD:
-        add_unload(model, process, event);
-        return NULL;
+        return add_unload(model, process, event);
     case TG_EVENT_BREAKPOINT_PLANTED:
         return add_planted(model, process, &event->breakpoint_planted);
     case TG_EVENT_BREAKPOINT_REMOVED:
@@ -718,11 +541,11 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         process->threads--;
         return other_stop(model, process, event, TG_TRIGGER_EXIT, process->threads <= 0, 0);
     case TG_EVENT_DETACH:
-        return other_stop(model, process, event, TG_TRIGGER_DETACH, false, 0);
+        return other_stop(model, process, event, TG_TRIGGER_DETACH, true, 0);
     case TG_EVENT_DEFERRED_HANDLED:
         return add_handled(model, process, event);
     case TG_EVENT_EXEC:
-        drop_waiting(model, process);
+        tg_filter_drop_waiting(model, process);
         process->threads = 1;
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
         return NULL;
@@ -766,7 +589,7 @@ static struct tg_error *reserve_timelines(struct tg_filter_model *model)
         return NULL;
     size_t capacity = model->timelines_capacity == 0 ? 16 : model->timelines_capacity * 2;
     for (size_t index = 0; index < model->options.n_filters; index++) {
-        struct lane *lane = &model->lanes[index];
+        struct tg_lane *lane = &model->lanes[index];
         struct tg_timeline *timelines = reallocarray(lane->timelines, capacity, sizeof *timelines);
         if (timelines == NULL)
             return tg_error_no_memory();

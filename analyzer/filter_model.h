@@ -27,9 +27,10 @@ struct tg_planting {
 
 /* Totals of one lane. */
 struct tg_filter_outcome {
-    uint64_t stops;        /* loader stops: those with dlopen events, null and unload ones */
-    uint64_t null_stops;   /* nothing had changed */
-    uint64_t unload_stops; /* libraries went; nothing to plant */
+    uint64_t stops;         /* loader stops: those with dlopen events, and the next three */
+    uint64_t null_stops;    /* nothing had changed */
+    uint64_t unload_stops;  /* libraries went; nothing to plant */
+    uint64_t startup_stops; /* showed the libraries that the program starts with */
     uint64_t reported;
     uint64_t deferred;           /* deferred, or in fast mode not stopped for */
     uint64_t round_trips;        /* times that a client handles libraries of a process */
@@ -74,7 +75,8 @@ struct tg_filter_model_options {
     const struct tg_filter_survey *survey;  /* finished; must live as long as the model */
     const struct tg_dlopen_filter *filters; /* one for each lane; likewise */
     size_t n_filters;                       /* [1, TG_FILTER_MAX_LANES] */
-    bool keep_timelines;                    /* for simulation; costs memory for every round trip */
+    size_t recorded_lane; /* the setting that the trace was recorded under; SIZE_MAX: none */
+    bool keep_timelines;  /* for simulation; costs memory for every round trip */
     /* NULL: not interested. An error ends tg_filter_model_add with it. */
     struct tg_error *(*predict)(void *context, const struct tg_filter_prediction *prediction);
     void *context;

@@ -32,6 +32,7 @@ void tg_filter_process_destroy(struct tg_filter_process *process, size_t n_lanes
         return;
     clear_planted(process);
     tg_pending_log_deinit(&process->log);
+    tg_pending_log_deinit(&process->unloaded);
     for (size_t lane = 0; lane < n_lanes; lane++)
         tg_timeline_deinit(&process->waits[lane].timeline);
     free(process);
@@ -41,6 +42,7 @@ void tg_filter_process_forget_image(struct tg_filter_process *process)
 {
     clear_planted(process);
     tg_pending_log_clear(&process->log);
+    tg_pending_log_clear(&process->unloaded);
 }
 
 uint64_t tg_filter_process_run_ns(const struct tg_filter_process *process, uint64_t time_ns)

@@ -42,6 +42,8 @@ struct tg_filter_process {
     uint64_t loader_ns; /* latest loader stop, to count one with several events once */
     int32_t loader_tid;
     struct tg_pending_log log;
+    struct tg_pending_log
+        unloaded;      /* handled libraries that went since the last other stop; time_ns: their base */
     size_t load_first; /* items of the latest load event: from here to the log's end */
     uint64_t load_epoch;
     struct tg_planted *planted; /* uthash by address */

@@ -45,6 +45,7 @@ static struct tg_error *add_load(struct tg_filter_survey *survey, const struct t
     }
     if (!dlopen) {
         survey->startup_libraries += load->libraries.count;
+        survey->basis.measured_stops += load->found == TG_FOUND_STARTUP && event->stop_ns > 0;
         return NULL;
     }
     survey->dlopen_events++;
@@ -106,6 +107,7 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
         survey->decisions++;
         break;
     case TG_EVENT_DEFERRED_HANDLED:
+        survey->handlings++;
         survey->basis.handle_ns += event->deferred_handled.handle_ns;
         if (event->deferred_handled.handle_ns > 0)
             survey->basis.handled_libraries += event->deferred_handled.libraries;

@@ -33,6 +33,7 @@ struct tg_filter_survey {
     bool cuda; /* a dlopen event brought a CUDA driver library */
 
     uint64_t decisions;    /* filter_decision events */
+    uint64_t handlings;    /* deferred_handled events */
     uint64_t planted_late; /* breakpoint_planted events that say late */
     uint64_t lost_events;  /* sum over loss events (0 where a count is unknown), has_loss tells */
     bool has_loss;

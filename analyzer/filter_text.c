@@ -41,6 +41,7 @@ static void put_count(char *cell, const char *prefix, uint64_t count)
 COUNT_ROW(fill_stops, stops)
 COUNT_ROW(fill_null, null_stops)
 COUNT_ROW(fill_unload, unload_stops)
+COUNT_ROW(fill_startup, startup_stops)
 COUNT_ROW(fill_reported, reported)
 COUNT_ROW(fill_deferred, deferred)
 COUNT_ROW(fill_round_trips, round_trips)
@@ -121,6 +122,7 @@ static const struct row rows[] = {
     {"loader stops", fill_stops, NULL},
     {"  null", fill_null, NULL},
     {"  unload", fill_unload, NULL},
+    {"  start-up", fill_startup, NULL},
     {"dlopen events reported", fill_reported, NULL},
     {"dlopen events deferred", fill_deferred, NULL},
     {"client round trips", fill_round_trips, NULL},

@@ -58,6 +58,7 @@ static void run_script(struct run *run, const struct script *script, const char 
     struct tg_filter_model_options options = {.survey = &run->survey,
                                               .filters = run->filters,
                                               .n_filters = LANES,
+                                              .recorded_lane = SIZE_MAX,
                                               .keep_timelines = true,
                                               .predict = note,
                                               .context = run};
@@ -217,6 +218,34 @@ static void an_unload_takes_libraries_out_of_the_batch(void **state)
     end_run(&run);
 }
 
+static void a_reload_at_the_same_place_is_unseen_in_fast_mode(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct run run;
+    script_break(&script, 1, "wanted");
+    script_load(&script, 1000, 10, "/p/liba.so");
+    script_plant(&script, 1000, 10, 1, 0x100, "/p/liba.so");
+    script_add(&script, 2000, 10, TG_EVENT_SIGNAL);
+    script_unload(&script, 3000, 10, "/p/liba.so");
+    script_load(&script, 4000, 10, "/p/liba.so");
+    script_plant(&script, 4000, 10, 1, 0x100, "/p/liba.so");
+    script_add(&script, 5000, 10, TG_EVENT_SIGNAL); /* the list is as it was at the last signal */
+    script_unload(&script, 6000, 10, "/p/liba.so");
+    script_add(&script, 7000, 10, TG_EVENT_SIGNAL);
+    script_load(&script, 8000, 10, "/p/liba.so"); /* its absence was seen: it is new */
+    script_plant(&script, 8000, 10, 1, 0x100, "/p/liba.so");
+    script_add(&script, 9000, 10, TG_EVENT_SIGNAL);
+    run_script(&run, &script, "*/nothing");
+    assert_string_equal(run.said[FAST],
+                        "not_stopped[/p/liba.so] signal(1,1) not_stopped[/p/liba.so] signal(1,1) ");
+    assert_string_equal(run.said[MEDIUM], "deferred[/p/liba.so] signal(1,1) deferred[/p/liba.so] signal(1,1) "
+                                          "deferred[/p/liba.so] signal(1,1) ");
+    assert_int_equal(outcome(&run, FAST)->planting.late, 2);
+    assert_int_equal(outcome(&run, FAST)->planting.never, 1);
+    end_run(&run);
+}
+
 static void breakpoints_are_in_time_late_or_never(void **state)
 {
     (void)state;
@@ -291,7 +320,10 @@ static void startup_libraries_are_in_time_and_no_events(void **state)
     assert_int_equal(run.survey.dlopen_events, 0);
     for (size_t lane = 0; lane < LANES; lane++) {
         assert_int_equal(outcome(&run, lane)->planting.in_time, 2);
-        assert_int_equal(outcome(&run, lane)->stops, 0);
+        assert_int_equal(outcome(&run, lane)->stops,
+                         lane != FAST); /* start-up; the attach is no loader stop */
+        assert_int_equal(outcome(&run, lane)->startup_stops, lane != FAST);
+        assert_int_equal(outcome(&run, lane)->cost.ns, lane != FAST ? 100000 : 25000);
         assert_string_equal(run.said[lane], "");
     }
     end_run(&run);
@@ -429,6 +461,7 @@ int main(void)
         cmocka_unit_test(every_other_stop_handles_what_waits),
         cmocka_unit_test(a_fork_stops_the_parent_alone),
         cmocka_unit_test(an_unload_takes_libraries_out_of_the_batch),
+        cmocka_unit_test(a_reload_at_the_same_place_is_unseen_in_fast_mode),
         cmocka_unit_test(breakpoints_are_in_time_late_or_never),
         cmocka_unit_test(a_hit_stops_only_where_the_breakpoint_is_planted),
         cmocka_unit_test(startup_libraries_are_in_time_and_no_events),
