@@ -92,7 +92,9 @@ static struct tg_error *run_dump(struct dump_arguments *arguments)
     if (arguments->request.format == NULL)
         arguments->request.format = &tg_dump_text;
     arguments->request.selection = &arguments->selection;
-    struct tg_error *error = tg_output_open(arguments->output, arguments->force, &output);
+    struct tg_error *error = tg_output_refuse_input(arguments->output, arguments->request.path);
+    if (error == NULL)
+        error = tg_output_open(arguments->output, arguments->force, &output);
     if (error == NULL)
         error = tg_dump_write(&arguments->request, output, &damage, &interrupted);
     bool whole = error == NULL && !tg_output_closed(output);

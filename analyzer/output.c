@@ -124,6 +124,17 @@ struct tg_error *tg_output_open(const char *path, bool force, struct tg_output *
     return NULL;
 }
 
+struct tg_error *tg_output_refuse_input(const char *output_path, const char *input_path)
+{
+    struct stat output, input;
+    if (output_path == NULL || strcmp(output_path, "-") == 0 || strcmp(input_path, "-") == 0 ||
+        stat(output_path, &output) != 0 || stat(input_path, &input) != 0 || !S_ISREG(output.st_mode) ||
+        output.st_dev != input.st_dev || output.st_ino != input.st_ino)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is the trace itself; give --output another name",
+                           output_path);
+}
+
 FILE *tg_output_stream(struct tg_output *output)
 {
     return output->stream;

@@ -16,6 +16,10 @@ struct tg_output;
  */
 struct tg_error *tg_output_open(const char *path, bool force, struct tg_output **output);
 
+/* USAGE error where OUTPUT_PATH is the file INPUT_PATH: --force must not replace a trace by what is said
+ * about it. NULL and "-" are no files. */
+struct tg_error *tg_output_refuse_input(const char *output_path, const char *input_path);
+
 FILE *tg_output_stream(struct tg_output *output);
 
 /* Whether colour is wanted: a terminal, and neither NO_COLOR nor TERM=dumb says otherwise. */

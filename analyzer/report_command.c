@@ -80,7 +80,9 @@ static struct tg_error *run_report(struct report_arguments *arguments)
 {
     struct tg_output *output = NULL;
     struct tg_report *report = NULL;
-    struct tg_error *error = tg_output_open(arguments->output, arguments->force, &output);
+    struct tg_error *error = tg_output_refuse_input(arguments->output, arguments->trace);
+    if (error == NULL)
+        error = tg_output_open(arguments->output, arguments->force, &output);
     if (error == NULL)
         error = tg_report_read(arguments->trace, &arguments->selection, &report);
     if (error == NULL)

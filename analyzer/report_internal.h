@@ -9,6 +9,7 @@ struct tg_report_page {
     const struct tg_report *report;
     const struct tg_report_text_options *options;
     FILE *stream;
+    bool many_jobs; /* ranks of more than one job: a rank alone does not say which */
 };
 
 /* A blank line and the section's title. */

@@ -25,7 +25,7 @@ static const char *meta_text(const struct tg_report *report, const char *key, co
     return value == NULL || *value == '\0' ? otherwise : value;
 }
 
-/* An argument as a shell would need it, made printable. */
+/* An argument, in quotes where it would be ambiguous. */
 static void write_argument(FILE *stream, const char *argument)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./=:,@%+";
@@ -33,9 +33,7 @@ static void write_argument(FILE *stream, const char *argument)
         fputs(argument, stream);
         return;
     }
-    fputc('\'', stream);
-    tg_printable_write(stream, argument);
-    fputc('\'', stream);
+    tg_printable_write_quoted(stream, argument);
 }
 
 static void write_command(const struct tg_report_page *page)
@@ -314,10 +312,25 @@ static void write_notes(const struct tg_report_page *page)
     }
 }
 
+static bool has_many_jobs(const struct tg_report *report)
+{
+    const char *job = NULL;
+    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
+        if (entry->rank < 0)
+            continue;
+        if (job != NULL && entry->job != job)
+            return true;
+        job = entry->job;
+    }
+    return false;
+}
+
 struct tg_error *tg_report_write_text(const struct tg_report *report,
                                       const struct tg_report_text_options *options, FILE *stream)
 {
-    const struct tg_report_page page = {.report = report, .options = options, .stream = stream};
+    const struct tg_report_page page = {
+        .report = report, .options = options, .stream = stream, .many_jobs = has_many_jobs(report)};
     write_command(&page);
     write_host(&page);
     write_time(&page);

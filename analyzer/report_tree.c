@@ -148,8 +148,13 @@ static struct tg_error *gather_members(const struct tg_report_page *page,
     if (n_ranks > 1)
         qsort(ranks, n_ranks, sizeof *ranks, compare_ranks);
     *ranks_text = '\0';
+    size_t used = 0;
+    if (n_ranks > 0 && page->many_jobs) {
+        char job[48];
+        used = (size_t)snprintf(ranks_text, size, "%s:", tg_printable(leader->job, job, sizeof job));
+    }
     if (n_ranks > 0)
-        print_ranks(ranks, n_ranks, ranks_text, size);
+        print_ranks(ranks, n_ranks, ranks_text + used, size - used);
     free(ranks);
     return NULL;
 }

@@ -3,9 +3,8 @@
 # The long options of a command, as its --help tells them: "--json" or "--output=".
 _tollgate_options()
 {
-    "$1" "$2" --help 2>/dev/null |
-        sed -nE 's/^ {1,8}(-[^-], )?(--[a-z][a-z0-9_-]*)(\[?=.*)?( .*)?$/\2\3/p; s/^ {1,8}(-[a-z_]{3,}).*$/\1/p' |
-        sed -E 's/^(--?[a-z][a-z0-9_-]*)=.*/\1=/; s/^(--?[a-z][a-z0-9_-]*)[^=].*/\1/' | sort -u
+    "$1" "$2" --help 2>/dev/null | sed -nE 's/^ {1,8}(-.*)$/\1/p' | sed 's/  .*//' |
+        grep -oE -- '(^|[ ,])--?[a-z][a-z0-9_-]{2,}(\[?=)?' | tr -d ' ,[' | sort -u
 }
 
 _tollgate_kinds="process_start program exec command_line environment identity thread_start thread_exit process_exit

@@ -138,6 +138,24 @@ static void a_full_disk_is_an_error_and_a_closed_pipe_is_none(void **state)
     close(ends[1]);
 }
 
+static void an_input_is_not_its_own_output(void **state)
+{
+    (void)state;
+    assert_null(write_result(false, "trace"));
+    assert_int_equal(symlink("result", "link"), 0);
+    struct tg_error *error = tg_output_refuse_input("link", "./result");
+    assert_non_null(error);
+    assert_int_equal(tg_error_code(error), TG_ERROR_USAGE);
+    tg_error_destroy(error);
+    assert_null(tg_output_refuse_input("other", "result"));
+    assert_null(tg_output_refuse_input(NULL, "result"));
+    assert_null(tg_output_refuse_input("-", "result"));
+    assert_null(tg_output_refuse_input("result", "-"));
+    assert_null(tg_output_refuse_input("/dev/null", "/dev/null"));
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(unlink("result"), 0);
+}
+
 static void odd_places_are_errors(void **state)
 {
     (void)state;
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(what_is_not_committed_is_not_there),
         cmocka_unit_test(a_file_that_came_meanwhile_is_kept),
         cmocka_unit_test(a_full_disk_is_an_error_and_a_closed_pipe_is_none),
+        cmocka_unit_test(an_input_is_not_its_own_output),
         cmocka_unit_test(odd_places_are_errors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
