@@ -16,6 +16,14 @@
  */
 struct tg_trace_meta;
 
+/* Limits, the same for writing and reading; a LIMIT error of the setters names them. Keys are not empty. */
+enum {
+    TG_TRACE_META_MAX_COUNT = 1 << 16,
+    TG_TRACE_META_MAX_KEY = 255,
+    TG_TRACE_META_MAX_VALUE = 1 << 20,
+    TG_TRACE_META_MAX_TOTAL = 8 << 20, /* keys and values with their end NULs */
+};
+
 struct tg_error *tg_trace_meta_create(struct tg_trace_meta **meta);
 void tg_trace_meta_destroy(struct tg_trace_meta *meta);
 

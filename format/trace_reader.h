@@ -16,8 +16,9 @@ struct tg_trace_summary {
     uint64_t damaged_offset;
     uint64_t size_bytes;     /* of the file */
     uint64_t chunks;         /* read so far, or all where the index tells */
-    uint64_t events;         /* likewise */
-    uint64_t unknown_events; /* of kinds newer than this reader; skipped */
+    uint64_t events;         /* likewise; those of unknown kinds are among them */
+    uint64_t unknown_events; /* of kinds newer than this reader; passed over so far */
+    uint64_t lost_events;    /* that the writer counted as lost, where the index tells */
     uint64_t first_time_ns;  /* 0 where not known yet */
     uint64_t last_time_ns;
 };
@@ -36,13 +37,13 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
 
 /*
  * The next event in file order; *EVENT is NULL at the end. The event and all it points to stay valid until
- * the next call. A damaged chunk inside the file is an INPUT error naming file, offset and field; a truncated
- * end is not an error.
+ * the next call. A damaged chunk inside the file is an INPUT error naming file, offset and field (after it
+ * the events are at their end); a truncated end is not an error.
  */
 struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
 
-/* Continue with the first chunk that can hold events at or after TIME_NS (index, or a scan of chunk headers).
- */
+/* Continue with the first chunk in file order that can hold events at or after TIME_NS (index, or a scan of
+ * chunk headers). UNSUPPORTED on a pipe. */
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns);
 
 /* After the last event it describes the whole trace; before that, what is known without reading on. */

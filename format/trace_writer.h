@@ -20,7 +20,7 @@ struct tg_trace_writer_options {
 };
 
 struct tg_trace_writer_stats {
-    uint64_t events;        /* added and kept */
+    uint64_t events;        /* added and kept, the writer's own loss events among them */
     uint64_t lost_events;   /* added and not kept; a loss event says so in the trace where it still can */
     uint64_t written_bytes; /* file size so far */
 };
@@ -47,11 +47,12 @@ struct tg_trace_writer_stats tg_trace_writer_stats(struct tg_trace_writer *write
 /*
  * Flushes, writes the index, renames to PATH. Where writing failed before, the .incomplete file stays,
  * readable up to the last whole chunk, and the error (if not taken yet) comes back. STATS (may be NULL) is
- * filled in either case.
+ * filled and WRITER is gone in either case.
  */
 struct tg_error *tg_trace_writer_close(struct tg_trace_writer *writer, struct tg_trace_writer_stats *stats);
 
-/* Without closing: stops the thread, leaves the .incomplete file. NULL is accepted. */
+/* Without closing: writes what was added, ends the thread, leaves the .incomplete file without an index. NULL
+ * is accepted. */
 void tg_trace_writer_destroy(struct tg_trace_writer *writer);
 
 #endif

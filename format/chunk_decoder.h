@@ -1,0 +1,30 @@
+/* Decodes the columns of one EVENTS chunk, block by block, straight into events. */
+#ifndef TG_FORMAT_CHUNK_DECODER_H
+#define TG_FORMAT_CHUNK_DECODER_H
+
+#include "format/byte_cursor.h"
+#include "format/error.h"
+#include "format/event.h"
+
+struct tg_chunk_decoder;
+
+struct tg_error *tg_chunk_decoder_create(struct tg_chunk_decoder **decoder);
+void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder);
+
+/*
+ * Begins a chunk of N_EVENTS events whose payload is [source->start, source->start + SIZE), with
+ * TG_CURSOR_PADDING readable bytes behind. SOURCE and the payload must stay until the next begin. INPUT error
+ * where the directory of the chunk is not well-formed.
+ */
+struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const struct tg_byte_source *source,
+                                        size_t size, uint32_t n_events);
+
+/*
+ * The next events in file order; *COUNT is 0 at the end of the chunk. They and all they point to stay valid
+ * until the next call of block or begin. *UNKNOWN grows by the number of events that were passed over because
+ * their kind is not known here. After an error the chunk cannot be continued.
+ */
+struct tg_error *tg_chunk_decoder_block(struct tg_chunk_decoder *decoder, const struct tg_event **events,
+                                        size_t *count, uint64_t *unknown);
+
+#endif
