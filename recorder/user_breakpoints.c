@@ -1,0 +1,398 @@
+#include "recorder/user_breakpoints.h"
+
+#include "format/break_spec.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MAX_PLACES = 1024, /* of one specification in one object */
+    MAX_SPECS = 65536,
+};
+
+struct spec {
+    struct tg_user_breakpoints *owner;
+    struct tg_break_spec *parsed;
+    uint64_t id;
+};
+
+/* One planted breakpoint in one process. */
+struct site {
+    struct spec *spec;
+    uint64_t address;
+    char *library;
+};
+
+/* A process's sites: its data in the observer's slot; NULL while it has none. */
+struct sites {
+    struct site *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct tg_user_breakpoints {
+    struct tg_engine *engine;
+    struct tg_image_cache *cache;
+    struct tg_observer observer;
+    unsigned slot;
+    struct spec **specs; /* their addresses are the contexts of engine breakpoints */
+    size_t count;
+    bool started;
+};
+
+/* ---- sites of a process */
+
+static struct sites *sites_of(const struct tg_user_breakpoints *breakpoints, const struct tg_process *process)
+{
+    return process->data[breakpoints->slot];
+}
+
+static void free_sites(struct tg_user_breakpoints *breakpoints, struct tg_process *process)
+{
+    struct sites *sites = sites_of(breakpoints, process);
+    process->data[breakpoints->slot] = NULL;
+    if (sites == NULL)
+        return;
+    for (size_t i = 0; i < sites->count; i++)
+        free(sites->items[i].library);
+    free(sites->items);
+    free(sites);
+}
+
+static bool add_site(struct tg_user_breakpoints *breakpoints, struct tg_process *process, struct spec *spec,
+                     uint64_t address, const char *library)
+{
+    struct sites *sites = sites_of(breakpoints, process);
+    if (sites == NULL)
+        process->data[breakpoints->slot] = sites = calloc(1, sizeof *sites);
+    if (sites == NULL)
+        return false;
+    if (sites->count == sites->capacity) {
+        size_t capacity = sites->capacity == 0 ? 8 : sites->capacity * 2;
+        struct site *items = reallocarray(sites->items, capacity, sizeof *items);
+        if (items == NULL)
+            return false;
+        sites->items = items;
+        sites->capacity = capacity;
+    }
+    char *copy = strdup(library);
+    if (copy == NULL)
+        return false;
+    sites->items[sites->count++] = (struct site){.spec = spec, .address = address, .library = copy};
+    return true;
+}
+
+static bool has_site(const struct tg_user_breakpoints *breakpoints, const struct tg_process *process,
+                     const struct spec *spec, uint64_t address)
+{
+    const struct sites *sites = sites_of(breakpoints, process);
+    for (size_t i = 0; sites != NULL && i < sites->count; i++)
+        if (sites->items[i].spec == spec && sites->items[i].address == address)
+            return true;
+    return false;
+}
+
+/* ---- what the engine tells */
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    struct tg_user_breakpoints *breakpoints = context;
+    (void)origin;
+    const struct sites *sites = parent == NULL ? NULL : sites_of(breakpoints, parent);
+    for (size_t i = 0; sites != NULL && i < sites->count; i++)
+        (void)add_site(
+            breakpoints, thread->process, sites->items[i].spec, sites->items[i].address,
+            sites->items[i].library); /* without memory it is hit all the same, only its end goes untold */
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    (void)attached;
+    free_sites(context, thread->process);
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    free_sites(context, process);
+}
+
+static void see_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
+{
+    const struct spec *spec = context;
+    (void)tg_engine_emit(
+        spec->owner->engine, thread,
+        &(struct tg_event){
+            .kind = TG_EVENT_BREAKPOINT_HIT,
+            .breakpoint_hit = {.breakpoint = spec->id, .address = tg_breakpoint_address(breakpoint)},
+        });
+}
+
+/* ---- setting up */
+
+struct tg_error *tg_user_breakpoints_create(struct tg_engine *engine, struct tg_image_cache *cache,
+                                            struct tg_user_breakpoints **result)
+{
+    struct tg_user_breakpoints *breakpoints = calloc(1, sizeof *breakpoints);
+    if (breakpoints == NULL)
+        return tg_error_no_memory();
+    breakpoints->engine = engine;
+    breakpoints->cache = cache;
+    breakpoints->observer = (struct tg_observer){
+        .name = "user breakpoints",
+        .context = breakpoints,
+        .process_started = process_started,
+        .program_loaded = program_loaded,
+        .process_ended = process_ended,
+    };
+    breakpoints->slot = tg_engine_add_observer(engine, &breakpoints->observer);
+    *result = breakpoints;
+    return NULL;
+}
+
+void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints)
+{
+    if (breakpoints == NULL)
+        return;
+    for (size_t i = 0; i < breakpoints->count; i++) {
+        tg_break_spec_destroy(breakpoints->specs[i]->parsed);
+        free(breakpoints->specs[i]);
+    }
+    free(breakpoints->specs);
+    free(breakpoints);
+}
+
+struct tg_error *tg_user_breakpoints_add(struct tg_user_breakpoints *breakpoints, const char *text)
+{
+    if (breakpoints->count == MAX_SPECS)
+        return tg_error_create(TG_ERROR_LIMIT, "more than %d breakpoints", MAX_SPECS);
+    struct tg_break_spec *parsed = NULL;
+    struct tg_error *error = tg_break_spec_parse(text, &parsed);
+    if (error != NULL)
+        return error;
+    struct spec **specs = reallocarray(breakpoints->specs, breakpoints->count + 1, sizeof *specs);
+    if (specs != NULL)
+        breakpoints->specs = specs;
+    struct spec *spec = specs == NULL ? NULL : malloc(sizeof *spec);
+    if (spec == NULL) {
+        tg_break_spec_destroy(parsed);
+        return tg_error_no_memory();
+    }
+    *spec = (struct spec){.owner = breakpoints, .parsed = parsed, .id = breakpoints->count + 1};
+    breakpoints->specs[breakpoints->count++] = spec;
+    return NULL;
+}
+
+size_t tg_user_breakpoints_count(const struct tg_user_breakpoints *breakpoints)
+{
+    return breakpoints->count;
+}
+
+void tg_user_breakpoints_start(struct tg_user_breakpoints *breakpoints)
+{
+    for (size_t i = 0; i < breakpoints->count; i++) {
+        const struct spec *spec = breakpoints->specs[i];
+        (void)tg_engine_emit(breakpoints->engine, NULL,
+                             &(struct tg_event){
+                                 .kind = TG_EVENT_BREAKPOINT_SPEC,
+                                 .breakpoint_spec = {.breakpoint = spec->id, .text = spec->parsed->text},
+                             });
+    }
+}
+
+/* ---- planting */
+
+/* What one call of tg_user_breakpoints_plant works on. */
+struct planting {
+    struct tg_user_breakpoints *breakpoints;
+    struct tg_thread *thread;
+    const struct tg_user_breakpoint_object *object;
+    const char *path;       /* the object's, the program's looked up */
+    struct tg_image *image; /* opened when it is needed */
+    bool image_tried;
+    bool late;
+    uint64_t window_ns;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(const struct planting *planting, const char *format,
+                                                       ...)
+{
+    char text[2 * PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)tg_engine_emit(planting->breakpoints->engine, planting->thread,
+                         &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+static struct tg_image *image_of(struct planting *planting)
+{
+    if (planting->image_tried)
+        return planting->image;
+    planting->image_tried = true;
+    const struct tg_user_breakpoint_object *object = planting->object;
+    const struct tg_image_source source = {
+        .pid = planting->thread->tid,
+        .path = object->program ? "" : object->path,
+        .load_bias = object->load_bias,
+        .header = object->header,
+        .build_id = object->build_id,
+    };
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_image_cache_get(planting->breakpoints->cache, &source, &planting->image);
+    if (error != NULL)
+        note(planting, "no breakpoint can be looked for in %s: %s", planting->path, tg_error_message(error));
+    return planting->image;
+}
+
+/* OPTIONAL: that it cannot be planted is no news. */
+static void plant_at(const struct planting *planting, struct spec *spec, uint64_t address, bool optional)
+{
+    struct tg_user_breakpoints *breakpoints = planting->breakpoints;
+    struct tg_process *process = planting->thread->process;
+    if (has_site(breakpoints, process, spec, address))
+        return;
+    struct tg_breakpoint *planted = NULL;
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_breakpoint_plant(process, address, TG_BREAKPOINT_USER, see_hit, spec, &planted);
+    if (error == NULL && !add_site(breakpoints, process, spec, address, planting->path)) {
+        tg_breakpoint_remove(process, planted);
+        error = tg_error_no_memory();
+    }
+    if (error != NULL) {
+        if (!optional)
+            note(planting, "breakpoint %" PRIu64 " (%s) is not planted at 0x%" PRIx64 " in %s: %s", spec->id,
+                 spec->parsed->text, address, planting->path, tg_error_message(error));
+        return;
+    }
+    (void)tg_engine_emit(breakpoints->engine, planting->thread,
+                         &(struct tg_event){
+                             .kind = TG_EVENT_BREAKPOINT_PLANTED,
+                             .breakpoint_planted = {.breakpoint = spec->id,
+                                                    .address = address,
+                                                    .library = planting->path,
+                                                    .late = planting->late,
+                                                    .window_ns = planting->window_ns},
+                         });
+}
+
+static void plant_found(struct planting *planting, struct spec *spec)
+{
+    struct tg_image *image = image_of(planting);
+    if (image == NULL)
+        return;
+    uint64_t places[MAX_PLACES];
+    const struct tg_break_spec *parsed = spec->parsed;
+    size_t n = parsed->kind == TG_BREAK_LINE
+                   ? tg_image_find_line(image, parsed->name, parsed->line, places, MAX_PLACES)
+                   : tg_image_find_function(image, parsed->name, places, MAX_PLACES);
+    if (n == MAX_PLACES)
+        note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
+             parsed->text, planting->path, MAX_PLACES);
+    for (size_t i = 0; i < n; i++)
+        plant_at(planting, spec, planting->object->load_bias + places[i], false);
+}
+
+static void plant_address(struct planting *planting, struct spec *spec)
+{
+    const struct tg_user_breakpoint_object *object = planting->object;
+    uint64_t address = spec->parsed->address;
+    if (spec->parsed->library != NULL)
+        plant_at(planting, spec, object->load_bias + address, false);
+    else if (object->size_bytes != 0 && address >= object->header &&
+             address - object->header < object->size_bytes)
+        plant_at(planting, spec, address, false);
+    else if (object->program) /* in whatever is mapped there by now */
+        plant_at(planting, spec, address, true);
+}
+
+static void plant_object(struct planting *planting)
+{
+    struct tg_user_breakpoints *breakpoints = planting->breakpoints;
+    char program[PATH_MAX] = "";
+    if (planting->object->program && (planting->path == NULL || planting->path[0] == '\0')) {
+        char link[32];
+        snprintf(link, sizeof link, "/proc/%d/exe", (int)planting->thread->tid);
+        ssize_t n = readlink(link, program, sizeof program - 1);
+        program[n > 0 ? n : 0] = '\0';
+        planting->path = program;
+    }
+    for (size_t i = 0; i < breakpoints->count; i++) {
+        struct spec *spec = breakpoints->specs[i];
+        if (!tg_break_spec_admits(spec->parsed, planting->path))
+            continue;
+        if (spec->parsed->kind == TG_BREAK_ADDRESS)
+            plant_address(planting, spec);
+        else
+            plant_found(planting, spec);
+    }
+    tg_image_unref(planting->image);
+}
+
+uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
+                                   const struct tg_user_breakpoint_object *objects, size_t count, bool late,
+                                   uint64_t window_ns)
+{
+    if (breakpoints->count == 0)
+        return 0;
+    uint64_t start_ns = tg_engine_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        struct planting planting = {
+            .breakpoints = breakpoints,
+            .thread = thread,
+            .object = &objects[i],
+            .path = objects[i].path != NULL ? objects[i].path : "",
+            .late = late,
+            .window_ns = window_ns,
+        };
+        plant_object(&planting);
+    }
+    return tg_engine_now_ns() - start_ns;
+}
+
+/* ---- unloading */
+
+static bool is_in(const struct site *site, const struct tg_user_breakpoint_object *object)
+{
+    if (object->header == 0 || object->size_bytes == 0)
+        return strcmp(site->library, object->path) == 0;
+    return site->address >= object->header && site->address - object->header < object->size_bytes;
+}
+
+static void unload_object(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
+                          const struct tg_user_breakpoint_object *object)
+{
+    struct sites *sites = sites_of(breakpoints, thread->process);
+    size_t kept = 0;
+    for (size_t i = 0; sites != NULL && i < sites->count; i++) {
+        struct site *site = &sites->items[i];
+        if (!is_in(site, object)) {
+            sites->items[kept++] = *site;
+            continue;
+        }
+        tg_breakpoint_forget_range(thread->process, site->address, site->address + 1);
+        (void)tg_engine_emit(breakpoints->engine, thread,
+                             &(struct tg_event){
+                                 .kind = TG_EVENT_BREAKPOINT_REMOVED,
+                                 .breakpoint_removed = {.breakpoint = site->spec->id,
+                                                        .address = site->address,
+                                                        .library = site->library},
+                             });
+        free(site->library);
+    }
+    if (sites != NULL)
+        sites->count = kept;
+}
+
+void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
+                                const struct tg_user_breakpoint_object *objects, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        unload_object(breakpoints, thread, &objects[i]);
+}
