@@ -232,7 +232,9 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
     if (exec)
         tracee = tg_lineage_executed(engine, tid, &former_tid);
     if (tracee == NULL) {
-        if (!tg_parked_add(engine, tid, status))
+        if (tg_parked_add(engine, tid, status))
+            tg_adoption_parked(engine, tid);
+        else
             tg_engine_fail(engine, tg_error_no_memory());
         return;
     }
@@ -255,12 +257,9 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
 void tg_dispatch(struct tg_engine *engine, pid_t tid, int status)
 {
     dispatch_one(engine, tid, status);
-    while (engine->unparked != 0) {
-        tid = engine->unparked;
-        engine->unparked = 0;
-        if (tg_parked_take(engine, tid, &status))
-            dispatch_one(engine, tid, status);
-    }
+    while (engine->parked != NULL && (tid = tg_parked_known(engine)) != 0 &&
+           tg_parked_take(engine, tid, &status))
+        dispatch_one(engine, tid, status);
     if (engine->detach_in_progress)
         tg_detach_advance(engine);
 }

@@ -4,6 +4,7 @@
  * engine.c         life of the engine, event loop, events
  * dispatch.c       one wait status -> what happened
  * lineage.c        births and deaths: fork, clone, first stops, exec, exits
+ * adoption.c       children whose creator was killed before it told of them
  * program.c        what a new program image is: auxiliary vector, entry stop
  * process_table.c  processes and threads by id, stops that came too early
  * address_space.c  breakpoint sites, their copies in children
@@ -154,6 +155,15 @@ struct tg_parked_stop {
     UT_hash_handle hh;
 };
 
+enum { TG_MAX_GHOSTS = 8 };
+
+/* What is still to be known of a process that was killed: a child whose fork it could not report any more may
+ * show up later, with a copy of its breakpoints. */
+struct tg_ghost {
+    struct tg_process facts;
+    struct tg_address_space *space; /* a reference, NULL: none here */
+};
+
 struct tg_engine {
     struct tg_event_sink sink;
     bool kill_on_exit;
@@ -167,8 +177,9 @@ struct tg_engine {
     struct tg_stop_wait stop_wait;
     bool in_stop;
     uint64_t stop_time_ns;
-    uint64_t resume_time_ns;   /* of the stop in progress, 0 not yet */
-    pid_t unparked;            /* a thread whose parked stop is to be handled next */
+    uint64_t resume_time_ns;               /* of the stop in progress, 0 not yet */
+    struct tg_ghost ghosts[TG_MAX_GHOSTS]; /* of the last processes that were killed */
+    unsigned n_ghosts;         /* so far; the next one replaces ghosts[n_ghosts % TG_MAX_GHOSTS] */
     struct tg_error *failure;  /* why tg_engine_run has to end, NULL nothing */
     struct tg_tracee *current; /* the thread whose stop is being handled, NULL none or gone */
     struct tg_stop_events stop_events;
@@ -196,6 +207,8 @@ struct tg_process *tg_process_add(struct tg_engine *engine, pid_t pid, enum tg_p
 void tg_process_remove(struct tg_process *process);
 bool tg_parked_add(struct tg_engine *engine, pid_t tid, int status);
 bool tg_parked_take(struct tg_engine *engine, pid_t tid, int *status);
+/* A parked stop whose thread is known by now, 0 none. */
+pid_t tg_parked_known(struct tg_engine *engine);
 
 static inline struct tg_tracee *tg_tracee_of(struct tg_thread *thread)
 {
@@ -269,8 +282,24 @@ struct tg_tracee *tg_lineage_executed(struct tg_engine *engine, pid_t pid, pid_t
 void tg_lineage_exiting(struct tg_tracee *tracee);
 /* waitpid reported the end of TRACEE. */
 void tg_lineage_ended(struct tg_tracee *tracee, int status);
+/* Follows CHILD, created by CREATOR (NULL: not known any more) of a process like MODEL whose memory SPACE
+ * describes. Its first stop is parked or on its way. */
+void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *model,
+                          struct tg_address_space *space, pid_t child, enum tg_process_origin origin);
+/* Is TID a thread of process PID? */
+bool tg_lineage_is_thread_of(pid_t pid, pid_t tid);
 /* Makes a process known to observers; TRACEE, of it, is stopped. */
 void tg_lineage_announce(struct tg_tracee *tracee, struct tg_process *parent);
+
+/* ---- threads and processes whose creator was killed before it could tell of them (adoption.c) */
+
+/* PROCESS was killed: keeps what a child of it might need. */
+void tg_adoption_keep_ghost(struct tg_process *process);
+void tg_adoption_drop_ghosts(struct tg_engine *engine);
+/* CREATOR ends: takes over the parked stops that it, or nobody, would have told of. */
+void tg_adoption_creator_ends(struct tg_tracee *creator);
+/* A stop of TID was parked: takes it over where nobody is left to tell of it. */
+void tg_adoption_parked(struct tg_engine *engine, pid_t tid);
 
 /* ---- program images (program.c) */
 

@@ -33,9 +33,9 @@ void tg_lineage_announce(struct tg_tracee *tracee, struct tg_process *parent)
 
 /* ---- fork, vfork, clone */
 
-/* Is TID a thread of process PID? True also for one that we may not signal. */
-static bool is_thread_of(pid_t pid, pid_t tid)
+bool tg_lineage_is_thread_of(pid_t pid, pid_t tid)
 {
+    /* EPERM: there is such a thread, but it may not be signalled */
     return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM;
 }
 
@@ -69,9 +69,9 @@ static bool shares_memory(struct tg_tracee *parent, pid_t child)
 static void add_thread(struct tg_tracee *parent, pid_t tid)
 {
     struct tg_engine *engine = parent->thread.process->engine;
-    struct tg_tracee *tracee = tg_tracee_find(engine, tid);
-    if (tracee == NULL)
-        tracee = tg_tracee_add(parent->thread.process, tid);
+    if (tg_tracee_find(engine, tid) != NULL)
+        return; /* adopted */
+    struct tg_tracee *tracee = tg_tracee_add(parent->thread.process, tid);
     if (tracee == NULL) {
         tg_engine_fail(engine, tg_error_no_memory());
         return;
@@ -79,7 +79,6 @@ static void add_thread(struct tg_tracee *parent, pid_t tid)
     tracee->parent_tid = parent->thread.tid;
     tracee->first_stop_due = true;
     tg_step_inherit(parent, tracee);
-    engine->unparked = tid;
 }
 
 void tg_lineage_thread_started(struct tg_tracee *tracee)
@@ -104,21 +103,11 @@ static bool await_first_stop(struct tg_engine *engine, pid_t child, int *status)
     return tid == child && WIFSTOPPED(*status);
 }
 
-/* Without memory for it, the child is let go as if it had never been traced. */
-static void let_child_go(struct tg_tracee *parent, pid_t child, bool shares)
+static struct tg_tracee *add_process(const struct tg_process *model, struct tg_address_space *model_space,
+                                     pid_t child, enum tg_process_origin origin, bool shares)
 {
-    if (!shares)
-        tg_address_space_restore(parent->thread.process->space, child);
-    ptrace(PTRACE_DETACH, child, NULL, NULL);
-    tg_tracee_note(parent, "process %d is not traced: out of memory", (int)child);
-}
-
-static struct tg_tracee *add_process(struct tg_tracee *parent, pid_t child, enum tg_process_origin origin,
-                                     bool shares)
-{
-    const struct tg_process *model = parent->thread.process;
     struct tg_address_space *space =
-        shares ? tg_address_space_ref(model->space) : tg_address_space_copy(model->space);
+        shares ? tg_address_space_ref(model_space) : tg_address_space_copy(model_space);
     if (space == NULL)
         return NULL;
     struct tg_process *process = tg_process_add(model->engine, child, origin, space);
@@ -139,26 +128,41 @@ static struct tg_tracee *add_process(struct tg_tracee *parent, pid_t child, enum
     return tracee;
 }
 
-static void add_child(struct tg_tracee *parent, pid_t child, enum tg_process_origin origin)
+/* Without memory for it, the child is let go as if it had never been traced. */
+static void let_child_go(struct tg_engine *engine, struct tg_address_space *space, pid_t child, bool shares)
 {
-    struct tg_engine *engine = parent->thread.process->engine;
+    static const struct tg_event event = {.kind = TG_EVENT_NOTE,
+                                          .note = {.text = "out of memory: a child is not traced"}};
+    if (!shares)
+        tg_address_space_restore(space, child);
+    ptrace(PTRACE_DETACH, child, NULL, NULL);
+    tg_engine_emit(engine, NULL, &event);
+}
+
+void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *model,
+                          struct tg_address_space *space, pid_t child, enum tg_process_origin origin)
+{
+    struct tg_engine *engine = model->engine;
     int status;
     if (!await_first_stop(engine, child, &status))
         return; /* killed before it ran an instruction */
-    bool shares = shares_memory(parent, child);
-    struct tg_tracee *tracee = add_process(parent, child, origin, shares);
+    bool shares = creator != NULL && shares_memory(creator, child);
+    struct tg_tracee *tracee = add_process(model, space, child, origin, shares);
     if (tracee == NULL) {
-        let_child_go(parent, child, shares);
+        let_child_go(engine, space, child, shares);
         return;
     }
     tg_tracee_mark_stopped(tracee);
     tg_traced_of(tracee)->last_stop_ns = engine->stop_time_ns;
-    tg_step_inherit(parent, tracee);
+    if (creator != NULL)
+        tg_step_inherit(creator, tracee);
     tg_step_finish(tracee, NULL);
-    tg_lineage_announce(tracee, parent->thread.process);
-    if (tg_traced_of(parent)->detaching)
-        tg_detach_begin(tracee->thread.process, tg_traced_of(parent)->detach_reason);
-    if (WSTOPSIG(status) != SIGTRAP)
+    tg_lineage_announce(tracee, creator == NULL ? NULL : creator->thread.process);
+    if (creator != NULL && tg_traced_of(creator)->detaching)
+        tg_detach_begin(tracee->thread.process, tg_traced_of(creator)->detach_reason);
+    if (status >> 16 == PTRACE_EVENT_EXIT) /* killed before its first stop */
+        tg_lineage_exiting(tracee);
+    else if (WSTOPSIG(status) != SIGTRAP)
         tg_tracee_listen(tracee);
     else
         tg_tracee_resume(tracee, 0);
@@ -168,13 +172,14 @@ void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event)
 {
     unsigned long child = 0;
     if (ptrace(PTRACE_GETEVENTMSG, parent->thread.tid, NULL, &child) == 0 && child != 0) {
-        if (is_thread_of(parent->thread.process->pid, (pid_t)child)) {
+        struct tg_process *process = parent->thread.process;
+        if (tg_lineage_is_thread_of(process->pid, (pid_t)child)) {
             add_thread(parent, (pid_t)child);
-        } else if (tg_process_find(parent->thread.process->engine, (pid_t)child) == NULL) {
-            add_child(parent, (pid_t)child,
-                      ptrace_event == PTRACE_EVENT_FORK    ? TG_ORIGIN_FORK
-                      : ptrace_event == PTRACE_EVENT_VFORK ? TG_ORIGIN_VFORK
-                                                           : TG_ORIGIN_CLONE);
+        } else if (tg_process_find(process->engine, (pid_t)child) == NULL) {
+            tg_lineage_add_child(parent, process, process->space, (pid_t)child,
+                                 ptrace_event == PTRACE_EVENT_FORK    ? TG_ORIGIN_FORK
+                                 : ptrace_event == PTRACE_EVENT_VFORK ? TG_ORIGIN_VFORK
+                                                                      : TG_ORIGIN_CLONE);
             tg_tracee_stopped(parent, TG_TRIGGER_FORK, 0);
         }
     }
@@ -261,6 +266,7 @@ void tg_lineage_exiting(struct tg_tracee *tracee)
                 engine->observers[i]->process_leaving(engine->observers[i]->context, &tracee->thread,
                                                       TG_TRIGGER_EXIT);
     tracee->exiting = true;
+    tg_adoption_creator_ends(tracee);
     tg_tracee_resume(tracee, 0);
 }
 
@@ -275,43 +281,11 @@ static void emit_process_exit(struct tg_tracee *tracee, int status)
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
 }
 
-/* The real parent of a process, 0 unknown. */
-static pid_t parent_of(pid_t pid)
-{
-    char path[40], line[256];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *file = fopen(path, "re");
-    int parent = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "PPid: %d", &parent) == 1)
-            break;
-    if (file != NULL)
-        fclose(file);
-    return parent;
-}
-
-/*
- * PARENT is ending. A child whose first stop is parked, and whose parent is no process that is traced, can
- * only be one whose fork event was lost because PARENT was killed in it.
- */
-static void adopt_orphans(struct tg_tracee *parent)
-{
-    struct tg_engine *engine = parent->thread.process->engine;
-    struct tg_parked_stop *parked, *next;
-    HASH_ITER (hh, engine->parked, parked, next) {
-        pid_t child = parked->tid, real_parent = parent_of(child);
-        if (is_thread_of(child, child) &&
-            (real_parent == parent->thread.process->pid || tg_process_find(engine, real_parent) == NULL))
-            add_child(parent, child, TG_ORIGIN_FORK);
-    }
-}
-
 void tg_lineage_ended(struct tg_tracee *tracee, int status)
 {
     struct tg_process *process = tracee->thread.process;
     struct tg_engine *engine = process->engine;
-    if (engine->parked != NULL && WIFSIGNALED(status))
-        adopt_orphans(tracee);
+    tg_adoption_creator_ends(tracee);
     if (tracee->thread.tid != process->pid) {
         if (!tracee->exit_told)
             emit_thread_exit(tracee, status);
@@ -321,5 +295,7 @@ void tg_lineage_ended(struct tg_tracee *tracee, int status)
     emit_process_exit(tracee, status);
     if (process->pid == engine->launched_pid)
         engine->launched_status = status;
+    if (WIFSIGNALED(status))
+        tg_adoption_keep_ghost(process);
     tg_process_remove(process);
 }

@@ -119,6 +119,14 @@ bool tg_parked_take(struct tg_engine *engine, pid_t tid, int *status)
     return true;
 }
 
+pid_t tg_parked_known(struct tg_engine *engine)
+{
+    for (struct tg_parked_stop *parked = engine->parked; parked != NULL; parked = parked->hh.next)
+        if (tg_tracee_find(engine, parked->tid) != NULL)
+            return parked->tid;
+    return 0;
+}
+
 pid_t tg_process_memory_tid(struct tg_process *process)
 {
     struct tg_tracee *current = process->engine->current;

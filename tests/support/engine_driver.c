@@ -4,7 +4,7 @@
  * exited with, a signal is raised again.
  *
  *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-k] [--] COMMAND...
- *   engine_driver [-o FILE] -p PID... [-r ROUNDS]
+ *   engine_driver [-o FILE] [-b ...]... [-r ROUNDS] [-n HITS] -p PID...
  *
  * -b plants a breakpoint at that offset of the first program wherever it is executed (load bias added); -p
  * attaches, -r detaches and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
@@ -34,6 +34,8 @@ struct driver {
     size_t n_pids;
     unsigned long rounds;
     uint64_t hits;
+    uint64_t hits_a_round; /* detach after so many, 0: at the first stop */
+    uint64_t round_hits;
     bool stop_at_start;
     char program[4096]; /* the first program that ran: breakpoints are meant for it alone */
 };
@@ -74,6 +76,9 @@ static void count_hit(void *context, struct tg_thread *thread, struct tg_breakpo
     (void)thread;
     (void)breakpoint;
     driver->hits++;
+    driver->round_hits++;
+    if (driver->hits_a_round > 0 && driver->round_hits == driver->hits_a_round)
+        tg_engine_request_stop(driver->engine);
 }
 
 /* Load bias from the program headers in memory: PT_PHDR, 0 for a program that is not position-independent. */
@@ -173,7 +178,7 @@ int main(int argc, char **argv)
     struct driver driver = {.output = stderr, .rounds = 1};
     bool kill_on_exit = false;
     int option;
-    while ((option = getopt(argc, argv, "+o:b:kp:r:s")) != -1) {
+    while ((option = getopt(argc, argv, "+o:b:kn:p:r:")) != -1) {
         switch (option) {
         case 'o':
             driver.output = fopen(optarg, "we");
@@ -191,8 +196,8 @@ int main(int argc, char **argv)
         case 'r':
             driver.rounds = strtoul(optarg, NULL, 10);
             break;
-        case 's':
-            driver.stop_at_start = true;
+        case 'n':
+            driver.hits_a_round = strtoul(optarg, NULL, 10);
             break;
         default:
             usage();
@@ -215,8 +220,9 @@ int main(int argc, char **argv)
         if (error == NULL)
             error = tg_engine_run(driver.engine, &status);
     }
-    driver.stop_at_start = driver.n_pids > 0 && driver.rounds > 1;
+    driver.stop_at_start = driver.rounds > 1 && driver.hits_a_round == 0;
     for (unsigned long i = 0; i < driver.rounds && driver.n_pids > 0 && error == NULL; i++) {
+        driver.round_hits = 0;
         error = attach_all(&driver);
         if (error == NULL)
             error = tg_engine_run(driver.engine, &status);

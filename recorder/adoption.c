@@ -1,0 +1,124 @@
+#include "recorder/engine_internal.h"
+#include "recorder/memory.h"
+
+#include <stdio.h>
+
+/*
+ * A thread or process that is created stops at once and waits to be told of by its creator's fork event.
+ * SIGKILL can take the creator away in that very moment: nobody tells of the child then, and it would stand
+ * still for ever.
+ */
+
+enum { INT3 = 0xcc };
+
+struct kinship {
+    int tgid;
+    int parent; /* the real one */
+};
+
+static bool read_kinship(pid_t tid, struct kinship *kinship)
+{
+    char path[40], line[256];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    *kinship = (struct kinship){0};
+    while (fgets(line, sizeof line, file) != NULL && kinship->parent == 0) {
+        sscanf(line, "Tgid: %d", &kinship->tgid);
+        sscanf(line, "PPid: %d", &kinship->parent);
+    }
+    fclose(file);
+    return kinship->tgid != 0;
+}
+
+static bool can_still_tell(const struct tg_process *process)
+{
+    for (const struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next)
+        if (!((const struct tg_tracee *)thread)->exiting)
+            return true;
+    return false;
+}
+
+static void adopt_thread(struct tg_process *process, pid_t tid)
+{
+    struct tg_tracee *tracee = tg_tracee_add(process, tid);
+    if (tracee == NULL)
+        tg_engine_fail(process->engine, tg_error_no_memory());
+    else
+        tracee->first_stop_due = true; /* handled when the stop in progress is over */
+}
+
+void tg_adoption_creator_ends(struct tg_tracee *creator)
+{
+    struct tg_process *process = creator->thread.process;
+    struct tg_parked_stop *parked, *next;
+    HASH_ITER (hh, process->engine->parked, parked, next) {
+        struct kinship kinship;
+        pid_t tid = parked->tid;
+        if (tg_tracee_find(process->engine, tid) != NULL || !read_kinship(tid, &kinship))
+            continue;
+        if (kinship.tgid == process->pid)
+            adopt_thread(process, tid);
+        else if (kinship.tgid == tid && kinship.parent == process->pid)
+            tg_lineage_add_child(creator, process, process->space, tid, TG_ORIGIN_FORK);
+    }
+}
+
+/* ---- ghosts */
+
+void tg_adoption_keep_ghost(struct tg_process *process)
+{
+    struct tg_engine *engine = process->engine;
+    struct tg_ghost *ghost = &engine->ghosts[engine->n_ghosts++ % TG_MAX_GHOSTS];
+    tg_address_space_unref(ghost->space);
+    *ghost = (struct tg_ghost){.facts = *process, .space = tg_address_space_ref(process->space)};
+}
+
+void tg_adoption_drop_ghosts(struct tg_engine *engine)
+{
+    for (unsigned i = 0; i < TG_MAX_GHOSTS; i++) {
+        tg_address_space_unref(engine->ghosts[i].space);
+        engine->ghosts[i].space = NULL;
+    }
+}
+
+/* Is every int3 of SPACE in the memory of TID? */
+static bool is_copy_of(const struct tg_address_space *space, pid_t tid)
+{
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next) {
+        uint8_t byte;
+        if (site->planted && (!tg_memory_read(tid, site->address, &byte, 1) || byte != INT3))
+            return false;
+    }
+    return true;
+}
+
+static void adopt_from_ghost(struct tg_engine *engine, pid_t tid)
+{
+    for (unsigned age = 1; age <= TG_MAX_GHOSTS && age <= engine->n_ghosts; age++) {
+        struct tg_ghost *ghost = &engine->ghosts[(engine->n_ghosts - age) % TG_MAX_GHOSTS];
+        if (!is_copy_of(ghost->space, tid))
+            continue;
+        tg_lineage_add_child(NULL, &ghost->facts, ghost->space, tid, TG_ORIGIN_FORK);
+        return;
+    }
+}
+
+void tg_adoption_parked(struct tg_engine *engine, pid_t tid)
+{
+    struct kinship kinship;
+    if (!read_kinship(tid, &kinship))
+        return;
+    if (kinship.tgid != tid) {
+        struct tg_process *process = tg_process_find(engine, kinship.tgid);
+        if (process != NULL && !can_still_tell(process))
+            adopt_thread(process, tid);
+        return;
+    }
+    struct tg_process *parent = tg_process_find(engine, kinship.parent);
+    if (parent == NULL)
+        adopt_from_ghost(engine, tid);
+    else if (!can_still_tell(parent) && parent->threads != NULL)
+        tg_lineage_add_child(tg_tracee_of(parent->threads), parent, parent->space, tid, TG_ORIGIN_FORK);
+}
