@@ -382,6 +382,8 @@ static void keep_one_of_each_block(struct search *search, tg_function_start *fun
         if (search->rows[i].block == 0) /* apart from DIE offsets, which are file offsets */
             search->rows[i].block =
                 UINT64_C(1) << 63 | function_start(context, search->rows[i].address + search->lines->delta);
+    if (search->n_rows < 2)
+        return;
     qsort(search->rows, search->n_rows, sizeof *search->rows, compare_row_blocks);
     size_t kept = 0;
     for (size_t i = 0; i < search->n_rows; i++)

@@ -13,6 +13,7 @@
 enum {
     MAX_PLACES = 1024, /* of one specification in one object */
     MAX_SPECS = 65536,
+    PAGE_BYTES = 4096,
 };
 
 struct spec {
@@ -111,12 +112,6 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
             sites->items[i].library); /* without memory it is hit all the same, only its end goes untold */
 }
 
-static void program_loaded(void *context, struct tg_thread *thread, bool attached)
-{
-    (void)attached;
-    free_sites(context, thread->process);
-}
-
 static void process_ended(void *context, struct tg_process *process)
 {
     free_sites(context, process);
@@ -131,6 +126,224 @@ static void see_hit(void *context, struct tg_thread *thread, struct tg_breakpoin
             .kind = TG_EVENT_BREAKPOINT_HIT,
             .breakpoint_hit = {.breakpoint = spec->id, .address = tg_breakpoint_address(breakpoint)},
         });
+}
+
+/* ---- planting */
+
+/* What specifications are resolved in. */
+struct planting {
+    struct tg_user_breakpoints *breakpoints;
+    struct tg_thread *thread;
+    struct tg_user_breakpoint_object object;
+    bool program;           /* OBJECT is the process's program */
+    struct tg_image *image; /* opened when it is needed */
+    bool image_tried;
+    bool late;
+    uint64_t window_ns;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(const struct planting *planting, const char *format,
+                                                       ...)
+{
+    char text[2 * PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)tg_engine_emit(planting->breakpoints->engine, planting->thread,
+                         &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+static struct tg_image *image_of(struct planting *planting)
+{
+    if (planting->image_tried)
+        return planting->image;
+    planting->image_tried = true;
+    const struct tg_user_breakpoint_object *object = &planting->object;
+    const struct tg_image_source source = {
+        .pid = planting->thread->tid,
+        .path = planting->program ? "" : object->path,
+        .load_bias = object->load_bias,
+        .header = object->header,
+        .build_id = object->build_id,
+    };
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_image_cache_get(planting->breakpoints->cache, &source, &planting->image);
+    if (error != NULL)
+        note(planting, "no breakpoint can be looked for in %s: %s", planting->object.path,
+             tg_error_message(error));
+    return planting->image;
+}
+
+/* OPTIONAL: that it cannot be planted is no news. */
+static void plant_at(const struct planting *planting, struct spec *spec, uint64_t address, bool optional)
+{
+    struct tg_user_breakpoints *breakpoints = planting->breakpoints;
+    struct tg_process *process = planting->thread->process;
+    if (has_site(breakpoints, process, spec, address))
+        return;
+    struct tg_breakpoint *planted = NULL;
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_breakpoint_plant(process, address, TG_BREAKPOINT_USER, see_hit, spec, &planted);
+    if (error == NULL && !add_site(breakpoints, process, spec, address, planting->object.path)) {
+        tg_breakpoint_remove(process, planted);
+        error = tg_error_no_memory();
+    }
+    if (error != NULL) {
+        if (!optional)
+            note(planting, "breakpoint %" PRIu64 " (%s) is not planted at 0x%" PRIx64 " in %s: %s", spec->id,
+                 spec->parsed->text, address, planting->object.path, tg_error_message(error));
+        return;
+    }
+    (void)tg_engine_emit(breakpoints->engine, planting->thread,
+                         &(struct tg_event){
+                             .kind = TG_EVENT_BREAKPOINT_PLANTED,
+                             .breakpoint_planted = {.breakpoint = spec->id,
+                                                    .address = address,
+                                                    .library = planting->object.path,
+                                                    .late = planting->late,
+                                                    .window_ns = planting->window_ns},
+                         });
+}
+
+static void plant_found(struct planting *planting, struct spec *spec)
+{
+    struct tg_image *image = image_of(planting);
+    if (image == NULL)
+        return;
+    uint64_t places[MAX_PLACES];
+    const struct tg_break_spec *parsed = spec->parsed;
+    size_t n = parsed->kind == TG_BREAK_LINE
+                   ? tg_image_find_line(image, parsed->name, parsed->line, places, MAX_PLACES)
+                   : tg_image_find_function(image, parsed->name, places, MAX_PLACES);
+    if (n == MAX_PLACES)
+        note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
+             parsed->text, planting->object.path, MAX_PLACES);
+    for (size_t i = 0; i < n; i++)
+        plant_at(planting, spec, planting->object.load_bias + places[i], false);
+}
+
+static void plant_address(struct planting *planting, struct spec *spec)
+{
+    const struct tg_user_breakpoint_object *object = &planting->object;
+    uint64_t address = spec->parsed->address;
+    if (spec->parsed->library != NULL)
+        plant_at(planting, spec, object->load_bias + address, false);
+    else if (object->size_bytes != 0 && address >= object->header &&
+             address - object->header < object->size_bytes)
+        plant_at(planting, spec, address, false);
+    else if (planting->program) /* in whatever is mapped there by now */
+        plant_at(planting, spec, address, true);
+}
+
+static void plant_object(struct planting *planting)
+{
+    struct tg_user_breakpoints *breakpoints = planting->breakpoints;
+    for (size_t i = 0; i < breakpoints->count; i++) {
+        struct spec *spec = breakpoints->specs[i];
+        if (!tg_break_spec_admits(spec->parsed, planting->object.path))
+            continue;
+        if (spec->parsed->kind == TG_BREAK_ADDRESS)
+            plant_address(planting, spec);
+        else
+            plant_found(planting, spec);
+    }
+    tg_image_unref(planting->image);
+}
+
+uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
+                                   const struct tg_user_breakpoint_object *objects, size_t count, bool late,
+                                   uint64_t window_ns)
+{
+    if (breakpoints->count == 0)
+        return 0;
+    uint64_t start_ns = tg_engine_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        struct planting planting = {
+            .breakpoints = breakpoints,
+            .thread = thread,
+            .object = objects[i],
+            .late = late,
+            .window_ns = window_ns,
+        };
+        plant_object(&planting);
+    }
+    return tg_engine_now_ns() - start_ns;
+}
+
+/* The program: its image tells where it was mapped. */
+static void plant_program(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread)
+{
+    const struct tg_process *process = thread->process;
+    char link[32], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)thread->tid);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    struct planting planting = {
+        .breakpoints = breakpoints,
+        .thread = thread,
+        .object = {.path = path, .header = process->phdr & ~(uint64_t)(PAGE_BYTES - 1)},
+        .program = true,
+    };
+    struct tg_image *image = image_of(&planting);
+    if (image == NULL)
+        return;
+    const struct tg_image_info *info = tg_image_info(image);
+    uint64_t load_bias = info->position_independent ? process->entry - info->entry : 0;
+    planting.object.load_bias = load_bias;
+    planting.object.header = load_bias + info->start;
+    planting.object.size_bytes = info->end - info->start;
+    plant_object(&planting);
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    struct tg_user_breakpoints *breakpoints = context;
+    (void)attached;
+    free_sites(breakpoints, thread->process);
+    if (breakpoints->count > 0)
+        plant_program(breakpoints, thread);
+}
+
+/* ---- unloading */
+
+static bool is_in(const struct site *site, const struct tg_user_breakpoint_object *object)
+{
+    if (object->header == 0 || object->size_bytes == 0)
+        return strcmp(site->library, object->path) == 0;
+    return site->address >= object->header && site->address - object->header < object->size_bytes;
+}
+
+static void unload_object(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
+                          const struct tg_user_breakpoint_object *object)
+{
+    struct sites *sites = sites_of(breakpoints, thread->process);
+    size_t kept = 0;
+    for (size_t i = 0; sites != NULL && i < sites->count; i++) {
+        struct site *site = &sites->items[i];
+        if (!is_in(site, object)) {
+            sites->items[kept++] = *site;
+            continue;
+        }
+        tg_breakpoint_forget_range(thread->process, site->address, site->address + 1);
+        (void)tg_engine_emit(breakpoints->engine, thread,
+                             &(struct tg_event){
+                                 .kind = TG_EVENT_BREAKPOINT_REMOVED,
+                                 .breakpoint_removed = {.breakpoint = site->spec->id,
+                                                        .address = site->address,
+                                                        .library = site->library},
+                             });
+        free(site->library);
+    }
+    if (sites != NULL)
+        sites->count = kept;
+}
+
+void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
+                                const struct tg_user_breakpoint_object *objects, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        unload_object(breakpoints, thread, &objects[i]);
 }
 
 /* ---- setting up */
@@ -203,196 +416,4 @@ void tg_user_breakpoints_start(struct tg_user_breakpoints *breakpoints)
                                  .breakpoint_spec = {.breakpoint = spec->id, .text = spec->parsed->text},
                              });
     }
-}
-
-/* ---- planting */
-
-/* What one call of tg_user_breakpoints_plant works on. */
-struct planting {
-    struct tg_user_breakpoints *breakpoints;
-    struct tg_thread *thread;
-    const struct tg_user_breakpoint_object *object;
-    const char *path;       /* the object's, the program's looked up */
-    struct tg_image *image; /* opened when it is needed */
-    bool image_tried;
-    bool late;
-    uint64_t window_ns;
-};
-
-__attribute__((format(printf, 2, 3))) static void note(const struct planting *planting, const char *format,
-                                                       ...)
-{
-    char text[2 * PATH_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    (void)tg_engine_emit(planting->breakpoints->engine, planting->thread,
-                         &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
-}
-
-static struct tg_image *image_of(struct planting *planting)
-{
-    if (planting->image_tried)
-        return planting->image;
-    planting->image_tried = true;
-    const struct tg_user_breakpoint_object *object = planting->object;
-    const struct tg_image_source source = {
-        .pid = planting->thread->tid,
-        .path = object->program ? "" : object->path,
-        .load_bias = object->load_bias,
-        .header = object->header,
-        .build_id = object->build_id,
-    };
-    TG_AUTO_ERROR struct tg_error *error =
-        tg_image_cache_get(planting->breakpoints->cache, &source, &planting->image);
-    if (error != NULL)
-        note(planting, "no breakpoint can be looked for in %s: %s", planting->path, tg_error_message(error));
-    return planting->image;
-}
-
-/* OPTIONAL: that it cannot be planted is no news. */
-static void plant_at(const struct planting *planting, struct spec *spec, uint64_t address, bool optional)
-{
-    struct tg_user_breakpoints *breakpoints = planting->breakpoints;
-    struct tg_process *process = planting->thread->process;
-    if (has_site(breakpoints, process, spec, address))
-        return;
-    struct tg_breakpoint *planted = NULL;
-    TG_AUTO_ERROR struct tg_error *error =
-        tg_breakpoint_plant(process, address, TG_BREAKPOINT_USER, see_hit, spec, &planted);
-    if (error == NULL && !add_site(breakpoints, process, spec, address, planting->path)) {
-        tg_breakpoint_remove(process, planted);
-        error = tg_error_no_memory();
-    }
-    if (error != NULL) {
-        if (!optional)
-            note(planting, "breakpoint %" PRIu64 " (%s) is not planted at 0x%" PRIx64 " in %s: %s", spec->id,
-                 spec->parsed->text, address, planting->path, tg_error_message(error));
-        return;
-    }
-    (void)tg_engine_emit(breakpoints->engine, planting->thread,
-                         &(struct tg_event){
-                             .kind = TG_EVENT_BREAKPOINT_PLANTED,
-                             .breakpoint_planted = {.breakpoint = spec->id,
-                                                    .address = address,
-                                                    .library = planting->path,
-                                                    .late = planting->late,
-                                                    .window_ns = planting->window_ns},
-                         });
-}
-
-static void plant_found(struct planting *planting, struct spec *spec)
-{
-    struct tg_image *image = image_of(planting);
-    if (image == NULL)
-        return;
-    uint64_t places[MAX_PLACES];
-    const struct tg_break_spec *parsed = spec->parsed;
-    size_t n = parsed->kind == TG_BREAK_LINE
-                   ? tg_image_find_line(image, parsed->name, parsed->line, places, MAX_PLACES)
-                   : tg_image_find_function(image, parsed->name, places, MAX_PLACES);
-    if (n == MAX_PLACES)
-        note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
-             parsed->text, planting->path, MAX_PLACES);
-    for (size_t i = 0; i < n; i++)
-        plant_at(planting, spec, planting->object->load_bias + places[i], false);
-}
-
-static void plant_address(struct planting *planting, struct spec *spec)
-{
-    const struct tg_user_breakpoint_object *object = planting->object;
-    uint64_t address = spec->parsed->address;
-    if (spec->parsed->library != NULL)
-        plant_at(planting, spec, object->load_bias + address, false);
-    else if (object->size_bytes != 0 && address >= object->header &&
-             address - object->header < object->size_bytes)
-        plant_at(planting, spec, address, false);
-    else if (object->program) /* in whatever is mapped there by now */
-        plant_at(planting, spec, address, true);
-}
-
-static void plant_object(struct planting *planting)
-{
-    struct tg_user_breakpoints *breakpoints = planting->breakpoints;
-    char program[PATH_MAX] = "";
-    if (planting->object->program && (planting->path == NULL || planting->path[0] == '\0')) {
-        char link[32];
-        snprintf(link, sizeof link, "/proc/%d/exe", (int)planting->thread->tid);
-        ssize_t n = readlink(link, program, sizeof program - 1);
-        program[n > 0 ? n : 0] = '\0';
-        planting->path = program;
-    }
-    for (size_t i = 0; i < breakpoints->count; i++) {
-        struct spec *spec = breakpoints->specs[i];
-        if (!tg_break_spec_admits(spec->parsed, planting->path))
-            continue;
-        if (spec->parsed->kind == TG_BREAK_ADDRESS)
-            plant_address(planting, spec);
-        else
-            plant_found(planting, spec);
-    }
-    tg_image_unref(planting->image);
-}
-
-uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                                   const struct tg_user_breakpoint_object *objects, size_t count, bool late,
-                                   uint64_t window_ns)
-{
-    if (breakpoints->count == 0)
-        return 0;
-    uint64_t start_ns = tg_engine_now_ns();
-    for (size_t i = 0; i < count; i++) {
-        struct planting planting = {
-            .breakpoints = breakpoints,
-            .thread = thread,
-            .object = &objects[i],
-            .path = objects[i].path != NULL ? objects[i].path : "",
-            .late = late,
-            .window_ns = window_ns,
-        };
-        plant_object(&planting);
-    }
-    return tg_engine_now_ns() - start_ns;
-}
-
-/* ---- unloading */
-
-static bool is_in(const struct site *site, const struct tg_user_breakpoint_object *object)
-{
-    if (object->header == 0 || object->size_bytes == 0)
-        return strcmp(site->library, object->path) == 0;
-    return site->address >= object->header && site->address - object->header < object->size_bytes;
-}
-
-static void unload_object(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                          const struct tg_user_breakpoint_object *object)
-{
-    struct sites *sites = sites_of(breakpoints, thread->process);
-    size_t kept = 0;
-    for (size_t i = 0; sites != NULL && i < sites->count; i++) {
-        struct site *site = &sites->items[i];
-        if (!is_in(site, object)) {
-            sites->items[kept++] = *site;
-            continue;
-        }
-        tg_breakpoint_forget_range(thread->process, site->address, site->address + 1);
-        (void)tg_engine_emit(breakpoints->engine, thread,
-                             &(struct tg_event){
-                                 .kind = TG_EVENT_BREAKPOINT_REMOVED,
-                                 .breakpoint_removed = {.breakpoint = site->spec->id,
-                                                        .address = site->address,
-                                                        .library = site->library},
-                             });
-        free(site->library);
-    }
-    if (sites != NULL)
-        sites->count = kept;
-}
-
-void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                                const struct tg_user_breakpoint_object *objects, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        unload_object(breakpoints, thread, &objects[i]);
 }

@@ -3,8 +3,9 @@
  * object when its turn comes, planted, and their hits recorded; the process goes on at once.
  *
  * It decides nothing about when: whoever watches the loader calls tg_user_breakpoints_plant when the filter
- * mode in force has an object handled, and tg_user_breakpoints_unload when one is gone. What forks, execs and
- * ends do to sites it sees for itself, as an observer of the engine. All calls on the tracer thread.
+ * mode in force has a library handled, and tg_user_breakpoints_unload when one is gone. What it sees for
+ * itself, as an observer of the engine: the program, planted when it is loaded (at attach: at once), and what
+ * forks, execs and ends do to sites. All calls on the tracer thread.
  */
 #ifndef TG_RECORDER_USER_BREAKPOINTS_H
 #define TG_RECORDER_USER_BREAKPOINTS_H
@@ -35,12 +36,11 @@ void tg_user_breakpoints_start(struct tg_user_breakpoints *breakpoints);
 
 /* An object in a process's memory. Strings are borrowed for the call. */
 struct tg_user_breakpoint_object {
-    const char *path;     /* as the link map has it; the program's: /proc/PID/exe as read, or "" */
+    const char *path;     /* as the link map has it */
     const char *build_id; /* as tg_image_peek gave it, "" where the object has none; NULL not known */
     uint64_t load_bias;
     uint64_t header;     /* address of its ELF header, 0 unknown */
     uint64_t size_bytes; /* from its first page on, 0 unknown */
-    bool program;        /* it is the executable itself */
 };
 
 /*
@@ -50,9 +50,8 @@ struct tg_user_breakpoint_object {
  * only function names to look for, an object costs one hash lookup per name, its file being opened once for
  * all processes; with no specification, nothing. Returns the time that it took, in ns.
  *
- * Absolute addresses (`*ADDRESS` without a library) are planted with the object that holds them; those in no
- * object together with the program. Call it for the program when it is mapped (program_loaded), before it
- * runs.
+ * Absolute addresses (`*ADDRESS` without a library) are planted with the object that holds them; those of no
+ * object (the vdso, the dynamic loader before its start) together with the program.
  */
 uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
                                    const struct tg_user_breakpoint_object *objects, size_t count, bool late,
