@@ -88,7 +88,15 @@ static bool parse_microseconds(const char *text, uint64_t *ns)
     return true;
 }
 
-static void parse_mode(struct filter_arguments *arguments, const char *text, struct argp_state *state)
+/* The first thing wrong with the command line is the one that is told. */
+__attribute__((format(printf, 2, 0))) static void refuse(struct filter_arguments *arguments,
+                                                         const char *format, const char *text)
+{
+    if (arguments->error == NULL)
+        arguments->error = tg_error_create(TG_ERROR_USAGE, format, text);
+}
+
+static void parse_mode(struct filter_arguments *arguments, const char *text)
 {
     static const char *const names[] = {"slow", "medium", "fast"};
     for (size_t mode = 0; mode < 3; mode++) {
@@ -97,7 +105,7 @@ static void parse_mode(struct filter_arguments *arguments, const char *text, str
             return;
         }
     }
-    argp_error(state, "there is no mode '%s': slow, medium or fast", text);
+    refuse(arguments, "there is no mode '%s': use slow, medium or fast", text);
 }
 
 static void read_settings(struct filter_arguments *arguments, const char *path)
@@ -107,24 +115,23 @@ static void read_settings(struct filter_arguments *arguments, const char *path)
     arguments->error = tg_settings_read(path, &arguments->settings);
 }
 
-static error_t parse_number_option(struct filter_arguments *arguments, int key, const char *argument,
-                                   struct argp_state *state)
+static error_t parse_number_option(struct filter_arguments *arguments, int key, const char *argument)
 {
     struct tg_simulation_options *simulation = &arguments->request.simulation;
     switch (key) {
     case KEY_PROCESSES:
         arguments->request.has_simulation = true;
         if (!parse_count(argument, &simulation->processes) || simulation->processes == 0)
-            argp_error(state, "--processes takes a number from 1 up, not '%s'", argument);
+            refuse(arguments, "--processes takes a number from 1 up, not '%s'", argument);
         return 0;
     case KEY_CLIENTS:
         arguments->has_clients = true;
         if (!parse_count(argument, &simulation->clients) || simulation->clients == 0)
-            argp_error(state, "--clients takes a number from 1 up, not '%s'", argument);
+            refuse(arguments, "--clients takes a number from 1 up, not '%s'", argument);
         return 0;
     case KEY_ROUND_TRIP:
         if (!parse_microseconds(argument, &simulation->round_trip_ns))
-            argp_error(state, "--round-trip-us takes microseconds, not '%s'", argument);
+            refuse(arguments, "--round-trip-us takes microseconds, not '%s'", argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -151,7 +158,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->breaks[request->n_breaks++] = argument;
         return 0;
     case KEY_MODE:
-        parse_mode(arguments, argument, state);
+        parse_mode(arguments, argument);
         return 0;
     case KEY_SETTINGS:
         read_settings(arguments, argument);
@@ -172,7 +179,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->operands[arguments->n_operands++] = argument;
         return 0;
     default:
-        return parse_number_option(arguments, key, argument, state);
+        return parse_number_option(arguments, key, argument);
     }
 }
 
