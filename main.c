@@ -1,5 +1,7 @@
 /* tollgate: the table of commands, and nothing else. */
+#include "analyzer/filter_command.h"
 #include "format/command.h"
+#include "recorder/calibrate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +12,12 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
+    &tg_filter_command,
     NULL,
 };
 
 static const struct tg_command_services services = {
-    .measure_stop_cost = NULL,
+    .measure_stop_cost = tg_calibrate_stop_cost,
 };
 
 static void print_help(FILE *stream)

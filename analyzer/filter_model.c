@@ -233,6 +233,11 @@ static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *
     return NULL;
 }
 
+static uint16_t clip_namespace(uint64_t index)
+{
+    return index < TG_FILTER_LAST_NAMESPACE ? (uint16_t)index : TG_FILTER_LAST_NAMESPACE;
+}
+
 static struct tg_error *log_waiting(struct tg_filter_model *model, const struct dlopen *dlopen)
 {
     struct tg_filter_process *process = dlopen->process;
@@ -247,9 +252,7 @@ static struct tg_error *log_waiting(struct tg_filter_model *model, const struct 
             .link_map = items[i].link_map,
             .library = model->libraries[i]->id,
             .lanes = (uint16_t)(dlopen->deferred & ~(again ? model->fast_lanes : 0)),
-            .namespace_index = load->namespace_index < TG_FILTER_LAST_NAMESPACE
-                                   ? (uint16_t)load->namespace_index
-                                   : TG_FILTER_LAST_NAMESPACE,
+            .namespace_index = clip_namespace(load->namespace_index),
         };
         struct tg_error *error = tg_pending_log_append(&process->log, &item);
         if (error != NULL)
@@ -303,11 +306,12 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
 static void find_again(struct tg_filter_model *model, struct dlopen *dlopen)
 {
     const struct tg_library *items = dlopen->event->library_load.libraries.items;
+    uint16_t namespace_index = clip_namespace(dlopen->event->library_load.namespace_index);
     for (size_t i = 0; model->fast_lanes != 0 && dlopen->process->unloaded.count > 0 && i < dlopen->count;
          i++) {
         struct tg_pending *gone = tg_pending_log_find(&dlopen->process->unloaded, items[i].link_map);
         model->again[i] = gone != NULL && gone->lanes != 0 && gone->library == model->libraries[i]->id &&
-                          gone->time_ns == items[i].base;
+                          gone->time_ns == items[i].base && gone->namespace_index == namespace_index;
         if (!model->again[i])
             continue;
         gone->lanes = 0;
@@ -407,7 +411,8 @@ static struct tg_error *add_unload(struct tg_filter_model *model, struct tg_filt
         struct tg_pending gone = {.time_ns = items[i].base,
                                   .link_map = items[i].link_map,
                                   .library = model->libraries[i]->id,
-                                  .lanes = 1};
+                                  .lanes = 1,
+                                  .namespace_index = clip_namespace(unload->namespace_index)};
         if (!unseen && !caught_up && model->fast_lanes != 0)
             error = tg_pending_log_append(&process->unloaded, &gone);
     }

@@ -339,6 +339,8 @@ static bool is_better(const struct tg_suggestion_trial *a, const struct tg_sugge
         return true;
     if (price_a > price_b * 1.01)
         return false;
+    if (a->outcome->round_trips != b->outcome->round_trips)
+        return a->outcome->round_trips < b->outcome->round_trips;
     size_t patterns_a = count_patterns(a->match), patterns_b = count_patterns(b->match);
     if (patterns_a != patterns_b)
         return patterns_a < patterns_b;

@@ -36,9 +36,10 @@ struct tg_suggestion_trial {
 };
 
 /*
- * Index of the best of N trials; Slow must be among them. One qualifies where every breakpoint that Slow
- * plants in time is planted in time, and no CUDA driver is missed; the cheapest wins, of those within 1% of
- * each other the one with fewer patterns, then with the shorter text.
+ * Index of the best of N trials; Slow must be among them. One qualifies where every breakpoint is planted in
+ * time and no CUDA driver is missed (Slow always does). The cheapest wins; of those within 1% of each other
+ * the one with fewer client round trips, which cost a real client more than a recorder; then with fewer
+ * patterns, then with the shorter text.
  */
 size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n);
 
