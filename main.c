@@ -1,8 +1,11 @@
 /* tollgate: the table of commands, and nothing else. */
+#include "analyzer/dump_command.h"
 #include "analyzer/filter_command.h"
+#include "analyzer/report_command.h"
 #include "format/command.h"
 #include "recorder/calibrate.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +15,9 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
+    &tg_report_command,
     &tg_filter_command,
+    &tg_dump_command,
     NULL,
 };
 
@@ -33,6 +38,8 @@ static void print_help(FILE *stream)
 
 int main(int argc, char **argv)
 {
+    /* Text is UTF-8 whatever the environment says: the same trace gives the same bytes everywhere. */
+    setlocale(LC_CTYPE, "C.UTF-8");
     if (argc < 2) {
         print_help(stderr);
         return 2;

@@ -115,8 +115,9 @@ static void write_value(FILE *stream, const struct tg_field *field, const void *
         fputs(name, stream);
     else if (field->type == TG_FIELD_ADDRESS)
         fprintf(stream, "0x%" PRIx64, value);
-    else if (field->type == TG_FIELD_SIGNED && strcmp(field->name, "signal") == 0)
-        fputs(tg_signal_name((int64_t)value, signal, sizeof signal), stream);
+    else if (field->type == TG_FIELD_SIGNED && strcmp(field->name, "signal") == 0 &&
+             strncmp(tg_signal_name((int64_t)value, signal, sizeof signal), "SIG", 3) == 0)
+        fputs(signal, stream);
     else if (field->type == TG_FIELD_SIGNED)
         fprintf(stream, "%" PRId64, (int64_t)value);
     else if (is_duration(field->name, &stem))

@@ -108,7 +108,9 @@ static struct tg_error *read_tail(struct tg_trace_reader *reader, uint64_t offse
         reader->summary.complete = got != 0;
         return NULL;
     }
-    if (got == TG_TRAILER_BYTES || !tg_section_may_begin(bytes, got)) {
+    /* A whole trailer that is none is damaged; as many bytes of a header are just too few. */
+    bool bad_trailer = got == TG_TRAILER_BYTES && !tg_section_has_magic(bytes);
+    if (bad_trailer || !tg_section_may_begin(bytes, got)) {
         bool zero = false;
         struct tg_error *error = rest_is_zero(reader, bytes, got, &zero);
         if (error != NULL || !zero)

@@ -68,6 +68,11 @@ enum tg_section_check tg_section_header_decode(const uint8_t bytes[TG_SECTION_HE
     return TG_SECTION_FINE;
 }
 
+bool tg_section_has_magic(const uint8_t *bytes)
+{
+    return memcmp(bytes + 8, tg_section_magic, sizeof tg_section_magic) == 0;
+}
+
 bool tg_section_may_begin(const uint8_t *bytes, size_t size)
 {
     uint8_t section[16], trailer[16];

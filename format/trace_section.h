@@ -69,6 +69,9 @@ enum tg_section_check {
 enum tg_section_check tg_section_header_decode(const uint8_t bytes[TG_SECTION_HEADER_BYTES],
                                                struct tg_section_header *header);
 
+/* Whether the 16 bytes or more at BYTES begin as a section's header does. */
+bool tg_section_has_magic(const uint8_t *bytes);
+
 /* Whether SIZE bytes (possibly few) can be the beginning of a section or of the trailer. */
 bool tg_section_may_begin(const uint8_t *bytes, size_t size);
 
