@@ -97,6 +97,7 @@ static const struct match_case cases[] = {
     {"*[xa-]b*c]*d", "xbzc]zd", true},
     {"*[xa-]b*c]*d", "xb-d", true},
     {"*[xa-]b*c]*d", "xz-d", false},
+    {"*[az]??[xa-]*]c*^c", "aaqxz]c^c", true}, /* the last `*` is met a second time, earlier in the text */
     {"*[^*^-]*!-", "^]^-]", true},
     {"*[-!-]*[?-", "a-]", true},
     {"*[[b\\?-]*-", "]]b]", true},

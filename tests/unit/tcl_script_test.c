@@ -172,6 +172,14 @@ static void nesting_has_a_limit(void **state)
     assert_int_equal(command.n_words, 1);
     tg_tcl_script_destroy(script);
 
+    char row[6 * 4 * TG_TCL_SCRIPT_MAX_DEPTH] = "", *end = row; /* side by side is not nested */
+    for (unsigned i = 0; i < 4 * TG_TCL_SCRIPT_MAX_DEPTH; i++)
+        end = stpcpy(end, i % 2 == 0 ? "[] " : "$a(1) ");
+    assert_null(tg_tcl_script_create("s", row, (size_t)(end - row), &script));
+    assert_null(tg_tcl_script_next(script, &command));
+    assert_int_equal(command.n_words, 4 * TG_TCL_SCRIPT_MAX_DEPTH);
+    tg_tcl_script_destroy(script);
+
     memset(text, '[', sizeof text);
     assert_null(tg_tcl_script_create("s", text, sizeof text, &script));
     struct tg_error *error = tg_tcl_script_next(script, &command);
