@@ -12,6 +12,7 @@
 enum { INT3 = 0xcc };
 
 struct kinship {
+    char state; /* Z or X: it runs no more, whether its end was reported or not */
     int tgid;
     int parent; /* the real one */
 };
@@ -25,6 +26,7 @@ static bool read_kinship(pid_t tid, struct kinship *kinship)
         return false;
     *kinship = (struct kinship){0};
     while (fgets(line, sizeof line, file) != NULL && kinship->parent == 0) {
+        sscanf(line, "State: %c", &kinship->state);
         sscanf(line, "Tgid: %d", &kinship->tgid);
         sscanf(line, "PPid: %d", &kinship->parent);
     }
@@ -94,15 +96,28 @@ static bool is_copy_of(const struct tg_address_space *space, pid_t tid)
     return true;
 }
 
-static void adopt_from_ghost(struct tg_engine *engine, pid_t tid)
+static struct tg_ghost *find_ghost(struct tg_engine *engine, pid_t tid)
 {
     for (unsigned age = 1; age <= TG_MAX_GHOSTS && age <= engine->n_ghosts; age++) {
         struct tg_ghost *ghost = &engine->ghosts[(engine->n_ghosts - age) % TG_MAX_GHOSTS];
-        if (!is_copy_of(ghost->space, tid))
-            continue;
-        tg_lineage_add_child(NULL, &ghost->facts, ghost->space, tid, TG_ORIGIN_FORK);
-        return;
+        if (ghost->space != NULL && is_copy_of(ghost->space, tid))
+            return ghost;
     }
+    return NULL;
+}
+
+static void adopt_from_ghost(struct tg_engine *engine, pid_t tid)
+{
+    struct tg_ghost *ghost = find_ghost(engine, tid);
+    if (ghost != NULL)
+        tg_lineage_add_child(NULL, &ghost->facts, ghost->space, tid, TG_ORIGIN_FORK);
+}
+
+void tg_adoption_restore(struct tg_engine *engine, pid_t tid)
+{
+    struct tg_ghost *ghost = find_ghost(engine, tid);
+    if (ghost != NULL)
+        tg_address_space_restore(ghost->space, tid);
 }
 
 void tg_adoption_parked(struct tg_engine *engine, pid_t tid)
@@ -121,4 +136,64 @@ void tg_adoption_parked(struct tg_engine *engine, pid_t tid)
         adopt_from_ghost(engine, tid);
     else if (!can_still_tell(parent) && parent->threads != NULL)
         tg_lineage_add_child(tg_tracee_of(parent->threads), parent, parent->space, tid, TG_ORIGIN_FORK);
+}
+
+/* ---- stops that stay parked */
+
+/* Could thread TID be on its way to report a fork? Not if it waits in another system call. */
+static bool may_be_forking(pid_t tid)
+{
+    enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
+    char path[40];
+    struct kinship kinship;
+    if (!read_kinship(tid, &kinship) || kinship.state == 'Z' || kinship.state == 'X')
+        return false; /* a SIGKILL can spare it its PTRACE_EVENT_EXIT */
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)tid);
+    FILE *file = fopen(path, "re");
+    long number = -1;
+    bool blocked = file != NULL && fscanf(file, "%ld", &number) == 1; /* else "running" */
+    if (file != NULL)
+        fclose(file);
+    return !blocked || number < 0 || number == CLONE || number == FORK || number == VFORK || number == CLONE3;
+}
+
+static bool process_may_be_forking(const struct tg_process *process)
+{
+    for (const struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        const struct tg_tracee *tracee = (const struct tg_tracee *)thread;
+        if (!tracee->exiting && tracee->running && may_be_forking(thread->tid))
+            return true;
+    }
+    return false;
+}
+
+/* The real parent of an orphan is whoever inherited it, and may well be traced and alive. */
+static void look_at(struct tg_engine *engine, pid_t tid)
+{
+    struct kinship kinship;
+    if (!read_kinship(tid, &kinship))
+        return;
+    struct tg_process *process = tg_process_find(engine, kinship.tgid != tid ? kinship.tgid : kinship.parent);
+    if (process != NULL && process_may_be_forking(process))
+        return;
+    if (kinship.tgid != tid && process != NULL)
+        adopt_thread(process, tid);
+    else if (kinship.tgid == tid)
+        adopt_from_ghost(engine, tid);
+}
+
+void tg_adoption_look_again(struct tg_engine *engine)
+{
+    enum { LONG_NS = 5 * 1000 * 1000 };
+    struct tg_parked_stop *parked, *next;
+    uint64_t now_ns = tg_engine_now_ns();
+    HASH_ITER (hh, engine->parked, parked, next)
+        if (now_ns - parked->since_ns > LONG_NS)
+            look_at(engine, parked->tid);
+    tg_dispatch_parked(engine);
+    /* Without a kill nothing can stay parked. */
+    bool wanted = engine->parked != NULL && engine->n_ghosts > 0;
+    if (wanted != engine->looking_again)
+        tg_engine_set_ticking(engine, wanted);
+    engine->looking_again = wanted;
 }

@@ -122,6 +122,7 @@ static void drop_parked(struct tg_engine *engine)
     struct tg_parked_stop *parked, *next;
     HASH_ITER (hh, engine->parked, parked, next) {
         int status;
+        tg_adoption_restore(engine, parked->tid);
         ptrace(PTRACE_DETACH, parked->tid, NULL, NULL);
         tg_parked_take(engine, parked->tid, &status);
     }

@@ -254,12 +254,19 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
     tg_engine_end_stop(engine);
 }
 
-void tg_dispatch(struct tg_engine *engine, pid_t tid, int status)
+void tg_dispatch_parked(struct tg_engine *engine)
 {
-    dispatch_one(engine, tid, status);
+    pid_t tid;
+    int status;
     while (engine->parked != NULL && (tid = tg_parked_known(engine)) != 0 &&
            tg_parked_take(engine, tid, &status))
         dispatch_one(engine, tid, status);
+}
+
+void tg_dispatch(struct tg_engine *engine, pid_t tid, int status)
+{
+    dispatch_one(engine, tid, status);
+    tg_dispatch_parked(engine);
     if (engine->detach_in_progress)
         tg_detach_advance(engine);
 }

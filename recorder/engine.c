@@ -171,18 +171,18 @@ void tg_engine_fail(struct tg_engine *engine, struct tg_error *error)
 
 /* ---- the loop */
 
+void tg_engine_set_ticking(struct tg_engine *engine, bool ticking)
+{
+    const long interval_ns = ticking ? WAKE_INTERVAL_NS : 0;
+    const struct itimerspec timer = {.it_interval = {.tv_nsec = interval_ns},
+                                     .it_value = {.tv_nsec = interval_ns}};
+    timer_settime(engine->wake_timer, 0, &timer, NULL);
+}
+
 void tg_engine_request_stop(struct tg_engine *engine)
 {
     atomic_store(&engine->stop_requested, true);
-    const struct itimerspec repeat = {.it_interval = {.tv_nsec = WAKE_INTERVAL_NS},
-                                      .it_value = {.tv_nsec = WAKE_INTERVAL_NS}};
-    timer_settime(engine->wake_timer, 0, &repeat, NULL);
-}
-
-static void disarm_wake_timer(struct tg_engine *engine)
-{
-    const struct itimerspec never = {0};
-    timer_settime(engine->wake_timer, 0, &never, NULL);
+    tg_engine_set_ticking(engine, true);
 }
 
 /* waitpid knows no children any more, but the table does: somebody else reaped them. */
@@ -208,11 +208,13 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             lose_everything(engine);
         else if (errno != EINTR)
             tg_engine_fail(engine, tg_error_create_errno(errno, "cannot wait for the traced processes"));
+        if (engine->parked != NULL || engine->looking_again)
+            tg_adoption_look_again(engine);
     }
     if (engine->processes != NULL)
         tg_detach_all(engine,
                       engine->failure == NULL ? "the recorder was asked to stop" : "the recorder failed");
-    disarm_wake_timer(engine);
+    tg_engine_set_ticking(engine, false);
     atomic_store(&engine->stop_requested, false);
     struct tg_error *error = engine->failure;
     engine->failure = NULL;

@@ -152,6 +152,7 @@ struct tg_tracee {
 struct tg_parked_stop {
     pid_t tid;
     int status;
+    uint64_t since_ns;
     UT_hash_handle hh;
 };
 
@@ -189,6 +190,7 @@ struct tg_engine {
     struct sigaction former_wake_action;
     timer_t wake_timer;
     bool has_wake_timer;
+    bool looking_again; /* the timer runs for tg_adoption_look_again */
     atomic_bool stop_requested;
     bool detach_in_progress; /* of some process */
     pid_t launched_pid;
@@ -260,10 +262,14 @@ void tg_tracee_listen(struct tg_tracee *tracee);
 
 /* Handles what waitpid said. */
 void tg_dispatch(struct tg_engine *engine, pid_t tid, int status);
+/* Handles parked stops of threads that are known by now. */
+void tg_dispatch_parked(struct tg_engine *engine);
 /* Marks TRACEE as stopped; what was known of its registers is void. */
 void tg_tracee_mark_stopped(struct tg_tracee *tracee);
 void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee);
 void tg_engine_end_stop(struct tg_engine *engine);
+/* Starts or stops the timer that interrupts tg_engine_run's wait every few milliseconds. */
+void tg_engine_set_ticking(struct tg_engine *engine, bool ticking);
 /* Makes tg_engine_run detach everything and return ERROR. Takes ERROR. */
 void tg_engine_fail(struct tg_engine *engine, struct tg_error *error);
 
@@ -300,6 +306,11 @@ void tg_adoption_drop_ghosts(struct tg_engine *engine);
 void tg_adoption_creator_ends(struct tg_tracee *creator);
 /* A stop of TID was parked: takes it over where nobody is left to tell of it. */
 void tg_adoption_parked(struct tg_engine *engine, pid_t tid);
+/* Looks again at stops that have been parked for long; sees to it that tg_engine_run wakes up for the next
+ * look where one is needed. */
+void tg_adoption_look_again(struct tg_engine *engine);
+/* Writes the original bytes into the memory of TID, parked, if it is a killed process's child. */
+void tg_adoption_restore(struct tg_engine *engine, pid_t tid);
 
 /* ---- program images (program.c) */
 

@@ -104,6 +104,7 @@ bool tg_parked_add(struct tg_engine *engine, pid_t tid, int status)
         }
     }
     parked->status = status;
+    parked->since_ns = tg_engine_now_ns();
     return true;
 }
 
