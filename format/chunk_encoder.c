@@ -1,46 +1,15 @@
 #include "format/chunk_encoder.h"
 
-#include "format/string_table.h"
+#include "format/byte_cursor.h"
+#include "format/chunk_columns.h"
 #include "format/trace_section.h"
 #include "format/wire_type.h"
 
 #include <stdlib.h>
 
-struct column {
-    struct tg_byte_buffer bytes;
-    uint64_t previous; /* delta columns: the value before */
-    uint64_t any;      /* bits that any value had: a column of zeros is not stored */
-};
-
-struct kind_columns {
-    unsigned number;
-    const struct tg_record_schema *schema;
-    uint32_t chunk_index; /* index in the chunk's kind table + 1; 0: not in this chunk */
-    struct column *columns;
-    size_t n_columns;
-};
-
-struct thread_slot {
+struct tg_thread_slot {
     uint64_t key; /* pid and tid */
     uint32_t id;  /* index + 1; 0: free */
-};
-
-struct tg_chunk_encoder {
-    struct tg_string_table strings;
-    struct kind_columns *kinds;
-    size_t n_kinds;
-    uint32_t *kinds_used; /* by chunk index: index into KINDS */
-    uint32_t n_kinds_used;
-
-    uint64_t *threads; /* keys by id */
-    struct thread_slot *thread_slots;
-    uint32_t n_threads, thread_capacity, n_thread_slots;
-    uint64_t recent_key;
-    uint32_t recent_id; /* +1; 0: none */
-
-    struct column kind_column, thread_column, time_column, stop_column;
-    size_t n_events, raw_bytes, n_list_items;
-    uint64_t first_time_ns, last_time_ns;
 };
 
 /* Directory, counts and column lengths: far below this, whatever the kinds. */
@@ -57,7 +26,7 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(void)
     if (encoder->kinds == NULL || encoder->kinds_used == NULL)
         goto fail;
     for (size_t i = 0; i < encoder->n_kinds; i++) {
-        struct kind_columns *kind = &encoder->kinds[i];
+        struct tg_chunk_kind *kind = &encoder->kinds[i];
         kind->number = tg_event_kind_at(i);
         kind->schema = tg_event_schema(kind->number);
         for (size_t f = 0; f < kind->schema->n_fields; f++)
@@ -77,7 +46,7 @@ void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder)
     if (encoder == NULL)
         return;
     for (size_t i = 0; encoder->kinds != NULL && i < encoder->n_kinds; i++) {
-        struct kind_columns *kind = &encoder->kinds[i];
+        struct tg_chunk_kind *kind = &encoder->kinds[i];
         for (size_t c = 0; kind->columns != NULL && c < kind->n_columns; c++)
             tg_byte_buffer_deinit(&kind->columns[c].bytes);
         free(kind->columns);
@@ -94,20 +63,18 @@ void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder)
     free(encoder);
 }
 
-static void column_clear(struct column *column)
+static void column_clear(struct tg_chunk_column *column)
 {
     column->bytes.size = 0;
-    column->previous = 0;
-    column->any = 0;
 }
 
 void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
 {
     for (uint32_t i = 0; i < encoder->n_kinds_used; i++) {
-        struct kind_columns *kind = &encoder->kinds[encoder->kinds_used[i]];
+        struct tg_chunk_kind *kind = &encoder->kinds[encoder->kinds_used[i]];
         for (size_t c = 0; c < kind->n_columns; c++)
             column_clear(&kind->columns[c]);
-        kind->chunk_index = 0;
+        kind->chunk_index = kind->n_events = 0;
     }
     encoder->n_kinds_used = 0;
     column_clear(&encoder->kind_column);
@@ -119,11 +86,12 @@ void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
         memset(encoder->thread_slots, 0, encoder->n_thread_slots * sizeof *encoder->thread_slots);
     encoder->n_threads = 0;
     encoder->recent_id = 0;
+    encoder->previous_time_ns = 0;
     encoder->n_events = encoder->raw_bytes = encoder->n_list_items = 0;
     encoder->first_time_ns = encoder->last_time_ns = 0;
 }
 
-static struct kind_columns *find_kind(const struct tg_chunk_encoder *encoder, unsigned number)
+static struct tg_chunk_kind *find_kind(const struct tg_chunk_encoder *encoder, unsigned number)
 {
     size_t low = 0, high = encoder->n_kinds;
     while (low < high) {
@@ -203,9 +171,9 @@ static bool demand_event(struct demand *demand, const struct tg_record_schema *s
     return true;
 }
 
-static bool reserve_value(struct column *column, uint64_t count)
+static bool reserve_value(struct tg_chunk_column *column, uint64_t count)
 {
-    return tg_byte_buffer_reserve(&column->bytes, count * TG_VARINT_MAX_BYTES);
+    return tg_byte_buffer_reserve(&column->bytes, count * TG_VARINT_MAX_BYTES + TG_CURSOR_PADDING);
 }
 
 static bool reserve_thread(struct tg_chunk_encoder *encoder)
@@ -221,11 +189,11 @@ static bool reserve_thread(struct tg_chunk_encoder *encoder)
     if (encoder->n_threads * 2 < encoder->n_thread_slots)
         return true;
     uint32_t n = encoder->n_thread_slots == 0 ? 256 : encoder->n_thread_slots * 2;
-    struct thread_slot *slots = calloc(n, sizeof *slots);
+    struct tg_thread_slot *slots = calloc(n, sizeof *slots);
     if (slots == NULL)
         return false;
     for (uint32_t i = 0; i < encoder->n_thread_slots; i++) {
-        struct thread_slot slot = encoder->thread_slots[i];
+        struct tg_thread_slot slot = encoder->thread_slots[i];
         if (slot.id == 0)
             continue;
         uint32_t at = (uint32_t)(slot.key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (n - 1);
@@ -239,7 +207,7 @@ static bool reserve_thread(struct tg_chunk_encoder *encoder)
     return true;
 }
 
-static bool reserve_event(struct tg_chunk_encoder *encoder, struct kind_columns *kind, const void *payload,
+static bool reserve_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload,
                           const struct demand *demand)
 {
     if (!reserve_value(&encoder->kind_column, 1) || !reserve_value(&encoder->thread_column, 1) ||
@@ -247,7 +215,7 @@ static bool reserve_event(struct tg_chunk_encoder *encoder, struct kind_columns 
         !reserve_thread(encoder) ||
         !tg_string_table_reserve(&encoder->strings, demand->n_strings, demand->text_bytes))
         return false;
-    struct column *column = kind->columns;
+    struct tg_chunk_column *column = kind->columns;
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         if (!reserve_value(column++, 1))
@@ -262,33 +230,24 @@ static bool reserve_event(struct tg_chunk_encoder *encoder, struct kind_columns 
     return true;
 }
 
-static void put(struct tg_chunk_encoder *encoder, struct column *column, uint64_t coded)
+static void put(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column, uint64_t coded)
 {
     size_t before = column->bytes.size;
-    column->any |= coded;
     tg_byte_buffer_put_varint(&column->bytes, coded);
     encoder->raw_bytes += column->bytes.size - before;
 }
 
-static void put_delta(struct tg_chunk_encoder *encoder, struct column *column, uint64_t value)
-{
-    put(encoder, column, tg_zigzag(value - column->previous));
-    column->previous = value;
-}
-
-static void put_field(struct tg_chunk_encoder *encoder, struct column *column, const struct tg_field *field,
-                      const void *record)
+static void put_field(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column,
+                      const struct tg_field *field, const void *record)
 {
     switch (tg_wire_type(field->type)) {
     case TG_WIRE_UNSIGNED:
+    case TG_WIRE_ADDRESS:
     case TG_WIRE_LIST:
         put(encoder, column, number_of(record, field));
         break;
     case TG_WIRE_SIGNED:
         put(encoder, column, tg_zigzag(number_of(record, field)));
-        break;
-    case TG_WIRE_ADDRESS:
-        put_delta(encoder, column, number_of(record, field));
         break;
     case TG_WIRE_STRING: {
         const char *text = text_of(record, field);
@@ -301,9 +260,9 @@ static void put_field(struct tg_chunk_encoder *encoder, struct column *column, c
     }
 }
 
-static void put_payload(struct tg_chunk_encoder *encoder, struct kind_columns *kind, const void *payload)
+static void put_payload(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
 {
-    struct column *column = kind->columns;
+    struct tg_chunk_column *column = kind->columns;
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         if (field->type != TG_FIELD_LIST) {
@@ -332,7 +291,7 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
         i = (i + 1) & mask;
     if (encoder->thread_slots[i].id == 0) {
         encoder->threads[encoder->n_threads++] = key;
-        encoder->thread_slots[i] = (struct thread_slot){key, encoder->n_threads};
+        encoder->thread_slots[i] = (struct tg_thread_slot){key, encoder->n_threads};
         encoder->raw_bytes += 4;
     }
     encoder->recent_key = key;
@@ -342,7 +301,7 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
 
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event)
 {
-    struct kind_columns *kind = find_kind(encoder, event->kind);
+    struct tg_chunk_kind *kind = find_kind(encoder, event->kind);
     if (kind == NULL)
         return TG_CHUNK_TOO_LARGE;
     const void *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
@@ -363,9 +322,13 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
         encoder->kinds_used[encoder->n_kinds_used++] = (uint32_t)(kind - encoder->kinds);
         kind->chunk_index = encoder->n_kinds_used;
     }
+    kind->n_events++;
     put(encoder, &encoder->kind_column, kind->chunk_index - 1);
-    put(encoder, &encoder->thread_column, intern_thread(encoder, event->pid, event->tid));
-    put_delta(encoder, &encoder->time_column, event->time_ns);
+    uint32_t n_threads = encoder->n_threads;
+    uint32_t thread = intern_thread(encoder, event->pid, event->tid);
+    put(encoder, &encoder->thread_column, n_threads - thread); /* 0 for one that is new */
+    put(encoder, &encoder->time_column, tg_zigzag(event->time_ns - encoder->previous_time_ns));
+    encoder->previous_time_ns = event->time_ns;
     put(encoder, &encoder->stop_column, event->stop_ns);
     put_payload(encoder, kind, payload);
     if (encoder->n_events == 0 || event->time_ns < encoder->first_time_ns)
@@ -407,99 +370,4 @@ uint64_t tg_chunk_encoder_first_time(const struct tg_chunk_encoder *encoder)
 uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder)
 {
     return encoder->last_time_ns;
-}
-
-/* What serialize writes to; a failed reservation sticks. */
-struct output {
-    struct tg_byte_buffer *payload;
-    struct tg_byte_buffer *boundaries;
-    bool failed;
-};
-
-static void write_varint(struct output *output, uint64_t value)
-{
-    if (output->failed || !tg_byte_buffer_reserve(output->payload, TG_VARINT_MAX_BYTES))
-        output->failed = true;
-    else
-        tg_byte_buffer_put_varint(output->payload, value);
-}
-
-static void write_column(struct output *output, const struct tg_byte_buffer *bytes, bool empty)
-{
-    size_t size = empty ? 0 : bytes->size;
-    write_varint(output, size);
-    size_t offset = output->payload->size;
-    if (output->failed || !tg_byte_buffer_reserve(output->payload, size) ||
-        !tg_byte_buffer_reserve(output->boundaries, sizeof offset)) {
-        output->failed = true;
-        return;
-    }
-    tg_byte_buffer_put(output->boundaries, &offset, sizeof offset);
-    tg_byte_buffer_put(output->payload, bytes->data, size);
-}
-
-static void write_values(struct output *output, const struct column *column)
-{
-    write_column(output, &column->bytes, column->any == 0);
-}
-
-/* The low or the high half of each thread's key, against the one before. */
-static void write_threads(struct output *output, const struct tg_chunk_encoder *encoder, unsigned shift)
-{
-    struct tg_byte_buffer bytes = {0};
-    if (!tg_byte_buffer_reserve(&bytes, (size_t)encoder->n_threads * TG_VARINT_MAX_BYTES)) {
-        output->failed = true;
-        return;
-    }
-    int64_t previous = 0, any = 0;
-    for (uint32_t i = 0; i < encoder->n_threads; i++) {
-        int64_t id = (int32_t)(uint32_t)(encoder->threads[i] >> shift);
-        tg_byte_buffer_put_varint(&bytes, tg_zigzag((uint64_t)(id - previous)));
-        previous = id;
-        any |= id;
-    }
-    write_column(output, &bytes, any == 0);
-    tg_byte_buffer_deinit(&bytes);
-}
-
-static void write_kind_table(struct output *output, const struct tg_chunk_encoder *encoder)
-{
-    write_varint(output, encoder->n_kinds_used);
-    for (uint32_t i = 0; i < encoder->n_kinds_used; i++) {
-        const struct kind_columns *kind = &encoder->kinds[encoder->kinds_used[i]];
-        write_varint(output, kind->number);
-        write_varint(output, kind->schema->n_fields);
-        for (size_t f = 0; f < kind->schema->n_fields; f++) {
-            const struct tg_field *field = &kind->schema->fields[f];
-            write_varint(output, tg_wire_type(field->type));
-            if (field->type != TG_FIELD_LIST)
-                continue;
-            write_varint(output, field->element->n_fields);
-            for (size_t e = 0; e < field->element->n_fields; e++)
-                write_varint(output, tg_wire_type(field->element->fields[e].type));
-        }
-    }
-}
-
-struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encoder,
-                                            struct tg_byte_buffer *payload, struct tg_byte_buffer *boundaries)
-{
-    struct output output = {.payload = payload, .boundaries = boundaries};
-    payload->size = boundaries->size = 0;
-    write_varint(&output, encoder->strings.count);
-    write_column(&output, &encoder->strings.text, false);
-    write_varint(&output, encoder->n_threads);
-    write_threads(&output, encoder, 32);
-    write_threads(&output, encoder, 0);
-    write_kind_table(&output, encoder);
-    write_values(&output, &encoder->kind_column);
-    write_values(&output, &encoder->thread_column);
-    write_values(&output, &encoder->time_column);
-    write_values(&output, &encoder->stop_column);
-    for (uint32_t i = 0; i < encoder->n_kinds_used; i++) {
-        const struct kind_columns *kind = &encoder->kinds[encoder->kinds_used[i]];
-        for (size_t c = 0; c < kind->n_columns; c++)
-            write_values(&output, &kind->columns[c]);
-    }
-    return output.failed ? tg_error_no_memory() : NULL;
 }

@@ -39,7 +39,8 @@ uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder);
 
 /*
  * Writes the payload to PAYLOAD (emptied first). BOUNDARIES gets, as size_t values in its bytes, the offsets
- * at which a column of another nature begins: a compressor may start a block there. NO_MEMORY only.
+ * at which a column of another nature begins: a compressor may start a block there. NO_MEMORY only. In
+ * chunk_serializer.c.
  */
 struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encoder,
                                             struct tg_byte_buffer *payload,

@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 /* Chosen by measurement: docs/performance.md. */
-enum { DEFAULT_LEVEL = 3, MIN_BLOCK_BYTES = 2048 };
+enum { DEFAULT_LEVEL = 1, MIN_BLOCK_BYTES = 2048 };
 
 struct tg_section_codec {
     ZSTD_CCtx *compressor; /* both are made at first use */

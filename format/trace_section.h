@@ -20,9 +20,9 @@ enum {
     TG_CHUNK_MAX_EVENTS = 1 << 20,
     TG_CHUNK_MAX_LIST_ITEMS = 1 << 20, /* of all lists of all events of a chunk */
     TG_CHUNK_MAX_STRINGS = 1 << 21,
-    TG_CHUNK_MAX_KINDS = 1024,
-    TG_CHUNK_MAX_COLUMNS = 1 << 16, /* of all its kinds */
-    TG_CHUNK_MAX_FIELDS = 64,       /* of one kind, or of one list element */
+    TG_CHUNK_MAX_KINDS = 256,
+    TG_CHUNK_MAX_ROWS = 1 << 14, /* payloads of one kind that are stored once and indexed */
+    TG_CHUNK_MAX_FIELDS = 64,    /* of one kind, or of one list element */
     TG_STRING_MAX_BYTES = 1 << 20,
 };
 
