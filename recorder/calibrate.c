@@ -89,8 +89,9 @@ static struct tg_error *wait_for(struct tg_stop_wait *wait, pid_t child, int *st
     return NULL;
 }
 
-/* The least work of a stop. */
-static struct tg_error *handle_trap(pid_t child)
+/* The least work of a stop; SPENT_NS is what it took since SEEN_NS, up to the continue, which may already run
+ * the child on this processor. */
+static struct tg_error *handle_trap(pid_t child, uint64_t seen_ns, uint64_t *spent_ns)
 {
     struct user_regs_struct regs;
     uint64_t stack[READ_BYTES / sizeof(uint64_t)];
@@ -100,7 +101,10 @@ static struct tg_error *handle_trap(pid_t child)
         return tg_error_create(TG_ERROR_TARGET, "cannot read the memory of a stopped child");
     regs.rip = stack[0];
     regs.rsp += sizeof stack[0];
-    if (ptrace(PTRACE_SETREGS, child, NULL, &regs) != 0 || ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
+    if (ptrace(PTRACE_SETREGS, child, NULL, &regs) != 0)
+        return tg_error_create_errno(errno, "cannot write the registers of a stopped child");
+    *spent_ns = now_ns() - seen_ns;
+    if (ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
         return tg_error_create_errno(errno, "cannot resume a stopped child");
     return NULL;
 }
@@ -130,10 +134,9 @@ static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
         if (*ended || WSTOPSIG(status) != SIGTRAP || stops == ROUNDS * CALLS_PER_ROUND)
             return tg_error_create(TG_ERROR_TARGET, "a child to measure stops with ended early (status %#x)",
                                    (unsigned)status);
-        error = handle_trap(child);
+        error = handle_trap(child, seen_ns, &tracer_ns[stops]);
         if (error != NULL)
             return error;
-        tracer_ns[stops] = now_ns() - seen_ns;
     }
 }
 
