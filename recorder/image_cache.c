@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { DEFAULT_MAX_IMAGES = 256 };
+enum { DEFAULT_MAX_IMAGES = 64 };
 
 struct tg_image_cache {
     size_t max_unused;
@@ -195,11 +195,28 @@ static struct tg_error *image_of_memory(struct tg_image_cache *cache, const stru
     return NULL;
 }
 
+/* Where PATH is the same in the recorder's root as in the process's, which a build-id proves. */
+static struct tg_image *find_here(struct tg_image_cache *cache, const char *path, const char *build_id)
+{
+    struct tg_image *found = NULL;
+    int fd = build_id != NULL && build_id[0] != '\0' ? tg_image_file_open_here(path) : -1;
+    if (fd >= 0)
+        tg_error_destroy(image_of_file(cache, fd, &found));
+    if (found != NULL && strcmp(found->object->build_id, build_id) == 0)
+        return found;
+    tg_image_unref(found);
+    return NULL;
+}
+
 struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct tg_image_source *source,
                                     struct tg_image **image)
 {
     const char *path = source->path != NULL ? source->path : "";
-    struct tg_image *found = NULL;
+    struct tg_image *found = find_here(cache, path, source->build_id);
+    if (found != NULL) {
+        *image = found;
+        return NULL;
+    }
     int fd = tg_image_file_open(source->pid, path);
     if (fd >= 0) {
         tg_error_destroy(image_of_file(cache, fd, &found));

@@ -8,7 +8,7 @@
 struct tg_image_cache;
 
 /*
- * Bounded: at most MAX_IMAGES (0: 256) stay cached beyond those in use; the least recently used goes first.
+ * Bounded: at most MAX_IMAGES (0: 64) stay cached beyond those in use; the least recently used goes first.
  * Each holds a file descriptor.
  */
 struct tg_error *tg_image_cache_create(size_t max_images, struct tg_image_cache **cache);

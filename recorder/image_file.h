@@ -14,6 +14,10 @@ struct tg_image_mapping {
     uint64_t inode; /* 0: no file */
 };
 
+/* PATH as the recorder's own root has it: cheaper, and mostly the same file; only its build-id can tell. -1
+ * for names that mean something else there. */
+int tg_image_file_open_here(const char *path);
+
 /*
  * Opens PATH as process PID sees it (its root, its working directory, its /proc/self), for reading. -1 where
  * it cannot be opened; names without a slash (the vdso's) name no file. Verify that it is the file that is

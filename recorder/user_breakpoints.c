@@ -14,6 +14,8 @@ enum {
     MAX_PLACES = 1024, /* of one specification in one object */
     MAX_SPECS = 65536,
     PAGE_BYTES = 4096,
+    MAX_KEY_BYTES = PATH_MAX + 160,
+    MAX_ABSENCES = 65536,
 };
 
 struct spec {
@@ -36,6 +38,15 @@ struct sites {
     size_t capacity;
 };
 
+/*
+ * A file in which no specification has a place: it is not opened again, whichever process maps it. Known by
+ * its build-id and by its path, which specifications may name.
+ */
+struct absence {
+    UT_hash_handle hh;
+    char key[];
+};
+
 struct tg_user_breakpoints {
     struct tg_engine *engine;
     struct tg_image_cache *cache;
@@ -44,6 +55,7 @@ struct tg_user_breakpoints {
     struct spec **specs; /* their addresses are the contexts of engine breakpoints */
     size_t count;
     bool started;
+    struct absence *absences; /* uthash by key */
 };
 
 /* ---- sites of a process */
@@ -140,6 +152,7 @@ struct planting {
     bool image_tried;
     bool late;
     uint64_t window_ns;
+    size_t n_places; /* found so far */
 };
 
 __attribute__((format(printf, 2, 3))) static void note(const struct planting *planting, const char *format,
@@ -219,6 +232,7 @@ static void plant_found(struct planting *planting, struct spec *spec)
     if (n == MAX_PLACES)
         note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
              parsed->text, planting->object.path, MAX_PLACES);
+    planting->n_places += n;
     for (size_t i = 0; i < n; i++)
         plant_at(planting, spec, planting->object.load_bias + places[i], false);
 }
@@ -236,18 +250,53 @@ static void plant_address(struct planting *planting, struct spec *spec)
         plant_at(planting, spec, address, true);
 }
 
+/* ---- files without places */
+
+/* The key of OBJECT's file; false where it has none. */
+static bool absence_key(const struct tg_user_breakpoint_object *object, char key[MAX_KEY_BYTES])
+{
+    if (object->build_id == NULL || object->build_id[0] == '\0')
+        return false;
+    return snprintf(key, MAX_KEY_BYTES, "%s %s", object->build_id, object->path) < MAX_KEY_BYTES;
+}
+
+static bool is_absent(const struct tg_user_breakpoints *breakpoints, const char *key)
+{
+    const struct absence *found;
+    HASH_FIND_STR(breakpoints->absences, key, found);
+    return found != NULL;
+}
+
+static void add_absence(struct tg_user_breakpoints *breakpoints, const char *key)
+{
+    size_t size = strlen(key) + 1;
+    struct absence *added =
+        HASH_COUNT(breakpoints->absences) < MAX_ABSENCES ? malloc(sizeof *added + size) : NULL;
+    if (added == NULL)
+        return; /* the file is opened again next time */
+    memcpy(added->key, key, size);
+    HASH_ADD_STR(breakpoints->absences, key, added);
+    if (added->hh.tbl == NULL)
+        free(added);
+}
+
 static void plant_object(struct planting *planting)
 {
     struct tg_user_breakpoints *breakpoints = planting->breakpoints;
+    char key[MAX_KEY_BYTES];
+    bool has_key = absence_key(&planting->object, key);
+    bool absent = has_key && is_absent(breakpoints, key);
     for (size_t i = 0; i < breakpoints->count; i++) {
         struct spec *spec = breakpoints->specs[i];
         if (!tg_break_spec_admits(spec->parsed, planting->object.path))
             continue;
         if (spec->parsed->kind == TG_BREAK_ADDRESS)
             plant_address(planting, spec);
-        else
+        else if (!absent)
             plant_found(planting, spec);
     }
+    if (has_key && planting->image != NULL && planting->n_places == 0)
+        add_absence(breakpoints, key);
     tg_image_unref(planting->image);
 }
 
@@ -377,6 +426,11 @@ void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints)
         free(breakpoints->specs[i]);
     }
     free(breakpoints->specs);
+    struct absence *absence, *next;
+    HASH_ITER (hh, breakpoints->absences, absence, next) {
+        HASH_DEL(breakpoints->absences, absence);
+        free(absence);
+    }
     free(breakpoints);
 }
 
