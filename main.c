@@ -4,6 +4,7 @@
 #include "analyzer/report_command.h"
 #include "format/command.h"
 #include "recorder/calibrate.h"
+#include "recorder/record_command.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -15,10 +16,7 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_report_command,
-    &tg_filter_command,
-    &tg_dump_command,
-    NULL,
+    &tg_record_command, &tg_report_command, &tg_filter_command, &tg_dump_command, NULL,
 };
 
 static const struct tg_command_services services = {

@@ -19,6 +19,7 @@ struct space {      /* one namespace */
     size_t count;
     size_t capacity;
     bool suspect; /* compare the whole list next time: an unload was under way, or a read failed */
+    bool adding;  /* the last look found an addition under way and left it */
 };
 
 struct tg_link_maps {
@@ -91,6 +92,7 @@ struct tg_error *tg_link_maps_copy(const struct tg_link_maps *maps, struct tg_li
         made->n_spaces = i + 1;
         to->debug = from->debug;
         to->suspect = from->suspect;
+        to->adding = from->adding;
         if (from->count == 0)
             continue;
         to->objects = malloc(from->count * sizeof to->objects[0]);
@@ -514,7 +516,7 @@ static size_t space_at(struct tg_link_maps *maps, uint64_t address)
 }
 
 /* One namespace; returns its r_next, 0 at the end or where it cannot be read. */
-static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index, bool thorough,
+static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index, enum tg_link_look look,
                              struct tg_link_delta *delta)
 {
     struct space *space = &maps->spaces[index];
@@ -530,8 +532,12 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
         delta->state = head.state;
     maps->changes[index].namespace_index = (unsigned)index;
     maps->changes[index].state = head.state;
-    if (space->count > 0 && tail_same && space->objects[0]->link_map == head.map && !space->suspect &&
-        !thorough)
+    bool in_the_middle = head.state == TG_LINK_ADD && !space->adding && look != TG_LINK_LOOK_LAST;
+    space->adding = head.state == TG_LINK_ADD;
+    if (in_the_middle)
+        return head.next;
+    bool same_so_far = space->count > 0 && tail_same && space->objects[0]->link_map == head.map;
+    if (same_so_far && !space->suspect && look == TG_LINK_LOOK_NEW)
         read_on(maps, pid, index, tail.next, tail.address, delta);
     else if (space->count > 0 || head.map != 0)
         compare(maps, pid, index, head.map, delta);
@@ -540,7 +546,8 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
     return head.next;
 }
 
-void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, bool thorough, struct tg_link_delta *delta)
+void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look look,
+                         struct tg_link_delta *delta)
 {
     drop_changes(maps);
     *delta = (struct tg_link_delta){.state = TG_LINK_CONSISTENT, .changes = maps->changes};
@@ -552,7 +559,7 @@ void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, bool thorough, st
             set_problem(delta, "there are more than 64 namespaces, or their chain is broken", debug);
             break;
         }
-        debug = update_space(maps, pid, index, thorough, delta);
+        debug = update_space(maps, pid, index, look, delta);
         last = index > last ? index : last;
     }
     /* Those that changed come to the front, in order of their index. */

@@ -58,13 +58,24 @@ void tg_link_maps_destroy(struct tg_link_maps *maps); /* NULL is accepted */
 /* r_brk and r_state of the base namespace as they are now; false where they cannot be read. */
 bool tg_link_maps_peek(const struct tg_link_maps *maps, pid_t pid, uint64_t *r_brk, uint64_t *state);
 
+/* How closely to look. */
+enum tg_link_look {
+    TG_LINK_LOOK_NEW,   /* read on from the tail */
+    TG_LINK_LOOK_WHOLE, /* compare the whole list: stops may have been missed */
+    TG_LINK_LOOK_LAST,  /* the same, and do not wait for the end of an addition: there is no next time */
+};
+
 /*
  * Reads what changed since the last call. Normally one system call per namespace: r_debug and the last object
  * known, from which new ones are read on. The whole list is compared after an RT_DELETE, when the tail is not
- * what it was, and where THOROUGH is set (after a time in which stops may have been missed). Lists that are
- * in the middle of a change made by another thread are read as far as they go. DELTA is always filled in.
+ * what it was, and where LOOK asks for it.
+ *
+ * What a namespace in state RT_ADD shows is not told yet: the list holds the first object of a load, its
+ * dependencies are still to come, and all of them are one change. It is told at the next call, consistent or
+ * not: loaders were seen to say RT_ADD twice in a row. DELTA is always filled in.
  */
-void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, bool thorough, struct tg_link_delta *delta);
+void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look look,
+                         struct tg_link_delta *delta);
 
 /* Every object known, the main program included, for NAMESPACE in [0, namespaces) and I in [0, count). */
 size_t tg_link_maps_namespaces(const struct tg_link_maps *maps);

@@ -64,16 +64,15 @@ static void describe(const struct tg_object *object, bool dependency, struct tg_
  * Which objects of an event were not asked for themselves. At a loader stop only the first one was, and the
  * loader lists it first; events that may hold several loads are sorted out by DT_NEEDED.
  */
-static void mark_dependencies(const struct tg_thread *thread, const struct tg_loader_process *watched,
-                              enum tg_library_found found, struct tg_object *const *objects, size_t count,
-                              bool *dependency)
+static void mark_dependencies(const struct tg_thread *thread, enum tg_library_found found,
+                              struct tg_object *const *objects, size_t count, bool *dependency)
 {
     if (found != TG_FOUND_LOADER) {
         tg_object_mark_dependencies(thread->tid, thread->process->bits, objects, count, dependency);
         return;
     }
     for (size_t i = 0; i < count; i++)
-        dependency[i] = i > 0 || watched->adding;
+        dependency[i] = i > 0;
 }
 
 /* What one load event of a process is about. */
@@ -125,8 +124,7 @@ static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const 
         *kept = NULL;
         return;
     }
-    mark_dependencies(thread, watched_of(loader, thread), load->found, load->objects, load->count,
-                      dependency);
+    mark_dependencies(thread, load->found, load->objects, load->count, dependency);
     for (size_t i = 0; i < load->count; i++)
         describe(load->objects[i], dependency[i], &libraries[i]);
     free(dependency);
@@ -250,7 +248,6 @@ static void tell_changes(struct tg_loader *loader, struct tg_thread *thread,
                          const struct tg_link_delta *delta, enum tg_library_found found, uint64_t read_ns,
                          uint64_t since_ns)
 {
-    struct tg_loader_process *watched = watched_of(loader, thread);
     for (size_t i = 0; i < delta->n_changes; i++) {
         if (delta->changes[i].n_removed > 0)
             tell_unload(loader, thread, &delta->changes[i], found);
@@ -267,8 +264,6 @@ static void tell_changes(struct tg_loader *loader, struct tg_thread *thread,
         if (change->n_added > 0)
             read_ns = 0; /* one reading; its time is on the first event */
     }
-    if (found == TG_FOUND_LOADER)
-        watched->adding = delta->state == TG_LINK_ADD && (delta->n_changes > 0 || watched->adding);
 }
 
 /* ---- start-up */
@@ -277,17 +272,13 @@ static void tell_changes(struct tg_loader *loader, struct tg_thread *thread,
  * The first list of a program. Read while its own code has not run (at the loader's first consistent stop)
  * all of it is start-up; read at the entry point or later, what constructors opened follows behind it.
  */
-static void tell_startup(struct tg_loader *loader, struct tg_thread *thread, bool code_has_run)
+static void tell_startup(struct tg_loader *loader, struct tg_thread *thread,
+                         const struct tg_link_delta *delta, uint64_t read_ns, bool code_has_run)
 {
     struct tg_loader_process *watched = watched_of(loader, thread);
-    struct tg_link_delta delta;
-    uint64_t start_ns = tg_engine_now_ns();
-    tg_link_maps_update(watched->maps, thread->tid, true, &delta);
-    uint64_t read_ns = tg_engine_now_ns() - start_ns;
     watched->started_up = true;
-    tell_problem(loader, thread, watched, &delta, true);
-    for (size_t i = 0; i < delta.n_changes; i++) {
-        const struct tg_link_change *change = &delta.changes[i];
+    for (size_t i = 0; i < delta->n_changes; i++) {
+        const struct tg_link_change *change = &delta->changes[i];
         struct load load = {.found = TG_FOUND_STARTUP,
                             .namespace_index = change->namespace_index,
                             .state = change->state,
@@ -347,21 +338,15 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
         return;
     }
     uint64_t start_ns = tg_engine_now_ns();
-    if (!watched->started_up) {
-        uint64_t r_brk = 0;
-        uint64_t state = TG_LINK_CONSISTENT;
-        if (tg_link_maps_peek(watched->maps, thread->tid, &r_brk, &state) && state == TG_LINK_CONSISTENT)
-            tell_startup(loader, thread, false);
-        else
-            emit_null(loader, thread, state);
-        return;
-    }
     struct tg_link_delta delta;
-    tg_link_maps_update(watched->maps, thread->tid, false, &delta);
+    tg_link_maps_update(watched->maps, thread->tid, TG_LINK_LOOK_NEW, &delta);
     uint64_t read_ns = tg_engine_now_ns() - start_ns;
     if (delta.n_changes == 0)
         emit_null(loader, thread, delta.state);
-    tell_changes(loader, thread, &delta, TG_FOUND_LOADER, read_ns, start_ns);
+    else if (!watched->started_up)
+        tell_startup(loader, thread, &delta, read_ns, false);
+    else
+        tell_changes(loader, thread, &delta, TG_FOUND_LOADER, read_ns, start_ns);
     tell_problem(loader, thread, watched, &delta, true);
 }
 
@@ -374,6 +359,8 @@ static uint64_t find_brk(struct tg_loader *loader, const struct tg_thread *threa
     uint64_t state;
     if (watched->maps != NULL && tg_link_maps_peek(watched->maps, thread->tid, &r_brk, &state))
         return r_brk;
+    if (watched->loader_is_program)
+        return watched->brk; /* found with it */
     return tg_loader_process_symbol(thread, loader->options.images, "_dl_debug_state");
 }
 
@@ -402,15 +389,28 @@ static void plant(struct tg_loader *loader, struct tg_thread *thread)
 /* ---- other stops */
 
 /* Reads what no loader stop has shown. */
-static void catch_up(struct tg_loader *loader, struct tg_thread *thread, bool thorough)
+static void catch_up(struct tg_loader *loader, struct tg_thread *thread, enum tg_link_look look)
 {
     struct tg_loader_process *watched = watched_of(loader, thread);
     struct tg_link_delta delta;
     uint64_t start_ns = tg_engine_now_ns();
     uint64_t since_ns = thread->process->previous_stop_ns;
-    tg_link_maps_update(watched->maps, thread->tid, thorough, &delta);
-    tell_changes(loader, thread, &delta, TG_FOUND_CATCH_UP, tg_engine_now_ns() - start_ns, since_ns);
+    tg_link_maps_update(watched->maps, thread->tid, look, &delta);
+    uint64_t read_ns = tg_engine_now_ns() - start_ns;
+    if (watched->started_up)
+        tell_changes(loader, thread, &delta, TG_FOUND_CATCH_UP, read_ns, since_ns);
+    else if (delta.n_changes > 0)
+        tell_startup(loader, thread, &delta, read_ns, true);
     tell_problem(loader, thread, watched, &delta, false);
+}
+
+/* Whether the loader still maps the start-up libraries. */
+static bool is_starting_up(const struct tg_loader_process *watched, const struct tg_thread *thread)
+{
+    uint64_t r_brk;
+    uint64_t state;
+    return !watched->started_up &&
+           (!tg_link_maps_peek(watched->maps, thread->tid, &r_brk, &state) || state != TG_LINK_CONSISTENT);
 }
 
 /* The last thread is about to go: nothing can be planted in time any more, but the trace is to be complete.
@@ -428,16 +428,13 @@ static void at_other_stop(struct tg_loader *loader, struct tg_thread *thread, en
         return;
     if (final && watched->references > 1)
         return; /* a vfork child: the memory, and what is to be told of it, is its parent's */
-    if (!watched->started_up) {
-        uint64_t r_brk = 0;
-        uint64_t state = TG_LINK_ADD;
-        tg_link_maps_peek(watched->maps, thread->tid, &r_brk, &state);
-        if (trigger == TG_TRIGGER_ENTRY || state == TG_LINK_CONSISTENT || final)
-            tell_startup(loader, thread, true);
-    } else if (!watched->planted || final) {
-        bool thorough = final || trigger == TG_TRIGGER_ENTRY ||
-                        tg_user_breakpoints_count(loader->options.breakpoints) > 0;
-        catch_up(loader, thread, thorough);
+    bool unseen = !watched->planted || !watched->started_up;
+    if (final) {
+        catch_up(loader, thread, TG_LINK_LOOK_LAST);
+    } else if (unseen && !is_starting_up(watched, thread)) {
+        bool whole =
+            trigger == TG_TRIGGER_ENTRY || tg_user_breakpoints_count(loader->options.breakpoints) > 0;
+        catch_up(loader, thread, whole ? TG_LINK_LOOK_WHOLE : TG_LINK_LOOK_NEW);
     }
     if (!final)
         plant(loader, thread);
@@ -495,9 +492,10 @@ static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, b
         return;
     }
     watched->wants_stops = watch == TG_LOADER_STOPS && loader->options.filter->mode != TG_FILTER_FAST;
+    watched->loader_base = process->loader_base;
     if (process->loader_base == 0) {
         watched->loader_is_program =
-            tg_loader_process_is_loader(thread, loader->options.images, &watched->brk);
+            tg_loader_process_is_loader(thread, loader->options.images, &watched->loader_base, &watched->brk);
         if (!watched->loader_is_program) {
             tg_loader_process_unref(watched);
             note(loader, thread, "a static program: it has no dynamic loader to watch");
@@ -508,8 +506,8 @@ static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, b
     if (attached && locate(watched, thread)) {
         struct tg_link_delta delta;
         uint64_t start_ns = tg_engine_now_ns();
-        tg_link_maps_update(watched->maps, thread->tid, true, &delta);
-        watched->started_up = true;
+        tg_link_maps_update(watched->maps, thread->tid, TG_LINK_LOOK_NEW, &delta);
+        watched->started_up = delta.n_changes > 0;
         tell_changes(loader, thread, &delta, TG_FOUND_ATTACH, tg_engine_now_ns() - start_ns, 0);
         tell_problem(loader, thread, watched, &delta, false);
     }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct tg_loader_process *tg_loader_process_create(void)
 {
@@ -105,7 +104,6 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
                                            const struct tg_thread *thread,
                                            const struct tg_link_change *change)
 {
-    const struct tg_process *process = thread->process;
     if (change->namespace_index != 0)
         return change->n_added;
     size_t count = tg_link_maps_count(watched->maps, 0);
@@ -116,8 +114,8 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
         return change->n_added;
     for (size_t i = 0; i < count; i++)
         objects[i] = tg_link_maps_at(watched->maps, 0, i);
-    uint64_t loader_base = process->loader_base;
-    size_t startup = tg_object_startup_count(thread->tid, process->bits, objects, count, loader_base);
+    size_t startup =
+        tg_object_startup_count(thread->tid, thread->process->bits, objects, count, watched->loader_base);
     size_t libraries = 0;
     for (size_t i = 0; i < startup; i++)
         libraries += objects[i]->is_library;
@@ -178,16 +176,10 @@ uint64_t tg_loader_process_symbol(const struct tg_thread *thread, struct tg_imag
     return count > 0 ? base + address : 0;
 }
 
-bool tg_loader_process_is_loader(const struct tg_thread *thread, struct tg_image_cache *images, uint64_t *brk)
+bool tg_loader_process_is_loader(const struct tg_thread *thread, struct tg_image_cache *images,
+                                 uint64_t *loader_base, uint64_t *brk)
 {
-    char link[32];
-    char path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)thread->tid);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0)
-        return false;
-    path[length] = '\0';
-    struct tg_image_source source = {.pid = thread->tid, .path = path};
+    const struct tg_image_source source = {.pid = thread->tid};
     struct tg_image *image;
     TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
     if (error != NULL)
@@ -197,8 +189,10 @@ bool tg_loader_process_is_loader(const struct tg_thread *thread, struct tg_image
     uint64_t address = 0;
     bool is_loader = info->soname[0] != '\0' && info->interpreter[0] == '\0' &&
                      tg_image_find_function(image, "_dl_debug_state", &address, 1) > 0;
-    if (is_loader)
-        *brk = thread->process->entry - info->entry + address;
+    if (is_loader) {
+        *loader_base = thread->process->entry - info->entry;
+        *brk = *loader_base + address;
+    }
     tg_image_unref(image);
     return is_loader;
 }

@@ -21,9 +21,9 @@ struct tg_loader_process {
     bool wants_stops;          /* r_brk is to be planted */
     bool planted;              /* it is, at BRK */
     bool loader_is_program;    /* `ld.so PROGRAM` */
-    bool adding;              /* the last loader stop showed the first objects of a load that still goes on */
-    uint64_t brk;             /* r_brk, 0 unknown */
-    const char *problem_told; /* the last problem that became a loss event */
+    uint64_t loader_base;      /* load bias of the dynamic loader */
+    uint64_t brk;              /* r_brk, 0 unknown */
+    const char *problem_told;  /* the last problem that became a loss event */
     struct tg_waiting_library *waiting;
     size_t n_waiting;
     size_t waiting_capacity;
@@ -55,8 +55,9 @@ struct tg_user_breakpoint_object tg_loader_process_target(const struct tg_object
 uint64_t tg_loader_process_symbol(const struct tg_thread *thread, struct tg_image_cache *images,
                                   const char *name);
 
-/* Whether the program is a dynamic loader itself, started as `ld.so PROGRAM`; *BRK is then its r_brk. */
+/* Whether the program is a dynamic loader itself, started as `ld.so PROGRAM`; *LOADER_BASE is then its load
+ * bias, *BRK its r_brk. */
 bool tg_loader_process_is_loader(const struct tg_thread *thread, struct tg_image_cache *images,
-                                 uint64_t *brk);
+                                 uint64_t *loader_base, uint64_t *brk);
 
 #endif

@@ -50,7 +50,9 @@ static void emit_program(struct tg_process_facts *facts, struct tg_thread *threa
         event.program.build_id = info->build_id;
         event.program.interpreter = info->interpreter;
         event.program.base = process->entry != 0 ? process->entry - info->entry : 0;
-        event.program.linkage = info->interpreter[0] != '\0' ? TG_LINKAGE_DYNAMIC : TG_LINKAGE_STATIC;
+        /* `ld.so PROGRAM` is a shared object without an interpreter */
+        bool dynamic = info->interpreter[0] != '\0' || info->soname[0] != '\0';
+        event.program.linkage = dynamic ? TG_LINKAGE_DYNAMIC : TG_LINKAGE_STATIC;
     }
     tg_engine_emit(facts->engine, thread, &event);
     tg_image_unref(image);

@@ -55,7 +55,7 @@ static void link_first(struct fixture *f, size_t count)
 
 static void update(struct fixture *f, bool thorough)
 {
-    tg_link_maps_update(f->maps, getpid(), thorough, &f->delta);
+    tg_link_maps_update(f->maps, getpid(), thorough ? TG_LINK_LOOK_WHOLE : TG_LINK_LOOK_NEW, &f->delta);
 }
 
 /* Nodes 0 (the program) and 1 (the vdso) are linked and known. */
@@ -106,16 +106,13 @@ static void new_objects_are_read_from_the_tail_on(void **state)
     update(f, false);
     assert_int_equal(f->delta.n_changes, 0);
     link_first(f, 5);
-    f->debug.base.r_state = RT_ADD;
     update(f, false);
     expect_added(f, 2, 3);
-    assert_int_equal(f->delta.state, TG_LINK_ADD);
+    assert_int_equal(f->delta.state, TG_LINK_CONSISTENT);
     assert_int_equal(f->delta.changes[0].added[0]->base, 0x30000);
     assert_int_equal(f->delta.changes[0].added[0]->link_map, (uintptr_t)&f->nodes[2]);
-    f->debug.base.r_state = RT_CONSISTENT;
     update(f, false);
     assert_int_equal(f->delta.n_changes, 0);
-    assert_int_equal(f->delta.state, TG_LINK_CONSISTENT);
     link_first(f, N_NODES);
     update(f, false);
     expect_added(f, 5, N_NODES - 5);
@@ -125,6 +122,41 @@ static void new_objects_are_read_from_the_tail_on(void **state)
     assert_true(tg_link_maps_peek(f->maps, getpid(), &r_brk, &r_state));
     assert_int_equal(r_brk, 0x1234);
     assert_int_equal(r_state, TG_LINK_CONSISTENT);
+}
+
+static void a_load_and_its_dependencies_are_one_change(void **state)
+{
+    struct fixture *f = *state;
+    link_first(f, 3); /* the object that was asked for */
+    f->debug.base.r_state = RT_ADD;
+    update(f, false);
+    assert_int_equal(f->delta.n_changes, 0);
+    assert_int_equal(f->delta.state, TG_LINK_ADD);
+    link_first(f, 5); /* and what it needs */
+    f->debug.base.r_state = RT_CONSISTENT;
+    update(f, false);
+    expect_added(f, 2, 3);
+    assert_int_equal(f->delta.state, TG_LINK_CONSISTENT);
+}
+
+static void two_additions_in_a_row_are_told_at_the_second(void **state)
+{
+    struct fixture *f = *state;
+    link_first(f, 3);
+    f->debug.base.r_state = RT_ADD;
+    update(f, false);
+    assert_int_equal(f->delta.n_changes, 0);
+    link_first(f, 5);
+    update(f, false);
+    expect_added(f, 2, 3);
+    link_first(f, 6);
+    f->debug.base.r_state = RT_CONSISTENT;
+    update(f, false);
+    expect_added(f, 5, 1);
+    link_first(f, 7);
+    f->debug.base.r_state = RT_ADD;
+    tg_link_maps_update(f->maps, getpid(), TG_LINK_LOOK_LAST, &f->delta);
+    expect_added(f, 6, 1); /* there is no next time */
 }
 
 static void an_unload_is_found_after_the_delete_stop(void **state)
@@ -259,11 +291,14 @@ static void namespaces_are_followed(void **state)
     f->nodes[100].l_next = &f->nodes[101];
     f->nodes[101].l_prev = &f->nodes[100];
     f->other.base.r_state = RT_ADD;
+    update(f, false);
+    assert_int_equal(f->delta.state, TG_LINK_ADD);
+    assert_int_equal(f->delta.n_changes, 0);
+    f->other.base.r_state = RT_CONSISTENT;
     link_first(f, 3);
     update(f, false);
     assert_null(f->delta.problem);
     assert_int_equal(f->delta.n_changes, 2);
-    assert_int_equal(f->delta.state, TG_LINK_ADD);
     assert_int_equal(f->delta.changes[0].namespace_index, 0);
     assert_int_equal(f->delta.changes[0].n_added, 1);
     assert_int_equal(f->delta.changes[1].namespace_index, 1);
@@ -313,7 +348,7 @@ static void programs_of_32_bits_have_narrow_lists(void **state)
     struct tg_link_maps *maps;
     struct tg_link_delta delta;
     assert_null(tg_link_maps_create(32, at, &maps));
-    tg_link_maps_update(maps, getpid(), false, &delta);
+    tg_link_maps_update(maps, getpid(), TG_LINK_LOOK_NEW, &delta);
     assert_null(delta.problem);
     assert_int_equal(delta.n_changes, 1);
     assert_int_equal(delta.changes[0].n_added, 1);
@@ -351,7 +386,7 @@ static void this_process_own_list_is_found_and_followed(void **state)
     struct tg_link_maps *maps;
     struct tg_link_delta delta;
     assert_null(tg_link_maps_create(64, r_debug, &maps));
-    tg_link_maps_update(maps, getpid(), false, &delta);
+    tg_link_maps_update(maps, getpid(), TG_LINK_LOOK_NEW, &delta);
     assert_null(delta.problem);
     const struct tg_object *libc = find_added(&delta, "/libc.so.6");
     assert_non_null(libc);
@@ -368,10 +403,10 @@ static void this_process_own_list_is_found_and_followed(void **state)
     free(dependency);
     void *handle = dlopen("libresolv.so.2", RTLD_NOW);
     assert_non_null(handle);
-    tg_link_maps_update(maps, getpid(), false, &delta);
+    tg_link_maps_update(maps, getpid(), TG_LINK_LOOK_NEW, &delta);
     assert_non_null(find_added(&delta, "/libresolv.so.2"));
     dlclose(handle);
-    tg_link_maps_update(maps, getpid(), false, &delta);
+    tg_link_maps_update(maps, getpid(), TG_LINK_LOOK_NEW, &delta);
     assert_null(delta.problem);
     tg_link_maps_destroy(maps);
 }
@@ -392,6 +427,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(new_objects_are_read_from_the_tail_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_load_and_its_dependencies_are_one_change, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_additions_in_a_row_are_told_at_the_second, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unload_is_found_after_the_delete_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unload_without_a_stop_is_found_by_a_thorough_look, set_up,
                                         tear_down),

@@ -1,0 +1,181 @@
+#include "recorder/record_command.h"
+
+#include "format/printable.h"
+#include "recorder/calibrate.h"
+#include "recorder/record_options.h"
+#include "recorder/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- signals to the recorder */
+
+/*
+ * What a signal handler needs; the one mutable global that it takes. A signal that comes before there is a
+ * process to pass it on to is kept in EARLY.
+ */
+static struct {
+    struct tg_recording *volatile attached; /* end this recording by detaching */
+    volatile sig_atomic_t pid;              /* of the command, 0 not there yet */
+    volatile sig_atomic_t early;
+} target;
+
+/*
+ * A signal from the terminal goes to the whole foreground group: the command has it already, and the recorder
+ * only waits for what the command makes of it. One sent to the recorder alone is passed on.
+ */
+static void on_end_signal(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    if (target.attached != NULL)
+        tg_recording_request_stop(target.attached);
+    else if (info->si_code <= 0 && target.pid != 0)
+        kill((pid_t)target.pid, signal);
+    else if (info->si_code <= 0)
+        target.early = signal;
+    errno = saved;
+}
+
+static void on_pipe_signal(int signal)
+{
+    (void)signal; /* a reader of our messages has gone: writes fail with EPIPE, and that is all */
+}
+
+/* Handlers, not SIG_IGN: exec turns handlers back, so that nothing of this reaches the command. What was
+ * ignored when the recorder was started (nohup) stays ignored, for both. */
+static void install(int signal, struct sigaction *action)
+{
+    struct sigaction before;
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(signal, action, NULL);
+}
+
+static void install_handlers(struct tg_recording *recording, bool attached)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction end = {.sa_sigaction = on_end_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction pipe = {.sa_handler = on_pipe_signal, .sa_flags = SA_RESTART};
+    target.attached = attached ? recording : NULL;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        install(signals[i], &end);
+    install(SIGPIPE, &pipe);
+}
+
+static void set_command(pid_t pid)
+{
+    target.pid = (sig_atomic_t)pid;
+    if (target.early != 0)
+        kill(pid, target.early);
+}
+
+/* ---- exit status */
+
+/* Ends this process as the command ended, so that whoever waits for it sees the same; without a second core.
+ */
+static int end_as(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    int signal = WTERMSIG(status);
+    const struct rlimit none = {0, 0};
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);
+    sigemptyset(&only);
+    sigaddset(&only, signal);
+    fflush(NULL);
+    sigaction(signal, &action, NULL);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    return 128 + signal; /* not reached, unless the signal does not end processes here */
+}
+
+/* ---- summary */
+
+static void print_size(uint64_t bytes)
+{
+    if (bytes < 10240)
+        fprintf(stderr, "%" PRIu64 " bytes", bytes);
+    else if (bytes < UINT64_C(10) << 20)
+        fprintf(stderr, "%.1f KiB", (double)bytes / 1024);
+    else
+        fprintf(stderr, "%.1f MiB", (double)bytes / 1048576);
+}
+
+static void print_summary(const struct tg_record_options *options, const struct tg_recording_summary *summary)
+{
+    fputs("tollgate: ", stderr);
+    tg_printable_write(stderr, options->trace);
+    if (!summary->complete)
+        fputs(".incomplete", stderr);
+    fprintf(stderr, ": %" PRIu64 " events of %" PRIu64 " process%s, ", summary->events, summary->processes,
+            summary->processes == 1 ? "" : "es");
+    print_size(summary->written_bytes);
+    if (summary->lost_events > 0)
+        fprintf(stderr, "; %" PRIu64 " events LOST", summary->lost_events);
+    if (summary->losses > 0)
+        fprintf(stderr, "; %" PRIu64 " losses noted (see tollgate report)", summary->losses);
+    fputc('\n', stderr);
+}
+
+/* ---- the command */
+
+static struct tg_error *record(const struct tg_record_options *options, struct tg_recording **recording,
+                               int *status, struct tg_recording_summary *summary)
+{
+    struct tg_stop_cost cost = {0};
+    /* where it fails, tracing fails too, and says more about why */
+    tg_error_destroy(tg_calibrate_stop_cost(&cost));
+    struct tg_error *error = tg_recording_create(options, &cost, recording);
+    if (error != NULL)
+        return error;
+    install_handlers(*recording, options->command == NULL);
+    pid_t pid;
+    error = tg_recording_start(*recording, &pid);
+    if (error != NULL)
+        return error;
+    if (pid != 0)
+        set_command(pid);
+    error = tg_recording_run(*recording, status);
+    tg_recording_finish(*recording, summary);
+    return error;
+}
+
+static int run(int argc, char **argv, const struct tg_command_services *services)
+{
+    (void)services;
+    struct tg_record_options options;
+    struct tg_recording *recording = NULL;
+    struct tg_recording_summary summary = {0};
+    int status = 0;
+    TG_AUTO_ERROR struct tg_error *error = tg_record_options_parse(argc, argv, &options);
+    if (error != NULL) {
+        tg_printable_error(error);
+        return tg_error_exit_status(error);
+    }
+    error = record(&options, &recording, &status, &summary);
+    if (error != NULL)
+        tg_printable_error(error);
+    if (summary.finished && !options.quiet)
+        print_summary(&options, &summary);
+    target.attached = NULL;
+    target.pid = 0;
+    tg_recording_destroy(recording);
+    tg_record_options_deinit(&options);
+    return error != NULL ? tg_error_exit_status(error) : end_as(status);
+}
+
+const struct tg_command tg_record_command = {
+    .name = "record",
+    .summary = "run a command, or attach to processes, and write a trace",
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* The command line of `tollgate record`, with the settings files that it builds on. */
+#ifndef TG_RECORDER_RECORD_OPTIONS_H
+#define TG_RECORDER_RECORD_OPTIONS_H
+
+#include "format/dlopen_filter.h"
+#include "format/error.h"
+#include "recorder/loader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct tg_record_options {
+    char *trace; /* path to write */
+    bool force;  /* replace it where it exists */
+    bool quiet;  /* no summary, no notes */
+    struct tg_dlopen_filter filter;
+    enum tg_loader_watch launched;
+    enum tg_loader_watch attached;
+    char **breaks; /* specifications as given; into ARGV */
+    size_t n_breaks;
+    pid_t *pids; /* to attach to; none: COMMAND is run */
+    size_t n_pids;
+    char *const *command; /* NULL-terminated, into ARGV; NULL where processes are attached */
+};
+
+/*
+ * Reads ARGV (argv[0] is the program's name for messages) and the settings files: $HOME/.tollgaterc, then
+ * .tollgaterc in the current directory, or instead of both the file named by --settings. What a later one
+ * says wins, the command line most. The option names of the debugger whose settings these are may have one
+ * dash.
+ * `--help` and the like print and exit, as argp has it. What was skipped in settings files is told on
+ * standard error, unless --quiet is given.
+ */
+struct tg_error *tg_record_options_parse(int argc, char **argv, struct tg_record_options *options);
+void tg_record_options_deinit(struct tg_record_options *options);
+
+#endif

@@ -1,0 +1,304 @@
+#include "recorder/recording.h"
+
+#include "format/printable.h"
+#include "format/trace_meta.h"
+#include "format/trace_writer.h"
+#include "recorder/engine.h"
+#include "recorder/image_cache.h"
+#include "recorder/loader.h"
+#include "recorder/process_facts.h"
+#include "recorder/user_breakpoints.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TG_VERSION
+#define TG_VERSION "unknown"
+#endif
+
+static const uint64_t check_interval_ns = 100000000;
+
+struct tg_recording {
+    const struct tg_record_options *options;
+    struct tg_trace_writer *writer;
+    struct tg_engine *engine;
+    struct tg_image_cache *images;
+    struct tg_user_breakpoints *breakpoints;
+    struct tg_process_facts *facts;
+    struct tg_loader *loader;
+    uint64_t next_check_ns; /* when to ask the writer for an error again */
+    bool write_failed;
+    uint64_t losses;
+    uint64_t counted_losses;
+    uint64_t processes;
+};
+
+static const char *const mode_names[] = {
+    [TG_FILTER_SLOW] = "slow", [TG_FILTER_MEDIUM] = "medium", [TG_FILTER_FAST] = "fast"};
+static const char *const watch_names[] = {
+    [TG_LOADER_STOPS] = "stops", [TG_LOADER_CATCH_UP] = "catch_up", [TG_LOADER_NONE] = "none"};
+
+/* ---- what the trace says about itself */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct pair {
+    const char *key;
+    const char *value;
+};
+
+struct number {
+    const char *key;
+    uint64_t value;
+};
+
+static struct tg_error *set_pairs(struct tg_trace_meta *meta, const struct pair *pairs, size_t count)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; i < count && error == NULL; i++)
+        error = tg_trace_meta_set(meta, pairs[i].key, pairs[i].value);
+    return error;
+}
+
+static struct tg_error *set_numbers(struct tg_trace_meta *meta, const struct number *numbers, size_t count)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; i < count && error == NULL; i++)
+        error = tg_trace_meta_set_number(meta, numbers[i].key, numbers[i].value);
+    return error;
+}
+
+static struct tg_error *describe_host(struct tg_trace_meta *meta)
+{
+    struct utsname name;
+    uname(&name);
+    char kernel[sizeof name.sysname + sizeof name.release + sizeof name.version + 3];
+    snprintf(kernel, sizeof kernel, "%s %s %s", name.sysname, name.release, name.version);
+    const struct pair pairs[] = {
+        {"tool.version", TG_VERSION},
+        {"host.name", name.nodename},
+        {"host.kernel", kernel},
+        {"host.arch", name.machine},
+    };
+    const struct number numbers[] = {
+        {"host.page_size", (uint64_t)sysconf(_SC_PAGESIZE)},
+        {"host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)},
+        {"start.realtime_ns", clock_ns(CLOCK_REALTIME)},
+        {"start.monotonic_ns", clock_ns(CLOCK_MONOTONIC)},
+    };
+    struct tg_error *error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+    return error != NULL ? error : set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
+}
+
+/* What does not fit is cut off: a trace without the end of its command line is better than none. */
+static struct tg_error *describe_command(const struct tg_record_options *options, struct tg_trace_meta *meta)
+{
+    enum { MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS, MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES };
+    struct tg_error *error = NULL;
+    size_t bytes = 0;
+    for (size_t i = 0; options->command != NULL && options->command[i] != NULL && i < MAX_ARGUMENTS; i++) {
+        char key[32];
+        bytes += strlen(options->command[i]) + 1;
+        if (error != NULL || bytes > MAX_BYTES)
+            return error;
+        snprintf(key, sizeof key, "command.%zu", i);
+        error = tg_trace_meta_set(meta, key, options->command[i]);
+    }
+    char *directory = getcwd(NULL, 0);
+    if (error == NULL && directory != NULL)
+        error = tg_trace_meta_set(meta, "command.cwd", directory);
+    free(directory);
+    return error;
+}
+
+static struct tg_error *describe_capture(const struct tg_record_options *options,
+                                         const struct tg_stop_cost *cost, struct tg_trace_meta *meta)
+{
+    bool launch = options->command != NULL;
+    const struct pair pairs[] = {
+        {"capture.dlopen", watch_names[launch ? options->launched : options->attached]},
+        {"capture.mode", mode_names[options->filter.mode]},
+        {"capture.match", tg_glob_list_text(options->filter.list)},
+        {"capture.target", launch ? "launch" : "attach"},
+    };
+    const struct number numbers[] = {
+        {"cost.stop_ns", cost->stop_ns},
+        {"cost.tracer_ns", cost->tracer_ns},
+        {"cost.samples", cost->samples},
+    };
+    struct tg_error *error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+    if (error == NULL && cost->samples > 0)
+        error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
+    return error;
+}
+
+/* ---- from the engine to the file */
+
+/* Takes ERROR. */
+static void report_write_error(struct tg_recording *recording, struct tg_error *error)
+{
+    if (error == NULL)
+        return;
+    error = tg_error_prefix(error, "the trace is cut off, what it traces runs on");
+    tg_printable_error(error);
+    tg_error_destroy(error);
+    recording->write_failed = true;
+}
+
+static void add_event(void *context, const struct tg_event *event)
+{
+    struct tg_recording *recording = context;
+    tg_trace_writer_add(recording->writer, event);
+    if (event->kind == TG_EVENT_LOSS) {
+        recording->losses++;
+        recording->counted_losses += event->loss.count;
+    }
+    recording->processes += event->kind == TG_EVENT_PROCESS_START;
+    if (event->time_ns >= recording->next_check_ns) {
+        recording->next_check_ns = event->time_ns + check_interval_ns;
+        report_write_error(recording, tg_trace_writer_take_error(recording->writer));
+    }
+}
+
+/* ---- life */
+
+static struct tg_error *create_writer(struct tg_recording *recording, const struct tg_stop_cost *cost)
+{
+    const struct tg_record_options *options = recording->options;
+    struct tg_trace_meta *meta = NULL;
+    const struct tg_trace_writer_options writer = {.overwrite = options->force};
+    struct tg_error *error = tg_trace_meta_create(&meta);
+    if (error == NULL)
+        error = describe_host(meta);
+    if (error == NULL)
+        error = describe_command(options, meta);
+    if (error == NULL)
+        error = describe_capture(options, cost, meta);
+    if (error == NULL)
+        error = tg_trace_writer_create(options->trace, &writer, meta, &recording->writer);
+    tg_trace_meta_destroy(meta);
+    return error;
+}
+
+static struct tg_error *create_engine(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    const struct tg_engine_options engine = {.sink = {.context = recording, .add = add_event},
+                                             .kill_on_exit = true};
+    struct tg_error *error = tg_engine_create(&engine, &recording->engine);
+    if (error == NULL)
+        error = tg_image_cache_create(0, &recording->images);
+    if (error == NULL)
+        error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
+    if (error == NULL)
+        error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
+    for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
+        error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
+    if (error != NULL)
+        return error;
+    const struct tg_loader_options loader = {
+        .launched = options->launched,
+        .attached = options->attached,
+        .filter = &options->filter,
+        .images = recording->images,
+        .breakpoints = recording->breakpoints,
+    };
+    return tg_loader_create(recording->engine, &loader, &recording->loader);
+}
+
+struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
+                                     struct tg_recording **recording)
+{
+    struct tg_recording *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = options;
+    struct tg_error *error = create_engine(made);
+    if (error == NULL)
+        error = create_writer(made, cost);
+    if (error != NULL) {
+        tg_recording_destroy(made);
+        return error;
+    }
+    *recording = made;
+    return NULL;
+}
+
+struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
+{
+    const struct tg_record_options *options = recording->options;
+    struct tg_event settings = {
+        .kind = TG_EVENT_FILTER_SETTINGS,
+        .filter_settings = {.mode = options->filter.mode, .match = tg_glob_list_text(options->filter.list)},
+    };
+    tg_engine_emit(recording->engine, NULL, &settings);
+    tg_user_breakpoints_start(recording->breakpoints);
+    *pid = 0;
+    if (options->command != NULL)
+        return tg_engine_launch(recording->engine, options->command, pid);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < options->n_pids; i++)
+        error = tg_engine_attach(recording->engine, options->pids[i]);
+    return error;
+}
+
+struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
+{
+    return tg_engine_run(recording->engine, status);
+}
+
+void tg_recording_request_stop(struct tg_recording *recording)
+{
+    tg_engine_request_stop(recording->engine);
+}
+
+void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
+{
+    struct tg_trace_writer_stats stats = {0};
+    report_write_error(recording, tg_trace_writer_take_error(recording->writer));
+    report_write_error(recording, tg_trace_writer_close(recording->writer, &stats));
+    recording->writer = NULL;
+    *summary = (struct tg_recording_summary){
+        .events = stats.events,
+        .processes = recording->processes,
+        .written_bytes = stats.written_bytes,
+        .lost_events = stats.lost_events + recording->counted_losses,
+        .losses = recording->losses,
+        .finished = true,
+        .complete = !recording->write_failed,
+    };
+}
+
+/* What was begun and not finished is worth nothing: the file goes again. */
+static void discard_writer(struct tg_recording *recording)
+{
+    if (recording->writer == NULL)
+        return;
+    char *path = NULL;
+    tg_trace_writer_destroy(recording->writer);
+    if (asprintf(&path, "%s.incomplete", recording->options->trace) >= 0)
+        unlink(path);
+    free(path);
+}
+
+void tg_recording_destroy(struct tg_recording *recording)
+{
+    if (recording == NULL)
+        return;
+    tg_engine_destroy(recording->engine);
+    tg_loader_destroy(recording->loader);
+    tg_process_facts_destroy(recording->facts);
+    tg_user_breakpoints_destroy(recording->breakpoints);
+    tg_image_cache_destroy(recording->images);
+    discard_writer(recording);
+    free(recording);
+}

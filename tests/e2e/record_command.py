@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""`tollgate record` as a command: options, exit status, signals, files.
+
+usage: record_command.py CASE
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from recording import LOADS, TOLLGATE, build_library, check, events, record, run, skip  # noqa: E402
+
+
+def exit_status():
+    """That of the program, or its signal; 3 where it could not be run."""
+    check(record("a", ["sh", "-c", "exit 42"]).status == 42)
+    for number in (signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT):
+        died = record(f"b{int(number)}", ["sh", "-c", f"kill -{int(number)} $$"])
+        check(died.status == -number, number, died)
+    missing = record("c", ["/no/such/program"])
+    check(missing.status == 3 and "/no/such/program" in missing.errors, missing)
+    check(not os.path.exists("c") and not os.path.exists("c.incomplete"), "a trace of nothing is left")
+    check(not [name for name in os.listdir() if name.startswith("core")], os.listdir())
+
+
+def usage():
+    """One clear message, exit 2, nothing run."""
+    for arguments, text in (
+            (["--mode", "quick", "true"], "quick"),
+            (["--mode", "fast", "--match", "x", "true"], "match"),
+            (["--mode", "fast", "-dlopen_always_recalculate", "true"], "-dlopen_"),
+            (["--dlopen=always", "true"], "always"),
+            (["-p", "x"], '"x"'),
+            (["-p", "0"], '"0"'),
+            (["-p", str(os.getpid()), "true"], "both"),
+            ([], "command"),
+            (["--settings", "missing.rc", "true"], "missing.rc"),
+            (["--break", "", "true"], ""),
+            (["--no-such-option"], "no-such-option")):
+        refused = run([TOLLGATE, "record", *arguments])
+        check(refused.status == 2 and text in refused.errors and refused.errors.count("\n") <= 3, arguments, refused)
+    check(os.listdir() == [], os.listdir())
+    with open("bad.rc", "w") as file:
+        file.write("dset TV::dlopen_always_recalculate perhaps\n")
+    refused = run([TOLLGATE, "record", "--settings", "bad.rc", "true"])
+    check(refused.status == 2 and "bad.rc:1" in refused.errors, refused)
+
+
+def names():
+    """The default name, --force, and what is printed at the end."""
+    first = run([TOLLGATE, "record", "--", "sh", "-c", "exit 0"])
+    made = os.listdir()
+    check(len(made) == 1 and re.fullmatch(r"tollgate-sh-\d+\.tgt", made[0]), made)
+    check(re.fullmatch(rf"tollgate: {re.escape(made[0])}: \d+ events of 1 process, .*\n", first.errors), first)
+    quiet = run([TOLLGATE, "record", "--quiet", "-o", "quiet", "true"])
+    check(quiet.errors == "" and quiet.output == "", quiet)
+    again = run([TOLLGATE, "record", "-o", "quiet", "true"])
+    check(again.status == 2 and "quiet" in again.errors, again)
+    check(run([TOLLGATE, "record", "--force", "-o", "quiet", "true"]).status == 0)
+    check((os.stat("quiet").st_mode & 0o077) == 0, "a trace is readable by others")
+
+
+def start(trace, command, *options, **how):
+    return subprocess.Popen([TOLLGATE, "record", "-o", trace, *options, "--", *command], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **how)
+
+
+def await_ready(process):
+    line = process.stdout.readline()
+    check(line == b"ready\n", line)
+
+
+def signals_to_recorder():
+    """Sent to the recorder alone, a signal is passed on; from the terminal the program has it already."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        process = start(f"trace{int(number)}", [LOADS, "await"])
+        await_ready(process)
+        process.send_signal(number)
+        check(process.wait(60) == -number, number, process.returncode)
+        ends = events(f"trace{int(number)}", "process_exit")
+        check(len(ends) == 1 and ends[0]["how"] == "signaled" and ends[0]["status"] == number, ends)
+
+
+def signals_of_the_terminal():
+    """Ctrl-C on a terminal: the program gets it once and decides; the recorder waits for it."""
+    import pty
+    import select
+    caught = "import signal,sys\nn=[0]\ndef h(s,f): n[0]+=1\nsignal.signal(signal.SIGINT,h)\nprint('ready',flush=True)\n" \
+             "signal.pause()\nprint('caught',n[0],flush=True)\nsys.exit(7)"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(TOLLGATE, [TOLLGATE, "record", "-o", "trace", "--", sys.executable, "-c", caught])
+    seen = b""
+    sent = False
+    while True:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        check(ready, "nothing more comes from the terminal", seen)
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        seen += more
+        if b"ready" in seen and not sent:
+            sent = True
+            os.write(terminal, b"\x03")
+    _, status = os.waitpid(pid, 0)
+    check(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 7 and b"caught 1" in seen, status, seen)
+    check(events("trace", "process_exit")[-1]["status"] == 7)
+
+
+def nothing_leaks():
+    """Signal mask, ignored signals, open files, limits and process group are what they are without a recorder."""
+    script = ("import os,resource,signal,sys\n"
+              "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))\n"
+              "print([s for s in range(1, 65) if s not in (9, 19, 32, 33) and signal.getsignal(s) == signal.SIG_IGN])\n"
+              "print(sorted(os.readlink('/proc/self/fd/' + f).split(':')[0] for f in os.listdir('/proc/self/fd')"
+              " if f in ('0', '1', '2') or os.path.exists('/proc/self/fd/' + f)))\n"
+              "print([resource.getrlimit(r) for r in range(16)], os.getsid(0) == os.getpgid(0))\n"
+              "print(open('/proc/self/status').read().split('SigIgn:')[1].split()[0])\n"
+              "print(sorted(os.environ.items()))\n")
+    plain = run(["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", script])
+    traced = record("trace", [sys.executable, "-c", script])
+    check(plain.status == 0 and traced.status == 0, plain, traced)
+    check(plain.output == traced.output, plain.output, traced.output)
+    ignoring = ["sh", "-c", 'trap "" HUP; "$@"; exit $?', "sh"]
+    plain = run([*ignoring, sys.executable, "-c", script])
+    traced = run([*ignoring, TOLLGATE, "record", "-o", "trace2", "--", sys.executable, "-c", script])
+    check(plain.output == traced.output, plain.output, traced.output)
+
+
+def attach():
+    """-p: present libraries are told, nothing is planted, Ctrl-C detaches and the program lives on."""
+    library, later = build_library("before"), build_library("later")
+    target = subprocess.Popen([LOADS, "open", library, "await", "open", later, "raise", "await", "call", "1",
+                               "later_value"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    while target.stdout.readline() != b"ready\n":
+        pass
+    recorder = subprocess.Popen([TOLLGATE, "record", "-o", "trace", "-p", str(target.pid)], stderr=subprocess.PIPE)
+    while True:  # until the tracer is there
+        with open(f"/proc/{target.pid}/status") as status:
+            if f"TracerPid:\t{recorder.pid}\n" in status.read():
+                break
+        check(recorder.poll() is None, "the recorder ended", recorder.returncode)
+    target.stdin.write(b"\n")
+    target.stdin.flush()
+    while target.stdout.readline() != b"ready\n":
+        pass
+    recorder.send_signal(signal.SIGINT)
+    _, errors = recorder.communicate(timeout=60)
+    check(recorder.returncode == 0, recorder.returncode, errors)
+    target.stdin.write(b"\n")
+    target.stdin.close()
+    check(target.stdout.read() == b"later_value = 5\n")
+    check(target.wait(60) == 0, target.returncode)
+    trace = events("trace")
+    found = {os.path.basename(entry["path"]): event["found"] for event in trace if event["kind"] == "library_load"
+             for entry in event["libraries"]}
+    check(found["libbefore.so"] == "attach" and found["libc.so.6"] == "attach", found)
+    check(found["liblater.so"] == "catch_up", found)
+    check([event for event in trace if event["kind"] == "detach"], trace)
+    check(not [event for event in trace if event["kind"] == "library_null"], "a loader stop in an attached process")
+
+
+def attach_with_stops():
+    """-p --dlopen=stops: the loader's stops are taken from there on."""
+    library = build_library("later")
+    target = subprocess.Popen([LOADS, "await", "open", library, "close", "0", "await"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    while target.stdout.readline() != b"ready\n":
+        pass
+    recorder = subprocess.Popen([TOLLGATE, "record", "--dlopen=stops", "-o", "trace", "-p", str(target.pid)],
+                                stderr=subprocess.PIPE)
+    while True:
+        with open(f"/proc/{target.pid}/status") as status:
+            if f"TracerPid:\t{recorder.pid}\n" in status.read():
+                break
+        check(recorder.poll() is None, "the recorder ended", recorder.returncode)
+    target.stdin.write(b"\n\n")
+    target.stdin.close()
+    check(target.wait(60) == 0, target.returncode)
+    recorder.communicate(timeout=60)
+    check(recorder.returncode == 0, recorder.returncode)
+    loads = [(event["found"], os.path.basename(event["libraries"][0]["path"])) for event in events("trace", "library_load")]
+    check(("loader", "liblater.so") in loads, loads)
+
+
+def disk_full():
+    """No room for the trace: said once, at once; the program runs on, and its status is what it is."""
+    libraries = [build_library(f"full{i}") for i in range(8)]
+    limit = 40000
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    storm = f"{LOADS} await storm 1000 {' '.join(libraries)}; exit 9"
+    process = subprocess.Popen([TOLLGATE, "record", "-o", "trace", "--", "sh", "-c", storm], preexec_fn=small,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    await_ready(process)
+    while len(kept := run([TOLLGATE, "dump", "--json", "trace.incomplete"]).output.splitlines()) < 8:
+        check(process.poll() is None, "the recorder ended", process.returncode)  # a second at most
+    output, errors = process.communicate(b"\n", timeout=100)
+    check(process.returncode == 9 and output == b"storm over\n", process.returncode, output, errors)
+    check(errors.count(b"cut off") == 1 and b"File too large" in errors and b"trace.incomplete: " in errors, errors)
+    check(b"events LOST" in errors, errors)
+    check(not os.path.exists("trace") and os.path.getsize("trace.incomplete") <= limit, os.listdir())
+    dump = run([TOLLGATE, "dump", "--json", "trace.incomplete"])
+    check(dump.output.splitlines()[:len(kept)] == kept, dump)
+
+
+def kill_job():
+    """SIGKILL to the program: the trace says so."""
+    process = start("trace", [LOADS, "await"])
+    await_ready(process)
+    pid = int(open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    check(process.wait(60) == -signal.SIGKILL, process.returncode)
+    ends = events("trace", "process_exit")
+    check(len(ends) == 1 and ends[0]["how"] == "signaled" and ends[0]["status"] == 9, ends)
+
+
+def living(session):
+    """Processes of SESSION that are not dead yet."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] not in "ZX":
+            found.append(int(name))
+    return found
+
+
+def kill_recorder():
+    """SIGKILL to the recorder in a loading storm: the job ends with it, completely; the trace can be read."""
+    import random
+    import time
+    seed = int(os.environ.get("TG_SEED", "1"))
+    random.seed(seed)
+    libraries = [build_library(f"storm{i}") for i in range(4)]
+    for i in range(8):
+        process = start(f"trace{i}", ["sh", "-c", f"{LOADS} storm 100000 {' '.join(libraries)} & "
+                                      f"{LOADS} await storm 100000 {' '.join(libraries)}"])
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        await_ready(process)
+        deadline = time.monotonic() + 1.5 * random.random()
+        while time.monotonic() < deadline:  # not a wait for something: the moment itself is what is random
+            time.sleep(0.001)
+        group = process.pid
+        process.kill()
+        process.communicate(timeout=60)  # to the end of the pipe: no process is left that holds it
+        deadline = time.monotonic() + 60
+        while living(group):
+            check(time.monotonic() < deadline, "seed", seed, "round", i, "left over:", living(group))
+        check(not os.path.exists(f"trace{i}"), "an interrupted trace was closed")
+        check(events(f"trace{i}.incomplete") is not None, "seed", seed, "round", i)
+        if "recover" not in run([TOLLGATE, "--help"]).output:
+            continue
+        recovered = run([TOLLGATE, "recover", "-o", f"recovered{i}", f"trace{i}.incomplete"])
+        check(recovered.status in (0, 1), recovered)
+        check(events(f"recovered{i}") == events(f"trace{i}.incomplete"), "seed", seed, "round", i)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""What `tollgate record` says of libraries, compared with what the loader itself says (LD_DEBUG=files).
+
+usage: record_libraries.py CASE
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+from recording import (LOADS, build_library, check, check_complete, events, record, run, witness_environment)  # noqa: E402
+
+
+def recorded(commands, *options, witness=True):
+    """Runs `loads COMMANDS` natively and recorded, which must not differ; returns the trace's events."""
+    native = run([LOADS, *commands])
+    environment = witness_environment("witness") if witness else None
+    traced = record("trace", [LOADS, *commands], "--force", *options, environment=environment)
+    check(traced.output == native.output and traced.status == native.status, "native", native, "recorded", traced)
+    return events("trace")
+
+
+def loads_of(trace_events, found):
+    return [[os.path.basename(library["path"]) for library in event["libraries"]]
+            for event in trace_events if event["kind"] == "library_load" and event["found"] == found]
+
+
+def unloads_of(trace_events):
+    return [[os.path.basename(library["path"]) for library in event["libraries"]]
+            for event in trace_events if event["kind"] == "library_unload"]
+
+
+def dependencies():
+    """One dlopen is one event: the library asked for first, what it needs behind it."""
+    inner = build_library("inner")
+    other = build_library("other", [inner])
+    outer = build_library("outer", [other])
+    trace = recorded(["open", outer])
+    check(loads_of(trace, "loader") == [["libouter.so", "libother.so", "libinner.so"]], loads_of(trace, "loader"))
+    load = next(event for event in trace if event["kind"] == "library_load" and event["found"] == "loader")
+    check([bool(library["dependency"]) for library in load["libraries"]] == [False, True, True], load)
+    check(all(len(library["build_id"]) == 40 and library["size_bytes"] > 0 for library in load["libraries"]), load)
+    check(check_complete(trace, "witness") >= 4)
+
+
+def reopening():
+    """A library that is open already makes no event; a closed one that is opened again does."""
+    library, second = build_library("again"), build_library("second")
+    trace = recorded(["open", library, "open", library, "close", "0", "close", "1", "open", second, "open", library,
+                      "close", "2", "close", "3", "open", library])
+    check(loads_of(trace, "loader") == [["libagain.so"], ["libsecond.so"], ["libagain.so"], ["libagain.so"]], trace)
+    check(unloads_of(trace) == [["libagain.so"], ["libsecond.so"], ["libagain.so"]], unloads_of(trace))
+    check_complete(trace, "witness")
+
+
+def address_reuse():
+    """Another library where one has just been unloaded is another library."""
+    names = [build_library(f"reuse{i}") for i in range(20)]
+    commands = []
+    for i, name in enumerate(names):
+        commands += ["open", name, "close", str(i)]
+    trace = recorded(commands)
+    check(loads_of(trace, "loader") == [[os.path.basename(name)] for name in names], loads_of(trace, "loader"))
+    check(unloads_of(trace) == [[os.path.basename(name)] for name in names], unloads_of(trace))
+    bases = [event["libraries"][0]["base"] for event in trace if event["kind"] == "library_load"
+             and event["found"] == "loader"]
+    check(len(set(bases)) < len(bases), "no address was used twice: the case does not test what it says")
+    check_complete(trace, "witness")
+
+
+def middle():
+    """Unloading from the middle of the list."""
+    names = [build_library(f"list{i}") for i in range(40)]
+    commands = [word for name in names for word in ("open", name)]
+    commands += ["close", "20", "close", "0", "close", "39"]
+    trace = recorded(commands)
+    check(unloads_of(trace) == [["liblist20.so"], ["liblist0.so"], ["liblist39.so"]], unloads_of(trace))
+    check_complete(trace, "witness")
+
+
+def namespaces():
+    """dlmopen: its libraries, libc among them, are in a namespace of their own."""
+    library = build_library("apart")
+    trace = recorded(["namespace", library, "open", library, "namespace", library])
+    seen = [(event["namespace"], os.path.basename(event["libraries"][0]["path"])) for event in trace
+            if event["kind"] == "library_load" and event["found"] == "loader"]
+    check(seen == [(1, "libapart.so"), (0, "libapart.so"), (2, "libapart.so")], seen)
+    check_complete(trace, "witness")
+
+
+def threads():
+    """Loads in threads, one after the other and at the same time."""
+    library = build_library("thread")
+    for i in range(16):
+        build_library(f"many{i}")
+    trace = recorded(["thread", library, "threads", "16", os.path.abspath("libmany")])
+    first = next(event for event in trace if event["kind"] == "library_load" and event["found"] == "loader")
+    check(first["tid"] != first["pid"], first)
+    check(len(loads_of(trace, "loader")) == 17, loads_of(trace, "loader"))
+    check_complete(trace, "witness")
+
+
+def constructors():
+    """A constructor that opens a library: of a dlopened one, and of one that the program starts with."""
+    inner = build_library("inner")
+    nested = build_library("nested", source=f'#include <dlfcn.h>\n__attribute__((constructor)) static void begin(void)'
+                                            f' {{ dlopen("{inner}", RTLD_NOW); }}\n')
+    trace = recorded(["open", nested])
+    check(loads_of(trace, "loader") == [["libnested.so"], ["libinner.so"]], loads_of(trace, "loader"))
+    check_complete(trace, "witness")
+    for mode, found in (("slow", "loader"), ("fast", "catch_up")):
+        traced = record(f"preloaded-{mode}", [LOADS], "--mode", mode, environment={"LD_PRELOAD": nested})
+        check(traced.status == 0, traced)
+        trace = events(f"preloaded-{mode}")
+        check("libnested.so" in loads_of(trace, "startup")[0], mode, loads_of(trace, "startup"))
+        check(loads_of(trace, found) == [["libinner.so"]], mode, trace)
+
+
+def missing():
+    """Libraries that are not there, and one whose dependency is not: it was mapped, and it went again."""
+    gone = build_library("gone")
+    broken = build_library("broken", [gone])
+    os.unlink(gone)
+    trace = recorded(["open", "/no/such/library.so", "open", broken, "open", "libnothing.so.7"])
+    check(loads_of(trace, "loader") == [["libbroken.so"]], loads_of(trace, "loader"))
+    check(unloads_of(trace) == [["libbroken.so"]], unloads_of(trace))
+    check(not [event for event in trace if event["kind"] == "loss"], trace)
+    check_complete(trace, "witness")
+
+
+def libc_itself():
+    """What libc loads by itself: character sets and name services."""
+    trace = recorded(["iconv", "EUC-JP", "names"])
+    check(["EUC-JP.so", "libJIS.so"] in loads_of(trace, "loader"), loads_of(trace, "loader"))
+    check_complete(trace, "witness")
+
+
+def children():
+    """A forked child starts with its parent's libraries, an exec with none; what they load is theirs."""
+    first, second = build_library("first"), build_library("second")
+    trace = recorded(["open", first, "fork", second, "exec", LOADS, "open", second])
+    starts = [event for event in trace if event["kind"] == "process_start"]
+    check(len(starts) == 2 and starts[1]["origin"] == "fork", starts)
+    child = starts[1]["pid"]
+    seen = [(event["pid"] == child, [os.path.basename(library["path"]) for library in event["libraries"]])
+            for event in trace if event["kind"] == "library_load" and event["found"] == "loader"]
+    check(seen == [(False, ["libfirst.so"]), (True, ["libsecond.so"]), (False, ["libsecond.so"])], seen)
+    check(len(loads_of(trace, "startup")) == 2, trace)
+    check_complete(trace, "witness")
+
+
+def loader_as_program():
+    """`ld.so PROGRAM`: there is no DT_DEBUG to ask."""
+    library = build_library("direct")
+    loader = next((path for path in ("/lib64/ld-linux-x86-64.so.2",) if os.path.exists(path)), None)
+    if loader is None:
+        from recording import skip
+        skip("no x86-64 glibc loader here")
+    for mode, found in (("slow", "loader"), ("fast", "catch_up")):
+        traced = record("trace-" + mode, [loader, LOADS, "open", library, "raise"], "--mode", mode)
+        check(traced.status == 0 and traced.output == "loaded\n", traced)
+        trace = events("trace-" + mode)
+        everything = [name for found in ("startup", "loader", "catch_up") for event in loads_of(trace, found)
+                      for name in event]
+        check("libdirect.so" in everything and "libc.so.6" in everything, mode, everything)
+        if mode == "slow":
+            check(loads_of(trace, found) == [["libdirect.so"]], loads_of(trace, found))
+
+
+def not_watched():
+    """--dlopen=none: nothing of libraries, the rest as ever."""
+    library = build_library("unseen")
+    trace = recorded(["open", library, "raise"], "--dlopen=none", witness=False)
+    check(not [event for event in trace if event["kind"].startswith("library_")], trace)
+    check([event for event in trace if event["kind"] == "signal"], trace)
+
+
+def modes():
+    """Slow reports, medium decides by the whole list of an event, fast never stops and catches up."""
+    inner = build_library("wanted")
+    outer, plain = build_library("outer", [inner]), build_library("plain")
+    commands = ["open", plain, "raise", "open", outer, "open", plain, "close", "0"]
+
+    def decisions(*options):
+        trace = recorded(commands, *options, witness=False)
+        return trace, [event["decision"] for event in trace if event["kind"] == "filter_decision"]
+
+    _, slow = decisions()
+    check(slow == ["reported", "reported"], slow)
+    trace, medium = decisions("--mode", "medium", "--match", "*/libwanted*")
+    check(medium == ["deferred", "reported"], medium)
+    handled = [(event["trigger"], event["events"], event["libraries"]) for event in trace
+               if event["kind"] == "deferred_handled"]
+    check(handled == [("signal", 1, 1)], handled)
+    _, variables = decisions("-no_dlopen_always_recalculate", "-dlopen_recalculate_on_match", "*/libwanted*")
+    check(variables == medium, variables)
+    trace, fast = decisions("-no_dlopen_always_recalculate", "-dlopen_recalculate_on_match", "")
+    check(fast == ["not_stopped", "not_stopped"], fast)
+    check(not [event for event in trace if event["kind"] == "library_null"], "fast mode stopped at the loader")
+    handled = [(event["trigger"], event["events"], event["libraries"]) for event in trace
+               if event["kind"] == "deferred_handled"]
+    check(handled == [("signal", 1, 1), ("exit", 1, 2)], handled)
+    with open(".tollgaterc", "w") as settings:
+        settings.write("# mine\ndset TV::dlopen_always_recalculate false\n"
+                       "dset TV::dlopen_recalculate_on_match {*/libwanted*}\nputs hello\n")
+    trace, by_file = decisions()
+    check(by_file == medium, by_file)
+    _, slow = decisions("--mode", "slow")
+    check(slow == ["reported", "reported"], "the command line wins", slow)
+    told = record("trace-notes", ["true"], "--force")
+    check(told.errors.count("skipped") == 1, told.errors)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
