@@ -5,7 +5,7 @@ usage: analyze_bench.py TOLLGATE TRACE [--runs N]
    or: analyze_bench.py --make TRACE_FROM_JSON TRACE [--events N]
 
 --make writes a job of 64 ranks whose threads and library loads make up about N events (default a million).
-Prints, for each command, the best wall time of N runs, events a second, and the peak resident memory.
+Prints, for each command, the best wall time of N runs, events a second, and a bound on the peak resident memory (that of the interpreter counts: it was there before the exec).
 """
 import argparse
 import json
@@ -106,7 +106,7 @@ def main():
     for words in COMMANDS:
         runs = [measure([arguments.tool, *words, arguments.trace]) for _ in range(arguments.runs)]
         wall, peak = min(run[0] for run in runs), max(run[1] for run in runs)
-        print(f"{' '.join(words):30} {wall:8.2f} s {count / wall / 1e6:8.2f} M events/s {peak / 1024:8.1f} MiB")
+        print(f"{' '.join(words):30} {wall:8.2f} s {count / wall / 1e6:8.2f} M events/s <= {peak / 1024:.0f} MiB")
 
 
 main()
