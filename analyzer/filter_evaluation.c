@@ -337,7 +337,7 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
     suggestion->mode = trials[best].mode;
     suggestion->match = trials[best].match;
     suggestion->outcome = trials[best].outcome;
-    suggestion->colon = evaluation->lists.colon;
+    suggestion->colon = evaluation->lists.colon && strchr(suggestion->match, '?') != NULL;
     suggestion->wanted = evaluation->lists.wanted;
     evaluation->has_suggestion = true;
     return NULL;

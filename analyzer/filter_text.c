@@ -374,7 +374,9 @@ static void write_cost(const struct tg_filter_evaluation *evaluation, FILE *stre
 {
     char text[300];
     tg_cost_describe(&evaluation->survey.basis, text, sizeof text);
-    fprintf(stream, "cost: %s\n", text);
+    fprintf(stream,
+            "cost: %s; the client's own time for a round trip is not in it (--processes simulates it)\n",
+            text);
 }
 
 static void write_check(const struct tg_filter_evaluation *evaluation, FILE *stream)

@@ -358,15 +358,19 @@ size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n)
 
 /* ---- what to paste ---- */
 
-/* Double quotes where nothing in TEXT is special in them; else $'...', which any POSIX shell of 2024, bash,
-   ksh and zsh read; control characters never reach the terminal. */
+/* Double quotes where nothing in TEXT is special in them, else single ones, else $'...' (bash, ksh, zsh,
+   POSIX since 2024), so that control characters never reach the terminal. */
 static void put_shell_word(FILE *stream, const char *text)
 {
-    bool plain = true;
+    bool printable = true;
     for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++)
-        plain &= *p >= ' ' && *p < 0x7f && strchr("\"$`\\!", *p) == NULL;
-    if (plain) {
+        printable &= *p >= ' ' && *p < 0x7f;
+    if (printable && strpbrk(text, "\"$`\\!") == NULL) {
         fprintf(stream, "\"%s\"", text);
+        return;
+    }
+    if (printable && strchr(text, '\'') == NULL) {
+        fprintf(stream, "'%s'", text);
         return;
     }
     fputs("$'", stream);
