@@ -307,11 +307,12 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
 {
     struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
     struct tg_error *error = tg_suggestion_propose(&evaluation->survey, &evaluation->lists);
+    suggestion->unknown_goals = has_unknown_goals(&evaluation->survey.goals);
+    if (error == NULL &&
+        !suggestion->unknown_goals) /* the first one: where nothing tells them apart, it wins */
+        error = add_trial(evaluation, TG_FILTER_FAST, "");
     if (error == NULL)
         error = add_trial(evaluation, TG_FILTER_SLOW, "");
-    suggestion->unknown_goals = has_unknown_goals(&evaluation->survey.goals);
-    if (error == NULL && !suggestion->unknown_goals)
-        error = add_trial(evaluation, TG_FILTER_FAST, "");
     for (size_t i = 0; error == NULL && !suggestion->unknown_goals && i < evaluation->lists.count; i++)
         error = add_trial(evaluation, TG_FILTER_MEDIUM, evaluation->lists.lists[i]);
     if (error != NULL)

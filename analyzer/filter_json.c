@@ -283,15 +283,6 @@ static void write_prediction_json(const struct tg_filter_prediction *prediction,
     tg_json_end_line(&json);
 }
 
-static void write_quoted(FILE *stream, const char *key, const char *text)
-{
-    if (text[0] == '\0')
-        return;
-    fprintf(stream, " %s \"", key);
-    tg_printable_write(stream, text);
-    putc('"', stream);
-}
-
 void tg_filter_write_prediction(const struct tg_filter_prediction *prediction, enum tg_filter_mode mode,
                                 const char *match, bool json, FILE *stream)
 {
@@ -307,9 +298,13 @@ void tg_filter_write_prediction(const struct tg_filter_prediction *prediction, e
     } else {
         fprintf(stream, "%s by %s", value_name(TG_EVENT_FILTER_DECISION, 0, prediction->decision),
                 value_name(TG_EVENT_FILTER_DECISION, 1, prediction->rule));
-        write_quoted(stream, "pattern", prediction->pattern);
-        write_quoted(stream, "library", prediction->library);
-        fputs(":", stream);
+        if (prediction->rule == TG_RULE_PATTERN) {
+            fputs(" \"", stream);
+            tg_printable_write(stream, prediction->pattern);
+            fputs("\" of ", stream);
+            tg_printable_write(stream, prediction->library);
+        }
+        putc(':', stream);
         for (uint64_t i = 0; i < prediction->n_libraries; i++) {
             putc(' ', stream);
             tg_printable_write(stream, prediction->libraries[i]);

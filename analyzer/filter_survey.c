@@ -25,6 +25,18 @@ bool tg_library_load_is_dlopen(const struct tg_event_library_load *load)
            load->found == TG_FOUND_AGENT;
 }
 
+/* A loader event: was its stop measured? */
+static void count_stop(struct tg_filter_survey *survey, const struct tg_event *event)
+{
+    if (event->stop_ns > 0) {
+        survey->basis.measured_stops++;
+        survey->stop_time_ns = event->time_ns;
+        survey->stop_tid = event->tid;
+    } else if (survey->stop_time_ns != event->time_ns || survey->stop_tid != event->tid) {
+        survey->basis.unmeasured_stops++;
+    }
+}
+
 static struct tg_error *add_load(struct tg_filter_survey *survey, const struct tg_event *event)
 {
     const struct tg_event_library_load *load = &event->library_load;
@@ -45,7 +57,8 @@ static struct tg_error *add_load(struct tg_filter_survey *survey, const struct t
     }
     if (!dlopen) {
         survey->startup_libraries += load->libraries.count;
-        survey->basis.measured_stops += load->found == TG_FOUND_STARTUP && event->stop_ns > 0;
+        if (load->found == TG_FOUND_STARTUP && event->stop_ns > 0)
+            count_stop(survey, event);
         return NULL;
     }
     survey->dlopen_events++;
@@ -53,7 +66,7 @@ static struct tg_error *add_load(struct tg_filter_survey *survey, const struct t
     survey->catch_up_events += load->found == TG_FOUND_CATCH_UP;
     survey->agent_events += load->found == TG_FOUND_AGENT;
     if (load->found == TG_FOUND_LOADER)
-        survey->basis.measured_stops += event->stop_ns > 0;
+        count_stop(survey, event);
     else
         survey->basis.unmeasured_stops++;
     return NULL;
@@ -87,11 +100,12 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
         break;
     case TG_EVENT_LIBRARY_NULL:
         survey->null_events++;
-        survey->basis.measured_stops += event->stop_ns > 0;
+        count_stop(survey, event);
         break;
     case TG_EVENT_LIBRARY_UNLOAD:
         survey->unload_events++;
-        survey->basis.measured_stops += event->stop_ns > 0;
+        if (event->library_unload.found != TG_FOUND_CATCH_UP)
+            count_stop(survey, event);
         break;
     case TG_EVENT_BREAKPOINT_SPEC:
         error = tg_break_goals_record(&survey->goals, &event->breakpoint_spec);

@@ -37,6 +37,8 @@ struct tg_filter_survey {
     uint64_t planted_late; /* breakpoint_planted events that say late */
     uint64_t lost_events;  /* sum over loss events (0 where a count is unknown), has_loss tells */
     bool has_loss;
+    uint64_t stop_time_ns; /* latest stop that was measured: further events of it are not unmeasured ones */
+    int32_t stop_tid;
     struct tg_cost_basis basis; /* without the floor: see tg_filter_survey_use_floor */
 };
 

@@ -163,7 +163,7 @@ class Recorder:
             process.startup = libraries  # told at the entry point
             return
         process.known = list(process.loaded)
-        self.emit(us - 10, pid, "library_null", stop_ns=NULL_NS, state=1)
+        self.emit(us - 30, pid, "library_null", stop_ns=NULL_NS, state=1)
         self.load(us, pid, process, "startup", libraries, us, STOP_NS)
 
     def do_entry(self, us, pid):
@@ -185,7 +185,7 @@ class Recorder:
         process.loaded += libraries
         if self.mode != "fast":
             process.known = list(process.loaded)
-            self.emit(us - 10, pid, "library_null", stop_ns=NULL_NS, state=1)
+            self.emit(us - 30, pid, "library_null", stop_ns=NULL_NS, state=1)
             process.previous_us = us
             self.load(us, pid, process, "loader", libraries, us, STOP_NS)
 
@@ -195,7 +195,7 @@ class Recorder:
         process.loaded = [library for library in process.loaded if library not in libraries]
         if self.mode != "fast" and libraries:
             process.known = list(process.loaded)
-            self.emit(us - 10, pid, "library_null", stop_ns=NULL_NS, state=2)
+            self.emit(us - 30, pid, "library_null", stop_ns=NULL_NS, state=2)
             self.unload(us, pid, process, "loader", libraries, STOP_NS)
             process.previous_us = us
 
