@@ -3,6 +3,7 @@
 #ifndef TG_RECORDER_ADDRESS_SET_H
 #define TG_RECORDER_ADDRESS_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@ struct tg_address_set {
     uint64_t *items;
     size_t max; /* of ITEMS; what comes beyond is dropped */
     size_t count;
+    bool resolver; /* one of them is an IFUNC resolver */
 };
 
 static inline void tg_address_set_add(struct tg_address_set *set, uint64_t address)

@@ -237,8 +237,10 @@ static void consider(const struct tg_dynamic_section *dynamic, const struct tg_e
         return;
     struct tg_elf_symbol symbol = tg_elf_symbol_decode(object->header.bits, raw);
     if (tg_symbol_is_function(object, &symbol) && string_equals(dynamic, object, symbol.name, name) &&
-        (version == NULL || version_is(dynamic, object, index, version)))
+        (version == NULL || version_is(dynamic, object, index, version))) {
         tg_address_set_add(addresses, symbol.address);
+        addresses->resolver |= symbol.type == STT_GNU_IFUNC;
+    }
 }
 
 static uint32_t gnu_hash(const char *name)

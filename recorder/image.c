@@ -170,27 +170,39 @@ static void read_tables(struct tg_image *image)
         add_table(image, image->object, SHT_DYNSYM);
 }
 
-size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
+static void find_function(struct tg_image *image, const char *name, struct tg_address_set *set)
 {
-    struct tg_address_set set = {.items = addresses, .max = max};
     size_t length = strlen(name);
     if (length == 0 || length > MAX_NAME_BYTES)
-        return 0;
+        return;
     char *base = NULL;
     const char *version = strchr(name + 1, '@');
     if (version != NULL) {
         base = strndup(name, (size_t)(version - name));
         if (base == NULL)
-            return 0;
+            return;
         version += strspn(version, "@");
     }
     const char *bare = base != NULL ? base : name;
-    tg_dynamic_section_find(&image->dynamic, image->object, bare, version, &set);
+    tg_dynamic_section_find(&image->dynamic, image->object, bare, version, set);
     read_tables(image);
     for (size_t i = 0; i < image->n_tables; i++)
-        tg_symbol_index_find(image->tables[i], bare, version, &set);
+        tg_symbol_index_find(image->tables[i], bare, version, set);
     free(base);
+}
+
+size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
+{
+    struct tg_address_set set = {.items = addresses, .max = max};
+    find_function(image, name, &set);
     return set.count;
+}
+
+bool tg_image_is_resolved_at_load(struct tg_image *image, const char *name)
+{
+    struct tg_address_set set = {0};
+    find_function(image, name, &set);
+    return set.resolver;
 }
 
 /* .dynsym by address, for a file that has no other symbols. */

@@ -45,9 +45,13 @@ const char *tg_image_needed_at(const struct tg_image *image, size_t i);
  * Virtual addresses of the functions NAME: those exported (hash section), and those of .symtab, also of a
  * separate debug file (static functions; several for equal names). Each once, at most MAX; returns how many.
  * NAME is matched as the symbol table has it; NAME@VERSION (or @@) asks for one symbol version. IFUNC
- * resolvers count as functions.
+ * resolvers count as functions, and NAME.isra.0 and the like as NAME.
  */
 size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max);
+
+/* Whether NAME is an IFUNC: then what find_function gives is the resolver that the loader runs once, and
+ * calls go to the implementation that it chooses. */
+bool tg_image_is_resolved_at_load(struct tg_image *image, const char *name);
 
 /*
  * Virtual addresses for FILE:LINE: of each block (function, inlined copy) the first is_stmt row of the line;

@@ -15,9 +15,10 @@ enum {
 
 struct function {
     uint64_t address;
-    uint64_t size;
+    uint32_t size;
     uint32_t name; /* offset in strings */
     uint32_t next; /* in its bucket: index + 1 */
+    bool resolver; /* STT_GNU_IFUNC */
 };
 
 struct tg_symbol_index {
@@ -30,11 +31,27 @@ struct tg_symbol_index {
     uint32_t *by_address; /* NULL until somebody asks */
 };
 
-/* Of the start of a name, without the version that it may have. */
+/* The length of ".isra.12" or the like at TEXT, 0 for anything else: what compilers append to the name of a
+ * function that they changed a copy of. Not ".cold": nobody calls it, it is jumped into. */
+static size_t clone_suffix(const char *text)
+{
+    static const char *const suffixes[] = {".isra.", ".constprop.", ".part.", ".lto_priv."};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t length = strlen(suffixes[i]);
+        size_t digits = strncmp(text, suffixes[i], length) == 0 ? strspn(text + length, "0123456789") : 0;
+        if (digits > 0)
+            return length + digits;
+    }
+    return 0;
+}
+
+/* Of the start of a name, without the version and the clone suffixes that it may have. */
 static uint32_t hash_name(const char *name)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < HASHED_BYTES && name[i] != '\0' && (name[i] != '@' || i == 0); i++)
+    for (size_t i = 0; i < HASHED_BYTES && name[i] != '\0' && (name[i] != '@' || i == 0) &&
+                       (name[i] != '.' || i == 0 || clone_suffix(name + i) == 0);
+         i++)
         hash = (hash ^ (unsigned char)name[i]) * 16777619u;
     return hash ^ hash >> 15;
 }
@@ -49,8 +66,12 @@ static struct tg_error *add_function(struct tg_symbol_index *index, const struct
         index->functions = functions;
         index->capacity = capacity;
     }
-    index->functions[index->count++] =
-        (struct function){.address = symbol->address, .size = symbol->size, .name = symbol->name};
+    index->functions[index->count++] = (struct function){
+        .address = symbol->address,
+        .size = symbol->size < UINT32_MAX ? (uint32_t)symbol->size : UINT32_MAX,
+        .name = symbol->name,
+        .resolver = symbol->type == STT_GNU_IFUNC,
+    };
     return NULL;
 }
 
@@ -139,13 +160,23 @@ void tg_symbol_index_destroy(struct tg_symbol_index *index)
 
 static bool name_is(const char *symbol, const char *name, size_t length, const char *version)
 {
-    if (strncmp(symbol, name, length) != 0 || (symbol[length] != '\0' && symbol[length] != '@'))
+    if (strncmp(symbol, name, length) != 0)
+        return false;
+    const char *own = symbol + length;
+    for (size_t n; (n = clone_suffix(own)) > 0;)
+        own += n;
+    if (*own != '\0' && *own != '@')
         return false;
     if (version == NULL)
         return true;
-    const char *own = symbol + length;
     own += strspn(own, "@");
     return strcmp(own, version) == 0;
+}
+
+static void add_found(struct tg_address_set *addresses, const struct function *function)
+{
+    tg_address_set_add(addresses, function->address);
+    addresses->resolver |= function->resolver;
 }
 
 void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name, const char *version,
@@ -156,7 +187,7 @@ void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name,
     for (; i != 0; i = index->functions[i - 1].next) {
         const struct function *function = &index->functions[i - 1];
         if (name_is(index->strings + function->name, name, length, version))
-            tg_address_set_add(addresses, function->address);
+            add_found(addresses, function);
     }
 }
 

@@ -23,8 +23,8 @@ struct tg_error *tg_symbol_index_create(const struct tg_elf_object *object, cons
 /* NULL is accepted. */
 void tg_symbol_index_destroy(struct tg_symbol_index *index);
 
-/* Adds every function NAME: a symbol NAME@VERSION is found by its bare name, or (VERSION not NULL) by both.
- */
+/* Adds every function NAME: a symbol NAME@VERSION is found by its bare name, or (VERSION not NULL) by both;
+ * the copies that compilers make (NAME.isra.0, .constprop, .part, .lto_priv) are found by NAME. */
 void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name, const char *version,
                           struct tg_address_set *addresses);
 

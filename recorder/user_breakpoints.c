@@ -22,6 +22,7 @@ struct spec {
     struct tg_user_breakpoints *owner;
     struct tg_break_spec *parsed;
     uint64_t id;
+    bool resolver_told;
 };
 
 /* One planted breakpoint in one process. */
@@ -233,6 +234,15 @@ static void plant_found(struct planting *planting, struct spec *spec)
         note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
              parsed->text, planting->object.path, MAX_PLACES);
     planting->n_places += n;
+    if (n > 0 && parsed->kind == TG_BREAK_FUNCTION && !spec->resolver_told &&
+        tg_image_is_resolved_at_load(image, parsed->name)) {
+        spec->resolver_told = true;
+        note(planting,
+             "breakpoint %" PRIu64
+             " (%s) is at the resolver of an indirect function in %s: it is hit when the loader "
+             "chooses an implementation, not when that is called",
+             spec->id, parsed->text, planting->object.path);
+    }
     for (size_t i = 0; i < n; i++)
         plant_at(planting, spec, planting->object.load_bias + places[i], false);
 }

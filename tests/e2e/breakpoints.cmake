@@ -30,7 +30,7 @@ endif()
 
 foreach(case pending_in_constructor exported_function file_and_line static_in_two_libraries fork_inherits fork_unloads
              unload_and_load_again exec_starts_anew vfork_and_exec threads absolute_address address_in_library
-             no_code_there deferred_is_late one_file_for_many_processes cxx_and_fortran)
+             no_code_there deferred_is_late one_file_for_many_processes indirect_function cxx_and_fortran)
   tg_e2e_test(breakpoints_${case} breakpoints.py ${case})
   set_property(TEST e2e/breakpoints_${case} APPEND PROPERTY ENVIRONMENT TG_BREAK_DRIVER=$<TARGET_FILE:break_driver>)
 endforeach()

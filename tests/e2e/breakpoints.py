@@ -187,6 +187,12 @@ def one_file_for_many_processes():
     check(run.opened <= 6, f"{run.opened} images were opened for a program, its loader and three libraries")
 
 
+def indirect_function():
+    run = Run(["libc.so.6`strlen"], [HOST, "host", "1"])
+    equal(len(run.planted), 1, "planted")
+    check(len(run.notes) == 1 and "resolver" in run.notes[0], f"notes: {run.notes}")
+
+
 def cxx_and_fortran():
     program = f"{PROGRAMS}/break_languages"
     if not os.path.exists(program):

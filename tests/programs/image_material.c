@@ -65,6 +65,18 @@ int tgm_ifunc(int x)
 }
 #endif
 
+/* what compilers call a copy of a function that they changed */
+int tgm_clone(int x) __asm__("tgm_clone.isra.0.constprop.12");
+int tgm_clone(int x)
+{
+    return x - 3;
+}
+int tgm_cold(int x) __asm__("tgm_clone.cold");
+int tgm_cold(int x)
+{
+    return x - 4;
+}
+
 /* labels of hand-written assembly have no type */
 __asm__(".text\n.globl tgm_assembly\ntgm_assembly:\n ret\n");
 

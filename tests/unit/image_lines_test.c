@@ -165,8 +165,9 @@ static void files_are_named_whole_or_by_their_last_components(void **state)
     (void)state;
     static const char *const images[] = {"plain.so", "gnu.so", "clang4.so", "clang5.so"}; /* DWARF 5 and 4 */
     for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
-        if (access(TG_IMAGES, R_OK) != 0 ||
-            (strncmp(images[i], "clang", 5) == 0 && open_image(images[i]) == NULL))
+        char path[512];
+        snprintf(path, sizeof path, TG_IMAGES "/%s", images[i]);
+        if (strncmp(images[i], "clang", 5) == 0 && access(path, R_OK) != 0)
             continue;
         assert_int_equal(count_in(images[i], "image_material.c"), 1);
         assert_int_equal(count_in(images[i], SOURCE), 1);

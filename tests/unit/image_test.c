@@ -10,13 +10,17 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAX = 64 };
@@ -100,7 +104,7 @@ static void every_function_of_libc_is_found(void **state)
 {
     (void)state;
     Dl_info info;
-    assert_int_not_equal(dladdr((void *)puts, &info), 0);
+    assert_int_not_equal(dladdr((void *)gnu_get_libc_version, &info), 0);
     assert_true(compare_with_nm(info.dli_fname, "-D") > 1000);
 }
 
@@ -130,6 +134,33 @@ static void only_functions_of_that_name_are_found(void **state)
     assert_int_equal(count_of("stripped.so", "tgm_exported"), 1);
     assert_int_equal(count_of("plain.so", "tgm_assembly"), 1);
     assert_int_equal(count_of("plain.so", "tgm_ifunc"), 1);
+}
+
+static void copies_that_a_compiler_made_have_the_name_of_the_original(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"plain.so", "static"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        assert_int_equal(count_of(files[i], "tgm_clone"), 1);
+        assert_int_equal(count_of(files[i], "tgm_clone.isra.0.constprop.12"), 1);
+        assert_int_equal(count_of(files[i], "tgm_clone.isra.0"), 1);
+        assert_int_equal(count_of(files[i], "tgm_clone.cold"), 1);
+        assert_int_equal(count_of(files[i], "tgm_clone.isra"), 0);
+        assert_int_equal(count_of(files[i], "tgm_clone."), 0);
+    }
+}
+
+static void an_indirect_function_is_told_from_others(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"plain.so", "stripped.so", "pie"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct tg_image *image = open_image(files[i]);
+        assert_true(tg_image_is_resolved_at_load(image, "tgm_ifunc"));
+        assert_false(tg_image_is_resolved_at_load(image, "tgm_line"));
+        assert_false(tg_image_is_resolved_at_load(image, "no_such"));
+        tg_image_unref(image);
+    }
 }
 
 static void results_stop_at_the_maximum(void **state)
@@ -431,6 +462,73 @@ static void a_memfd_is_found_through_the_process(void **state)
     dlclose(mapped.handle);
 }
 
+struct in_root {
+    const char *root;
+    int ready;
+};
+
+/* A process in a root and, where there is no other way, a user namespace of its own: maps /lib.so, tells
+ * where, waits. */
+static _Noreturn void run_in_root(const struct in_root *in)
+{
+    if (chroot(in->root) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(in->root) != 0))
+        _exit(77);
+    int fd = chdir("/") == 0 ? open("/lib.so", O_RDONLY | O_CLOEXEC) : -1;
+    void *header = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (header == MAP_FAILED || write(in->ready, &header, sizeof header) != sizeof header)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+static void paths_are_those_of_the_process(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"/lib.so", "/link.so", "lib/../lib.so", "/lib/../lib.so",
+                                        "/../../lib.so"};
+    static const char *const files[] = {"plain.so", "nobuildid.so"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char folder[] = "/tmp/tollgate-image-XXXXXX", command[1024];
+        assert_non_null(mkdtemp(folder));
+        snprintf(command, sizeof command,
+                 "cp " TG_IMAGES "/%s %s/lib.so && ln -s /lib.so %s/link.so && mkdir %s/lib", files[i],
+                 folder, folder, folder);
+        assert_int_equal(system(command), 0);
+        int ready[2];
+        assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            run_in_root(&(struct in_root){.root = folder, .ready = ready[1]});
+        close(ready[1]);
+        uint64_t header = 0;
+        bool works = read(ready[0], &header, sizeof header) == sizeof header;
+        close(ready[0]);
+        struct tg_image_cache *cache = create_cache(0);
+        for (size_t k = 0; works && k < sizeof names / sizeof *names; k++) {
+            struct tg_image_source source = {
+                .pid = pid, .path = names[k], .load_bias = header, .header = header};
+            struct tg_image *image = NULL;
+            assert_null(tg_image_cache_get(cache, &source, &image));
+            uint64_t found[MAX];
+            assert_int_equal(tg_image_find_function(image, "tgm_static", found, MAX),
+                             2); /* the file's own symbols */
+            tg_image_unref(image);
+        }
+        assert_int_equal(tg_image_cache_stats(cache).opened, works ? 1 : 0);
+        tg_image_cache_destroy(cache);
+        kill(pid, SIGKILL);
+        int status = 0;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        snprintf(command, sizeof command, "rm -r %s", folder);
+        assert_int_equal(system(command), 0);
+        if (!works) {
+            print_message("cannot change the root of a process here\n");
+            skip();
+        }
+    }
+}
+
 static void an_empty_path_is_the_program(void **state)
 {
     (void)state;
@@ -509,6 +607,8 @@ int main(void)
         cmocka_unit_test(every_function_is_found_as_nm_shows_it),
         cmocka_unit_test(every_function_of_libc_is_found),
         cmocka_unit_test(only_functions_of_that_name_are_found),
+        cmocka_unit_test(copies_that_a_compiler_made_have_the_name_of_the_original),
+        cmocka_unit_test(an_indirect_function_is_told_from_others),
         cmocka_unit_test(results_stop_at_the_maximum),
         cmocka_unit_test(versions_choose_among_symbols),
         cmocka_unit_test(a_separate_debug_file_gives_what_was_stripped),
@@ -519,6 +619,7 @@ int main(void)
         cmocka_unit_test(a_deleted_file_is_read_from_what_is_mapped),
         cmocka_unit_test(the_vdso_is_read_from_memory),
         cmocka_unit_test(a_memfd_is_found_through_the_process),
+        cmocka_unit_test(paths_are_those_of_the_process),
         cmocka_unit_test(an_empty_path_is_the_program),
         cmocka_unit_test(what_is_no_object_is_an_error),
         cmocka_unit_test(the_least_recently_used_image_goes_first),
