@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# install_test.sh BUILD-DIRECTORY CONSUMER.c TRACE_FROM_JSON
+set -euo pipefail
+build=$1 consumer=$2 trace_from_json=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
+"$work/prefix/bin/tollgate" --version | grep -q '^tollgate [0-9]' || fail "the installed program does not run"
+for page in tollgate tollgate-record tollgate-report tollgate-filter tollgate-dump tollgate-recover; do
+    [ -s "$work/prefix/share/man/man1/$page.1" ] || fail "$page.1 is not installed"
+done
+[ -s "$work/prefix/share/bash-completion/completions/tollgate" ] || fail "the bash completion is not installed"
+[ -s "$work/prefix/share/zsh/vendor-completions/_tollgate" ] || fail "the zsh completion is not installed"
+
+# A program built through pkg-config reads a trace. The prefix is relocated: it was not the one of the configuration.
+pc_dir=$(dirname "$(find "$work/prefix" -name tollgate.pc)")
+flags=$(PKG_CONFIG_PATH=$pc_dir pkg-config --define-variable=prefix="$work/prefix" --static --cflags --libs tollgate)
+# shellcheck disable=SC2086 # the flags are meant to be split
+cc -Wall -Werror "$consumer" -o "$work/count_events" $flags
+printf '%s\n' '{"t_ns":1,"pid":7,"tid":7,"kind":"process_start","origin":"launched","parent_pid":1}' \
+    '{"t_ns":2,"pid":7,"tid":7,"kind":"process_exit","how":"exited","status":0,"core_dumped":false}' >"$work/two.json"
+"$trace_from_json" "$work/two.json" "$work/two.tgt"
+[ "$("$work/count_events" "$work/two.tgt")" = 2 ] || fail "the built program does not count 2 events"
+
+command -v dpkg-shlibdeps >/dev/null || { echo "skipped: no dpkg-shlibdeps for the Debian package"; exit 77; }
+(cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1) ||
+    fail "cpack failed: $(tail -n 5 "$work/cpack.log")"
+deb=$(echo "$work"/deb/*.deb)
+dpkg-deb -c "$deb" | grep -q ' \./usr/bin/tollgate$' || fail "the package has no /usr/bin/tollgate"
+dpkg-deb -f "$deb" Depends | grep -q libdw1 || fail "the package does not depend on libdw1: $(dpkg-deb -f "$deb" Depends)"
+echo "install and package are complete"
