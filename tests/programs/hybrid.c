@@ -15,6 +15,16 @@ enum { CELLS = 20000 };
 
 typedef double material_conduct(double left, double middle, double right);
 
+static void *find_symbol(void *plugin, const char *name, int rank)
+{
+    void *symbol = plugin == NULL ? NULL : dlsym(plugin, name);
+    if (symbol == NULL) {
+        fprintf(stderr, "rank %d: %s\n", rank, dlerror());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return symbol;
+}
+
 static material_conduct *load_material(int argc, char **argv, int rank)
 {
     char path[4096];
@@ -26,13 +36,13 @@ static material_conduct *load_material(int argc, char **argv, int rank)
         snprintf(path, sizeof path, "%.*slibhybrid_material.so", length, argv[0]);
     }
     void *plugin = dlopen(path, RTLD_NOW);
-    void *symbol = plugin == NULL ? NULL : dlsym(plugin, "material_conduct");
-    if (symbol == NULL) {
-        fprintf(stderr, "rank %d: %s\n", rank, dlerror());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    void *prepare_symbol = find_symbol(plugin, "material_prepare", rank);
+    void *conduct_symbol = find_symbol(plugin, "material_conduct", rank);
+    void (*prepare)(double);
     material_conduct *conduct;
-    memcpy(&conduct, &symbol, sizeof conduct);
+    memcpy(&prepare, &prepare_symbol, sizeof prepare);
+    memcpy(&conduct, &conduct_symbol, sizeof conduct);
+    prepare(0.2);
     return conduct;
 }
 
