@@ -1,4 +1,5 @@
-/* A program of somebody else's that reads a trace through the installed library: prints how many events it has. */
+/* A program of somebody else's that reads a trace through the installed library: prints how many events it
+ * has. */
 #include <format/trace_reader.h>
 
 #include <stdio.h>
