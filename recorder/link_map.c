@@ -187,7 +187,9 @@ static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *
     *tail_same = false;
     if (tail != NULL && done == count) {
         *node = parse_node(bytes, maps->word, tail->link_map);
-        *tail_same = is_same(tail, node, name);
+        /* unloaded and loaded again it may look the same, but follows another */
+        uint64_t before = space->count > 1 ? space->objects[space->count - 2]->link_map : 0;
+        *tail_same = is_same(tail, node, name) && node->previous == before;
     }
     uint64_t version = word_at(debug, 0, maps->word) & UINT32_MAX;
     size_t next_offset = DEBUG_WORDS * maps->word;

@@ -276,7 +276,7 @@ static void tell_startup(struct tg_loader *loader, struct tg_thread *thread,
                          const struct tg_link_delta *delta, uint64_t read_ns, bool code_has_run)
 {
     struct tg_loader_process *watched = watched_of(loader, thread);
-    watched->started_up = true;
+    watched->started_up = code_has_run || tg_loader_process_lists_loader(watched);
     for (size_t i = 0; i < delta->n_changes; i++) {
         const struct tg_link_change *change = &delta->changes[i];
         struct load load = {.found = TG_FOUND_STARTUP,
@@ -507,7 +507,7 @@ static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, b
         struct tg_link_delta delta;
         uint64_t start_ns = tg_engine_now_ns();
         tg_link_maps_update(watched->maps, thread->tid, TG_LINK_LOOK_NEW, &delta);
-        watched->started_up = delta.n_changes > 0;
+        watched->started_up = tg_loader_process_lists_loader(watched);
         tell_changes(loader, thread, &delta, TG_FOUND_ATTACH, tg_engine_now_ns() - start_ns, 0);
         tell_problem(loader, thread, watched, &delta, false);
     }

@@ -100,6 +100,16 @@ void tg_loader_process_drop_waiting(struct tg_loader_process *watched)
 
 /* ---- start-up */
 
+bool tg_loader_process_lists_loader(const struct tg_loader_process *watched)
+{
+    size_t count = tg_link_maps_count(watched->maps, 0);
+    for (size_t i = 0; i < count; i++) {
+        if (tg_link_maps_at(watched->maps, 0, i)->base == watched->loader_base)
+            return true;
+    }
+    return false;
+}
+
 size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watched,
                                            const struct tg_thread *thread,
                                            const struct tg_link_change *change)

@@ -43,6 +43,10 @@ bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_object 
 void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg_object *object);
 void tg_loader_process_drop_waiting(struct tg_loader_process *watched);
 
+/* Whether the loader itself is in the base namespace's list: it is when start-up is done, but not while
+ * auditors are loaded into their namespaces before. */
+bool tg_loader_process_lists_loader(const struct tg_loader_process *watched);
+
 /* How many of CHANGE's added libraries, read after code of the program ran, are start-up ones. */
 size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watched,
                                            const struct tg_thread *thread,

@@ -7,7 +7,8 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-from recording import (LOADS, build_library, check, check_complete, events, record, run, witness_environment)  # noqa: E402
+from recording import (LOADS, build_library, build_loads, check, check_complete, events, record, run,  # noqa: E402
+                       skip, witness_environment)
 
 
 def recorded(commands, *options, witness=True):
@@ -153,7 +154,6 @@ def loader_as_program():
     library = build_library("direct")
     loader = next((path for path in ("/lib64/ld-linux-x86-64.so.2",) if os.path.exists(path)), None)
     if loader is None:
-        from recording import skip
         skip("no x86-64 glibc loader here")
     for mode, found in (("slow", "loader"), ("fast", "catch_up")):
         traced = record("trace-" + mode, [loader, LOADS, "open", library, "raise"], "--mode", mode)
@@ -164,6 +164,51 @@ def loader_as_program():
         check("libdirect.so" in everything and "libc.so.6" in everything, mode, everything)
         if mode == "slow":
             check(loads_of(trace, found) == [["libdirect.so"]], loads_of(trace, found))
+
+
+def narrow():
+    """A program of 32 bits."""
+    program = build_loads("narrow", "-m32")
+    inner = build_library("inner", flags=["-m32"])
+    outer = build_library("outer", [inner], flags=["-m32"])
+    commands = ["open", outer, "close", "0", "open", inner, "raise", "namespace", outer, "fork", outer]
+    for mode in ("slow", "fast"):
+        environment = witness_environment("witness") if mode == "slow" else None
+        traced = record(mode, [program, *commands], "--mode", mode, environment=environment)
+        native = run([program, *commands])
+        check((traced.output, traced.status) == (native.output, 0), native, traced)
+        trace = events(mode)
+        check([event["bits"] for event in trace if event["kind"] == "program"] == [32], trace)
+        check(not [event for event in trace if event["kind"] == "loss"], trace)
+        if mode == "slow":
+            check(loads_of(trace, "loader")[:2] == [["libouter.so", "libinner.so"], ["libinner.so"]], trace)
+            check_complete(trace, "witness")
+        else:
+            check(loads_of(trace, "catch_up")[0] == ["libinner.so"], trace)
+
+
+def static():
+    """A static program: a note, and all else as ever; a static program that is position-independent too."""
+    for name, flag in (("fixed", "-static"), ("moved", "-static-pie")):
+        program = build_loads(name, flag)
+        traced = record("trace-" + name, [program, "raise"])
+        check(traced.status == 0, traced)
+        trace = events("trace-" + name)
+        check([event["linkage"] for event in trace if event["kind"] == "program"] == ["static"], trace)
+        check(any("static program" in event["text"] for event in trace if event["kind"] == "note"), trace)
+        check([event for event in trace if event["kind"] == "signal"], trace)
+
+
+def audited():
+    """Under LD_AUDIT the loader begins with namespaces of its auditors."""
+    auditor = build_library("auditor", source="unsigned la_version(unsigned v) { return v; }\n")
+    library = build_library("plain")
+    traced = record("trace", [LOADS, "open", library], environment={"LD_AUDIT": auditor})
+    check(traced.status == 0 and traced.output == "loaded\n", traced)
+    trace = events("trace")
+    started = [name for event in loads_of(trace, "startup") for name in event]
+    check("libc.so.6" in started and "libauditor.so" in started, trace)
+    check(loads_of(trace, "loader") == [["libplain.so"]], loads_of(trace, "loader"))
 
 
 def not_watched():

@@ -3,17 +3,18 @@
 
 usage: record_mpi.py openmpi|mpich
 """
+import json
 import os
 import shutil
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from recording import check, check_complete, events, record, run, skip, witness_environment  # noqa: E402
+from recording import TOLLGATE, check, check_complete, events, record, run, skip, witness_environment  # noqa: E402
 
 RANKS = 4
 FLAVOURS = {
-    "openmpi": ("mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], "OMPI_COMM_WORLD_RANK"),
+    "openmpi": ("mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"], "OMPI_COMM_WORLD_RANK"),
     "mpich": ("mpicc.mpich", ["mpiexec.mpich"], "PMI_RANK"),
 }
 
@@ -28,12 +29,55 @@ def build(compiler):
         check(made.returncode == 0, made.stderr)
 
 
+def decisions_by_rank(happenings, ranks):
+    """Which libraries were decided how, for every rank; the order between threads of a rank is its own."""
+    decided = {rank: [] for rank in ranks.values()}
+    for pid, decision, pattern, libraries in happenings:
+        if pid in ranks:
+            decided[ranks[pid]].append((decision, pattern, tuple(libraries)))
+    return {rank: sorted(list_) for rank, list_ in decided.items()}
+
+
+def recorded_decisions(trace_events):
+    load = {}
+    for event in trace_events:
+        if event["kind"] == "library_load":
+            load[event["pid"]] = [library["path"] for library in event["libraries"]]
+        elif event["kind"] == "filter_decision":
+            yield event["pid"], event["decision"], event["pattern"], load[event["pid"]]
+
+
+def ranks_of(trace_events, source):
+    return {event["pid"]: event["rank"] for event in trace_events
+            if event["kind"] == "identity" and event["source"] == source}
+
+
+def compare_modes(job, environment, native, source):
+    """Recorded under each mode, the decisions are the model's, and for medium those predicted from the slow run."""
+    match = "*/libhybrid*:!*/openmpi/*"
+    for mode, options in (("slow", []), ("medium", ["--match", match]), ("fast", ["--mode", "fast"])):
+        traced = record(mode, job, *options, environment=environment)
+        check((traced.output, traced.status) == (native.output, 0), mode, native, traced)
+        checked = run([TOLLGATE, "filter", "--check", mode])
+        check(checked.status == 0, mode, checked)
+    slow, medium = events("slow"), events("medium")
+    said = run([TOLLGATE, "filter", "--decisions", "--json", "--mode", "medium", "--match", match, "slow"])
+    check(said.status == 0, said)
+    predictions = [json.loads(line) for line in said.output.splitlines()]
+    predicted = decisions_by_rank([(p["pid"], p["decision"], p["pattern"], p["libraries"]) for p in predictions
+                                   if p["kind"] == "filter_decision"], ranks_of(slow, source))
+    happened = decisions_by_rank(recorded_decisions(medium), ranks_of(medium, source))
+    for rank in range(RANKS):
+        check(predicted[rank] == happened[rank], "rank", rank, "predicted", predicted[rank], "recorded", happened[rank])
+        check(any(decision == "reported" for decision, _, _ in happened[rank]), happened[rank])
+
+
 def main(flavour):
     compiler, launcher, source = FLAVOURS[flavour]
     if shutil.which(compiler) is None or shutil.which(launcher[0]) is None:
         skip(f"{compiler} or {launcher[0]} is not installed")
     build(compiler)
-    job = [*launcher, "-n", str(RANKS), "./hybrid"]
+    job = [*launcher, "-n", str(RANKS), "./hybrid", "./libhybrid_material.so", "3"]
     quiet = {"OMP_NUM_THREADS": "2", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     native = run(job, quiet)
     if native.status != 0:
@@ -60,6 +104,7 @@ def main(flavour):
     secrets = [variable for event in trace if event["kind"] == "environment" for variable in event["variables"]
                if "URI" in variable or "MCA" in variable]
     check(not secrets, secrets)
+    compare_modes(job, quiet, native, source)
     print(f"{flavour}: {len(starts)} processes, {libraries} library loads, all of them in the trace")
 
 

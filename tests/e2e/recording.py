@@ -50,16 +50,26 @@ def events(trace, *kinds):
     return [event for event in parsed if not kinds or event["kind"] in kinds]
 
 
-def build_library(name, needed=(), source="", directory="."):
+def build_library(name, needed=(), source="", directory=".", flags=()):
     """Makes libNAME.so with a function NAME_value, linked to NEEDED (paths of libraries made before)."""
     path = os.path.abspath(os.path.join(directory, f"lib{name}.so"))
     text = source or f"int {name}_value(void) {{ return {len(name)}; }}\n"
-    command = ["cc", "-shared", "-fPIC", "-g", "-O1", "-x", "c", "-", "-o", path, "-Wl,--no-as-needed",
+    command = ["cc", *flags, "-shared", "-fPIC", "-g", "-O1", "-x", "c", "-", "-o", path, "-Wl,--no-as-needed",
                f"-Wl,-soname,lib{name}.so", "-x", "none", *needed, "-Wl,-rpath," + os.path.dirname(path)]
     made = subprocess.run(command, input=text, text=True, capture_output=True)
     if made.returncode != 0:
         skip("cannot build a library here: " + made.stderr)
     return path
+
+
+def build_loads(path, *flags):
+    """The program `loads`, built with other FLAGS."""
+    source = os.path.join(os.environ["TG_SOURCE"], "tests/programs/loads.c")
+    made = subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", *flags, source, "-o", path, "-ldl", "-pthread"],
+                          capture_output=True, text=True)
+    if made.returncode != 0:
+        skip(f"cannot build a program with {' '.join(flags)} here: {made.stderr}")
+    return os.path.abspath(path)
 
 
 def witness_environment(directory):
@@ -89,6 +99,10 @@ def witnessed(directory):
     return loads
 
 
+def is_loader(name):
+    return name.startswith("ld-linux") or name.startswith("ld.so") or name.startswith("ld-2.")
+
+
 def recorded_loads(trace_events):
     """The same from a trace, without the loader itself, which does not tell of itself."""
     loads = collections.defaultdict(collections.Counter)
@@ -97,7 +111,7 @@ def recorded_loads(trace_events):
             continue
         for library in event["libraries"]:
             name = os.path.basename(library["path"])
-            if not name.startswith("ld-linux"):
+            if not is_loader(name):
                 loads[event["pid"]][name, int(library["base"], 16)] += 1
     return loads
 

@@ -201,6 +201,17 @@ static void an_unload_without_a_stop_is_found_by_a_thorough_look(void **state)
     assert_string_equal(f->delta.changes[0].removed[0]->path, "/lib/lib3.so");
 }
 
+static void a_tail_that_went_and_came_back_is_noticed(void **state)
+{
+    struct fixture *f = *state;
+    link_first(f, 6);
+    update(f, false);
+    const size_t order[] = {0, 1, 2, 3, 4, 6, 7, 5}; /* 5 closed, 6 and 7 opened, 5 opened where it was */
+    link_nodes(f, order, 8);
+    update(f, false);
+    expect_added(f, 6, 2);
+}
+
 static void another_object_at_the_same_link_map_is_another_object(void **state)
 {
     struct fixture *f = *state;
@@ -432,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unload_is_found_after_the_delete_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unload_without_a_stop_is_found_by_a_thorough_look, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_tail_that_went_and_came_back_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_object_at_the_same_link_map_is_another_object, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(cycles_and_garbage_are_problems_not_hangs, set_up, tear_down),
