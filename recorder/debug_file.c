@@ -1,5 +1,7 @@
 #include "recorder/debug_file.h"
 
+#include "recorder/image_file.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -59,7 +61,9 @@ static bool has_build_id(struct tg_elf_object *object, const char *wanted)
 static struct tg_elf_object *try_file(const struct tg_elf_object *object, const char *path,
                                       const uint32_t *checksum)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd >= 0)
+        fd = tg_image_file_read(fd);
     if (fd < 0)
         return NULL;
     struct tg_elf_object *found = NULL;

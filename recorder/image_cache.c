@@ -126,7 +126,7 @@ static bool is_mapped(const struct tg_image_source *source, const struct tg_elf_
 
 /* ---- finding it */
 
-/* The image of FD, which it takes: from the cache, or read. */
+/* The image of the file at the place FD, which it takes: from the cache, or read. */
 static struct tg_error *image_of_file(struct tg_image_cache *cache, int fd, struct tg_image **result)
 {
     struct stat status;
@@ -151,6 +151,9 @@ static struct tg_error *image_of_file(struct tg_image_cache *cache, int fd, stru
         *result = take(cache, image);
         return NULL;
     }
+    fd = tg_image_file_read(fd);
+    if (fd < 0)
+        return tg_error_create(TG_ERROR_INPUT, "it is no file that can be read");
     struct tg_elf_object *object;
     struct tg_error *error = tg_elf_object_open_fd(fd, &object);
     if (error == NULL)

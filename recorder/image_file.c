@@ -7,11 +7,26 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Never block at a FIFO, never take a terminal: the name is the traced program's choice. */
-enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+/* The name is the traced program's choice, and opening a device can do things: only a place is taken at
+ * first. */
+enum { OPEN_FLAGS = O_PATH | O_CLOEXEC };
+
+int tg_image_file_read(int place)
+{
+    char name[64];
+    struct stat status;
+    int fd = -1;
+    if (fstat(place, &status) == 0 && S_ISREG(status.st_mode)) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", place);
+        fd = open(name, O_RDONLY | O_CLOEXEC);
+    }
+    close(place);
+    return fd;
+}
 
 /* An absolute PATH inside PID's root, absolute symbolic links included. */
 static int open_in_root(pid_t pid, const char *path)

@@ -19,11 +19,17 @@ struct tg_image_mapping {
 int tg_image_file_open_here(const char *path);
 
 /*
- * Opens PATH as process PID sees it (its root, its working directory, its /proc/self), for reading. -1 where
- * it cannot be opened; names without a slash (the vdso's) name no file. Verify that it is the file that is
- * mapped.
+ * Finds PATH as process PID sees it (its root, its working directory, its /proc/self). -1 where there is
+ * nothing; names without a slash (the vdso's) name no file. What this and the functions below give is a place
+ * (O_PATH): good for fstat, and for tg_image_file_read. Verify that it is the file that is mapped.
  */
 int tg_image_file_open(pid_t pid, const char *path);
+
+/*
+ * Opens the file at PLACE, which it closes, for reading; -1 where it is no regular file or cannot be read.
+ * Devices are never opened, whatever a traced program calls its libraries.
+ */
+int tg_image_file_read(int place);
 
 /*
  * Whether FD is what PID has mapped at [start, end) according to /proc/PID/map_files. False also where there
@@ -34,7 +40,7 @@ bool tg_image_file_is_mapped(pid_t pid, int fd, uint64_t start, uint64_t end);
 /* The mapping that holds ADDRESS; false where there is none or it cannot be read. */
 bool tg_image_file_mapping(pid_t pid, uint64_t address, struct tg_image_mapping *mapping);
 
-/* Opens what is mapped there, whatever became of its name; -1 where the kernel does not allow it. */
+/* What is mapped there, whatever became of its name; -1 where the kernel does not allow it. */
 int tg_image_file_open_mapping(pid_t pid, const struct tg_image_mapping *mapping);
 
 #endif

@@ -48,6 +48,7 @@ foreach(version 4 5) # by relative names: what the files' directory is stands in
                              ./image_second.c -o ${images}/relative${version}.so)
   list(APPEND image_files ${images}/relative${version}.so)
 endforeach()
+tg_image_file(splitdwarf.so -shared -fPIC -gdwarf-5 -gsplit-dwarf)
 # small ones, to be damaged byte by byte
 set(tiny -shared -fPIC -nostdlib -DNO_IFUNC -DNO_LIBC -Wl,-z,noseparate-code -Wl,-z,max-page-size=512)
 tg_image_file(tiny.so ${tiny} -gdwarf-5 -Wl,--hash-style=gnu)

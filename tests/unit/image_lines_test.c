@@ -81,7 +81,7 @@ static bool has_row(const struct rows *rows, uint64_t line, uint64_t address)
 
 static const char *const files[] = {"plain.so", "gnu.so",    "sysv.so",   "compressed.so", "prelinked.so",
                                     "pie",      "nopie",     "static",    "m32.so",        "split.so",
-                                    "crc.so",   "clang4.so", "clang5.so", "zdebug.so"};
+                                    "crc.so",   "clang4.so", "clang5.so", "zdebug.so",     "splitdwarf.so"};
 
 /* For every line of the source: what is found are rows of that line, or of the next one that has any. */
 static void every_line_makes_the_round_trip(void **state)

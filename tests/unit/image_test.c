@@ -7,6 +7,8 @@
 
 #include "recorder/image.h"
 #include "recorder/image_cache.h"
+#include "recorder/image_file.h"
+#include "recorder/image_private.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -413,6 +415,58 @@ static void a_deleted_file_is_read_from_what_is_mapped(void **state)
     }
 }
 
+/* What is only in memory: no file, no section headers, addresses in the dynamic section relocated. */
+static void a_copy_from_memory_has_the_exported_functions(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"plain.so", "sysv.so", "prelinked.so", "versions.so"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct mapped mapped;
+        map_copy(&mapped, files[i]);
+        Dl_info info;
+        assert_int_not_equal(dladdr(dlsym(mapped.handle, "tgm_exported"), &info), 0);
+        uint64_t header = (uintptr_t)info.dli_fbase;
+        struct tg_elf_object *object = NULL;
+        struct tg_image *image = NULL;
+        assert_null(tg_elf_object_copy(getpid(), header, &object));
+        assert_null(tg_image_create(object, header - object->start, &image));
+        struct tg_image *file = open_image(files[i]);
+        assert_true(tg_image_info(image)->from_memory);
+        assert_string_equal(tg_image_info(image)->build_id, tg_image_info(file)->build_id);
+        assert_string_equal(tg_image_info(image)->soname, tg_image_info(file)->soname);
+        assert_int_equal(tg_image_info(image)->start, tg_image_info(file)->start);
+        assert_int_equal(tg_image_info(image)->end, tg_image_info(file)->end);
+        assert_int_equal(tg_image_needed_count(image), 1);
+        assert_finds(image, &mapped, "tgm_exported");
+        assert_finds(image, &mapped, "tgm_line");
+        uint64_t found[MAX];
+        assert_int_equal(tg_image_find_function(image, "tgm_line@NEW", found, MAX),
+                         tg_image_find_function(file, "tgm_line@NEW", found, MAX));
+        assert_int_equal(tg_image_find_line(image, "image_material.c", 30, found, MAX), 0);
+        tg_image_unref(image);
+        tg_image_unref(file);
+        unmap_copy(&mapped);
+    }
+}
+
+static void what_is_no_regular_file_is_not_opened(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/tollgate-image-XXXXXX", path[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int place = tg_image_file_open(getpid(), path);
+    assert_true(place >= 0);
+    assert_int_equal(tg_image_file_read(place), -1); /* and does not wait for a writer */
+    place = tg_image_file_open(getpid(), "/dev/null");
+    assert_true(place >= 0);
+    assert_int_equal(tg_image_file_read(place), -1);
+    assert_int_equal(close(place), -1); /* it was taken */
+    unlink(path);
+    rmdir(folder);
+}
+
 /* The kernel's own object is nowhere but in memory. */
 static void the_vdso_is_read_from_memory(void **state)
 {
@@ -617,6 +671,8 @@ int main(void)
         cmocka_unit_test(a_mapped_file_is_opened_once),
         cmocka_unit_test(a_file_that_was_replaced_is_not_believed),
         cmocka_unit_test(a_deleted_file_is_read_from_what_is_mapped),
+        cmocka_unit_test(a_copy_from_memory_has_the_exported_functions),
+        cmocka_unit_test(what_is_no_regular_file_is_not_opened),
         cmocka_unit_test(the_vdso_is_read_from_memory),
         cmocka_unit_test(a_memfd_is_found_through_the_process),
         cmocka_unit_test(paths_are_those_of_the_process),
