@@ -1,5 +1,6 @@
 #include "recorder/engine_internal.h"
 #include "recorder/memory.h"
+#include "recorder/proc_status.h"
 
 #include <stdio.h>
 
@@ -10,29 +11,6 @@
  */
 
 enum { INT3 = 0xcc };
-
-struct kinship {
-    char state; /* Z or X: it runs no more, whether its end was reported or not */
-    int tgid;
-    int parent; /* the real one */
-};
-
-static bool read_kinship(pid_t tid, struct kinship *kinship)
-{
-    char path[40], line[256];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    *kinship = (struct kinship){0};
-    while (fgets(line, sizeof line, file) != NULL && kinship->parent == 0) {
-        sscanf(line, "State: %c", &kinship->state);
-        sscanf(line, "Tgid: %d", &kinship->tgid);
-        sscanf(line, "PPid: %d", &kinship->parent);
-    }
-    fclose(file);
-    return kinship->tgid != 0;
-}
 
 static bool can_still_tell(const struct tg_process *process)
 {
@@ -56,13 +34,13 @@ void tg_adoption_creator_ends(struct tg_tracee *creator)
     struct tg_process *process = creator->thread.process;
     struct tg_parked_stop *parked, *next;
     HASH_ITER (hh, process->engine->parked, parked, next) {
-        struct kinship kinship;
+        struct tg_proc_status status;
         pid_t tid = parked->tid;
-        if (tg_tracee_find(process->engine, tid) != NULL || !read_kinship(tid, &kinship))
+        if (tg_tracee_find(process->engine, tid) != NULL || !tg_proc_status_read(tid, &status))
             continue;
-        if (kinship.tgid == process->pid)
+        if (status.tgid == process->pid)
             adopt_thread(process, tid);
-        else if (kinship.tgid == tid && kinship.parent == process->pid)
+        else if (status.tgid == tid && status.parent == process->pid)
             tg_lineage_add_child(creator, process, process->space, tid, TG_ORIGIN_FORK);
     }
 }
@@ -122,16 +100,16 @@ void tg_adoption_restore(struct tg_engine *engine, pid_t tid)
 
 void tg_adoption_parked(struct tg_engine *engine, pid_t tid)
 {
-    struct kinship kinship;
-    if (!read_kinship(tid, &kinship))
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status))
         return;
-    if (kinship.tgid != tid) {
-        struct tg_process *process = tg_process_find(engine, kinship.tgid);
+    if (status.tgid != tid) {
+        struct tg_process *process = tg_process_find(engine, status.tgid);
         if (process != NULL && !can_still_tell(process))
             adopt_thread(process, tid);
         return;
     }
-    struct tg_process *parent = tg_process_find(engine, kinship.parent);
+    struct tg_process *parent = tg_process_find(engine, status.parent);
     if (parent == NULL)
         adopt_from_ghost(engine, tid);
     else if (!can_still_tell(parent) && parent->threads != NULL)
@@ -145,8 +123,8 @@ static bool may_be_forking(pid_t tid)
 {
     enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
     char path[40];
-    struct kinship kinship;
-    if (!read_kinship(tid, &kinship) || kinship.state == 'Z' || kinship.state == 'X')
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
         return false; /* a SIGKILL can spare it its PTRACE_EVENT_EXIT */
     snprintf(path, sizeof path, "/proc/%d/syscall", (int)tid);
     FILE *file = fopen(path, "re");
@@ -170,15 +148,15 @@ static bool process_may_be_forking(const struct tg_process *process)
 /* The real parent of an orphan is whoever inherited it, and may well be traced and alive. */
 static void look_at(struct tg_engine *engine, pid_t tid)
 {
-    struct kinship kinship;
-    if (!read_kinship(tid, &kinship))
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status))
         return;
-    struct tg_process *process = tg_process_find(engine, kinship.tgid != tid ? kinship.tgid : kinship.parent);
+    struct tg_process *process = tg_process_find(engine, status.tgid != tid ? status.tgid : status.parent);
     if (process != NULL && process_may_be_forking(process))
         return;
-    if (kinship.tgid != tid && process != NULL)
+    if (status.tgid != tid && process != NULL)
         adopt_thread(process, tid);
-    else if (kinship.tgid == tid)
+    else if (status.tgid == tid)
         adopt_from_ghost(engine, tid);
 }
 

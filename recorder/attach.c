@@ -1,4 +1,5 @@
 #include "recorder/engine_internal.h"
+#include "recorder/proc_status.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -7,38 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what /proc says */
-
-struct proc_status {
-    char name[32];
-    char state; /* as in "State: Z (zombie)" */
-    int tgid;
-    int tracer;
-    int uid;
-    bool kernel_thread;
-};
-
-static bool read_status(pid_t pid, struct proc_status *status)
-{
-    char path[32], line[512];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return false;
-    *status = (struct proc_status){.kernel_thread = true};
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Name: %31[^\n]", status->name) == 1 ||
-            sscanf(line, "State: %c", &status->state) == 1 || sscanf(line, "Tgid: %d", &status->tgid) == 1 ||
-            sscanf(line, "TracerPid: %d", &status->tracer) == 1 || sscanf(line, "Uid: %d", &status->uid) == 1)
-            continue;
-        if (strncmp(line, "VmSize:", 7) == 0) /* kernel threads have no memory; zombies have none left */
-            status->kernel_thread = false;
-    }
-    fclose(file);
-    if (status->state == 'Z' || status->state == 'X')
-        status->kernel_thread = false;
-    return true;
-}
+/* ---- why it cannot be */
 
 static int read_yama_scope(void)
 {
@@ -55,30 +25,30 @@ static int read_yama_scope(void)
 /* Why PTRACE_SEIZE of PID failed with WHY, in words that say what to do. */
 static struct tg_error *explain(pid_t pid, int why)
 {
-    struct proc_status status;
-    if (why == ESRCH || !read_status(pid, &status))
+    struct tg_proc_status status;
+    if (why == ESRCH || !tg_proc_status_read(pid, &status))
         return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: there is no such process",
                                (int)pid);
-    if (status.state == 'Z' || status.state == 'X')
+    if (tg_proc_status_is_dead(&status))
         return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it has ended already",
                                (int)pid, status.name);
     if (status.tracer != 0) {
-        struct proc_status tracer = {0};
-        read_status(status.tracer, &tracer);
+        struct tg_proc_status tracer = {0};
+        tg_proc_status_read(status.tracer, &tracer);
         return tg_error_create(TG_ERROR_TARGET,
                                "cannot attach to process %d (%s): process %d (%s) is tracing it already",
                                (int)pid, status.name, status.tracer, tracer.name);
     }
-    if (status.kernel_thread)
+    if (!status.has_memory)
         return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it is a kernel thread",
                                (int)pid, status.name);
     if (status.tgid == getpid())
         return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: that is tollgate itself",
                                (int)pid);
-    if (geteuid() != 0 && (uid_t)status.uid != geteuid())
+    if (geteuid() != 0 && status.uid != geteuid())
         return tg_error_create(
             TG_ERROR_TARGET,
-            "cannot attach to process %d (%s): it belongs to user %d; run tollgate as that "
+            "cannot attach to process %d (%s): it belongs to user %u; run tollgate as that "
             "user or as root",
             (int)pid, status.name, status.uid);
     int scope = read_yama_scope();
@@ -104,10 +74,10 @@ static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, bool
         return NULL;
     if (ptrace(PTRACE_SEIZE, tid, NULL, (long)TG_TRACE_OPTIONS) != 0) {
         int why = errno;
-        struct proc_status status;
+        struct tg_proc_status status;
         if (tid == process->pid)
             return explain(tid, why);
-        if (!read_status(tid, &status) || status.state == 'Z' || status.state == 'X' ||
+        if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status) ||
             status.tracer == getpid()) /* cloned by a thread that is ours: its first stop will come */
             return NULL;
         return explain(tid, why);
@@ -158,8 +128,8 @@ static struct tg_error *seize_all(struct tg_process *process)
 
 static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
 {
-    struct proc_status status;
-    if (pid <= 0 || !read_status(pid, &status))
+    struct tg_proc_status status;
+    if (pid <= 0 || !tg_proc_status_read(pid, &status))
         return explain(pid, ESRCH);
     if (status.tgid != pid)
         return tg_error_create(TG_ERROR_TARGET,
@@ -175,8 +145,8 @@ static void interrupt_one(struct tg_process *process)
 {
     struct tg_thread *chosen = NULL;
     for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
-        struct proc_status status;
-        if (read_status(thread->tid, &status) && status.state != 'Z' && status.state != 'X' &&
+        struct tg_proc_status status;
+        if (tg_proc_status_read(thread->tid, &status) && !tg_proc_status_is_dead(&status) &&
             (chosen == NULL || thread->tid == process->pid))
             chosen = thread;
     }

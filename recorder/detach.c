@@ -21,11 +21,17 @@ void tg_detach_begin(struct tg_process *process, const char *reason)
         struct tg_tracee *tracee = tg_tracee_of(thread);
         if (tracee->step.waiting) {
             tracee->step.waiting = false;
+            tracee->step.awaited = 0;
             tg_tracee_resume(tracee, 0); /* held */
         } else if (tracee->running) {
             ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
         }
     }
+}
+
+void tg_engine_release(struct tg_process *process, const char *reason)
+{
+    tg_detach_begin(process, reason);
 }
 
 /* Cannot run code of the program: kept here, past its PTRACE_EVENT_EXIT, or waiting in the kernel for a vfork
@@ -35,18 +41,34 @@ static bool is_quiet(const struct tg_tracee *tracee)
     return tracee->held || tracee->exiting || tracee->in_vfork;
 }
 
-/* All threads that share SPACE, of whichever process; HELD becomes one that can be worked with. */
-static bool space_is_quiet(const struct tg_address_space *space, struct tg_engine *engine,
-                           struct tg_tracee **held)
+bool tg_detach_shares_memory(const struct tg_process *process)
 {
-    for (struct tg_tracee *tracee = engine->tracees; tracee != NULL; tracee = tracee->by_tid.next) {
-        if (tracee->thread.process->space != space)
-            continue;
+    for (struct tg_process *other = process->engine->processes; other != NULL; other = other->hh.next)
+        if (other->space == process->space && !tg_traced(other)->detaching)
+            return true;
+    return false;
+}
+
+/* All threads of PROCESS; HELD becomes one that can be worked with. */
+static bool process_is_quiet(const struct tg_process *process, struct tg_tracee **held)
+{
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        struct tg_tracee *tracee = tg_tracee_of(thread);
         if (!is_quiet(tracee))
             return false;
         if (tracee->held && (*held == NULL || (*held)->exiting))
             *held = tracee;
     }
+    return true;
+}
+
+/* All threads of all processes that share SPACE. */
+static bool space_is_quiet(struct tg_engine *engine, const struct tg_address_space *space)
+{
+    struct tg_tracee *held = NULL;
+    for (struct tg_process *process = engine->processes; process != NULL; process = process->hh.next)
+        if (process->space == space && !process_is_quiet(process, &held))
+            return false;
     return true;
 }
 
@@ -67,20 +89,10 @@ static void tell_leaving(struct tg_engine *engine, struct tg_tracee *tracee)
     tg_engine_emit(engine, &tracee->thread, &event);
 }
 
-static struct tg_tracee *held_thread_of(struct tg_process *process)
-{
-    struct tg_tracee *held = NULL;
-    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next)
-        if (tg_tracee_of(thread)->held && (held == NULL || held->exiting))
-            held = tg_tracee_of(thread);
-    return held;
-}
-
 /* PROCESS's memory is as it was; what cannot go yet (vfork) goes at its next stop. */
-static void let_process_go(struct tg_process *process)
+static void let_process_go(struct tg_process *process, struct tg_tracee *held)
 {
     struct tg_engine *engine = process->engine;
-    struct tg_tracee *held = held_thread_of(process);
     if (held != NULL && !tg_traced(process)->detach_told) {
         tg_traced(process)->detach_told = true;
         tell_leaving(engine, held);
@@ -109,10 +121,14 @@ void tg_detach_advance(struct tg_engine *engine)
             continue;
         struct tg_tracee *held = NULL;
         left = true;
-        if (!space_is_quiet(process->space, engine, &held) || held == NULL)
+        if (!process_is_quiet(process, &held) || held == NULL)
             continue;
-        tg_address_space_lift(process->space, held->thread.tid);
-        let_process_go(process);
+        if (!tg_detach_shares_memory(process)) {
+            if (!space_is_quiet(engine, process->space))
+                continue;
+            tg_address_space_lift(process->space, held->thread.tid);
+        }
+        let_process_go(process, held);
     }
     engine->detach_in_progress = left;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 #include <uthash.h>
 
 struct tg_engine;
@@ -72,7 +73,8 @@ struct tg_observer {
     /* Any stop of a thread, after the engine emitted its own event for it, before the thread goes on. Not
        called for a breakpoint whose handler dealt with it as a loader stop (TG_BREAKPOINT_INTERNAL). */
     void (*stopped)(void *context, struct tg_thread *thread, const struct tg_stop *stop);
-    /* The last moment at which memory can be read: the process is about to exit, exec or be detached. */
+    /* The last moment at which memory can be read: the process is about to exit or to be detached. (An exec
+     * is seen only when the old memory is gone: program_loaded.) Not called where SIGKILL left no time. */
     void (*process_leaving)(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger);
     /* The process is gone or detached; free data[slot]. No thread, no memory. Called exactly once per
      * process_started. */
@@ -129,8 +131,32 @@ struct tg_event *tg_engine_emit(struct tg_engine *engine, struct tg_thread *thre
  */
 struct tg_thread *tg_engine_stopped_thread(const struct tg_engine *engine);
 
+/* The traced process PID, NULL where it is none. */
+struct tg_process *tg_engine_find_process(struct tg_engine *engine, pid_t pid);
+
 /* CLOCK_MONOTONIC in ns. */
 uint64_t tg_engine_now_ns(void);
+
+/* Registers of THREAD in the stop in progress, valid while it lasts; at a breakpoint rip is its address. NULL
+ * where the thread was killed meanwhile. */
+const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
+
+/*
+ * In a breakpoint handler at the first instruction of a 64-bit function: THREAD returns from it at once with
+ * VALUE, the function does not run. False (nothing changed) where the stack cannot be read.
+ */
+bool tg_thread_return(struct tg_thread *thread, uint64_t value);
+
+/*
+ * Lets PROCESS go, as tg_engine_run does with all in the end: soon, when all its threads were brought to a
+ * stop, everything of the engine is taken out of it and its detach event says REASON (a static string).
+ * Where it shares its memory with a process that stays (vfork), breakpoints stay in that memory. Inside
+ * stops.
+ */
+void tg_engine_release(struct tg_process *process, const char *reason);
+
+/* In a breakpoint handler: THREAD stays stopped there until process PID is no longer traced. */
+void tg_engine_hold(struct tg_thread *thread, pid_t pid);
 
 /* ---- breakpoints
  * -------------------------------------------------------------------------------------------------- */
@@ -163,7 +189,8 @@ struct tg_breakpoint *tg_breakpoint_find(struct tg_process *process, uint64_t ad
 
 uint64_t tg_breakpoint_address(const struct tg_breakpoint *breakpoint);
 
-/* The address range [start, end) was unmapped or replaced: forget sites there without writing. */
+/* The address range [start, end) was unmapped or replaced: forget sites there, and their breakpoints (they
+ * must not be removed any more), without writing. */
 void tg_breakpoint_forget_range(struct tg_process *process, uint64_t start, uint64_t end);
 
 #endif

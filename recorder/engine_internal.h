@@ -105,7 +105,8 @@ struct tg_traced_process {
 struct tg_step {
     bool active;
     bool ended_now;   /* it ended at the stop in progress */
-    bool waiting;     /* for a free slot; the thread is stopped at ADDRESS */
+    bool waiting;     /* for a free slot, or for AWAITED; the thread is stopped at ADDRESS */
+    pid_t awaited;    /* a process that is to be gone before the thread goes on, 0 none */
     bool user_trap;   /* the program itself single-steps here (TF): the SIGTRAP is its own too */
     unsigned slot;    /* TG_NO_SLOT: the parent's, not to be given back */
     uint64_t address; /* of the site */
@@ -336,6 +337,8 @@ void tg_step_drop(struct tg_tracee *tracee);
 /* CHILD was created by the displaced instruction of PARENT, which ended at the stop in progress: CHILD stands
  * behind the copy as its parent did, and finishes the step likewise at its first stop. */
 void tg_step_inherit(const struct tg_tracee *parent, struct tg_tracee *child);
+/* PID is no longer traced: threads that waited for that go on. */
+void tg_step_process_gone(struct tg_engine *engine, pid_t pid);
 /* Is a SIGTRAP waiting to be reported by the stopped TRACEE? */
 bool tg_step_trap_is_pending(const struct tg_tracee *tracee);
 
@@ -343,6 +346,8 @@ bool tg_step_trap_is_pending(const struct tg_tracee *tracee);
 
 /* Starts to let PROCESS go; it ends in later stops. REASON is static. */
 void tg_detach_begin(struct tg_process *process, const char *reason);
+/* Does a process that stays share the memory of PROCESS, which goes? */
+bool tg_detach_shares_memory(const struct tg_process *process);
 /* After any change: lets go the detaching processes whose threads are all quiet. */
 void tg_detach_advance(struct tg_engine *engine);
 void tg_detach_all(struct tg_engine *engine, const char *reason);

@@ -52,6 +52,11 @@ struct tg_process *tg_process_find(struct tg_engine *engine, pid_t pid)
     return process;
 }
 
+struct tg_process *tg_engine_find_process(struct tg_engine *engine, pid_t pid)
+{
+    return tg_process_find(engine, pid);
+}
+
 struct tg_process *tg_process_add(struct tg_engine *engine, pid_t pid, enum tg_process_origin origin,
                                   struct tg_address_space *space)
 {
@@ -82,8 +87,10 @@ void tg_process_remove(struct tg_process *process)
     HASH_ITER (hh, process->threads, thread, next)
         tg_tracee_remove(tg_tracee_of(thread));
     HASH_DEL(engine->processes, process);
+    pid_t pid = process->pid;
     tg_address_space_unref(process->space);
     free(tg_traced(process));
+    tg_step_process_gone(engine, pid);
 }
 
 bool tg_parked_add(struct tg_engine *engine, pid_t tid, int status)

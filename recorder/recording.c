@@ -7,6 +7,7 @@
 #include "recorder/image_cache.h"
 #include "recorder/loader.h"
 #include "recorder/process_facts.h"
+#include "recorder/ptrace_use.h"
 #include "recorder/user_breakpoints.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct tg_recording {
     struct tg_image_cache *images;
     struct tg_user_breakpoints *breakpoints;
     struct tg_process_facts *facts;
+    struct tg_ptrace_use *ptrace_use;
     struct tg_loader *loader;
     uint64_t next_check_ns; /* when to ask the writer for an error again */
     bool write_failed;
@@ -200,6 +202,8 @@ static struct tg_error *create_engine(struct tg_recording *recording)
     if (error == NULL)
         error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
     if (error == NULL)
+        error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
+    if (error == NULL)
         error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
     for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
         error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
@@ -297,6 +301,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_engine_destroy(recording->engine);
     tg_loader_destroy(recording->loader);
     tg_process_facts_destroy(recording->facts);
+    tg_ptrace_use_destroy(recording->ptrace_use);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);
     discard_writer(recording);

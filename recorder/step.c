@@ -40,7 +40,7 @@ static void step_over(struct tg_tracee *tracee, uint64_t address);
 static struct tg_tracee *find_waiting(struct tg_engine *engine, const struct tg_address_space *space)
 {
     for (struct tg_tracee *tracee = engine->tracees; tracee != NULL; tracee = tracee->by_tid.next)
-        if (tracee->step.waiting && tracee->thread.process->space == space)
+        if (tracee->step.waiting && tracee->step.awaited == 0 && tracee->thread.process->space == space)
             return tracee;
     return NULL;
 }
@@ -176,7 +176,8 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
 static void step_over(struct tg_tracee *tracee, uint64_t address)
 {
     struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
-    if (site == NULL || !site->planted || tg_traced_of(tracee)->detaching) {
+    bool lifted_soon = tg_traced_of(tracee)->detaching && !tg_detach_shares_memory(tracee->thread.process);
+    if (site == NULL || !site->planted || lifted_soon || tracee->regs.rip != address) {
         tg_tracee_resume(tracee, 0);
         return;
     }
@@ -242,8 +243,53 @@ bool tg_step_trap(struct tg_tracee *tracee)
     tracee->regs_changed = true;
     if (site->planted && !take_interrupted(tracee, address) && tg_site_run_handlers(tracee, site))
         tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
-    step_over(tracee, address);
+    if (tracee->step.awaited != 0) {
+        tracee->step.waiting = true;
+        tracee->step.address = address;
+    } else {
+        step_over(tracee, address);
+    }
     return true;
+}
+
+const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    return tg_tracee_load_registers(tracee) ? &tracee->regs : NULL;
+}
+
+bool tg_thread_return(struct tg_thread *thread, uint64_t value)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    uint64_t address;
+    if (!tg_tracee_load_registers(tracee) ||
+        !read_as_program(tracee, tracee->regs.rsp, &address, sizeof address))
+        return false;
+    tracee->regs.rip = address;
+    tracee->regs.rsp += sizeof address;
+    tracee->regs.rax = value;
+    tracee->regs_changed = true;
+    return true;
+}
+
+void tg_engine_hold(struct tg_thread *thread, pid_t pid)
+{
+    if (tg_process_find(thread->process->engine, pid) != NULL)
+        tg_tracee_of(thread)->step.awaited = pid;
+}
+
+void tg_step_process_gone(struct tg_engine *engine, pid_t pid)
+{
+    struct tg_tracee *tracee, *next;
+    HASH_ITER (by_tid, engine->tracees, tracee, next) {
+        if (tracee->step.awaited != pid)
+            continue;
+        bool waiting = tracee->step.waiting;
+        tracee->step.awaited = 0;
+        tracee->step.waiting = false;
+        if (waiting)
+            step_over(tracee, tracee->step.address);
+    }
 }
 
 /* ---- the end of a step */
@@ -308,6 +354,7 @@ bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info)
 void tg_step_drop(struct tg_tracee *tracee)
 {
     tracee->step.waiting = false;
+    tracee->step.awaited = 0;
     tracee->step.ended_now = false;
     if (tracee->step.active)
         release_slot(tracee->thread.process->engine, &tracee->step);

@@ -47,10 +47,32 @@ static void seized_child(void)
     waitpid(child, NULL, 0);
 }
 
+/* As debuggers start programs: the child shares the parent's memory until it executes. */
+static void traced_vfork_child(void)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+            _exit(1);
+        execl("/bin/sh", "sh", "-c", "exit 32", (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    int stops = 0;
+    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+        stops++;
+        ptrace(PTRACE_CONT, child, NULL, NULL);
+    }
+    printf("vfork: stops %d status %d\n", stops, WEXITSTATUS(status));
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     traced_child();
     seized_child();
+    traced_vfork_child();
+    /* the usual check for a debugger; from here on a signal would stop the process */
+    printf("traced by its own parent: %ld\n", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
     return 14;
 }

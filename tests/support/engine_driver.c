@@ -10,7 +10,9 @@
  * attaches, -r detaches and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
  */
 #include "recorder/engine.h"
+#include "recorder/image_cache.h"
 #include "recorder/memory.h"
+#include "recorder/ptrace_use.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -214,6 +216,13 @@ int main(int argc, char **argv)
     signal(SIGUSR2, stop_engine);
     const struct tg_observer observer = {.name = "driver", .context = &driver, .program_loaded = plant_all};
     tg_engine_add_observer(driver.engine, &observer);
+    struct tg_image_cache *images = NULL;
+    struct tg_ptrace_use *use = NULL;
+    error = tg_image_cache_create(0, &images);
+    if (error == NULL)
+        error = tg_ptrace_use_create(driver.engine, images, &use);
+    if (error != NULL)
+        return fail(error);
     int status = 0;
     if (driver.n_pids == 0) {
         error = tg_engine_launch(driver.engine, argv + optind, NULL);
@@ -228,6 +237,8 @@ int main(int argc, char **argv)
             error = tg_engine_run(driver.engine, &status);
     }
     tg_engine_destroy(driver.engine);
+    tg_ptrace_use_destroy(use);
+    tg_image_cache_destroy(images);
     fprintf(driver.output, "hits %" PRIu64 "\n", driver.hits);
     if (driver.output != stderr)
         fclose(driver.output);

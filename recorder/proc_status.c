@@ -1,0 +1,44 @@
+#include "recorder/proc_status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void take_line(const char *line, struct tg_proc_status *status)
+{
+    int number;
+    unsigned uid;
+    if (sscanf(line, "Name: %63[^\n]", status->name) == 1 || sscanf(line, "State: %c", &status->state) == 1)
+        return;
+    if (sscanf(line, "Tgid: %d", &number) == 1)
+        status->tgid = number;
+    else if (sscanf(line, "PPid: %d", &number) == 1)
+        status->parent = number;
+    else if (sscanf(line, "TracerPid: %d", &number) == 1)
+        status->tracer = number;
+    else if (sscanf(line, "Uid: %u", &uid) == 1)
+        status->uid = uid;
+    else if (strncmp(line, "VmSize:", 7) == 0)
+        status->has_memory = true;
+}
+
+bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status)
+{
+    char path[40], line[512];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    struct tg_proc_status found = {0};
+    while (!found.has_memory && fgets(line, sizeof line, file) != NULL)
+        take_line(line, &found);
+    fclose(file);
+    if (found.tgid == 0) /* it went while it was read */
+        return false;
+    *status = found;
+    return true;
+}
+
+bool tg_proc_status_is_dead(const struct tg_proc_status *status)
+{
+    return status->state == 'Z' || status->state == 'X';
+}
