@@ -219,6 +219,24 @@ def not_watched():
     check([event for event in trace if event["kind"] == "signal"], trace)
 
 
+def breakpoints():
+    """A pending breakpoint is in time in slow mode, and late, by how long, where its library was deferred."""
+    library, other = build_library("target"), build_library("other")
+    commands = ["open", other, "raise", "open", library, "call", "1", "target_value", "raise", "call", "1",
+                "target_value", "close", "1"]
+    for options, late, hits in ((["--mode", "slow"], False, 2), (["--match", "*/libtarget*"], False, 2),
+                                (["--match", "*/libother*"], True, 1), (["--mode", "fast"], True, 1)):
+        trace = recorded(commands, "--break", "target_value", "-b", "libother.so`target_value", *options,
+                         witness=False)
+        specs = [event["text"] for event in trace if event["kind"] == "breakpoint_spec"]
+        check(specs == ["target_value", "libother.so`target_value"], specs)
+        planted = [event for event in trace if event["kind"] == "breakpoint_planted"]
+        check(len(planted) == 1 and planted[0]["library"] == library and planted[0]["breakpoint"] == 1, planted)
+        check(bool(planted[0]["late"]) == late and (planted[0]["window_ns"] > 0) == late, options, planted)
+        check(len([event for event in trace if event["kind"] == "breakpoint_hit"]) == hits, options, trace)
+        check(len([event for event in trace if event["kind"] == "breakpoint_removed"]) == 1, options, trace)
+
+
 def modes():
     """Slow reports, medium decides by the whole list of an event, fast never stops and catches up."""
     inner = build_library("wanted")
