@@ -245,7 +245,10 @@ static struct tg_error *set_watch(const struct arguments *arguments, struct tg_r
 static void file_name_of(const char *path, char name[MAX_PROGRAM_NAME])
 {
     const char *slash = strrchr(path, '/');
-    snprintf(name, MAX_PROGRAM_NAME, "%s", slash != NULL && slash[1] != '\0' ? slash + 1 : path);
+    const char *last = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+    size_t length = strnlen(last, MAX_PROGRAM_NAME - 1);
+    memcpy(name, last, length);
+    name[length] = '\0';
     for (char *c = name; *c != '\0'; c++) {
         bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
                      strchr("._+-", *c) != NULL;
