@@ -1,6 +1,7 @@
 /* tollgate: the table of commands, and nothing else. */
 #include "analyzer/dump_command.h"
 #include "analyzer/filter_command.h"
+#include "analyzer/recover_command.h"
 #include "analyzer/report_command.h"
 #include "format/command.h"
 #include "recorder/calibrate.h"
@@ -16,7 +17,7 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_record_command, &tg_report_command, &tg_filter_command, &tg_dump_command, NULL,
+    &tg_record_command, &tg_report_command, &tg_filter_command, &tg_dump_command, &tg_recover_command, NULL,
 };
 
 static const struct tg_command_services services = {

@@ -25,7 +25,7 @@ struct tg_trace_file {
     struct tg_trace_index index;
 };
 
-static struct tg_error *set_names(struct tg_trace_file *file, const char *path)
+static struct tg_error *set_names(struct tg_trace_file *file, const char *path, const char *suffix)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
@@ -33,9 +33,9 @@ static struct tg_error *set_names(struct tg_trace_file *file, const char *path)
         return tg_error_create(TG_ERROR_USAGE, "\"%s\" is no name for a trace file", path);
     file->path = strdup(path);
     file->name = strdup(name);
-    if (asprintf(&file->incomplete_path, "%s" TG_TRACE_INCOMPLETE_SUFFIX, path) < 0)
+    if (asprintf(&file->incomplete_path, "%s%s", path, suffix) < 0)
         file->incomplete_path = NULL;
-    if (asprintf(&file->incomplete_name, "%s" TG_TRACE_INCOMPLETE_SUFFIX, name) < 0)
+    if (asprintf(&file->incomplete_name, "%s%s", name, suffix) < 0)
         file->incomplete_name = NULL;
     if (file->path == NULL || file->name == NULL || file->incomplete_path == NULL ||
         file->incomplete_name == NULL)
@@ -137,7 +137,7 @@ static struct tg_error *append_meta(struct tg_trace_file *file, const struct tg_
     return error;
 }
 
-struct tg_error *tg_trace_file_create(const char *path, bool overwrite, int level,
+struct tg_error *tg_trace_file_create(const char *path, const char *suffix, bool overwrite, int level,
                                       const struct tg_trace_meta *meta, struct tg_trace_file **file)
 {
     struct tg_trace_file *created = calloc(1, sizeof *created);
@@ -145,7 +145,7 @@ struct tg_error *tg_trace_file_create(const char *path, bool overwrite, int leve
         return tg_error_no_memory();
     created->directory_fd = created->fd = -1;
     created->overwrite = overwrite;
-    struct tg_error *error = set_names(created, path);
+    struct tg_error *error = set_names(created, path, suffix);
     if (error == NULL)
         error = tg_section_codec_create(level, &created->codec);
     if (error == NULL)

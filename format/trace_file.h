@@ -22,17 +22,17 @@ struct tg_chunk_facts {
 };
 
 /*
- * Creates PATH.incomplete with META as its first section; nothing is left behind on failure. OVERWRITE:
- * existing files of both names may be replaced. LEVEL as for tg_section_codec_create. Errors: OS, EXISTS,
- * NO_MEMORY, USAGE (level).
+ * Creates PATH followed by SUFFIX (TG_TRACE_INCOMPLETE_SUFFIX where it is being recorded) with META as its
+ * first section; nothing is left behind on failure. OVERWRITE: existing files of both names may be replaced.
+ * LEVEL as for tg_section_codec_create. Errors: OS, EXISTS, NO_MEMORY, USAGE (level).
  */
-struct tg_error *tg_trace_file_create(const char *path, bool overwrite, int level,
+struct tg_error *tg_trace_file_create(const char *path, const char *suffix, bool overwrite, int level,
                                       const struct tg_trace_meta *meta, struct tg_trace_file **file);
 
-/* Closes the descriptor; without a finish before, the file stays PATH.incomplete. */
+/* Closes the descriptor; without a finish before, the file keeps its suffix. */
 void tg_trace_file_destroy(struct tg_trace_file *file);
 
-/* Removes PATH.incomplete; for whoever decides against the file after creating it. */
+/* Removes the file under its first name; for whoever decides against the file after creating it. */
 void tg_trace_file_discard(struct tg_trace_file *file);
 
 /*
@@ -48,7 +48,7 @@ struct tg_error *tg_trace_file_append_packed(struct tg_trace_file *file,
                                              const struct tg_section_header *header, const uint8_t *payload);
 
 /* Writes the index and renames to PATH. Without overwrite an existing PATH is EXISTS and the file stays
- * PATH.incomplete, complete as it is. */
+ * what it was called, complete as it is. */
 struct tg_error *tg_trace_file_finish(struct tg_trace_file *file, uint64_t lost_events);
 
 uint64_t tg_trace_file_size(const struct tg_trace_file *file);

@@ -287,8 +287,8 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     created->current = tg_chunk_encoder_create();
     struct tg_error *error = created->current == NULL ? tg_error_no_memory() : NULL;
     if (error == NULL)
-        error =
-            tg_trace_file_create(path, options->overwrite, options->compression_level, meta, &created->file);
+        error = tg_trace_file_create(path, TG_TRACE_INCOMPLETE_SUFFIX, options->overwrite,
+                                     options->compression_level, meta, &created->file);
     if (error == NULL) {
         created->stats.written_bytes = tg_trace_file_size(created->file);
         error = start_thread(created);

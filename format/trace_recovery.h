@@ -1,0 +1,52 @@
+/* Makes a clean trace of one that was interrupted or damaged. */
+#ifndef TG_FORMAT_TRACE_RECOVERY_H
+#define TG_FORMAT_TRACE_RECOVERY_H
+
+#include "format/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the file that nothing could be made of, or sections that are not there. */
+struct tg_recovery_gap {
+    uint64_t offset;
+    uint64_t size_bytes; /* 0: nothing but missing sections */
+    uint64_t sections;   /* sections that were in it, by the numbers of those around it; 0 not known */
+    uint64_t events;     /* events that were in it, as far as headers told; 0 not known */
+    bool has_after_ns, has_before_ns;
+    uint64_t after_ns;  /* last time of the chunk before */
+    uint64_t before_ns; /* first time of the chunk behind; without: up to the end of the recording */
+    bool at_end;        /* nothing whole comes behind it */
+};
+
+enum { TG_RECOVERY_MAX_GAPS = 1000 };
+
+/* Free with tg_recovery_deinit. */
+struct tg_recovery {
+    bool was_whole;          /* closed cleanly and nothing damaged: recovery was not needed */
+    bool has_index;          /* the recording was closed cleanly */
+    bool meta_lost;          /* what the trace said about itself was damaged */
+    uint64_t chunks, events; /* kept */
+    uint64_t skipped_bytes;
+    uint64_t size_bytes;  /* of the damaged file */
+    uint64_t lost_events; /* that the writer had counted as lost, as the index or the loss events say */
+    uint64_t start_ns;    /* when the recording began, or the first event */
+    uint64_t first_time_ns, last_time_ns; /* of the events kept */
+    size_t n_gaps;                        /* all of them */
+    struct tg_recovery_gap *gaps;         /* in file order, the first TG_RECOVERY_MAX_GAPS */
+};
+
+void tg_recovery_deinit(struct tg_recovery *recovery);
+
+/*
+ * Reads PATH (a file) and writes every whole chunk, with a new index, to OUT_PATH; a loss event stands for
+ * each gap and for an interrupted end. Nothing of PATH is changed. OUT_PATH NULL: only looks. OVERWRITE:
+ * OUT_PATH may exist, and may be PATH. Errors: as tg_trace_reader_open and tg_trace_writer_create; INPUT
+ * where PATH holds no whole section of a trace, UNSUPPORTED where it needs a newer version. RECOVERY must be
+ * all zero.
+ */
+struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
+                                  struct tg_recovery *recovery);
+
+#endif
