@@ -15,6 +15,29 @@ target_compile_options(break_plugin PRIVATE -O0 -g)
 set_target_properties(break_plugin break_fixed PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${programs}
                                                           RUNTIME_OUTPUT_DIRECTORY ${programs})
 
+# Programs of every make, of the image tests' sources.
+set(makes ${programs}/break_static ${programs}/break_static_pie ${programs}/break_split)
+set(material ${sources}/image_material.c ${sources}/image_second.c)
+macro(tg_break_program name)
+  add_custom_command(OUTPUT ${programs}/${name} VERBATIM DEPENDS ${material}
+                     COMMAND ${CMAKE_C_COMPILER} -O1 -g -w ${ARGN} ${material} -o ${programs}/${name})
+endmacro()
+tg_break_program(break_static -static)
+tg_break_program(break_static_pie -static-pie -fPIE)
+tg_break_program(break_whole -fPIE -pie)
+add_custom_command(
+  OUTPUT ${programs}/break_split VERBATIM DEPENDS ${programs}/break_whole
+  COMMAND ${CMAKE_OBJCOPY} --only-keep-debug ${programs}/break_whole ${programs}/break_split.debug
+  COMMAND ${CMAKE_OBJCOPY} --strip-all --add-gnu-debuglink=${programs}/break_split.debug ${programs}/break_whole
+          ${programs}/break_split)
+if(TG_COMPILES_32_BITS)
+  tg_break_program(break_32 -m32)
+  tg_break_program(break_32_static -m32 -static)
+  list(APPEND makes ${programs}/break_32 ${programs}/break_32_static)
+endif()
+add_custom_target(break_makes ALL DEPENDS ${makes})
+add_dependencies(break_makes break_host) # which makes the folder
+
 # C++ and Fortran where there are compilers; the project itself is C.
 find_program(TG_CXX c++)
 find_program(TG_FORTRAN gfortran)
@@ -30,7 +53,7 @@ endif()
 
 foreach(case pending_in_constructor exported_function file_and_line static_in_two_libraries fork_inherits fork_unloads
              unload_and_load_again exec_starts_anew vfork_and_exec threads absolute_address address_in_library
-             no_code_there deferred_is_late one_file_for_many_processes indirect_function cxx_and_fortran)
+             no_code_there deferred_is_late one_file_for_many_processes programs_of_every_make indirect_function cxx_and_fortran)
   tg_e2e_test(breakpoints_${case} breakpoints.py ${case})
   set_property(TEST e2e/breakpoints_${case} APPEND PROPERTY ENVIRONMENT TG_BREAK_DRIVER=$<TARGET_FILE:break_driver>)
 endforeach()

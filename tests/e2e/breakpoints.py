@@ -187,6 +187,20 @@ def one_file_for_many_processes():
     check(run.opened <= 6, f"{run.opened} images were opened for a program, its loader and three libraries")
 
 
+def programs_of_every_make():
+    """Static, static and position-independent, stripped with a debug file, 32-bit: status 0, both functions hit once."""
+    line = line_of("image_material.c", "call two")
+    for name in ("static", "static_pie", "split", "32", "32_static"):
+        program = f"{PROGRAMS}/break_{name}"
+        if name.startswith("32") and not os.path.exists(program):
+            print(f"{name}: this compiler makes no 32-bit programs")
+            continue
+        run = Run(["tgm_exported", "tgm_static", f"image_material.c:{line}"], [program])
+        equal(sorted((p.id, p.library) for p in run.planted), [(1, program), (2, program), (2, program), (3, program)],
+              f"{name}: planted")
+        equal(collections.Counter(h.id for h in run.hits), {1: 1, 2: 1}, f"{name}: hits")
+
+
 def indirect_function():
     run = Run(["libc.so.6`strlen"], [HOST, "host", "1"])
     equal(len(run.planted), 1, "planted")
