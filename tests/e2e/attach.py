@@ -62,12 +62,17 @@ def status_of(pid, tid):
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 
-def check_untouched(pid, code):
+def threads_of(pid):
+    """The tid and status of every thread; those that end meanwhile are left out."""
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
-            status = status_of(pid, tid)
+            yield tid, status_of(pid, tid)
         except (FileNotFoundError, ProcessLookupError):
             continue
+
+
+def check_untouched(pid, code):
+    for tid, status in threads_of(pid):
         if status["TracerPid"] != "0":
             fail(f"thread {tid} is still traced: {status['TracerPid']}")
     now = code_of(pid)
@@ -109,8 +114,8 @@ def scenario_stopped():
     os.waitid(os.P_PID, pid, os.WSTOPPED)
     drive("-r", "20", "-p", str(pid))
     check_untouched(pid, code)
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        state = status_of(pid, tid)["State"]
+    for tid, status in threads_of(pid):
+        state = status["State"]
         if not state.startswith("T"):
             fail(f"thread {tid} is no longer stopped: {state}")
     os.kill(pid, signal.SIGCONT)
@@ -125,8 +130,8 @@ def scenario_launched():
     os.kill(worker.pid, signal.SIGUSR2)
     if worker.wait(timeout=TIME_LIMIT_S) != 0:
         fail(f"the driver ended with {worker.returncode}")
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        if status_of(pid, tid)["TracerPid"] != "0":
+    for _, status in threads_of(pid):
+        if status["TracerPid"] != "0":
             fail("it is still traced")
     worker.stdin.close()
     output = worker.stdout.read()
