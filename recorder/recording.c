@@ -83,12 +83,10 @@ static struct tg_error *describe_host(struct tg_trace_meta *meta)
 {
     struct utsname name;
     uname(&name);
-    char kernel[sizeof name.sysname + sizeof name.release + sizeof name.version + 3];
-    snprintf(kernel, sizeof kernel, "%s %s %s", name.sysname, name.release, name.version);
     const struct pair pairs[] = {
         {"tool.version", TG_VERSION},
         {"host.name", name.nodename},
-        {"host.kernel", kernel},
+        {"host.kernel", name.release},
         {"host.arch", name.machine},
     };
     const struct number numbers[] = {
