@@ -440,6 +440,84 @@ static void cuda_deferred_is_noticed(void **state)
     end_run(&run);
 }
 
+/* A small generator of its own: the same events on every machine. */
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return *seed >> 8;
+}
+
+static void add_random_event(struct script *script, uint32_t *seed, uint64_t time_ns)
+{
+    static const char *const paths[] = {"/p/liba.so", "/p/libb.so /p/liba.so", "/q/libwanted.so",
+                                        "/p/libc.so", "/usr/lib/libcuda.so.1"};
+    int32_t pid = 10 + (int32_t)(next_random(seed) % 3);
+    const char *path = paths[next_random(seed) % 5];
+    uint32_t kind = next_random(seed) % 24;
+    if (kind < 9) {
+        struct tg_event *load = script_load(script, time_ns, pid, path);
+        load->library_load.found = next_random(seed) % 5;
+        load->library_load.namespace_index = next_random(seed) % 100;
+        load->stop_ns = next_random(seed) % 2 * 50000;
+    } else if (kind < 12) {
+        script_unload(script, time_ns, pid, path);
+    } else if (kind < 13) {
+        script_plant(script, time_ns, pid, 1, next_random(seed) % 4, "/q/libwanted.so");
+    } else if (kind < 14) {
+        script_hit(script, time_ns, pid, 1, next_random(seed) % 4);
+    } else if (kind < 15) {
+        script_start(script, time_ns, pid, 10 + (int64_t)(next_random(seed) % 4));
+    } else {
+        script_add(script, time_ns, pid, tg_event_kind_at(next_random(seed) % tg_event_kind_count()));
+    }
+}
+
+/* Whatever the order of events, none is lost and none counted twice. */
+static void any_order_of_events_adds_up(void **state)
+{
+    (void)state;
+    struct script *script = calloc(1, sizeof *script);
+    for (uint32_t round = 0; round < 300; round++) {
+        struct run run;
+        uint32_t seed = round;
+        *script = (struct script){0};
+        script_break(script, 1, "wanted");
+        for (uint64_t i = 0; i < 200; i++)
+            add_random_event(script, &seed, 1000 + i / 3 * 1000);
+        for (size_t i = 0; i < script->count;
+             i++) { /* strings of kinds made bare are never NULL in a trace */
+            struct tg_event *event = &script->events[i];
+            const struct tg_record_schema *schema = tg_event_schema(event->kind);
+            for (size_t f = 0; f < schema->n_fields; f++) {
+                const char **text =
+                    (const char **)((char *)TG_EVENT_PAYLOAD(event) + schema->fields[f].offset);
+                if (schema->fields[f].type == TG_FIELD_STRING && *text == NULL)
+                    *text = "";
+            }
+        }
+        run_script(&run, script, "*/libwanted*:!*/libb*");
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const struct tg_filter_outcome *result = outcome(&run, lane);
+            assert_int_equal(result->reported + result->deferred, run.survey.dlopen_events);
+            assert_true(result->handled_libraries + result->dropped_libraries <= run.survey.libraries);
+            if (lane != FAST)
+                assert_int_equal(result->handled_libraries + result->dropped_libraries, run.survey.libraries);
+            assert_true(result->deferred_libraries <= result->handled_libraries);
+            assert_true(result->null_stops + result->unload_stops + result->startup_stops <= result->stops);
+            uint64_t planted = 0;
+            for (size_t g = 0; g < run.survey.goals.count; g++)
+                planted += result->goals[g].in_time + result->goals[g].late + result->goals[g].never;
+            assert_int_equal(result->planting.in_time + result->planting.late + result->planting.never,
+                             planted);
+        }
+        assert_int_equal(outcome(&run, SLOW)->deferred, 0);
+        assert_int_equal(outcome(&run, SLOW)->planting.late + outcome(&run, SLOW)->planting.never, 0);
+        assert_int_equal(outcome(&run, FAST)->stops, 0);
+        end_run(&run);
+    }
+    free(script);
+}
+
 static void a_reused_pid_is_another_process(void **state)
 {
     (void)state;
@@ -470,6 +548,7 @@ int main(void)
         cmocka_unit_test(events_seen_by_the_agent_cost_the_floor),
         cmocka_unit_test(timelines_are_those_of_the_ranks),
         cmocka_unit_test(cuda_deferred_is_noticed),
+        cmocka_unit_test(any_order_of_events_adds_up),
         cmocka_unit_test(a_reused_pid_is_another_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
