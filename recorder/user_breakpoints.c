@@ -55,7 +55,6 @@ struct tg_user_breakpoints {
     unsigned slot;
     struct spec **specs; /* their addresses are the contexts of engine breakpoints */
     size_t count;
-    bool started;
     struct absence *absences; /* uthash by key */
 };
 
