@@ -88,8 +88,12 @@ def signals_of_the_terminal():
     """Ctrl-C on a terminal: the program gets it once and decides; the recorder waits for it."""
     import pty
     import select
-    caught = "import signal,sys\nn=[0]\ndef h(s,f): n[0]+=1\nsignal.signal(signal.SIGINT,h)\nprint('ready',flush=True)\n" \
-             "signal.pause()\nprint('caught',n[0],flush=True)\nsys.exit(7)"
+    caught = ("import os,signal,sys\n"
+              "r, w = os.pipe()\nos.set_blocking(w, False)\nsignal.set_wakeup_fd(w)\n"
+              "signal.signal(signal.SIGINT, lambda *_: None)\nprint('ready', flush=True)\n"
+              "got = os.read(r, 1)\nos.set_blocking(r, False)\n"
+              "try: got += os.read(r, 99)\nexcept BlockingIOError: pass\n"
+              "print('caught', len(got), flush=True)\nsys.exit(7)")
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(TOLLGATE, [TOLLGATE, "record", "-o", "trace", "--", sys.executable, "-c", caught])

@@ -109,10 +109,10 @@ def constructors():
     check(loads_of(trace, "loader") == [["libnested.so"], ["libinner.so"]], loads_of(trace, "loader"))
     check_complete(trace, "witness")
     for mode, found in (("slow", "loader"), ("fast", "catch_up")):
-        traced = record(f"preloaded-{mode}", [LOADS], "--mode", mode, environment={"LD_PRELOAD": nested})
+        traced = record(f"preloaded-{mode}", ["env", "LD_PRELOAD=" + nested, LOADS], "--mode", mode)
         check(traced.status == 0, traced)
         trace = events(f"preloaded-{mode}")
-        check("libnested.so" in loads_of(trace, "startup")[0], mode, loads_of(trace, "startup"))
+        check("libnested.so" in loads_of(trace, "startup")[-1], mode, loads_of(trace, "startup"))
         check(loads_of(trace, found) == [["libinner.so"]], mode, trace)
 
 
@@ -203,7 +203,7 @@ def audited():
     """Under LD_AUDIT the loader begins with namespaces of its auditors."""
     auditor = build_library("auditor", source="unsigned la_version(unsigned v) { return v; }\n")
     library = build_library("plain")
-    traced = record("trace", [LOADS, "open", library], environment={"LD_AUDIT": auditor})
+    traced = record("trace", ["env", "LD_AUDIT=" + auditor, LOADS, "open", library])
     check(traced.status == 0 and traced.output == "loaded\n", traced)
     trace = events("trace")
     started = [name for event in loads_of(trace, "startup") for name in event]

@@ -41,14 +41,14 @@ def predicted(trace, *options):
     return [json.loads(line) for line in result.output.splitlines()]
 
 
-def compare(commands, match, environment=None):
+def compare(commands, match, *, before=()):
     """Runs `loads COMMANDS` under all modes; returns how many events were compared."""
     settings = {"slow": (["--mode", "slow"], ["--mode", "slow"]),
                 "medium": (["--match", match], ["--mode", "medium", "--match", match]),
                 "fast": (["--mode", "fast"], ["--mode", "fast"])}
     compared = 0
     for name, (options, _) in settings.items():
-        traced = record(name, [LOADS, *commands], "--force", *options, environment=environment)
+        traced = record(name, [*before, LOADS, *commands], "--force", *options)
         check(traced.status == 0, traced)
         checked = run([TOLLGATE, "filter", "--check", name])
         check(checked.status == 0, name, "is not what the model makes of it:", checked.output, checked.errors)
@@ -79,7 +79,7 @@ def startup():
     inner = build_library("inner")
     nested = build_library("nested", source=f'#include <dlfcn.h>\n__attribute__((constructor)) static void begin(void)'
                                             f' {{ dlopen("{inner}", RTLD_NOW); }}\n')
-    check(compare(["open", nested, "raise"], "*/nothing*", environment={"LD_PRELOAD": nested}) >= 4)
+    check(compare(["open", nested, "raise"], "*/nothing*", before=["env", "LD_PRELOAD=" + nested]) >= 4)
 
 
 def namespaces():
