@@ -58,13 +58,6 @@ const struct tg_filter_outcome *tg_filter_model_outcome(const struct tg_filter_m
     return &model->lanes[lane].outcome;
 }
 
-const struct tg_timeline *tg_filter_model_timelines(const struct tg_filter_model *model, size_t lane,
-                                                    size_t *count)
-{
-    *count = model->n_timelines;
-    return model->lanes[lane].timelines;
-}
-
 /* ---- dlopen events ---- */
 
 /* One dlopen event on its way through the lanes. */
@@ -380,9 +373,12 @@ static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_proc
 }
 
 /* The library is unloaded before anybody handled it. Returns whether fast lanes still waited for it. */
-static bool drop_unloaded(struct tg_filter_model *model, struct tg_filter_process *process, uint64_t link_map)
+static bool drop_unloaded(struct tg_filter_model *model, struct tg_filter_process *process, uint64_t link_map,
+                          uint32_t library)
 {
     struct tg_pending *item = tg_pending_log_find(&process->log, link_map);
+    if (item != NULL && item->library != library)
+        item = NULL; /* whose unload was not seen */
     unsigned lanes = item != NULL ? item->lanes : 0;
     for (size_t index = 0; lanes != 0 && index < model->options.n_filters; index++) {
         if (!(lanes & 1U << index))
@@ -407,7 +403,7 @@ static struct tg_error *add_unload(struct tg_filter_model *model, struct tg_filt
         add_loader_stop(model, process, event, false);
     struct tg_error *error = gather_libraries(model, &unload->libraries);
     for (uint64_t i = 0; error == NULL && i < unload->libraries.count; i++) {
-        bool unseen = drop_unloaded(model, process, items[i].link_map);
+        bool unseen = drop_unloaded(model, process, items[i].link_map, model->libraries[i]->id);
         struct tg_pending gone = {.time_ns = items[i].base,
                                   .link_map = items[i].link_map,
                                   .library = model->libraries[i]->id,
@@ -450,12 +446,10 @@ static struct tg_error *other_stop(struct tg_filter_model *model, struct tg_filt
     return tg_filter_handle_waiting(model, process, trigger, event->time_ns, final, except);
 }
 
-static struct tg_error *keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process);
-
 static struct tg_error *end_process(struct tg_filter_model *model, struct tg_filter_process *process)
 {
     tg_filter_drop_waiting(model, process);
-    struct tg_error *error = model->options.keep_timelines ? keep_timelines(model, process) : NULL;
+    struct tg_error *error = model->options.keep_timelines ? tg_filter_keep_timelines(model, process) : NULL;
     HASH_DEL(model->processes, process);
     if (model->recent == process)
         model->recent = NULL;
@@ -584,52 +578,6 @@ struct tg_error *tg_filter_model_add(struct tg_filter_model *model, const struct
     if (event->stop_ns > 0)
         process->stopped_ns += event->stop_ns + tg_cost_hidden_ns(model->basis);
     return error;
-}
-
-/* ---- timelines ---- */
-
-static struct tg_error *reserve_timelines(struct tg_filter_model *model)
-{
-    if (model->n_timelines < model->timelines_capacity)
-        return NULL;
-    size_t capacity = model->timelines_capacity == 0 ? 16 : model->timelines_capacity * 2;
-    for (size_t index = 0; index < model->options.n_filters; index++) {
-        struct tg_lane *lane = &model->lanes[index];
-        struct tg_timeline *timelines = reallocarray(lane->timelines, capacity, sizeof *timelines);
-        if (timelines == NULL)
-            return tg_error_no_memory();
-        lane->timelines = timelines;
-    }
-    model->timelines_capacity = capacity;
-    return NULL;
-}
-
-/* The process has ended: its timelines move to the lanes, if it is one of those that are kept. */
-static struct tg_error *keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process)
-{
-    bool rank = process->rank >= 0;
-    if (!process->has_dlopens || (model->timelines_of_ranks && !rank))
-        return NULL;
-    if (rank && !model->timelines_of_ranks) { /* the first rank: launchers before it do not count */
-        for (size_t index = 0; index < model->options.n_filters; index++)
-            for (size_t i = 0; i < model->n_timelines; i++)
-                tg_timeline_deinit(&model->lanes[index].timelines[i]);
-        model->n_timelines = 0;
-        model->timelines_of_ranks = true;
-    }
-    struct tg_error *error = reserve_timelines(model);
-    if (error != NULL)
-        return error;
-    uint64_t run_ns = tg_filter_process_run_ns(process, process->last_ns);
-    for (size_t index = 0; index < model->options.n_filters; index++) {
-        struct tg_lane_wait *wait = &process->waits[index];
-        wait->timeline.tail_run_ns = run_ns > wait->run_until_ns ? run_ns - wait->run_until_ns : 0;
-        wait->timeline.tail_overhead_ns = wait->overhead_ns;
-        model->lanes[index].timelines[model->n_timelines] = wait->timeline;
-        wait->timeline = (struct tg_timeline){0};
-    }
-    model->n_timelines++;
-    return NULL;
 }
 
 struct tg_error *tg_filter_model_finish(struct tg_filter_model *model)

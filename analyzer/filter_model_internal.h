@@ -77,4 +77,7 @@ struct tg_error *tg_filter_handle_waiting(struct tg_filter_model *model, struct 
 /* What waits is never handled: the program image is gone. */
 void tg_filter_drop_waiting(struct tg_filter_model *model, struct tg_filter_process *process);
 
+/* The process has ended: its timelines move to the lanes, if it is one of those that are kept. */
+struct tg_error *tg_filter_keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process);
+
 #endif
