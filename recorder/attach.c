@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,31 +68,84 @@ static struct tg_error *explain(pid_t pid, int why)
 
 /* ---- seizing */
 
-/* Seizes TID unless it is ours already; sets ADDED. A thread that ends meanwhile is no error. */
-static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, bool *added)
+enum { MAX_ATTEMPTS = 200 };
+
+struct scan {
+    bool added;   /* a thread was seized */
+    bool retry;   /* one could not be for now: it is about to end, or in an exec */
+    int attempts; /* scans that ended so */
+};
+
+/*
+ * A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its
+ * process has ended and, where it is traced, was waited for: by the very thread that is in PTRACE_SEIZE. So
+ * the engine's timer ticks meanwhile, and its signal handler waits for them.
+ */
+static long seize(struct tg_engine *engine, pid_t tid)
 {
-    if (tg_tracee_find(process->engine, tid) != NULL)
+    engine->seizing = true;
+    tg_engine_set_ticking(engine, true);
+    long result = ptrace(PTRACE_SEIZE, tid, NULL, (long)TG_TRACE_OPTIONS);
+    int why = errno;
+    tg_engine_set_ticking(engine, false);
+    engine->seizing = false;
+    errno = why;
+    return result;
+}
+
+/* Why TID could not be seized: NULL where that is no matter. */
+static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int why, struct scan *scan)
+{
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
         return NULL;
-    if (ptrace(PTRACE_SEIZE, tid, NULL, (long)TG_TRACE_OPTIONS) != 0) {
-        int why = errno;
-        struct tg_proc_status status;
-        if (tid == process->pid)
-            return explain(tid, why);
-        if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status) ||
-            status.tracer == getpid()) /* cloned by a thread that is ours: its first stop will come */
-            return NULL;
+    if (status.tracer == getpid())
+        return NULL; /* cloned by a thread that is ours: its first stop will come */
+    if (status.tracer != 0 || why != EPERM || (process->threads == NULL && scan->attempts > 2) ||
+        scan->attempts >= MAX_ATTEMPTS)
         return explain(tid, why);
-    }
-    struct tg_tracee *tracee = tg_tracee_add(process, tid);
-    if (tracee == NULL) {
-        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-        return tg_error_no_memory();
-    }
-    *added = true;
+    scan->retry = true;
     return NULL;
 }
 
-static struct tg_error *scan_threads(struct tg_process *process, bool *added)
+static bool is_ours(pid_t tid)
+{
+    struct tg_proc_status status;
+    return tg_proc_status_read(tid, &status) && status.tracer == getpid();
+}
+
+static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, struct scan *scan)
+{
+    struct tg_engine *engine = process->engine;
+    bool known = tg_tracee_find(engine, tid) != NULL;
+    bool ours = is_ours(tid);
+    if (ours && (known || tid != process->pid))
+        return NULL; /* not known: cloned by a thread that is ours, its first stop will come */
+    if (!ours && seize(engine, tid) != 0)
+        return judge_failure(process, tid, errno, scan);
+    /* A thread in an exec becomes the leader while PTRACE_SEIZE waits for it: then that is what was seized.
+     */
+    if (!ours && !is_ours(tid)) {
+        scan->retry = true;
+        return NULL;
+    }
+    if (!known && tg_tracee_add(process, tid) == NULL)
+        return tg_error_no_memory();
+    scan->added = true;
+    return NULL;
+}
+
+/* Forgets threads that an exec ended, or renamed to the leader. */
+static void prune(struct tg_process *process)
+{
+    struct tg_thread *thread, *next;
+    struct tg_proc_status status;
+    HASH_ITER (hh, process->threads, thread, next)
+        if (!tg_proc_status_read(thread->tid, &status))
+            tg_tracee_remove(tg_tracee_of(thread));
+}
+
+static struct tg_error *scan_threads(struct tg_process *process, struct scan *scan)
 {
     char path[40];
     snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
@@ -103,7 +157,7 @@ static struct tg_error *scan_threads(struct tg_process *process, bool *added)
     while (error == NULL && (entry = readdir(folder)) != NULL) {
         int tid = atoi(entry->d_name);
         if (tid > 0)
-            error = seize_thread(process, tid, added);
+            error = seize_thread(process, tid, scan);
     }
     closedir(folder);
     return error;
@@ -115,15 +169,21 @@ static struct tg_error *scan_threads(struct tg_process *process, bool *added)
  */
 static struct tg_error *seize_all(struct tg_process *process)
 {
+    struct scan scan = {0};
     for (int unchanged = 0; unchanged < 2; unchanged++) {
-        bool added = false;
-        struct tg_error *error = scan_threads(process, &added);
+        scan.added = scan.retry = false;
+        struct tg_error *error = scan_threads(process, &scan);
         if (error != NULL)
             return error;
-        if (added)
+        if (scan.retry) {
+            scan.attempts++;
+            sched_yield();
+        }
+        if (scan.added || scan.retry)
             unchanged = -1;
     }
-    return NULL;
+    prune(process);
+    return process->threads == NULL ? explain(process->pid, EPERM) : NULL;
 }
 
 static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)

@@ -147,6 +147,7 @@ static void drop_parked(struct tg_engine *engine)
 void tg_detach_all(struct tg_engine *engine, const char *reason)
 {
     struct tg_process *process, *next;
+    tg_dispatch_early(engine);
     HASH_ITER (hh, engine->processes, process, next)
         tg_detach_begin(process, reason);
     tg_detach_advance(engine);

@@ -270,3 +270,10 @@ void tg_dispatch(struct tg_engine *engine, pid_t tid, int status)
     if (engine->detach_in_progress)
         tg_detach_advance(engine);
 }
+
+void tg_dispatch_early(struct tg_engine *engine)
+{
+    for (sig_atomic_t i = 0; i < engine->n_early; i++)
+        tg_dispatch(engine, engine->early[i].tid, engine->early[i].status);
+    engine->n_early = 0;
+}

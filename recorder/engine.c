@@ -25,9 +25,34 @@ uint64_t tg_engine_now_ns(void)
 
 /* ---- life */
 
-static void wake(int signal)
+/*
+ * Runs in the wake signal's handler while the tracer is blocked in PTRACE_SEIZE: waits for threads that an
+ * exec is ending. Those in PTRACE_EVENT_EXIT are let go at once, everything else is kept for later.
+ */
+static void collect_early(struct tg_engine *engine)
 {
-    (void)signal; /* waitpid returns EINTR: that is all */
+    int status;
+    while (engine->n_early < TG_MAX_EARLY) {
+        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
+        if (tid <= 0)
+            return;
+        if (WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_EXIT)
+            ptrace(PTRACE_CONT, tid, NULL, NULL);
+        else
+            engine->early[engine->n_early++] = (struct tg_early_status){tid, status};
+    }
+}
+
+/* Mostly its arrival is all: waitpid returns EINTR. */
+static void wake(int signal, siginfo_t *info, void *context)
+{
+    int interrupted_errno = errno;
+    struct tg_engine *engine = info->si_code == SI_TIMER ? info->si_value.sival_ptr : NULL;
+    (void)signal;
+    (void)context;
+    if (engine != NULL && engine->seizing)
+        collect_early(engine);
+    errno = interrupted_errno;
 }
 
 static void keep_launch_signals(struct tg_engine *engine)
@@ -43,9 +68,10 @@ static void keep_launch_signals(struct tg_engine *engine)
 
 static struct tg_error *set_up_wake_timer(struct tg_engine *engine)
 {
-    struct sigaction action = {.sa_handler = wake}; /* no SA_RESTART */
+    struct sigaction action = {.sa_sigaction = wake, .sa_flags = SA_SIGINFO}; /* no SA_RESTART */
     sigemptyset(&action.sa_mask);
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = WAKE_SIGNAL};
+    struct sigevent event = {
+        .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = WAKE_SIGNAL, .sigev_value.sival_ptr = engine};
     event._sigev_un._tid = gettid();
     if (timer_create(CLOCK_MONOTONIC, &event, &engine->wake_timer) != 0)
         return tg_error_create_errno(errno, "cannot create the engine's timer");
@@ -199,6 +225,7 @@ static void lose_everything(struct tg_engine *engine)
 
 struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
 {
+    tg_dispatch_early(engine);
     while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
         int wait_status;
         pid_t tid = tg_stop_wait(&engine->stop_wait, -1, HASH_CNT(by_tid, engine->tracees), &wait_status);

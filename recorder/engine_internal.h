@@ -157,6 +157,14 @@ struct tg_parked_stop {
     UT_hash_handle hh;
 };
 
+enum { TG_MAX_EARLY = 1024 };
+
+/* A wait status that was collected while the tracer could not handle it. */
+struct tg_early_status {
+    pid_t tid;
+    int status;
+};
+
 enum { TG_MAX_GHOSTS = 8 };
 
 /* What is still to be known of a process that was killed: a child whose fork it could not report any more may
@@ -191,6 +199,9 @@ struct tg_engine {
     struct sigaction former_wake_action;
     timer_t wake_timer;
     bool has_wake_timer;
+    volatile sig_atomic_t seizing; /* in PTRACE_SEIZE: the timer's signal handler collects early statuses */
+    volatile sig_atomic_t n_early;
+    struct tg_early_status early[TG_MAX_EARLY];
     bool looking_again; /* the timer runs for tg_adoption_look_again */
     atomic_bool stop_requested;
     bool detach_in_progress; /* of some process */
@@ -271,6 +282,8 @@ void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee);
 void tg_engine_end_stop(struct tg_engine *engine);
 /* Starts or stops the timer that interrupts tg_engine_run's wait every few milliseconds. */
 void tg_engine_set_ticking(struct tg_engine *engine, bool ticking);
+/* Handles what was collected early. */
+void tg_dispatch_early(struct tg_engine *engine);
 /* Makes tg_engine_run detach everything and return ERROR. Takes ERROR. */
 void tg_engine_fail(struct tg_engine *engine, struct tg_error *error);
 

@@ -267,7 +267,8 @@ void tg_lineage_exiting(struct tg_tracee *tracee)
                                                       TG_TRIGGER_EXIT);
     tracee->exiting = true;
     tg_adoption_creator_ends(tracee);
-    tg_tracee_resume(tracee, 0);
+    /* Also in a detach: it runs no code of the program any more, and an exec may be waiting for its end. */
+    tg_tracee_resume_now(tracee, 0);
 }
 
 static void emit_process_exit(struct tg_tracee *tracee, int status)

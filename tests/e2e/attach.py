@@ -122,6 +122,22 @@ def scenario_stopped():
     finish_worker(worker)
 
 
+def scenario_exec_storm():
+    """A process whose threads execute programs all the time: every attempt ends, and does no harm."""
+    program = subprocess.Popen([os.path.join(os.environ["TG_PROGRAMS"], "threads"), "exec-storm", "60"],
+                               stdout=subprocess.PIPE, text=True)
+    attached = 0
+    while program.poll() is None:
+        result = subprocess.run([DRIVER, "-o", "events", "-r", "3", "-p", str(program.pid)], capture_output=True,
+                                text=True, timeout=TIME_LIMIT_S)
+        attached += result.returncode == 0
+        if result.returncode not in (0, 3):
+            fail(f"the driver ended with {result.returncode}: {result.stderr}")
+    if program.returncode != 8 or program.stdout.read() != "the storm is over\n":
+        fail(f"the program ended with {program.returncode}")
+    print(f"attached {attached} times")
+
+
 def scenario_launched():
     """A launched program runs on unharmed when the recorder is asked to stop."""
     breakpoints = [argument for offset in instructions_of("work") for argument in ("-b", offset)]
