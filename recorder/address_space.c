@@ -179,6 +179,18 @@ static size_t read_original(struct tg_address_space *space, pid_t tid, uint64_t 
     return n;
 }
 
+/* Is INSN a one-byte `ret` with nothing behind it but what assemblers fill gaps with? BYTES: N from it on. */
+static bool is_lonely_ret(const struct tg_insn *insn, const uint8_t *bytes, size_t n)
+{
+    if (insn->length != 1 || bytes[0] != 0xc3 || n < 3)
+        return false;
+    size_t at = 1;
+    while (at < n && (bytes[at] == 0x66 || bytes[at] == 0x2e))
+        at++;
+    bool long_nop = n - at >= 2 && bytes[at] == 0x0f && bytes[at + 1] == 0x1f;
+    return long_nop || (bytes[1] == bytes[2] && (bytes[1] == 0x90 || bytes[1] == INT3 || bytes[1] == 0));
+}
+
 static struct tg_error *plant_site(struct tg_process *process, struct tg_site *site)
 {
     pid_t tid = tg_process_memory_tid(process);
@@ -197,6 +209,7 @@ static struct tg_error *plant_site(struct tg_process *process, struct tg_site *s
         return tg_error_create(TG_ERROR_TARGET, "cannot write a breakpoint at 0x%llx of process %d",
                                (unsigned long long)site->address, (int)process->pid);
     site->insn = insn;
+    site->lonely_ret = is_lonely_ret(&insn, bytes, n);
     site->planted = true;
     return NULL;
 }

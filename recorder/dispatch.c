@@ -14,6 +14,7 @@ void tg_tracee_mark_stopped(struct tg_tracee *tracee)
     tracee->in_vfork = false;
     tracee->regs_valid = false;
     tracee->regs_changed = false;
+    tracee->along_valid = false;
     tracee->step.ended_now = false;
 }
 
@@ -121,6 +122,8 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
 static void on_signal(struct tg_tracee *tracee, int signal)
 {
     siginfo_t info;
+    if (signal == SIGTRAP && tg_step_trap_is_certain(tracee) && tg_step_trap(tracee))
+        return;
     if (ptrace(PTRACE_GETSIGINFO, tracee->thread.tid, NULL, &info) != 0) {
         tg_tracee_resume(tracee, signal);
         return;

@@ -8,6 +8,7 @@
 
 #include "format/error.h"
 #include "format/event.h"
+#include "recorder/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,6 +141,14 @@ uint64_t tg_engine_now_ns(void);
 /* Registers of THREAD in the stop in progress, valid while it lasts; at a breakpoint rip is its address. NULL
  * where the thread was killed meanwhile. */
 const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
+
+/*
+ * What the engine itself will read of THREAD's memory to let it go on from the breakpoint in progress (the
+ * return address where it sits on a `ret`). A handler that reads memory anyway may read RANGE in the same
+ * system call and say so with tg_thread_took_along: that saves one at every loader stop. False: nothing.
+ */
+bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *range);
+void tg_thread_took_along(struct tg_thread *thread);
 
 /*
  * In a breakpoint handler at the first instruction of a 64-bit function: THREAD returns from it at once with

@@ -49,6 +49,7 @@ struct tg_site {
     struct tg_breakpoint *breakpoints;
     struct tg_insn insn; /* the original instruction; bytes[0] is under the int3 */
     bool planted;
+    bool lonely_ret;      /* a `ret` with padding behind it: who stands behind it has run the int3 */
     bool forgotten;       /* unmapped while its handlers run: freed after */
     unsigned dispatching; /* handlers of this site are running */
     UT_hash_handle hh;
@@ -144,6 +145,9 @@ struct tg_tracee {
     struct user_regs_struct regs; /* of the stop in progress, read when first needed */
     bool regs_valid;
     bool regs_changed;
+    uint64_t along; /* what tg_thread_wants_along asked for */
+    uint64_t along_address;
+    bool along_valid; /* it was read in the stop in progress */
     struct tg_step step;
     struct tg_interrupted interrupted[TG_MAX_INTERRUPTED]; /* innermost last */
     unsigned n_interrupted;
@@ -340,6 +344,9 @@ void tg_program_find_scratch(struct tg_tracee *tracee);
 
 /* The thread ran an int3: true if it was ours, and TRACEE was resumed (or waits for a slot). */
 bool tg_step_trap(struct tg_tracee *tracee);
+/* Does the SIGTRAP of TRACEE come from an int3 of ours beyond doubt, whatever its siginfo says? Only asked to
+ * save a system call at loader stops. */
+bool tg_step_trap_is_certain(struct tg_tracee *tracee);
 /*
  * Ends the displaced step of TRACEE, if it is in one, at whatever stop follows it. INFO is that of a
  * signal-delivery-stop, NULL elsewhere. True if the stop is the step's own SIGTRAP and nothing else.

@@ -11,6 +11,8 @@ enum {
     DEBUG_WORDS = 5,   /* r_version, r_map, r_brk, r_state, r_ldbase */
     DEBUG_WORDS_2 = 6, /* r_next, from version 2 on */
     BATCH = 31,        /* known objects compared by one system call: a node and a name each */
+    NAME_WINDOW_BYTES = 256,
+    PAGE_BYTES = 4096,
 };
 
 struct space {      /* one namespace */
@@ -28,6 +30,7 @@ struct tg_link_maps {
     struct space spaces[TG_LINK_MAP_MAX_NAMESPACES];
     size_t n_spaces;
     struct tg_link_change changes[TG_LINK_MAP_MAX_NAMESPACES]; /* of the last update; hold references */
+    struct tg_memory_range along; /* read with the first r_debug of the next update; no buffer: nothing */
 };
 
 /* struct r_debug, widened. */
@@ -144,12 +147,25 @@ static struct tg_link_node parse_node(const uint8_t *bytes, size_t word, uint64_
     };
 }
 
-static bool read_node(const struct tg_link_maps *maps, pid_t pid, uint64_t address, struct tg_link_node *node)
+/*
+ * The node at ADDRESS. Loaders allocate an object's name just before the object, so what lies before the node
+ * in its page is read along; NAME[0] is not NUL where that holds the name.
+ */
+static bool read_node(const struct tg_link_maps *maps, pid_t pid, uint64_t address, struct tg_link_node *node,
+                      char name[NAME_WINDOW_BYTES])
 {
-    uint8_t bytes[NODE_WORDS * 8];
-    if (!tg_memory_read(pid, address, bytes, NODE_WORDS * maps->word))
+    uint8_t bytes[NAME_WINDOW_BYTES + NODE_WORDS * 8];
+    size_t before = address % PAGE_BYTES < NAME_WINDOW_BYTES ? address % PAGE_BYTES : NAME_WINDOW_BYTES;
+    name[0] = '\0';
+    if (!tg_memory_read(pid, address - before, bytes, before + NODE_WORDS * maps->word))
         return false;
-    *node = parse_node(bytes, maps->word, address);
+    *node = parse_node(bytes + before, maps->word, address);
+    if (node->name < address && address - node->name <= before) {
+        size_t size = (size_t)(address - node->name);
+        const uint8_t *text = bytes + before - size;
+        if (memchr(text, '\0', size) != NULL)
+            memcpy(name, text, strnlen((const char *)text, size) + 1);
+    }
     return true;
 }
 
@@ -165,13 +181,13 @@ static bool is_same(const struct tg_object *object, const struct tg_link_node *n
  * was; NODE is then its node. False where r_debug itself cannot be read.
  */
 static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *space, struct head *head,
-                      struct tg_link_node *node, bool *tail_same)
+                      struct tg_link_node *node, bool *tail_same, bool *took_along)
 {
     uint8_t debug[DEBUG_WORDS_2 * 8] = {0};
     uint8_t bytes[NODE_WORDS * 8];
     char name[PATH_MAX + 1];
     size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
-    struct tg_memory_range ranges[3] = {{space->debug, debug, words * maps->word}};
+    struct tg_memory_range ranges[4] = {{space->debug, debug, words * maps->word}};
     size_t count = 1;
     const struct tg_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
     if (tail != NULL) {
@@ -181,11 +197,19 @@ static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *
         else
             name[0] = '\0';
     }
-    size_t done = tg_memory_read_ranges(pid, ranges, count);
+    size_t n_along = 0;
+    if (maps->along.buffer != NULL) {
+        ranges[count] = maps->along;
+        maps->along.buffer = NULL;
+        n_along = 1;
+    }
+    size_t done = tg_memory_read_ranges(pid, ranges, count + n_along);
     if (done == 0)
         return false;
+    if (n_along > 0 && done == count + n_along)
+        *took_along = true;
     *tail_same = false;
-    if (tail != NULL && done == count) {
+    if (tail != NULL && done >= count) {
         *node = parse_node(bytes, maps->word, tail->link_map);
         /* unloaded and loaded again it may look the same, but follows another */
         uint64_t before = space->count > 1 ? space->objects[space->count - 2]->link_map : 0;
@@ -283,18 +307,19 @@ static void read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t
     struct tg_link_change *change = &maps->changes[index];
     while (address != 0) {
         struct tg_link_node node;
+        char name[NAME_WINDOW_BYTES];
         struct tg_object *object;
         bool no_memory = false;
         if (space->count >= TG_LINK_MAP_MAX_OBJECTS) {
             set_problem(delta, too_long, address);
             return;
         }
-        if (!read_node(maps, pid, address, &node) || node.previous != previous) {
+        if (!read_node(maps, pid, address, &node, name) || node.previous != previous) {
             set_problem(delta, broken_list, address);
             space->suspect = true;
             return;
         }
-        if (!tg_object_read(pid, &node, index == 0 && space->count == 0, &object, &no_memory)) {
+        if (!tg_object_read(pid, &node, name, index == 0 && space->count == 0, &object, &no_memory)) {
             set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
             return;
         }
@@ -424,9 +449,10 @@ static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t p
     struct tg_link_change *change = &c->maps->changes[c->index];
     size_t at = find_known(c, address);
     bool known = at != SIZE_MAX && c->same[at] && !c->kept[at];
+    char name[NAME_WINDOW_BYTES] = "";
     if (known)
         *node = c->nodes[at];
-    if ((!known && !read_node(c->maps, c->pid, address, node)) || node->previous != previous) {
+    if ((!known && !read_node(c->maps, c->pid, address, node, name)) || node->previous != previous) {
         set_problem(delta, broken_list, address);
         return NULL;
     }
@@ -437,7 +463,7 @@ static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t p
     }
     struct tg_object *object;
     bool no_memory = false;
-    if (!tg_object_read(c->pid, node, c->index == 0 && c->fresh.count == 0, &object, &no_memory)) {
+    if (!tg_object_read(c->pid, node, name, c->index == 0 && c->fresh.count == 0, &object, &no_memory)) {
         set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
         return NULL;
     }
@@ -525,7 +551,7 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
     struct head head;
     struct tg_link_node tail;
     bool tail_same;
-    if (!read_ends(maps, pid, space, &head, &tail, &tail_same)) {
+    if (!read_ends(maps, pid, space, &head, &tail, &tail_same, &delta->took_along)) {
         set_problem(delta, "the loader's r_debug cannot be read", space->debug);
         space->suspect = true;
         return 0;
@@ -546,6 +572,11 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
     if (head.state == TG_LINK_DELETE)
         space->suspect = true; /* the objects go between this stop and the next */
     return head.next;
+}
+
+void tg_link_maps_take_along(struct tg_link_maps *maps, const struct tg_memory_range *range)
+{
+    maps->along = *range;
 }
 
 void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look look,

@@ -10,6 +10,7 @@
 #define TG_RECORDER_LINK_MAP_H
 
 #include "format/error.h"
+#include "recorder/memory.h"
 #include "recorder/object.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct tg_link_delta {
     size_t n_changes;    /* 0: nothing changed */
     const char *problem; /* static text where a list could not be read or is none; NULL: all is well */
     uint64_t problem_address;
+    bool took_along; /* what tg_link_maps_take_along asked for was read */
 };
 
 struct tg_link_maps; /* one process's lists as last read */
@@ -76,6 +78,9 @@ enum tg_link_look {
  */
 void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look look,
                          struct tg_link_delta *delta);
+
+/* The next update reads RANGE in the same system call as r_debug, for the caller's own purposes. */
+void tg_link_maps_take_along(struct tg_link_maps *maps, const struct tg_memory_range *range);
 
 /* Every object known, the main program included, for NAMESPACE in [0, namespaces) and I in [0, count). */
 size_t tg_link_maps_namespaces(const struct tg_link_maps *maps);

@@ -339,7 +339,12 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
     }
     uint64_t start_ns = tg_engine_now_ns();
     struct tg_link_delta delta;
+    struct tg_memory_range along;
+    if (tg_thread_wants_along(thread, &along))
+        tg_link_maps_take_along(watched->maps, &along);
     tg_link_maps_update(watched->maps, thread->tid, TG_LINK_LOOK_NEW, &delta);
+    if (delta.took_along)
+        tg_thread_took_along(thread);
     uint64_t read_ns = tg_engine_now_ns() - start_ns;
     if (delta.n_changes == 0)
         emit_null(loader, thread, delta.state);

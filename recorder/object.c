@@ -20,12 +20,14 @@ static bool is_vdso(const char *path)
     return strncmp(path, "linux-vdso", 10) == 0 || strncmp(path, "linux-gate", 10) == 0;
 }
 
-bool tg_object_read(pid_t pid, const struct tg_link_node *node, bool main, struct tg_object **object,
-                    bool *no_memory)
+bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name, bool main,
+                    struct tg_object **object, bool *no_memory)
 {
-    char path[PATH_MAX + 1] = "";
+    char text_read[PATH_MAX + 1] = "";
+    const char *path = name[0] != '\0' ? name : text_read;
     *no_memory = false;
-    if (node->name != 0 && !tg_memory_read_string(pid, node->name, path, sizeof path))
+    if (path == text_read && node->name != 0 &&
+        !tg_memory_read_string(pid, node->name, text_read, sizeof text_read))
         return false;
     bool is_library = !main && path[0] != '\0' && !is_vdso(path);
     char build_id[129] = "";

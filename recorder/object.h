@@ -33,12 +33,13 @@ struct tg_link_node {
 };
 
 /*
- * The object behind NODE. MAIN: NODE is the program itself, whose header is not looked for. Reads its name
- * and the first page of the image. *OBJECT stays untouched and false comes back where the name cannot be read
- * or is longer than PATH_MAX; NO_MEMORY is told apart by *NO_MEMORY. The caller owns one reference.
+ * The object behind NODE; NAME is its name where that is known already, "" where it is to be read. MAIN: NODE
+ * is the program itself, whose header is not looked for. Reads its name and the first page of the image.
+ * *OBJECT stays untouched and false comes back where the name cannot be read or is longer than PATH_MAX;
+ * NO_MEMORY is told apart by *NO_MEMORY. The caller owns one reference.
  */
-bool tg_object_read(pid_t pid, const struct tg_link_node *node, bool main, struct tg_object **object,
-                    bool *no_memory);
+bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name, bool main,
+                    struct tg_object **object, bool *no_memory);
 
 struct tg_object *tg_object_ref(struct tg_object *object);
 void tg_object_unref(struct tg_object *object); /* NULL is accepted */

@@ -17,6 +17,10 @@ enum { INT3 = 0xcc, EFLAGS_TF = 0x100, EFLAGS_RF = 0x10000, KERNEL_SIGSET_BYTES 
 static bool read_as_program(void *context, uint64_t address, void *buffer, size_t size)
 {
     const struct tg_tracee *tracee = context;
+    if (tracee->along_valid && address == tracee->along_address && size <= sizeof tracee->along) {
+        memcpy(buffer, &tracee->along, size); /* little-endian: of a narrower word these are its bytes too */
+        return true;
+    }
     struct iovec local = {buffer, size}, remote = {(void *)address, size};
     return process_vm_readv(tracee->thread.tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
@@ -228,6 +232,14 @@ static bool take_interrupted(struct tg_tracee *tracee, uint64_t address)
     return false;
 }
 
+bool tg_step_trap_is_certain(struct tg_tracee *tracee)
+{
+    if (tracee->step.active || tracee->dropped_trap || !tg_tracee_load_registers(tracee))
+        return false;
+    const struct tg_site *site = tg_address_space_site(tracee->thread.process->space, tracee->regs.rip - 1);
+    return site != NULL && site->planted && site->lonely_ret;
+}
+
 bool tg_step_trap(struct tg_tracee *tracee)
 {
     if (!tg_tracee_load_registers(tracee))
@@ -250,6 +262,24 @@ bool tg_step_trap(struct tg_tracee *tracee)
         step_over(tracee, address);
     }
     return true;
+}
+
+bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *range)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    if (!tg_tracee_load_registers(tracee))
+        return false;
+    const struct tg_site *site = tg_address_space_site(thread->process->space, tracee->regs.rip);
+    if (site == NULL || !site->lonely_ret)
+        return false;
+    tracee->along_address = tracee->regs.rsp;
+    *range = (struct tg_memory_range){tracee->regs.rsp, &tracee->along, site->insn.bits / 8};
+    return true;
+}
+
+void tg_thread_took_along(struct tg_thread *thread)
+{
+    tg_tracee_of(thread)->along_valid = true;
 }
 
 const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread)

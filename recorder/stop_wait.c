@@ -31,10 +31,10 @@ static pid_t look(struct tg_stop_wait *wait, pid_t pid, uint64_t start_ns, int *
 {
     uint64_t last_ns = start_ns;
     for (;;) {
+        sched_yield(); /* first: the thread that was just resumed may be waiting for this processor */
         pid_t tid = waitpid(pid, status, wait_options | WNOHANG);
         if (tid != 0)
             return tid;
-        sched_yield();
         uint64_t ns = now_ns();
         if (ns - last_ns > WANTED_NS) {
             wait->sleeps_due = SLEEPS_AFTER_WANTED;
