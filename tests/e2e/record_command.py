@@ -137,6 +137,26 @@ def nothing_leaks():
     check(plain.output == traced.output, plain.output, traced.output)
 
 
+def status_field(pid, name):
+    with open(f"/proc/{pid}/status") as status:
+        return next(line.split()[1] for line in status if line.startswith(name + ":"))
+
+
+def await_read(target):
+    """Until TARGET waits in read; returns how often it has waited so far."""
+    while True:
+        with open(f"/proc/{target.pid}/syscall") as call:
+            if call.read().split()[0] == "0":
+                return int(status_field(target.pid, "voluntary_ctxt_switches"))
+
+
+def await_attached(recorder, target, waits):
+    """Until RECORDER has looked at TARGET: being traced is not enough, the stop ended when TARGET waits once more."""
+    while (status_field(target.pid, "TracerPid") != str(recorder.pid) or
+           int(status_field(target.pid, "voluntary_ctxt_switches")) < waits + 2):
+        check(recorder.poll() is None, "the recorder ended", recorder.returncode)
+
+
 def attach():
     """-p: present libraries are told, nothing is planted, Ctrl-C detaches and the program lives on."""
     library, later = build_library("before"), build_library("later")
@@ -144,12 +164,9 @@ def attach():
                                "later_value"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     while target.stdout.readline() != b"ready\n":
         pass
+    waits = await_read(target)
     recorder = subprocess.Popen([TOLLGATE, "record", "-o", "trace", "-p", str(target.pid)], stderr=subprocess.PIPE)
-    while True:  # until the tracer is there
-        with open(f"/proc/{target.pid}/status") as status:
-            if f"TracerPid:\t{recorder.pid}\n" in status.read():
-                break
-        check(recorder.poll() is None, "the recorder ended", recorder.returncode)
+    await_attached(recorder, target, waits)
     target.stdin.write(b"\n")
     target.stdin.flush()
     while target.stdout.readline() != b"ready\n":
@@ -177,13 +194,10 @@ def attach_with_stops():
                               stdout=subprocess.PIPE)
     while target.stdout.readline() != b"ready\n":
         pass
+    waits = await_read(target)
     recorder = subprocess.Popen([TOLLGATE, "record", "--dlopen=stops", "-o", "trace", "-p", str(target.pid)],
                                 stderr=subprocess.PIPE)
-    while True:
-        with open(f"/proc/{target.pid}/status") as status:
-            if f"TracerPid:\t{recorder.pid}\n" in status.read():
-                break
-        check(recorder.poll() is None, "the recorder ended", recorder.returncode)
+    await_attached(recorder, target, waits)
     target.stdin.write(b"\n\n")
     target.stdin.close()
     check(target.wait(60) == 0, target.returncode)
