@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct tg_trace_file {
@@ -80,11 +83,32 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
     return tg_error_create_errno(errno, "cannot create %s", file->incomplete_path);
 }
 
+/*
+ * write(2) that says EFBIG beyond a file size limit: the signal that comes with it would end the process. It
+ * is for the calling thread alone, so blocking and taking it here is enough.
+ */
+static ssize_t write_quietly(int fd, const uint8_t *bytes, size_t size)
+{
+    sigset_t too_large, before, pending;
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    sigpending(&pending);
+    bool was_pending = sigismember(&pending, SIGXFSZ) == 1;
+    ssize_t n = write(fd, bytes, size);
+    int errno_value = errno;
+    if (n < 0 && errno_value == EFBIG && !was_pending)
+        sigtimedwait(&too_large, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = errno_value;
+    return n;
+}
+
 static struct tg_error *write_all(struct tg_trace_file *file, const uint8_t *bytes, size_t size)
 {
     size_t written = 0;
     while (written < size) {
-        ssize_t n = write(file->fd, bytes + written, size - written);
+        ssize_t n = write_quietly(file->fd, bytes + written, size - written);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {

@@ -56,6 +56,8 @@ unsigned char *temporary_read(const char *path, unsigned long *size)
 
 void temporary_write(const char *path, const void *bytes, unsigned long size)
 {
+    unlink(
+        path); /* file systems that flush what is truncated and written anew make thousands of these slow */
     FILE *file = fopen(path, "wb");
     if (file == NULL || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
         perror(path);

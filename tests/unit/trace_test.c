@@ -1,60 +1,27 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/trace_fixture.h"
 
-#include <cmocka.h>
-
-#include "format/trace_reader.h"
-#include "format/trace_section.h"
 #include "format/trace_writer.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
 
-#include <limits.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define assert_fine(expression)                                                                              \
-    do {                                                                                                     \
-        struct tg_error *assert_error = (expression);                                                        \
-        if (assert_error != NULL)                                                                            \
-            fail_msg("%s", tg_error_message(assert_error));                                                  \
-    } while (0)
-
-static int make_directory(void **state)
+static uint64_t compare_all(struct tg_trace_reader *reader, uint64_t seed, uint64_t first)
 {
-    struct temporary *temporary = malloc(sizeof *temporary);
-    temporary_init(temporary);
-    *state = temporary;
-    return 0;
+    struct tg_error *error = NULL;
+    uint64_t n = trace_fixture_compare(reader, seed, first, &error);
+    assert_fine(error);
+    return n;
 }
 
-static int remove_directory(void **state)
+static void write_through_writer(const char *path, uint64_t seed, uint64_t n)
 {
-    temporary_deinit(*state);
-    free(*state);
-    return 0;
-}
-
-static struct tg_trace_meta *make_meta(void)
-{
-    struct tg_trace_meta *meta = NULL;
-    assert_fine(tg_trace_meta_create(&meta));
-    assert_fine(tg_trace_meta_set(meta, "tool.version", "test"));
-    assert_fine(tg_trace_meta_set(meta, "command.0", "./app \xff\n"));
-    assert_fine(tg_trace_meta_set_number(meta, "start.monotonic_ns", UINT64_MAX));
-    return meta;
-}
-
-/* A trace of N sample events; CHUNK > 0: flushed into a chunk after each CHUNK events. */
-static void write_trace(const char *path, uint64_t seed, uint64_t n)
-{
-    struct tg_trace_meta *meta = make_meta();
+    struct tg_trace_meta *meta = trace_fixture_meta();
     struct tg_trace_writer *writer = NULL;
-    struct tg_trace_writer_options options = {.overwrite = true};
+    struct tg_trace_writer_options options = {.max_queue_bytes = (uint64_t)1 << 32};
     assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
     struct event_sample *sample = event_sample_create(seed);
     for (uint64_t i = 0; i < n; i++)
@@ -67,44 +34,28 @@ static void write_trace(const char *path, uint64_t seed, uint64_t n)
     tg_trace_meta_destroy(meta);
 }
 
-/* Reads all and compares with the sample from event FIRST on; returns the number of events. */
-static uint64_t compare_from(struct tg_trace_reader *reader, uint64_t seed, uint64_t first)
-{
-    struct event_sample *sample = event_sample_create(seed);
-    const struct tg_event *event = NULL;
-    uint64_t n = 0;
-    for (;; n++) {
-        assert_fine(tg_trace_reader_next(reader, &event));
-        if (event == NULL)
-            break;
-        if (!event_equal(event_sample_at(sample, first + n), event))
-            fail_msg("event %llu (%s) differs", (unsigned long long)n, tg_event_kind_name(event->kind));
-    }
-    event_sample_destroy(sample);
-    return n;
-}
-
 static void every_kind_and_field_comes_back(void **state)
 {
-    char *path = temporary_path(*state, "trace");
-    enum { N = 20000 };
-    write_trace(path, 1, N);
+    enum { N = 100000 }; /* more than one chunk */
+    char *path = temporary_path(*state, "trace"), *incomplete = temporary_path(*state, "trace.incomplete");
+    write_through_writer(path, 1, N);
     struct tg_trace_reader *reader = NULL;
     assert_fine(tg_trace_reader_open(path, &reader));
     const struct tg_trace_meta *meta = tg_trace_reader_meta(reader);
     assert_int_equal(tg_trace_meta_count(meta), 3);
+    assert_string_equal(tg_trace_meta_key_at(meta, 0), "tool.version");
     assert_string_equal(tg_trace_meta_get(meta, "command.0"), "./app \xff\n");
     assert_true(tg_trace_meta_get_number(meta, "start.monotonic_ns", 0) == UINT64_MAX);
     struct tg_trace_summary summary = tg_trace_reader_summary(reader);
     assert_true(summary.complete);
     assert_int_equal(summary.events, N);
-    assert_int_equal(compare_from(reader, 1, 0), N);
+    assert_true(summary.chunks > 1);
+    assert_int_equal(compare_all(reader, 1, 0), N);
     summary = tg_trace_reader_summary(reader);
     assert_true(summary.complete);
     assert_false(summary.truncated);
     assert_int_equal(summary.events, N);
     tg_trace_reader_close(reader);
-    char *incomplete = temporary_path(*state, "trace.incomplete");
     assert_int_not_equal(access(incomplete, F_OK), 0);
     free(incomplete);
     free(path);
@@ -113,20 +64,100 @@ static void every_kind_and_field_comes_back(void **state)
 static void an_empty_trace_is_a_trace(void **state)
 {
     char *path = temporary_path(*state, "trace");
-    write_trace(path, 1, 0);
+    write_through_writer(path, 1, 0);
     struct tg_trace_reader *reader = NULL;
     assert_fine(tg_trace_reader_open(path, &reader));
-    assert_int_equal(compare_from(reader, 1, 0), 0);
+    assert_int_equal(compare_all(reader, 1, 0), 0);
     assert_true(tg_trace_reader_summary(reader).complete);
     tg_trace_reader_close(reader);
+    free(path);
+}
+
+static void a_pipe_is_read_but_not_sought(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    trace_fixture_write(path, 3, 100, 30);
+    unsigned long size = 0;
+    unsigned char *bytes = temporary_read(path, &size);
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_true(size < 60000); /* the pipe holds it all */
+    assert_int_equal(write(ends[1], bytes, size), (ssize_t)size);
+    close(ends[1]);
+    int saved = dup(STDIN_FILENO);
+    assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+    struct tg_trace_reader *reader = NULL;
+    assert_fine(tg_trace_reader_open("-", &reader));
+    expect_error(tg_trace_reader_seek(reader, 0), TG_ERROR_UNSUPPORTED, "seek");
+    assert_int_equal(compare_all(reader, 3, 0), 100);
+    struct tg_trace_summary summary = tg_trace_reader_summary(reader);
+    assert_true(summary.complete);
+    assert_int_equal(summary.chunks, 4);
+    assert_int_equal(summary.size_bytes, size);
+    tg_trace_reader_close(reader);
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    close(ends[0]);
+    free(bytes);
+    free(path);
+}
+
+/* Seeks to TIME_NS and expects the first chunk with an event at or after it. */
+static void expect_seek(struct tg_trace_reader *reader, uint64_t seed, uint64_t n, uint64_t per_chunk,
+                        uint64_t time_ns)
+{
+    struct event_sample *sample = event_sample_create(seed);
+    uint64_t first = n;
+    for (uint64_t i = 0; i < n && first == n; i++)
+        if (event_sample_at(sample, i)->time_ns >= time_ns)
+            first = i / per_chunk * per_chunk;
+    event_sample_destroy(sample);
+    assert_fine(tg_trace_reader_seek(reader, time_ns));
+    assert_int_equal(compare_all(reader, seed, first), n - first);
+}
+
+static void seeking_finds_the_chunk(void **state)
+{
+    enum { N = 2000, PER_CHUNK = 45 };
+    char *path = temporary_path(*state, "trace");
+    trace_fixture_write(path, 4, N, PER_CHUNK);
+    unsigned long size = 0;
+    free(temporary_read(path, &size));
+    for (int with_index = 1; with_index >= 0; with_index--) {
+        if (with_index == 0)
+            assert_int_equal(truncate(path, (off_t)size - 10), 0); /* into the trailer */
+        struct tg_trace_reader *reader = NULL;
+        assert_fine(tg_trace_reader_open(path, &reader));
+        assert_int_equal(tg_trace_reader_summary(reader).complete, with_index);
+        for (uint64_t i = 0; i < N; i += 99)
+            expect_seek(reader, 4, N, PER_CHUNK, UINT64_C(1000000000000) + i * 1000);
+        expect_seek(reader, 4, N, PER_CHUNK, 0);
+        expect_seek(reader, 4, N, PER_CHUNK, UINT64_MAX);
+        tg_trace_reader_close(reader);
+    }
+    free(path);
+}
+
+static void what_is_no_trace_is_refused(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    struct tg_trace_reader *reader = NULL;
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_NOT_FOUND, "no such trace");
+    temporary_write(path, "", 0);
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_INPUT, "empty");
+    temporary_write(path, "#!/bin/sh\n", 10);
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_INPUT, "not a tollgate trace");
+    struct temporary *temporary = *state;
+    expect_error(tg_trace_reader_open(temporary->directory, &reader), TG_ERROR_OS, "directory");
     free(path);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kind_and_field_comes_back, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(an_empty_trace_is_a_trace, make_directory, remove_directory),
+        trace_test(every_kind_and_field_comes_back), trace_test(an_empty_trace_is_a_trace),
+        trace_test(a_pipe_is_read_but_not_sought),   trace_test(seeking_finds_the_chunk),
+        trace_test(what_is_no_trace_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
