@@ -10,7 +10,7 @@ fail() {
 }
 
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
-"$work/prefix/bin/tollgate" --version | grep -q '^tollgate [0-9]' || fail "the installed program does not run"
+[[ $("$work/prefix/bin/tollgate" --version) == "tollgate "[0-9]* ]] || fail "the installed program does not run"
 for page in tollgate tollgate-record tollgate-report tollgate-filter tollgate-dump tollgate-recover; do
     [ -s "$work/prefix/share/man/man1/$page.1" ] || fail "$page.1 is not installed"
 done
@@ -31,6 +31,8 @@ command -v dpkg-shlibdeps >/dev/null || { echo "skipped: no dpkg-shlibdeps for t
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1) ||
     fail "cpack failed: $(tail -n 5 "$work/cpack.log")"
 deb=$(echo "$work"/deb/*.deb)
-dpkg-deb -c "$deb" | grep -q ' \./usr/bin/tollgate$' || fail "the package has no /usr/bin/tollgate"
-dpkg-deb -f "$deb" Depends | grep -q libdw1 || fail "the package does not depend on libdw1: $(dpkg-deb -f "$deb" Depends)"
+dpkg-deb -c "$deb" >"$work/contents" # not a pipe to grep -q: dpkg-deb dislikes readers that leave early
+grep -q ' \./usr/bin/tollgate$' "$work/contents" || fail "the package has no /usr/bin/tollgate"
+depends=$(dpkg-deb -f "$deb" Depends)
+[[ $depends == *libdw1* ]] || fail "the package does not depend on libdw1: $depends"
 echo "install and package are complete"
