@@ -117,7 +117,9 @@ static void plant_all(void *context, struct tg_thread *thread, bool attached)
     for (size_t i = 0; i < driver->n_offsets; i++) {
         TG_AUTO_ERROR struct tg_error *error = tg_breakpoint_plant(thread->process, bias + driver->offsets[i],
                                                                    driver->uses[i], count_hit, driver, NULL);
-        if (error != NULL)
+        /* A process that is killed in this moment has no memory any more: nothing is wrong then. */
+        char byte;
+        if (error != NULL && tg_memory_read(thread->tid, thread->process->phdr, &byte, 1))
             fprintf(driver->output, "breakpoint: %s\n", tg_error_message(error));
     }
 }
