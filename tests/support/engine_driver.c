@@ -117,9 +117,8 @@ static void plant_all(void *context, struct tg_thread *thread, bool attached)
     for (size_t i = 0; i < driver->n_offsets; i++) {
         TG_AUTO_ERROR struct tg_error *error = tg_breakpoint_plant(thread->process, bias + driver->offsets[i],
                                                                    driver->uses[i], count_hit, driver, NULL);
-        /* A process that is killed in this moment has no memory any more: nothing is wrong then. */
-        char byte;
-        if (error != NULL && tg_memory_read(thread->tid, thread->process->phdr, &byte, 1))
+        /* A thread that is killed in this moment has no registers any more: nothing is wrong then. */
+        if (error != NULL && tg_thread_registers(thread) != NULL && thread->process->bits != 0)
             fprintf(driver->output, "breakpoint: %s\n", tg_error_message(error));
     }
 }
