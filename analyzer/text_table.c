@@ -1,40 +1,77 @@
 #include "analyzer/text_table.h"
 
-#include <libsmartcols.h>
+#include "format/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
+
+struct row {
+    char *cells[TG_TEXT_TABLE_MAX_COLUMNS]; /* owned */
+};
 
 struct tg_text_table {
-    struct libscols_table *table;
+    struct row *rows; /* the first holds the headings */
+    size_t n_rows, capacity;
     size_t n_columns;
+    bool right[TG_TEXT_TABLE_MAX_COLUMNS];
+    size_t widths[TG_TEXT_TABLE_MAX_COLUMNS];
+    bool colour;
 };
+
+/* Places that TEXT takes on a terminal; a character of unknown width counts as one. */
+static size_t text_width(const char *text)
+{
+    size_t width = 0;
+    while (*text != '\0') {
+        uint32_t code_point;
+        size_t length = tg_utf8_decode(text, &code_point);
+        int places = length > 0 ? wcwidth((wchar_t)code_point) : 1;
+        width += places < 0 ? 1 : (size_t)places;
+        text += length > 0 ? length : 1;
+    }
+    return width;
+}
+
+static struct tg_error *add_row(struct tg_text_table *table, const char *const *cells)
+{
+    if (table->n_rows == table->capacity) {
+        size_t capacity = table->capacity == 0 ? 32 : table->capacity * 2;
+        struct row *larger = reallocarray(table->rows, capacity, sizeof *larger);
+        if (larger == NULL)
+            return tg_error_no_memory();
+        table->rows = larger;
+        table->capacity = capacity;
+    }
+    struct row *row = &table->rows[table->n_rows++];
+    *row = (struct row){0};
+    for (size_t i = 0; i < table->n_columns; i++) {
+        row->cells[i] = strdup(cells[i]);
+        if (row->cells[i] == NULL)
+            return tg_error_no_memory();
+        size_t width = text_width(cells[i]);
+        if (width > table->widths[i])
+            table->widths[i] = width;
+    }
+    return NULL;
+}
 
 struct tg_error *tg_text_table_create(const char *const *headings, bool colour, struct tg_text_table **table)
 {
     struct tg_text_table *created = calloc(1, sizeof *created);
     if (created == NULL)
         return tg_error_no_memory();
-    created->table = scols_new_table();
-    bool ok = created->table != NULL;
-    if (ok) {
-        /* Cells are printable already, and a report must not depend on where it is looked at. */
-        scols_table_enable_noencoding(created->table, 1);
-        scols_table_enable_colors(created->table, colour);
-        scols_table_set_termforce(created->table, SCOLS_TERMFORCE_NEVER);
-        scols_table_set_column_separator(created->table, "  ");
+    created->colour = colour;
+    const char *names[TG_TEXT_TABLE_MAX_COLUMNS];
+    for (size_t i = 0; headings[i] != NULL && i < TG_TEXT_TABLE_MAX_COLUMNS; i++) {
+        created->right[i] = *headings[i] == '>';
+        names[i] = headings[i] + created->right[i];
+        created->n_columns++;
     }
-    for (; ok && headings[created->n_columns] != NULL; created->n_columns++) {
-        const char *heading = headings[created->n_columns];
-        bool right = *heading == '>';
-        struct libscols_column *column =
-            scols_table_new_column(created->table, heading + right, 0, right ? SCOLS_FL_RIGHT : 0);
-        ok = column != NULL;
-        if (ok && colour)
-            scols_cell_set_color(scols_column_get_header(column), "bold");
-    }
-    if (!ok) {
+    struct tg_error *error = add_row(created, names);
+    if (error != NULL) {
         tg_text_table_destroy(created);
-        return tg_error_no_memory();
+        return error;
     }
     *table = created;
     return NULL;
@@ -44,35 +81,42 @@ void tg_text_table_destroy(struct tg_text_table *table)
 {
     if (table == NULL)
         return;
-    scols_unref_table(table->table);
+    for (size_t i = 0; i < table->n_rows; i++)
+        for (size_t j = 0; j < table->n_columns; j++)
+            free(table->rows[i].cells[j]);
+    free(table->rows);
     free(table);
 }
 
 struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *const *cells)
 {
-    struct libscols_line *line = scols_table_new_line(table->table, NULL);
-    if (line == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < table->n_columns; i++)
-        if (scols_line_set_data(line, i, cells[i]) != 0)
-            return tg_error_no_memory();
-    return NULL;
+    return add_row(table, cells);
+}
+
+static void write_row(const struct tg_text_table *table, const struct row *row, FILE *stream)
+{
+    size_t n_cells = table->n_columns;
+    while (n_cells > 0 && *row->cells[n_cells - 1] == '\0')
+        n_cells--;
+    for (size_t i = 0; i < n_cells; i++) {
+        int padding = (int)(table->widths[i] - text_width(row->cells[i]));
+        if (i > 0)
+            fputs("  ", stream);
+        if (table->right[i])
+            fprintf(stream, "%*s", padding, "");
+        fputs(row->cells[i], stream);
+        if (!table->right[i] && i + 1 < n_cells)
+            fprintf(stream, "%*s", padding, "");
+    }
 }
 
 struct tg_error *tg_text_table_print(struct tg_text_table *table, FILE *stream)
 {
-    char *text = NULL;
-    if (scols_print_table_to_string(table->table, &text) != 0)
-        return tg_error_no_memory();
-    for (char *line = text; line != NULL && *line != '\0';) {
-        char *end = strchrnul(line, '\n');
-        char *next = *end == '\n' ? end + 1 : NULL;
-        while (end > line && end[-1] == ' ')
-            end--;
-        fwrite(line, 1, (size_t)(end - line), stream);
-        fputc('\n', stream);
-        line = next;
+    for (size_t i = 0; i < table->n_rows && table->n_rows > 1; i++) {
+        bool bold = i == 0 && table->colour;
+        fputs(bold ? "\033[1m" : "", stream);
+        write_row(table, &table->rows[i], stream);
+        fputs(bold ? "\033[0m\n" : "\n", stream);
     }
-    free(text);
     return NULL;
 }

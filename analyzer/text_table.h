@@ -19,7 +19,8 @@ void tg_text_table_destroy(struct tg_text_table *table);
 /* One cell per heading; copied. Cells must be printable already: nothing is escaped here. */
 struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *const *cells);
 
-/* Writes headings and rows with line ends, no blank behind the last cell of a line. */
+/* Writes headings and rows with line ends, no blank behind the last cell of a line; nothing where
+ * there are no rows. */
 struct tg_error *tg_text_table_print(struct tg_text_table *table, FILE *stream);
 
 #endif
