@@ -160,6 +160,8 @@ static struct tg_error *decode_rows(struct tg_chunk_decoder *decoder, struct tg_
                                     struct kind_state *state)
 {
     const struct tg_record_schema *schema = kind->schema;
+    if (kind->n_rows == 0)
+        return NULL;
     struct tg_error *error = tg_grow(&state->rows, &state->capacity, kind->n_rows * schema->size_bytes, 1);
     for (size_t f = 0; error == NULL && f < schema->n_fields; f++) {
         const struct tg_field *field = &schema->fields[f];

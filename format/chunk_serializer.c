@@ -57,6 +57,8 @@ static void write_field(struct output *output, enum tg_wire_type type, uint64_t 
 /* The values of COLUMN, all of them; returns their number. */
 static size_t read_column(const struct tg_chunk_column *column, uint64_t *values)
 {
+    if (column->bytes.size == 0)
+        return 0;
     const uint8_t *position = column->bytes.data, *end = position + column->bytes.size;
     size_t n = 0;
     while (position < end)
@@ -66,8 +68,7 @@ static size_t read_column(const struct tg_chunk_column *column, uint64_t *values
 
 static void write_column(struct output *output, const struct tg_chunk_column *column, enum tg_wire_type type)
 {
-    size_t n = column->bytes.size == 0 ? 0 : read_column(column, output->values);
-    write_field(output, type, output->values, n);
+    write_field(output, type, output->values, read_column(column, output->values));
 }
 
 static void write_strings(struct output *output)

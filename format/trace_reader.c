@@ -313,9 +313,10 @@ static struct tg_error *read_index(struct tg_trace_reader *reader)
         index_offset + TG_SECTION_HEADER_BYTES + header.compressed_bytes + TG_TRAILER_BYTES == size) {
         error = read_payload(reader, &header, index_offset);
         struct tg_byte_cursor cursor = payload_cursor(reader);
-        if (error == NULL)
+        if (error == NULL && !reader->at_end)
             error = tg_trace_index_decode(&reader->index, &cursor);
-        reader->has_index = error == NULL && header.sequence == (uint32_t)reader->index.sections;
+        reader->has_index =
+            error == NULL && !reader->at_end && header.sequence == (uint32_t)reader->index.sections;
         reader->index_offset = index_offset;
     }
     reader->at_end = false;

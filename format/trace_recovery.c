@@ -180,6 +180,23 @@ static struct tg_error *check_index(struct pass *pass, struct tg_byte_cursor *cu
     return error;
 }
 
+/* Whether what was decompressed decodes. */
+static struct tg_error *check_payload(struct pass *pass)
+{
+    struct tg_byte_source source = {.file = pass->path,
+                                    .chunk_offset = pass->position,
+                                    .section = tg_section_name(pass->header.kind),
+                                    .start = pass->raw.data};
+    struct tg_byte_cursor cursor = {pass->raw.data, pass->raw.data + pass->raw.size, &source};
+    if (pass->header.kind == TG_SECTION_EVENTS)
+        return check_events(pass, &source);
+    if (pass->header.kind == TG_SECTION_META && pass->position == 0)
+        return tg_meta_payload_decode(pass->meta, &cursor);
+    if (pass->header.kind == TG_SECTION_INDEX)
+        return check_index(pass, &cursor);
+    return NULL;
+}
+
 /* Whether the payload of the section at the position is good in every respect; *ERROR only for what is no
  * damage. */
 static bool payload_is_good(struct pass *pass, struct tg_error **error)
@@ -195,17 +212,8 @@ static bool payload_is_good(struct pass *pass, struct tg_error **error)
         return false;
     struct tg_error *damage =
         tg_section_codec_unpack(pass->codec, &pass->header, pass->payload.data, &pass->raw);
-    struct tg_byte_source source = {.file = pass->path,
-                                    .chunk_offset = pass->position,
-                                    .section = tg_section_name(pass->header.kind),
-                                    .start = pass->raw.data};
-    struct tg_byte_cursor cursor = {pass->raw.data, pass->raw.data + pass->raw.size, &source};
-    if (damage == NULL && pass->header.kind == TG_SECTION_EVENTS)
-        damage = check_events(pass, &source);
-    else if (damage == NULL && pass->header.kind == TG_SECTION_META && pass->position == 0)
-        damage = tg_meta_payload_decode(pass->meta, &cursor);
-    else if (damage == NULL && pass->header.kind == TG_SECTION_INDEX)
-        damage = check_index(pass, &cursor);
+    if (damage == NULL)
+        damage = check_payload(pass);
     if (damage != NULL && tg_error_code(damage) == TG_ERROR_NO_MEMORY) {
         *error = damage;
         return false;

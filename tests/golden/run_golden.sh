@@ -14,7 +14,8 @@ if [ "$fixture" != - ]; then
     if [ "$cut" != "$fixture" ]; then
         truncate -s "-$cut" "$fixture.tgt"
         # Where the bytes end depends on the compressor's version.
-        normalise=(sed -E 's/byte [0-9]+/byte N/; s/("damaged_offset": )[0-9]+/\1"N"/; s/offset [0-9]+/offset N/')
+        normalise=(sed -E 's/byte [0-9]+/byte N/; s/("damaged_offset": )[0-9]+/\1"N"/; s/offset [0-9]+/offset N/
+            s/^( *"offset": |  "size_bytes": )[0-9]+/\1"N"/')
     fi
 fi
 status=0
