@@ -165,9 +165,13 @@ void tg_adoption_look_again(struct tg_engine *engine)
     enum { LONG_NS = 5 * 1000 * 1000 };
     struct tg_parked_stop *parked, *next;
     uint64_t now_ns = tg_engine_now_ns();
-    HASH_ITER (hh, engine->parked, parked, next)
-        if (now_ns - parked->since_ns > LONG_NS)
-            look_at(engine, parked->tid);
+    /* A look reads /proc for every parked stop: in a storm of forks that is too dear after each stop. */
+    if (now_ns - engine->looked_again_ns > LONG_NS) {
+        HASH_ITER (hh, engine->parked, parked, next)
+            if (now_ns - parked->since_ns > LONG_NS)
+                look_at(engine, parked->tid);
+        engine->looked_again_ns = tg_engine_now_ns();
+    }
     tg_dispatch_parked(engine);
     /* Without a kill nothing can stay parked. */
     bool wanted = engine->parked != NULL && engine->n_ghosts > 0;

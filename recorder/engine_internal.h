@@ -207,6 +207,7 @@ struct tg_engine {
     volatile sig_atomic_t n_early;
     struct tg_early_status early[TG_MAX_EARLY];
     bool looking_again; /* the timer runs for tg_adoption_look_again */
+    uint64_t looked_again_ns;
     atomic_bool stop_requested;
     bool detach_in_progress; /* of some process */
     pid_t launched_pid;
