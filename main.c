@@ -4,6 +4,7 @@
 #include "analyzer/recover_command.h"
 #include "analyzer/report_command.h"
 #include "format/command.h"
+#include "format/printable.h"
 #include "recorder/calibrate.h"
 #include "recorder/record_command.h"
 
@@ -59,6 +60,8 @@ int main(int argc, char **argv)
         argv[1] = program_name;
         return commands[i]->run(argc - 1, argv + 1, &services);
     }
-    fprintf(stderr, "tollgate: there is no such command; `tollgate --help` lists them\n");
+    char name[64];
+    fprintf(stderr, "tollgate: there is no command '%s'; `tollgate --help` lists them\n",
+            tg_printable(argv[1], name, sizeof name));
     return 2;
 }

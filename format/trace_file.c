@@ -66,7 +66,7 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
 {
     struct stat status;
     if (!file->overwrite && fstatat(file->directory_fd, file->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or ask to overwrite",
+        return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or add --force",
                                file->path);
     if (file->overwrite)
         unlinkat(file->directory_fd, file->incomplete_name, 0);
@@ -75,11 +75,10 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
     if (file->fd >= 0)
         return NULL;
     if (errno == EEXIST)
-        return tg_error_create(
-            TG_ERROR_EXISTS,
-            "%s exists already, from a recording that still runs or was interrupted (then "
-            "`tollgate recover` makes a trace of it): choose another name, or ask to overwrite",
-            file->incomplete_path);
+        return tg_error_create(TG_ERROR_EXISTS,
+                               "%s exists already, from a recording that still runs or was interrupted (then "
+                               "`tollgate recover` makes a trace of it): choose another name, or add --force",
+                               file->incomplete_path);
     return tg_error_create_errno(errno, "cannot create %s", file->incomplete_path);
 }
 

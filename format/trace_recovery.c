@@ -363,7 +363,7 @@ static struct tg_error *open_pass(struct pass *pass)
     pass->size_bytes = pass->recovery->size_bytes = (uint64_t)status.st_size;
     struct stat out;
     if (pass->out_path != NULL && !pass->overwrite && stat(pass->out_path, &out) == 0)
-        return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or ask to overwrite",
+        return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or add --force",
                                pass->out_path);
     struct tg_error *error = tg_section_codec_create(0, &pass->codec);
     if (error == NULL)

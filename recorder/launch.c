@@ -94,8 +94,7 @@ static struct tg_error *await_exec(struct tg_engine *engine, const char *name, p
             int why;
             *reaped = true;
             if (read_retrying(failure_fd, &why, sizeof why) == (ssize_t)sizeof why)
-                return tg_error_create(TG_ERROR_TARGET, "cannot run %s: %s (exit status %d)", name,
-                                       strerror(why), WIFEXITED(status) ? WEXITSTATUS(status) : 126);
+                return tg_error_create(TG_ERROR_TARGET, "cannot run '%s': %s", name, strerror(why));
             return tg_error_create(TG_ERROR_TARGET, "cannot run %s: it was killed before it began", name);
         }
         switch (status >> 16) {

@@ -22,6 +22,9 @@ def exit_status():
         check(died.status == -number, number, died)
     missing = record("c", ["/no/such/program"])
     check(missing.status == 3 and "/no/such/program" in missing.errors, missing)
+    check("status 127" not in missing.errors, "it names another exit status than its own", missing)
+    unnamed = record("c", [""])
+    check(unnamed.status == 3 and "''" in unnamed.errors, unnamed)
     check(not os.path.exists("c") and not os.path.exists("c.incomplete"), "a trace of nothing is left")
     check(not [name for name in os.listdir() if name.startswith("core")], os.listdir())
 
@@ -42,6 +45,8 @@ def usage():
             (["--no-such-option"], "no-such-option")):
         refused = run([TOLLGATE, "record", *arguments])
         check(refused.status == 2 and text in refused.errors and refused.errors.count("\n") <= 3, arguments, refused)
+    unknown = run([TOLLGATE, "recrod\x1b[2J"])
+    check(unknown.status == 2 and "recrod\\x1b[2J" in unknown.errors, unknown)
     check(os.listdir() == [], os.listdir())
     with open("bad.rc", "w") as file:
         file.write("dset TV::dlopen_always_recalculate perhaps\n")
@@ -58,7 +63,7 @@ def names():
     quiet = run([TOLLGATE, "record", "--quiet", "-o", "quiet", "true"])
     check(quiet.errors == "" and quiet.output == "", quiet)
     again = run([TOLLGATE, "record", "-o", "quiet", "true"])
-    check(again.status == 2 and "quiet" in again.errors, again)
+    check(again.status == 2 and "quiet" in again.errors and "--force" in again.errors, again)
     check(run([TOLLGATE, "record", "--force", "-o", "quiet", "true"]).status == 0)
     check((os.stat("quiet").st_mode & 0o077) == 0, "a trace is readable by others")
 
