@@ -466,6 +466,11 @@ static void write_gain(const struct tg_filter_evaluation *evaluation, FILE *stre
             ".\n",
             (double)cost->ns / 1e6, (double)slow->ns / 1e6, ((double)slow->ns - (double)cost->ns) / 1e6,
             evaluation->suggestion.outcome->round_trips, evaluation->slow->round_trips);
+    if (evaluation->suggestion.outcome->round_trips < evaluation->slow->round_trips)
+        fputs("What a client needs for a round trip is not in these costs: --processes N --round-trip-us T "
+              "shows "
+              "what it saves.\n",
+              stream);
 }
 
 static struct tg_error *write_suggestion(const struct tg_filter_evaluation *evaluation, FILE *stream)

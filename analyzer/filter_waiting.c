@@ -161,10 +161,14 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
     wait->events = wait->libraries = wait->handle_ns = wait->unmeasured = wait->read_ns = 0;
 }
 
-static void waiting_cost(const struct tg_filter_model *model, const struct tg_lane_wait *wait,
+/* The client's work on what waits goes to COST; reading the lists (fast) is the tracer's, beside every
+   process, as it is in the stops of the other modes. */
+static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          struct tg_cost *cost)
 {
-    cost->ns += wait->read_ns + wait->handle_ns;
+    tg_cost_add(&(struct tg_cost){.ns = wait->read_ns}, &lane->outcome.cost);
+    wait->overhead_ns += wait->read_ns;
+    cost->ns += wait->handle_ns;
     if (wait->unmeasured > 0)
         tg_cost_add_handling(model->basis, 0, wait->unmeasured, cost);
 }
@@ -183,7 +187,7 @@ struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_f
                                             .n_libraries = wait->libraries,
                                             .pattern = "",
                                             .library = ""};
-    waiting_cost(model, wait, cost);
+    waiting_cost(model, lane, wait, cost);
     lane->outcome.deferred_batches++;
     lane->outcome.deferred_libraries += wait->libraries;
     if (model->options.predict != NULL) {
