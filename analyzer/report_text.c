@@ -44,8 +44,10 @@ static void write_command(const struct tg_report_page *page)
         snprintf(key, sizeof key, "command.%u", i);
         const char *argument = tg_trace_meta_get(page->report->meta, key);
         if (argument == NULL) {
+            const char *target = tg_trace_meta_get(page->report->meta, "capture.target");
+            bool attached = target != NULL && strcmp(target, "attach") == 0;
             if (i == 0)
-                fputs("unknown", page->stream);
+                fputs(attached ? "none: what ran was attached" : "unknown", page->stream);
             break;
         }
         if (i > 0)

@@ -79,7 +79,8 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
                                "%s exists already, from a recording that still runs or was interrupted (then "
                                "`tollgate recover` makes a trace of it): choose another name, or add --force",
                                file->incomplete_path);
-    return tg_error_create_errno(errno, "cannot create %s", file->incomplete_path);
+    return tg_error_create_errno(errno, "cannot create %s (-o FILE writes the trace elsewhere)",
+                                 file->incomplete_path);
 }
 
 /*
