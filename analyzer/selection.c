@@ -187,6 +187,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         error = tg_error_prefix(tg_selection_parse_time(argument, &selection->to_ns), "--to");
         selection->has_to = true;
         break;
+    case ARGP_KEY_END:
+        if (selection->has_from && selection->has_to && selection->from_ns > selection->to_ns)
+            error = tg_error_create(TG_ERROR_USAGE, "--from is later than --to: nothing lies between them");
+        break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
