@@ -15,11 +15,12 @@ struct tg_thread_slot {
 /* Directory, counts and column lengths: far below this, whatever the kinds. */
 enum { DIRECTORY_BYTES = 64 << 10 };
 
-struct tg_chunk_encoder *tg_chunk_encoder_create(void)
+struct tg_chunk_encoder *tg_chunk_encoder_create(unsigned time_shift)
 {
     struct tg_chunk_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL)
         return NULL;
+    encoder->time_shift = time_shift;
     encoder->n_kinds = tg_event_kind_count();
     encoder->kinds = calloc(encoder->n_kinds, sizeof *encoder->kinds);
     encoder->kinds_used = calloc(encoder->n_kinds, sizeof *encoder->kinds_used);
@@ -299,6 +300,29 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
     return encoder->recent_id - 1;
 }
 
+/* Rounds as tg_chunk_encoder_create says. */
+static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64_t stop_ns)
+{
+    const uint64_t unit_ns = UINT64_C(1) << encoder->time_shift, mask = ~(unit_ns - 1);
+    uint64_t start_ns = time_ns & mask;
+    if (stop_ns > 0 && unit_ns > 1) {
+        uint64_t end_ns = time_ns + stop_ns;
+        if (end_ns < time_ns) /* cannot be; the length is kept then */
+            stop_ns &= mask;
+        else
+            stop_ns = (end_ns & mask) - start_ns;
+        if (stop_ns == 0)
+            stop_ns = unit_ns;
+    }
+    put(encoder, &encoder->time_column, tg_zigzag(start_ns - encoder->previous_time_ns));
+    encoder->previous_time_ns = start_ns;
+    put(encoder, &encoder->stop_column, stop_ns);
+    if (encoder->n_events == 0 || start_ns < encoder->first_time_ns)
+        encoder->first_time_ns = start_ns;
+    if (encoder->n_events == 0 || start_ns > encoder->last_time_ns)
+        encoder->last_time_ns = start_ns;
+}
+
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event)
 {
     struct tg_chunk_kind *kind = find_kind(encoder, event->kind);
@@ -327,14 +351,8 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
     uint32_t n_threads = encoder->n_threads;
     uint32_t thread = intern_thread(encoder, event->pid, event->tid);
     put(encoder, &encoder->thread_column, n_threads - thread); /* 0 for one that is new */
-    put(encoder, &encoder->time_column, tg_zigzag(event->time_ns - encoder->previous_time_ns));
-    encoder->previous_time_ns = event->time_ns;
-    put(encoder, &encoder->stop_column, event->stop_ns);
+    put_times(encoder, event->time_ns, event->stop_ns);
     put_payload(encoder, kind, payload);
-    if (encoder->n_events == 0 || event->time_ns < encoder->first_time_ns)
-        encoder->first_time_ns = event->time_ns;
-    if (encoder->n_events == 0 || event->time_ns > encoder->last_time_ns)
-        encoder->last_time_ns = event->time_ns;
     encoder->n_events++;
     return TG_CHUNK_ADDED;
 }

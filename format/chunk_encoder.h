@@ -11,8 +11,12 @@
 
 struct tg_chunk_encoder;
 
-/* NULL where memory is short. */
-struct tg_chunk_encoder *tg_chunk_encoder_create(void);
+/*
+ * NULL where memory is short. Times are kept in units of 1 << TIME_SHIFT nanoseconds: the beginning and the
+ * end of each event's stop are rounded down to one, so that order is kept and the sum of many stops is not
+ * biased; a stop stays one unit at least.
+ */
+struct tg_chunk_encoder *tg_chunk_encoder_create(unsigned time_shift);
 void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder);
 
 /* Forgets the events, keeps the memory. */

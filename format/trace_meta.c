@@ -151,3 +151,15 @@ const char *tg_trace_meta_value_at(const struct tg_trace_meta *meta, size_t i)
 {
     return meta->in_order[i]->value;
 }
+
+struct tg_error *tg_trace_meta_time_shift(const struct tg_trace_meta *meta, unsigned *shift)
+{
+    const char *key = "time.resolution_ns", *value = tg_trace_meta_get(meta, key);
+    uint64_t resolution_ns = tg_trace_meta_get_number(meta, key, value == NULL ? 1 : 0);
+    if (resolution_ns == 0 || resolution_ns > UINT64_C(1) << TG_TRACE_META_MAX_TIME_SHIFT ||
+        (resolution_ns & (resolution_ns - 1)) != 0)
+        return tg_error_create(TG_ERROR_USAGE, "%s is \"%.40s\", not a power of two from 1 to %d", key, value,
+                               1 << TG_TRACE_META_MAX_TIME_SHIFT);
+    *shift = (unsigned)__builtin_ctzll(resolution_ns);
+    return NULL;
+}

@@ -23,6 +23,10 @@
 
 static const uint64_t check_interval_ns = 100000000;
 
+/* A stop takes about a microsecond at least and its clock is read by the tracer, some 30 ns a reading: finer
+ * digits are noise, which would take half of a trace of stops. */
+static const uint64_t time_resolution_ns = 64;
+
 struct tg_recording {
     const struct tg_record_options *options;
     struct tg_trace_writer *writer;
@@ -130,12 +134,15 @@ static struct tg_error *describe_capture(const struct tg_record_options *options
         {"capture.match", tg_glob_list_text(options->filter.list)},
         {"capture.target", launch ? "launch" : "attach"},
     };
+    const struct number resolution[] = {{"time.resolution_ns", time_resolution_ns}};
     const struct number numbers[] = {
         {"cost.stop_ns", cost->stop_ns},
         {"cost.tracer_ns", cost->tracer_ns},
         {"cost.samples", cost->samples},
     };
-    struct tg_error *error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+    struct tg_error *error = set_numbers(meta, resolution, 1);
+    if (error == NULL)
+        error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
     if (error == NULL && cost->samples > 0)
         error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
     return error;

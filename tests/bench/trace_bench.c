@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { STOP_RESOLUTION_NS = 64, AGENT_RESOLUTION_NS = 16 };
 enum { N_THREADS = 64, N_PROCESSES = 4, N_ADDRESSES = 24 };
 
 struct load {
@@ -94,7 +95,8 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void write_events(const char *path, const struct tg_event *events, uint64_t n, int level)
+static void write_events(const char *path, const struct tg_event *events, uint64_t n, int level,
+                         uint64_t resolution_ns)
 {
     struct tg_trace_meta *meta = NULL;
     struct tg_trace_writer *writer = NULL;
@@ -102,6 +104,7 @@ static void write_events(const char *path, const struct tg_event *events, uint64
         .overwrite = true, .compression_level = level, .max_queue_bytes = (uint64_t)1 << 32};
     struct tg_trace_writer_stats stats;
     check(tg_trace_meta_create(&meta));
+    check(tg_trace_meta_set_number(meta, "time.resolution_ns", resolution_ns));
     check(tg_trace_writer_create(path, &options, meta, &writer));
     double thread = seconds(CLOCK_THREAD_CPUTIME_ID), process = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t i = 0; i < n; i++)
@@ -110,9 +113,9 @@ static void write_events(const char *path, const struct tg_event *events, uint64
     check(tg_trace_writer_close(writer, &stats));
     process = seconds(CLOCK_PROCESS_CPUTIME_ID) - process;
     tg_trace_meta_destroy(meta);
-    printf("  write, level %2d: %.3f bytes an event; add %.0f ns an event, all threads %.0f ns, lost %" PRIu64
-           "\n",
-           level, (double)stats.written_bytes / (double)n, thread / (double)n * 1e9,
+    printf("  write, level %2d, times of %2" PRIu64
+           " ns: %.3f bytes an event; add %.0f ns an event, all threads %.0f ns, lost %" PRIu64 "\n",
+           level, resolution_ns, (double)stats.written_bytes / (double)n, thread / (double)n * 1e9,
            process / (double)n * 1e9, stats.lost_events);
 }
 
@@ -201,6 +204,7 @@ int main(int argc, char **argv)
         return 2;
     for (int stops = 1; stops >= 0; stops--) {
         struct load load;
+        uint64_t resolution_ns = stops != 0 ? STOP_RESOLUTION_NS : AGENT_RESOLUTION_NS;
         load_init(&load, stops != 0);
         for (uint64_t i = 0; i < n; i++)
             make_event(&load, &events[i]);
@@ -208,8 +212,9 @@ int main(int argc, char **argv)
                stops != 0 ? "with" : "without");
         static const int levels[] = {-1, 1, 2, 3, 5, 7, 9, 12, 15};
         for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-            write_events(path, events, n, levels[i]);
-        write_events(path, events, n, 0);
+            write_events(path, events, n, levels[i], resolution_ns);
+        write_events(path, events, n, 0, 1);
+        write_events(path, events, n, 0, resolution_ns);
         read_events(path, n);
         measure_floors(path, n);
     }
