@@ -35,7 +35,7 @@ static struct gist list_gist(const struct tg_list *list)
 
 static struct gist event_gist(const struct tg_event *event)
 {
-    switch (event->kind) {
+    switch ((unsigned)event->kind) { /* kinds without a gist fall through */
     case TG_EVENT_PROCESS_START:
         return (struct gist){.number = event->process_start.parent_pid};
     case TG_EVENT_PROGRAM:
@@ -91,7 +91,15 @@ static struct gist event_gist(const struct tg_event *event)
     case TG_EVENT_FILTER_SETTINGS:
         return (struct gist){.number = (int64_t)event->filter_settings.mode,
                              .text = event->filter_settings.match};
-    case TG_EVENT_LIBRARY_NULL:
+    case TG_EVENT_LIBRARY_CALL:
+        return (struct gist){.number = (int64_t)event->library_call.call, .text = event->library_call.path};
+    case TG_EVENT_OMP_PARALLEL_BEGIN:
+        return (struct gist){.number = (int64_t)event->omp_parallel_begin.new_team};
+    case TG_EVENT_MPI_ENTER:
+        return (struct gist){.address = event->mpi_enter.comm, .text = event->mpi_enter.call};
+    case TG_EVENT_MPI_LEAVE:
+        return (struct gist){.number = event->mpi_leave.result, .text = event->mpi_leave.call};
+    default:
         break;
     }
     return (struct gist){0};
@@ -186,7 +194,7 @@ static void print_end(const struct tg_event_headline *headline, char *buffer, si
 char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size)
 {
     const char *base = headline->text == NULL ? "" : tg_event_headline_base_name(headline->text);
-    switch ((enum tg_event_kind)headline->kind) {
+    switch ((unsigned)headline->kind) {
     case TG_EVENT_EXEC:
         print_with_text("exec", base, buffer, size);
         return buffer;
@@ -230,15 +238,16 @@ char *tg_event_headline_print(const struct tg_event_headline *headline, char *bu
     case TG_EVENT_NOTE:
         print_with_text(tg_event_kind_name(headline->kind), headline->text, buffer, size);
         return buffer;
-    case TG_EVENT_PROCESS_START:
-    case TG_EVENT_COMMAND_LINE:
-    case TG_EVENT_ENVIRONMENT:
-    case TG_EVENT_ENTRY:
-    case TG_EVENT_LIBRARY_NULL:
-    case TG_EVENT_BREAKPOINT_SPEC:
-    case TG_EVENT_FILTER_SETTINGS:
-    case TG_EVENT_FILTER_DECISION:
-    case TG_EVENT_DEFERRED_HANDLED:
+    case TG_EVENT_LIBRARY_CALL:
+        print_with_text(headline->number == TG_CALL_DLCLOSE ? "dlclose" : "dlopen", base, buffer, size);
+        return buffer;
+    case TG_EVENT_MPI_ENTER:
+        print_with_text("in", headline->text, buffer, size);
+        return buffer;
+    case TG_EVENT_MPI_LEAVE:
+        print_with_text("left", headline->text, buffer, size);
+        return buffer;
+    default:
         break;
     }
     snprintf(buffer, size, "%s", headline->kind == 0 ? "" : tg_event_kind_name(headline->kind));

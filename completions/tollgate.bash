@@ -7,9 +7,13 @@ _tollgate_options()
         grep -oE -- '(^|[ ,])--?[a-z][a-z0-9_-]{2,}(\[?=)?' | tr -d ' ,[' | sort -u
 }
 
-_tollgate_kinds="process_start program exec command_line environment identity thread_start thread_exit process_exit
-detach entry signal group_stop breakpoint_hit library_load library_unload library_null breakpoint_spec
-breakpoint_planted breakpoint_removed filter_settings filter_decision deferred_handled loss note"
+_tollgate_kinds="process_start program exec command_line environment identity thread_start thread_exit process_exit detach
+entry agent signal group_stop breakpoint_hit library_load library_unload library_null breakpoint_spec
+breakpoint_planted breakpoint_removed library_call library_return filter_settings filter_decision
+deferred_handled omp_runtime omp_parallel_begin omp_parallel_end omp_implicit_begin omp_implicit_end
+omp_zone_begin omp_zone_end omp_section omp_sync_begin omp_sync_end omp_mutex_wait omp_mutex_enter
+omp_mutex_leave omp_task_create omp_task_begin omp_task_end omp_cancel mpi_comm mpi_enter mpi_leave
+mpi_complete loss note"
 
 _tollgate_files()
 {

@@ -36,7 +36,26 @@ static const char *const rule_names[] = {"always_recalculate",
                                          NULL};
 static const char *const trigger_names[] = {"reported_event", "entry", "signal", "fork",       "thread",
                                             "breakpoint",     "exit",  "detach", "group_stop", NULL};
-static const char *const loss_names[] = {"writer_queue", "writer_file", "target", "limit", NULL};
+static const char *const loss_names[] = {"writer_queue", "writer_file", "target", "limit", "ring", NULL};
+
+static const char *const agent_names[] = {"watching", "aside", NULL};
+static const char *const call_names[] = {"dlopen", "dlmopen", "dlclose", NULL};
+static const char *const seen_names[] = {"wrapped", "ompt", "breakpoint", "inferred", NULL};
+static const char *const zone_names[] = {
+    "loop",      "sections", "single", "single_other", "masked",       "workshare",     "distribute", "scope",
+    "taskgroup", "taskloop", "teams",  "target",       "ordered_loop", "doacross_loop", NULL};
+static const char *const schedule_names[] = {"none", "static", "dynamic", "guided", "runtime", "auto", NULL};
+static const char *const sync_names[] = {
+    "barrier",   "barrier_implicit", "barrier_join", "taskwait", "taskgroup",
+    "taskyield", "reduction",        "copyprivate",  "doacross", NULL};
+static const char *const mutex_names[] = {"critical", "critical_named", "ordered", "atomic",
+                                          "lock",     "nest_lock",      NULL};
+static const char *const task_end_names[] = {"completed", "suspended", "cancelled",
+                                             "detached",  "fulfilled", NULL};
+static const char *const depend_names[] = {"in", "out", "inout", "mutexinoutset", "other", NULL};
+static const char *const cancel_names[] = {"parallel", "loop", "sections", "taskgroup", NULL};
+static const char *const comm_origin_names[] = {"world", "self",      "dup",   "split", "create",
+                                                "spawn", "intercomm", "merge", "freed", NULL};
 
 static const struct tg_field string_item_fields[] = {FIELD(tg_string_item, text, STRING)};
 static const struct tg_record_schema string_item_schema = {"string", sizeof(struct tg_string_item),
@@ -49,6 +68,16 @@ static const struct tg_field library_fields[] = {
 };
 static const struct tg_record_schema library_schema = {"library", sizeof(struct tg_library),
                                                        COUNT(library_fields), library_fields};
+
+static const struct tg_field dependence_fields[] = {
+    FIELD(tg_omp_dependence, address, ADDRESS),
+    FIELD_ENUM(tg_omp_dependence, kind, depend_names),
+};
+static const struct tg_record_schema dependence_schema = {"dependence", sizeof(struct tg_omp_dependence),
+                                                          COUNT(dependence_fields), dependence_fields};
+static const struct tg_field member_fields[] = {FIELD(tg_mpi_member, world_rank, SIGNED)};
+static const struct tg_record_schema member_schema = {"member", sizeof(struct tg_mpi_member),
+                                                      COUNT(member_fields), member_fields};
 
 static const struct tg_field process_start_fields[] = {
     FIELD_ENUM(tg_event_process_start, origin, origin_names),
@@ -145,6 +174,136 @@ static const struct tg_field deferred_handled_fields[] = {
     FIELD(tg_event_deferred_handled, events, UNSIGNED),
     FIELD(tg_event_deferred_handled, libraries, UNSIGNED),
     FIELD(tg_event_deferred_handled, handle_ns, UNSIGNED),
+};
+static const struct tg_field agent_fields[] = {
+    FIELD_ENUM(tg_event_agent, state, agent_names),
+    FIELD(tg_event_agent, reason, STRING),
+};
+static const struct tg_field library_call_fields[] = {
+    FIELD_ENUM(tg_event_library_call, call, call_names), FIELD(tg_event_library_call, path, STRING),
+    FIELD(tg_event_library_call, flags, UNSIGNED),       FIELD(tg_event_library_call, namespace_id, SIGNED),
+    FIELD(tg_event_library_call, handle, ADDRESS),       FIELD(tg_event_library_call, caller, ADDRESS),
+};
+static const struct tg_field library_return_fields[] = {
+    FIELD_ENUM(tg_event_library_return, call, call_names),
+    FIELD(tg_event_library_return, handle, ADDRESS),
+    FIELD(tg_event_library_return, error, STRING),
+};
+/* TG_OMP_PLACE */
+#define PLACE_FIELDS(record)                                                                                 \
+    FIELD(record, team, UNSIGNED), FIELD(record, thread_num, UNSIGNED), FIELD(record, level, UNSIGNED),      \
+        FIELD(record, code, ADDRESS), FIELD_ENUM(record, seen, seen_names)
+
+static const struct tg_field omp_runtime_fields[] = {
+    FIELD(tg_event_omp_runtime, name, STRING),
+    FIELD(tg_event_omp_runtime, version, STRING),
+    FIELD_ENUM(tg_event_omp_runtime, seen, seen_names),
+};
+static const struct tg_field omp_parallel_begin_fields[] = {
+    PLACE_FIELDS(tg_event_omp_parallel_begin),
+    FIELD(tg_event_omp_parallel_begin, new_team, UNSIGNED),
+    FIELD(tg_event_omp_parallel_begin, requested, UNSIGNED),
+    FIELD(tg_event_omp_parallel_begin, body, ADDRESS),
+};
+static const struct tg_field omp_parallel_end_fields[] = {
+    PLACE_FIELDS(tg_event_omp_parallel_end),
+    FIELD(tg_event_omp_parallel_end, ended_team, UNSIGNED),
+};
+static const struct tg_field omp_implicit_begin_fields[] = {
+    PLACE_FIELDS(tg_event_omp_implicit_begin),
+    FIELD(tg_event_omp_implicit_begin, parent_team, UNSIGNED),
+    FIELD(tg_event_omp_implicit_begin, team_size, UNSIGNED),
+};
+static const struct tg_field omp_implicit_end_fields[] = {
+    PLACE_FIELDS(tg_event_omp_implicit_end),
+};
+static const struct tg_field omp_zone_begin_fields[] = {
+    PLACE_FIELDS(tg_event_omp_zone_begin),
+    FIELD_ENUM(tg_event_omp_zone_begin, zone, zone_names),
+    FIELD_ENUM(tg_event_omp_zone_begin, schedule, schedule_names),
+    FIELD(tg_event_omp_zone_begin, count, UNSIGNED),
+};
+static const struct tg_field omp_zone_end_fields[] = {
+    PLACE_FIELDS(tg_event_omp_zone_end),
+    FIELD_ENUM(tg_event_omp_zone_end, zone, zone_names),
+};
+static const struct tg_field omp_section_fields[] = {
+    PLACE_FIELDS(tg_event_omp_section),
+    FIELD(tg_event_omp_section, section, UNSIGNED),
+};
+static const struct tg_field omp_sync_begin_fields[] = {
+    PLACE_FIELDS(tg_event_omp_sync_begin),
+    FIELD_ENUM(tg_event_omp_sync_begin, sync, sync_names),
+    FIELD(tg_event_omp_sync_begin, instance, UNSIGNED),
+};
+static const struct tg_field omp_sync_end_fields[] = {
+    PLACE_FIELDS(tg_event_omp_sync_end),
+    FIELD_ENUM(tg_event_omp_sync_end, sync, sync_names),
+    FIELD(tg_event_omp_sync_end, instance, UNSIGNED),
+    FIELD(tg_event_omp_sync_end, cancelled, BOOL),
+};
+static const struct tg_field omp_mutex_wait_fields[] = {
+    PLACE_FIELDS(tg_event_omp_mutex_wait),
+    FIELD_ENUM(tg_event_omp_mutex_wait, mutex, mutex_names),
+    FIELD(tg_event_omp_mutex_wait, lock, ADDRESS),
+};
+static const struct tg_field omp_mutex_enter_fields[] = {
+    PLACE_FIELDS(tg_event_omp_mutex_enter),
+    FIELD_ENUM(tg_event_omp_mutex_enter, mutex, mutex_names),
+    FIELD(tg_event_omp_mutex_enter, lock, ADDRESS),
+};
+static const struct tg_field omp_mutex_leave_fields[] = {
+    PLACE_FIELDS(tg_event_omp_mutex_leave),
+    FIELD_ENUM(tg_event_omp_mutex_leave, mutex, mutex_names),
+    FIELD(tg_event_omp_mutex_leave, lock, ADDRESS),
+};
+static const struct tg_field omp_task_create_fields[] = {
+    PLACE_FIELDS(tg_event_omp_task_create),
+    FIELD(tg_event_omp_task_create, task, UNSIGNED),
+    FIELD(tg_event_omp_task_create, parent_task, UNSIGNED),
+    FIELD(tg_event_omp_task_create, body, ADDRESS),
+    FIELD(tg_event_omp_task_create, flags, UNSIGNED),
+    FIELD_LIST(tg_event_omp_task_create, dependences, dependence_schema),
+};
+static const struct tg_field omp_task_begin_fields[] = {
+    PLACE_FIELDS(tg_event_omp_task_begin),
+    FIELD(tg_event_omp_task_begin, task, UNSIGNED),
+    FIELD(tg_event_omp_task_begin, resumed, BOOL),
+};
+static const struct tg_field omp_task_end_fields[] = {
+    PLACE_FIELDS(tg_event_omp_task_end),
+    FIELD(tg_event_omp_task_end, task, UNSIGNED),
+    FIELD_ENUM(tg_event_omp_task_end, how, task_end_names),
+};
+static const struct tg_field omp_cancel_fields[] = {
+    PLACE_FIELDS(tg_event_omp_cancel),
+    FIELD_ENUM(tg_event_omp_cancel, construct, cancel_names),
+    FIELD(tg_event_omp_cancel, activated, BOOL),
+};
+static const struct tg_field mpi_comm_fields[] = {
+    FIELD(tg_event_mpi_comm, comm, ADDRESS),
+    FIELD(tg_event_mpi_comm, parent, ADDRESS),
+    FIELD(tg_event_mpi_comm, handle, ADDRESS),
+    FIELD_ENUM(tg_event_mpi_comm, origin, comm_origin_names),
+    FIELD(tg_event_mpi_comm, rank, SIGNED),
+    FIELD(tg_event_mpi_comm, size, SIGNED),
+    FIELD_LIST(tg_event_mpi_comm, members, member_schema),
+};
+static const struct tg_field mpi_enter_fields[] = {
+    FIELD(tg_event_mpi_enter, call, STRING),       FIELD(tg_event_mpi_enter, comm, ADDRESS),
+    FIELD(tg_event_mpi_enter, instance, UNSIGNED), FIELD(tg_event_mpi_enter, peer, SIGNED),
+    FIELD(tg_event_mpi_enter, tag, SIGNED),        FIELD(tg_event_mpi_enter, root, SIGNED),
+    FIELD(tg_event_mpi_enter, bytes, UNSIGNED),    FIELD(tg_event_mpi_enter, code, ADDRESS),
+};
+static const struct tg_field mpi_leave_fields[] = {
+    FIELD(tg_event_mpi_leave, call, STRING),    FIELD(tg_event_mpi_leave, request, ADDRESS),
+    FIELD(tg_event_mpi_leave, peer, SIGNED),    FIELD(tg_event_mpi_leave, tag, SIGNED),
+    FIELD(tg_event_mpi_leave, bytes, UNSIGNED), FIELD(tg_event_mpi_leave, result, SIGNED),
+};
+static const struct tg_field mpi_complete_fields[] = {
+    FIELD(tg_event_mpi_complete, request, ADDRESS), FIELD(tg_event_mpi_complete, peer, SIGNED),
+    FIELD(tg_event_mpi_complete, tag, SIGNED),      FIELD(tg_event_mpi_complete, bytes, UNSIGNED),
+    FIELD(tg_event_mpi_complete, cancelled, BOOL),
 };
 static const struct tg_field loss_fields[] = {
     FIELD_ENUM(tg_event_loss, source, loss_names),

@@ -101,6 +101,128 @@ enum tg_loss_source {
     TG_LOSS_WRITER_FILE,  /* the trace file could not be written (disk full, I/O error) */
     TG_LOSS_TARGET,       /* the traced process could not be read */
     TG_LOSS_LIMIT,        /* beyond a documented limit */
+    TG_LOSS_RING,         /* the agent's ring of a thread was full, or could not be had */
+};
+
+enum tg_agent_state {                    /* what the in-process agent does in a program */
+                      TG_AGENT_WATCHING, /* it is loaded and records */
+                      TG_AGENT_ASIDE, /* it could not be loaded, or stepped aside; the program runs without it
+                                       */
+};
+
+enum tg_library_call { /* which function of the dynamic loader's was called */
+                       TG_CALL_DLOPEN,
+                       TG_CALL_DLMOPEN,
+                       TG_CALL_DLCLOSE,
+};
+
+enum tg_omp_seen {                    /* how an OpenMP event was seen */
+                   TG_OMP_WRAPPED,    /* a call of the runtime's entry point, by the agent */
+                   TG_OMP_OMPT,       /* a callback of the runtime's tool interface */
+                   TG_OMP_BREAKPOINT, /* a stop at the runtime's entry point */
+                   TG_OMP_INFERRED,   /* concluded from other calls: the runtime is not called there */
+};
+
+enum tg_omp_zone { /* what omp_zone_begin begins */
+                   TG_OMP_ZONE_LOOP,
+                   TG_OMP_ZONE_SECTIONS,
+                   TG_OMP_ZONE_SINGLE,       /* by the thread that executes it */
+                   TG_OMP_ZONE_SINGLE_OTHER, /* by the threads that do not */
+                   TG_OMP_ZONE_MASKED,       /* master or masked */
+                   TG_OMP_ZONE_WORKSHARE,
+                   TG_OMP_ZONE_DISTRIBUTE,
+                   TG_OMP_ZONE_SCOPE,
+                   TG_OMP_ZONE_TASKGROUP,
+                   TG_OMP_ZONE_TASKLOOP,
+                   TG_OMP_ZONE_TEAMS,
+                   TG_OMP_ZONE_TARGET,
+                   TG_OMP_ZONE_ORDERED_LOOP,
+                   TG_OMP_ZONE_DOACROSS_LOOP,
+};
+
+enum tg_omp_schedule {
+    TG_OMP_SCHEDULE_NONE, /* no loop, or not known */
+    TG_OMP_SCHEDULE_STATIC,
+    TG_OMP_SCHEDULE_DYNAMIC,
+    TG_OMP_SCHEDULE_GUIDED,
+    TG_OMP_SCHEDULE_RUNTIME,
+    TG_OMP_SCHEDULE_AUTO,
+};
+
+enum tg_omp_sync { /* what a thread waits at between omp_sync_begin (arrive) and omp_sync_end (leave) */
+                   TG_OMP_SYNC_BARRIER,          /* asked for by the program */
+                   TG_OMP_SYNC_BARRIER_IMPLICIT, /* at the end of a worksharing construct */
+                   TG_OMP_SYNC_BARRIER_JOIN,     /* at the end of a parallel region */
+                   TG_OMP_SYNC_TASKWAIT,
+                   TG_OMP_SYNC_TASKGROUP, /* the wait at the end of one */
+                   TG_OMP_SYNC_TASKYIELD,
+                   TG_OMP_SYNC_REDUCTION,
+                   TG_OMP_SYNC_COPYPRIVATE, /* for the values of the thread that executes the single */
+                   TG_OMP_SYNC_DOACROSS,    /* depend(sink) */
+};
+
+enum tg_omp_mutex {
+    TG_OMP_MUTEX_CRITICAL, /* unnamed */
+    TG_OMP_MUTEX_CRITICAL_NAMED,
+    TG_OMP_MUTEX_ORDERED,
+    TG_OMP_MUTEX_ATOMIC,
+    TG_OMP_MUTEX_LOCK,
+    TG_OMP_MUTEX_NEST_LOCK,
+};
+
+enum tg_omp_task_flag { /* bits of omp_task_create.flags */
+                        TG_OMP_TASK_UNTIED = 1,
+                        TG_OMP_TASK_FINAL = 2,
+                        TG_OMP_TASK_MERGEABLE = 4,
+                        TG_OMP_TASK_UNDEFERRED = 8, /* if(0), or executed at once */
+                        TG_OMP_TASK_DETACHABLE = 16,
+                        TG_OMP_TASK_TASKLOOP = 32,
+};
+
+enum tg_omp_task_end { /* why a thread left a task */
+                       TG_OMP_TASK_COMPLETED,
+                       TG_OMP_TASK_SUSPENDED, /* it goes on later: omp_task_begin says resumed */
+                       TG_OMP_TASK_CANCELLED,
+                       TG_OMP_TASK_DETACHED, /* its body is done, its event is not fulfilled yet */
+                       TG_OMP_TASK_FULFILLED,
+};
+
+enum tg_omp_dependence_kind {
+    TG_OMP_DEPEND_IN,
+    TG_OMP_DEPEND_OUT,
+    TG_OMP_DEPEND_INOUT,
+    TG_OMP_DEPEND_MUTEXINOUTSET,
+    TG_OMP_DEPEND_OTHER,
+};
+
+enum tg_omp_cancel_construct {
+    TG_OMP_CANCEL_PARALLEL,
+    TG_OMP_CANCEL_LOOP,
+    TG_OMP_CANCEL_SECTIONS,
+    TG_OMP_CANCEL_TASKGROUP,
+};
+
+enum tg_mpi_comm_origin { /* how a communicator came to be */
+                          TG_MPI_COMM_WORLD,
+                          TG_MPI_COMM_SELF,
+                          TG_MPI_COMM_DUP,
+                          TG_MPI_COMM_SPLIT,
+                          TG_MPI_COMM_CREATE,    /* from a group, or a topology */
+                          TG_MPI_COMM_SPAWN,     /* to spawned processes, or to the ones that spawned */
+                          TG_MPI_COMM_INTERCOMM, /* MPI_Intercomm_create, connect, accept, join */
+                          TG_MPI_COMM_MERGE,
+                          TG_MPI_COMM_FREED, /* it is no more */
+};
+
+/* One dependence of a task. */
+struct tg_omp_dependence {
+    uint64_t address;
+    uint64_t kind; /* enum tg_omp_dependence_kind */
+};
+
+/* One member of a communicator. */
+struct tg_mpi_member {
+    int64_t world_rank; /* in MPI_COMM_WORLD of the process that tells; -1 not a member of that */
 };
 
 /* symbol, number (never reused), struct member, name in dump and --json */
@@ -116,6 +238,7 @@ enum tg_loss_source {
     X(PROCESS_EXIT, 0x0109, process_exit, "process_exit")                                                    \
     X(DETACH, 0x010a, detach, "detach")                                                                      \
     X(ENTRY, 0x010b, entry, "entry")                                                                         \
+    X(AGENT, 0x010c, agent, "agent")                                                                         \
     X(SIGNAL, 0x0201, signal, "signal")                                                                      \
     X(GROUP_STOP, 0x0202, group_stop, "group_stop")                                                          \
     X(BREAKPOINT_HIT, 0x0203, breakpoint_hit, "breakpoint_hit")                                              \
@@ -125,9 +248,32 @@ enum tg_loss_source {
     X(BREAKPOINT_SPEC, 0x0304, breakpoint_spec, "breakpoint_spec")                                           \
     X(BREAKPOINT_PLANTED, 0x0305, breakpoint_planted, "breakpoint_planted")                                  \
     X(BREAKPOINT_REMOVED, 0x0306, breakpoint_removed, "breakpoint_removed")                                  \
+    X(LIBRARY_CALL, 0x0307, library_call, "library_call")                                                    \
+    X(LIBRARY_RETURN, 0x0308, library_return, "library_return")                                              \
     X(FILTER_SETTINGS, 0x0401, filter_settings, "filter_settings")                                           \
     X(FILTER_DECISION, 0x0402, filter_decision, "filter_decision")                                           \
     X(DEFERRED_HANDLED, 0x0403, deferred_handled, "deferred_handled")                                        \
+    X(OMP_RUNTIME, 0x0501, omp_runtime, "omp_runtime")                                                       \
+    X(OMP_PARALLEL_BEGIN, 0x0502, omp_parallel_begin, "omp_parallel_begin")                                  \
+    X(OMP_PARALLEL_END, 0x0503, omp_parallel_end, "omp_parallel_end")                                        \
+    X(OMP_IMPLICIT_BEGIN, 0x0504, omp_implicit_begin, "omp_implicit_begin")                                  \
+    X(OMP_IMPLICIT_END, 0x0505, omp_implicit_end, "omp_implicit_end")                                        \
+    X(OMP_ZONE_BEGIN, 0x0506, omp_zone_begin, "omp_zone_begin")                                              \
+    X(OMP_ZONE_END, 0x0507, omp_zone_end, "omp_zone_end")                                                    \
+    X(OMP_SECTION, 0x0508, omp_section, "omp_section")                                                       \
+    X(OMP_SYNC_BEGIN, 0x0509, omp_sync_begin, "omp_sync_begin")                                              \
+    X(OMP_SYNC_END, 0x050a, omp_sync_end, "omp_sync_end")                                                    \
+    X(OMP_MUTEX_WAIT, 0x050b, omp_mutex_wait, "omp_mutex_wait")                                              \
+    X(OMP_MUTEX_ENTER, 0x050c, omp_mutex_enter, "omp_mutex_enter")                                           \
+    X(OMP_MUTEX_LEAVE, 0x050d, omp_mutex_leave, "omp_mutex_leave")                                           \
+    X(OMP_TASK_CREATE, 0x050e, omp_task_create, "omp_task_create")                                           \
+    X(OMP_TASK_BEGIN, 0x050f, omp_task_begin, "omp_task_begin")                                              \
+    X(OMP_TASK_END, 0x0510, omp_task_end, "omp_task_end")                                                    \
+    X(OMP_CANCEL, 0x0511, omp_cancel, "omp_cancel")                                                          \
+    X(MPI_COMM, 0x0601, mpi_comm, "mpi_comm")                                                                \
+    X(MPI_ENTER, 0x0602, mpi_enter, "mpi_enter")                                                             \
+    X(MPI_LEAVE, 0x0603, mpi_leave, "mpi_leave")                                                             \
+    X(MPI_COMPLETE, 0x0604, mpi_complete, "mpi_complete")                                                    \
     X(LOSS, 0x0f01, loss, "loss")                                                                            \
     X(NOTE, 0x0f02, note, "note")
 
@@ -274,6 +420,181 @@ struct tg_event_deferred_handled { /* libraries of deferred or missed events wer
     uint64_t events;               /* library_load events handled */
     uint64_t libraries;            /* libraries of these */
     uint64_t handle_ns;            /* tracer time spent on them */
+};
+
+struct tg_event_agent { /* of the program that runs in the process now */
+    uint64_t state;     /* enum tg_agent_state */
+    const char *reason; /* why it stepped aside, "" where it watches */
+};
+
+struct tg_event_library_call { /* the program calls the dynamic loader */
+    uint64_t call;             /* enum tg_library_call */
+    const char *path;          /* as given, "" for NULL and for dlclose */
+    uint64_t flags;            /* RTLD_* bits as given; 0 for dlclose */
+    int64_t namespace_id;      /* dlmopen's Lmid_t as given; 0 otherwise */
+    uint64_t handle;           /* dlclose's */
+    uint64_t caller;           /* the address it will return to */
+};
+
+struct tg_event_library_return { /* the same thread's latest open library_call came back */
+    uint64_t call;               /* enum tg_library_call */
+    uint64_t handle;             /* 0 where it failed */
+    const char *error;           /* dlerror's text, "" where it went well */
+};
+
+/* Where an OpenMP event took place. */
+#define TG_OMP_PLACE                                                                                         \
+    uint64_t team;       /* id of the innermost region, unique in the process; 0 outside of all */           \
+    uint64_t thread_num; /* in that team */                                                                  \
+    uint64_t level;      /* how many regions are around; 0 outside of all */                                 \
+    uint64_t code;       /* address behind the call in the program, 0 unknown */                             \
+    uint64_t seen        /* enum tg_omp_seen */
+
+struct tg_event_omp_runtime { /* an OpenMP runtime is watched in the process */
+    const char *name;         /* "libgomp", or as the runtime calls itself */
+    const char *version;      /* "" unknown */
+    uint64_t seen;            /* enum tg_omp_seen: how its events are seen */
+};
+
+struct tg_event_omp_parallel_begin { /* a thread meets a parallel construct; the place is where it comes from
+                                      */
+    TG_OMP_PLACE;
+    uint64_t new_team;  /* id of the region that begins */
+    uint64_t requested; /* threads asked for, 0: left to the runtime */
+    uint64_t body;      /* address of the outlined function, 0 unknown */
+};
+
+struct tg_event_omp_parallel_end { /* the thread that met it has left it; the place is where it is again */
+    TG_OMP_PLACE;
+    uint64_t ended_team;
+};
+
+struct tg_event_omp_implicit_begin { /* a thread of the new team begins the region's body */
+    TG_OMP_PLACE;
+    uint64_t parent_team;
+    uint64_t team_size; /* 0 unknown */
+};
+
+struct tg_event_omp_implicit_end { /* it is through with the body, and arrives at the join */
+    TG_OMP_PLACE;
+};
+
+struct tg_event_omp_zone_begin {
+    TG_OMP_PLACE;
+    uint64_t zone;     /* enum tg_omp_zone */
+    uint64_t schedule; /* enum tg_omp_schedule */
+    uint64_t count;    /* sections, 0 unknown */
+};
+
+struct tg_event_omp_zone_end {
+    TG_OMP_PLACE;
+    uint64_t zone; /* enum tg_omp_zone */
+};
+
+struct tg_event_omp_section { /* begins one section; it ends with the thread's next one, or its zone */
+    TG_OMP_PLACE;
+    uint64_t section; /* from 1 in the order of the program; 0 unknown */
+};
+
+struct tg_event_omp_sync_begin {
+    TG_OMP_PLACE;
+    uint64_t sync;     /* enum tg_omp_sync */
+    uint64_t instance; /* barriers: the how manyth that this thread meets in this team, from 1; else 0 */
+};
+
+struct tg_event_omp_sync_end {
+    TG_OMP_PLACE;
+    uint64_t sync;
+    uint64_t instance;
+    uint64_t cancelled; /* 1: left because the region was cancelled */
+};
+
+struct tg_event_omp_mutex_wait { /* wants to enter */
+    TG_OMP_PLACE;
+    uint64_t mutex; /* enum tg_omp_mutex */
+    uint64_t lock;  /* address of the lock or of the critical's name, 0 for the unnamed one */
+};
+
+struct tg_event_omp_mutex_enter {
+    TG_OMP_PLACE;
+    uint64_t mutex;
+    uint64_t lock;
+};
+
+struct tg_event_omp_mutex_leave {
+    TG_OMP_PLACE;
+    uint64_t mutex;
+    uint64_t lock;
+};
+
+struct tg_event_omp_task_create {
+    TG_OMP_PLACE;
+    uint64_t task;              /* id, unique in the process, from 1 */
+    uint64_t parent_task;       /* the explicit task that creates it, 0: an implicit one */
+    uint64_t body;              /* address of the outlined function, 0 unknown */
+    uint64_t flags;             /* bits of enum tg_omp_task_flag */
+    struct tg_list dependences; /* struct tg_omp_dependence */
+};
+
+struct tg_event_omp_task_begin {
+    TG_OMP_PLACE;
+    uint64_t task;
+    uint64_t resumed; /* 1: it had begun before */
+};
+
+struct tg_event_omp_task_end {
+    TG_OMP_PLACE;
+    uint64_t task;
+    uint64_t how; /* enum tg_omp_task_end */
+};
+
+struct tg_event_omp_cancel {
+    TG_OMP_PLACE;
+    uint64_t construct; /* enum tg_omp_cancel_construct */
+    uint64_t activated; /* 1: this thread cancelled it; 0: it found it cancelled */
+};
+
+/*
+ * Communicators have ids that are the same in every process of the job: made from how they came to be (the
+ * parent's id, the how manyth communicator made from it, the smallest world rank in it).
+ */
+struct tg_event_mpi_comm {
+    uint64_t comm;
+    uint64_t parent; /* id of the communicator it was made from, 0: none */
+    uint64_t handle; /* as the program has it */
+    uint64_t origin; /* enum tg_mpi_comm_origin */
+    int64_t rank;    /* of this process in it, -1: not a member */
+    int64_t size;
+    struct tg_list members; /* struct tg_mpi_member, by rank; told by rank 0 only */
+};
+
+struct tg_event_mpi_enter {
+    const char *call;  /* "MPI_Bcast" */
+    uint64_t comm;     /* id, 0: none, or not known */
+    uint64_t instance; /* collectives: the how manyth on this communicator, from 1; else 0 */
+    int64_t peer;      /* destination or source, rank in comm; -1 any, -2 MPI_PROC_NULL, -3 no such thing */
+    int64_t tag;       /* -1 any, -3 no such thing */
+    int64_t root;      /* of a collective, -3 where it has none */
+    uint64_t bytes;    /* sent, or room for receiving */
+    uint64_t code;     /* address behind the call in the program */
+};
+
+struct tg_event_mpi_leave { /* the same thread's latest open mpi_enter came back */
+    const char *call;
+    uint64_t request; /* handle of the request that the call started, 0 none */
+    int64_t peer;     /* a receive's real source, -3 where it has none */
+    int64_t tag;
+    uint64_t bytes; /* really received */
+    int64_t result; /* the call's return value, 0 is MPI_SUCCESS */
+};
+
+struct tg_event_mpi_complete { /* inside of a wait or test, or of MPI_Cancel and the like: a request is done
+                                */
+    uint64_t request;
+    int64_t peer; /* as in mpi_leave */
+    int64_t tag;
+    uint64_t bytes;
+    uint64_t cancelled;
 };
 
 struct tg_event_loss {
