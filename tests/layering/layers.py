@@ -18,7 +18,7 @@ EDGES = {
 }
 # The agent runs inside the traced program: libc, its own folder with the contract, and these of format.
 AGENT = "recorder/agent"
-AGENT_FORMAT = {"format/encoder.h", "format/glob_list.h", "format/tcl_match.h"}
+AGENT_FORMAT = {"format/event.h", "format/glob_list.h", "format/tcl_match.h"}
 THIRD_PARTY = re.compile(
     r"(elfutils|capstone|libsmartcols)/|"
     r"(zstd|zdict|xxhash|xxh3|libelf|gelf|dwarf|uthash|utlist|utarray|utstring|libsmartcols|jansson|tcl|microhttpd)\.h$"

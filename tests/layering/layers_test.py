@@ -34,7 +34,7 @@ FAULTS = [
     ("analyzer to live", {"analyzer/report.c": '#include "live/console.h"\n'}, "analyzer/report.c:1: "),
     ("product to tests", {"live/console.c": '#include "tests/support/x.h"\n'}, "live/console.c:1: "),
     ("agent to engine", {"recorder/agent/agent.c": '#include "recorder/engine.h"\n'}, "recorder/agent/agent.c:1: "),
-    ("agent to format", {"recorder/agent/agent.c": '#include "format/event.h"\n'}, "recorder/agent/agent.c:1: "),
+    ("agent to format", {"recorder/agent/agent.c": '#include "format/settings.h"\n'}, "recorder/agent/agent.c:1: "),
     ("agent to a library", {"recorder/agent/agent.c": "#include <zstd.h>\n"}, "the agent links libc alone"),
     ("agent to uthash", {"recorder/agent/agent.c": "#include <uthash.h>\n"}, "the agent links libc alone"),
     ("agent to libelf", {"recorder/agent/agent.c": "#include <elfutils/libdw.h>\n"}, "the agent links libc alone"),

@@ -1,0 +1,172 @@
+/*
+ * The inside of the agent: where its parts put what they see. Everything here may be called at any time, by
+ * any thread, also in signal handlers, before main, in fork children and while a thread ends; where nothing
+ * is recorded (no recorder, stepped aside) it does nothing. It never changes errno.
+ *
+ * The agent links libc alone, makes no mutable global but `tg_agent` and one thread-local struct, allocates
+ * nothing with malloc, and takes no lock while it records.
+ */
+#ifndef TG_RECORDER_AGENT_AGENT_H
+#define TG_RECORDER_AGENT_AGENT_H
+
+#include "recorder/agent/contract.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#define TG_AGENT_EXPORT              __attribute__((visibility("default")))
+#define TG_AGENT_LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define TG_AGENT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* The one state of the process. Set up by the constructor, or by the first record if that comes earlier. */
+struct tg_agent {
+    const struct tg_agent_control *control; /* NULL: nothing is recorded */
+    /* One byte in a page that a fork's child finds zeroed (MADV_WIPEONFORK): 1 in the process that set it. */
+    const volatile unsigned char *same_process;
+    uint32_t flags;     /* enum tg_agent_flag; 0 where nothing is recorded */
+    uint32_t clock;     /* enum tg_agent_clock */
+    uint64_t next_team; /* __atomic: ids of OpenMP regions, from 1 */
+    uint64_t next_task; /* __atomic: ids of OpenMP tasks, from 1 */
+};
+extern struct tg_agent tg_agent;
+
+/* What of this thread. Private to ring.c but for `place`. */
+struct tg_agent_thread {
+    unsigned char *data; /* the ring's, NULL: no ring yet */
+    uint64_t mask;       /* data bytes - 1 */
+    uint64_t written;    /* position behind what was written */
+    uint64_t limit;      /* up to here a record may be written without another look */
+    uint64_t place;      /* bits of a record's second word that say where OpenMP says the thread is */
+    struct tg_agent_ring_header *header;
+    const void *volatile busy;  /* a record is being written by the frame at this address */
+    struct tg_agent_ring *ring; /* the ring's bookkeeping in this process */
+};
+extern __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
+
+/* OpenMP: from here on this thread is number THREAD_NUM of TEAM. */
+static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
+{
+    tg_agent_thread.place = (team & TG_AGENT_TEAM_MASK) << TG_AGENT_TEAM_SHIFT |
+                            (thread_num & 0xffff) << TG_AGENT_THREAD_NUM_SHIFT;
+}
+
+static inline uint64_t tg_agent_ticks(void)
+{
+    if (TG_AGENT_LIKELY(tg_agent.clock == TG_AGENT_CLOCK_TSC))
+        return __rdtsc();
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* What tg_agent_begin does when there is no room, no ring, a fork, or a record interrupted by a handler. */
+uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words);
+void tg_agent_commit_slowly(void);
+
+/*
+ * Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
+ * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
+ * two nothing else may be called.
+ */
+static inline uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    size_t n_words = (n_arguments + 3) & ~(size_t)1;
+    if (TG_AGENT_UNLIKELY(thread->written + n_words * 8 > thread->limit || thread->busy != NULL ||
+                          !*tg_agent.same_process))
+        return tg_agent_begin_slowly(kind, n_words);
+    thread->busy = __builtin_frame_address(0);
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    record[0] = tg_agent_ticks();
+    record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
+    return record + 2;
+}
+
+/* The record begun last is complete. */
+static inline void tg_agent_commit(void)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    thread->written += (record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+    __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
+    thread->busy = NULL;
+    if (TG_AGENT_UNLIKELY(thread->limit == 0))
+        tg_agent_commit_slowly();
+}
+
+/* Whole records of one to four arguments. */
+static inline void tg_agent_record1(unsigned kind, uint64_t a)
+{
+    uint64_t *arguments = tg_agent_begin(kind, 1);
+    if (arguments != NULL) {
+        arguments[0] = a;
+        tg_agent_commit();
+    }
+}
+
+static inline void tg_agent_record2(unsigned kind, uint64_t a, uint64_t b)
+{
+    uint64_t *arguments = tg_agent_begin(kind, 2);
+    if (arguments != NULL) {
+        arguments[0] = a;
+        arguments[1] = b;
+        tg_agent_commit();
+    }
+}
+
+static inline void tg_agent_record3(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t *arguments = tg_agent_begin(kind, 3);
+    if (arguments != NULL) {
+        arguments[0] = a;
+        arguments[1] = b;
+        arguments[2] = c;
+        tg_agent_commit();
+    }
+}
+
+static inline void tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    uint64_t *arguments = tg_agent_begin(kind, 4);
+    if (arguments != NULL) {
+        arguments[0] = a;
+        arguments[1] = b;
+        arguments[2] = c;
+        arguments[3] = d;
+        tg_agent_commit();
+    }
+}
+
+/* The first word of OpenMP records: "place(WHICH)" of the contract. SEEN is enum tg_omp_seen. */
+static inline uint64_t tg_agent_place(const void *code, unsigned seen, unsigned which)
+{
+    return ((uint64_t)(uintptr_t)code & TG_AGENT_CODE_MASK) | (uint64_t)seen << TG_AGENT_SEEN_SHIFT |
+           (uint64_t)which << TG_AGENT_ENUM_SHIFT;
+}
+
+/* Words that a string argument takes: TEXT may be NULL, which counts as "". */
+size_t tg_agent_string_words(const char *text);
+/* Writes TEXT into ARGUMENTS, tg_agent_string_words(TEXT) words as counted before. */
+void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words);
+
+/* Records TEXT as KIND: TG_RECORD_NOTE or TG_RECORD_ASIDE. */
+void tg_agent_say(unsigned kind, const char *text);
+
+/*
+ * The definition of NAME that comes after the agent in the search order of the calling program, NULL where
+ * there is none (yet: a library may still arrive, ask again later). Never changes what dlerror says.
+ */
+void *tg_agent_next(const char *name);
+
+/* True where FLAGS, all of them, are to be observed in this process. Also sets the agent up, so that it may
+ * be called before the constructor ran. */
+bool tg_agent_observes(uint32_t flags);
+
+/* The sum of what is kept per process is made anew in a fork's child: parts with state of their own register
+ * here from their constructor; runs in the child, before the first record there. At most four. */
+void tg_agent_at_fork(void (*in_child)(void));
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * The contract between the agent (a library preloaded into the traced program) and the recorder: what lies in
+ * the shared directory, how a ring is laid out, and what its records mean. Both sides include this and
+ * nothing else of each other. Whatever changes here changes TG_AGENT_PROTOCOL: an agent and a recorder of
+ * different protocols leave each other alone.
+ *
+ * The recorder believes nothing that it reads here: the program can write to all of it.
+ *
+ * The directory (mode 0700, made by the recorder, on a memory file system) holds
+ *     control              struct tg_agent_control, one page, made by the recorder before any agent starts
+ *     ring.PID.N           one ring, made by the agent of process PID (as the process sees itself); N counts
+ *                          from 0, and skips what exists
+ * all of mode 0600 and owned by the same user; neither side opens anything else (O_NOFOLLOW, a regular file,
+ * owner and mode are checked).
+ *
+ * The agent finds the directory by TG_AGENT_VARIABLE. The variables that load the agent are put behind all
+ * others of the environment by whoever starts the program; their number is even, the agent takes them away
+ * again and leaves the auxiliary vector's AT_IGNORE in their place (TG_AGENT_HIDE), so that the program and
+ * its children see the environment that they would have seen.
+ */
+#ifndef TG_RECORDER_AGENT_CONTRACT_H
+#define TG_RECORDER_AGENT_CONTRACT_H
+
+#include <stdint.h>
+
+#define TG_AGENT_PROTOCOL      1
+#define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
+#define TG_AGENT_CONTROL_MAGIC UINT64_C(0x314c525443544754) /* "TGTCTRL1" */
+#define TG_AGENT_RING_MAGIC    UINT64_C(0x31474e4952544754) /* "TGTRING1" */
+
+/* File names of the two libraries; they lie side by side where tollgate is installed. */
+#define TG_AGENT_LIBRARY       "tollgate-agent.so" /* LD_PRELOAD */
+#define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
+
+enum {
+    TG_AGENT_CONTROL_BYTES = 4096,
+    TG_AGENT_RING_HEADER_BYTES = 4096,
+    TG_AGENT_RING_MIN_BYTES = 1 << 16, /* of the data part, which is a power of two */
+    TG_AGENT_RING_MAX_BYTES = 1 << 28,
+};
+
+enum tg_agent_flag {
+    TG_AGENT_LOSSY = 1,  /* a full ring drops records and counts them; otherwise its thread waits */
+    TG_AGENT_HIDE = 2,   /* take the variables out of the environment (they come anew at every exec) */
+    TG_AGENT_OPENMP = 4, /* what to observe */
+    TG_AGENT_MPI = 8,
+    TG_AGENT_DLOPEN = 16, /* calls of dlopen, dlmopen, dlclose */
+};
+
+enum tg_agent_clock {
+    TG_AGENT_CLOCK_MONOTONIC, /* ticks are ns of CLOCK_MONOTONIC */
+    TG_AGENT_CLOCK_TSC,       /* ticks are rdtsc; the recorder knows their relation to time */
+};
+
+/*
+ * Made by the recorder. It holds an exclusive flock on the file as long as it lives: an agent that waits for
+ * room and could take a shared one knows that nobody will come.
+ */
+struct tg_agent_control {
+    uint64_t magic;
+    uint32_t protocol;
+    uint32_t flags;      /* enum tg_agent_flag */
+    uint32_t clock;      /* enum tg_agent_clock */
+    uint32_t reserved;   /* 0 */
+    uint64_t ring_bytes; /* data bytes of a ring */
+    /* written by agents */
+    uint32_t rings_made; /* counts up whenever a ring file is complete: a reason to look into the directory */
+};
+
+enum tg_agent_ring_kind {
+    TG_AGENT_RING_THREAD, /* of one thread at a time: TG_RECORD_THREAD says which */
+    TG_AGENT_RING_LOADER, /* of the audit library: one for a process; its records name their threads */
+};
+
+enum tg_agent_ring_state {
+    TG_AGENT_RING_OPEN,
+    TG_AGENT_RING_IDLE,   /* its thread has ended; another one of the process may take it over */
+    TG_AGENT_RING_CLOSED, /* nothing comes any more */
+};
+
+/*
+ * At the start of a ring file, which is HEADER_BYTES + DATA_BYTES long. Positions count bytes written and
+ * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
+ * publishes with a release store to head, the recorder gives room back with one to tail.
+ */
+struct tg_agent_ring_header {
+    uint64_t magic; /* stored last, when the ring is ready */
+    uint32_t protocol;
+    uint32_t kind; /* enum tg_agent_ring_kind */
+    uint64_t data_bytes;
+    int32_t pid;
+    uint32_t state;    /* enum tg_agent_ring_state */
+    uint64_t instance; /* the same in all rings of one program in one process: changes with fork and exec */
+    uint64_t reserved[2]; /* 0 */
+
+    uint64_t head __attribute__((aligned(64))); /* producer */
+    uint64_t lost;                              /* records dropped so far */
+    uint32_t waiting; /* the producer sleeps on tail's low half (FUTEX_WAIT, shared) */
+
+    uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on and found waiting set, it
+                                                   clears waiting and wakes one sleeper */
+};
+
+/*
+ * A record: two words, then arguments; padded to an even number of words, never split at the ring's end
+ * (TG_RECORD_PAD fills up to there).
+ *     word 0    ticks
+ *     word 1    bits 0-7 kind, 8-19 words (all, the two first included), 20-35 thread_num, 36-63 low bits of
+ *               the team: where OpenMP says the thread is
+ * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES.
+ */
+enum {
+    TG_AGENT_WORDS_SHIFT = 8,
+    TG_AGENT_THREAD_NUM_SHIFT = 20,
+    TG_AGENT_TEAM_SHIFT = 36,
+    TG_AGENT_MAX_WORDS = 4094,
+    TG_AGENT_MAX_STRING_BYTES = 4096, /* with its NUL */
+    TG_AGENT_MAX_DEPENDENCES = 256,
+    TG_AGENT_MAX_MEMBERS = 3072,
+};
+#define TG_AGENT_TEAM_MASK ((UINT64_C(1) << 28) - 1)
+#define TG_AGENT_CODE_MASK ((UINT64_C(1) << 48) - 1)
+enum {
+    TG_AGENT_SEEN_SHIFT = 48,
+    TG_AGENT_ENUM_SHIFT = 56,
+};
+
+/*
+ * Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST stand last: a list is
+ * its count and then its items.
+ * "place(x)" is one word: bits 0-47 the code address behind the call (0 unknown), 48-55 enum tg_omp_seen,
+ * 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those of format/event.h, "call" of MPI
+ * is enum tg_mpi_call of recorder/agent/mpi_calls.h.
+ */
+#define TG_AGENT_RECORDS(X)                                                                                  \
+    X(PAD, 0)             /* up to the end of the data; its words field counts */                            \
+    X(THREAD, 1)          /* tid: what follows in this ring is of this thread, outside of all teams */       \
+    X(LOST, 1)            /* count: so many records were dropped here */                                     \
+    X(NOTE, 1)            /* STRING */                                                                       \
+    X(ASIDE, 1)           /* STRING: the agent stepped aside, or a part of it, and why */                    \
+    X(LIBRARY_CALL, 6)    /* tg_library_call, flags, namespace, handle, caller, STRING path ("" for NULL) */ \
+    X(LIBRARY_RETURN, 3)  /* tg_library_call, handle, STRING error */                                        \
+    X(LOADER_ACTIVITY, 3) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete */                  \
+    X(LOADER_OPEN, 10)    /* tid, namespace, link map, base, size in bytes, build-id's length in bytes, the  \
+                             build-id in 3 words (cut at 24 bytes), STRING path */                           \
+    X(LOADER_CLOSE, 3)    /* tid, namespace, link map */                                                     \
+    X(LOADER_PREINIT, 1)  /* tid: the start-up libraries are there, none is initialised */                   \
+    X(OMP_RUNTIME, 3)     /* tg_omp_seen, STRING name, STRING version */                                     \
+    X(OMP_PARALLEL_BEGIN, 4) /* place(0), new team (all bits), requested threads, body */                    \
+    X(OMP_PARALLEL_END, 2)   /* place(0), ended team (all bits) */                                           \
+    X(OMP_IMPLICIT_BEGIN, 5) /* place(0), team (all bits), parent team (all bits), size, level */            \
+    X(OMP_IMPLICIT_END, 1)   /* place(0) */                                                                  \
+    X(OMP_ZONE_BEGIN, 2)     /* place(tg_omp_zone), schedule + count << 8 */                                 \
+    X(OMP_ZONE_END, 1)       /* place(tg_omp_zone) */                                                        \
+    X(OMP_SECTION, 2)        /* place(0), section */                                                         \
+    X(OMP_SYNC_BEGIN, 2)     /* place(tg_omp_sync), instance */                                              \
+    X(OMP_SYNC_END, 2)       /* place(tg_omp_sync), instance + cancelled << 63 */                            \
+    X(OMP_MUTEX_WAIT, 2)     /* place(tg_omp_mutex), lock */                                                 \
+    X(OMP_MUTEX_ENTER, 2)    /* place(tg_omp_mutex), lock */                                                 \
+    X(OMP_MUTEX_LEAVE, 2)    /* place(tg_omp_mutex), lock */                                                 \
+    X(OMP_TASK_CREATE, 6)    /* place(0), task, parent task, body, flags, LIST of address, kind */           \
+    X(OMP_TASK_BEGIN, 2)     /* place(0), task + resumed << 63 */                                            \
+    X(OMP_TASK_END, 2)       /* place(tg_omp_task_end), task */                                              \
+    X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                 \
+    X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */              \
+    X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                        \
+    X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                   \
+    X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */
+
+enum tg_agent_record {
+    TG_RECORD_NONE, /* no record has this kind */
+#define X(symbol, n_arguments) TG_RECORD_##symbol,
+    TG_AGENT_RECORDS(X)
+#undef X
+        TG_RECORD_COUNT,
+};
+
+#endif
