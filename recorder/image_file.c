@@ -15,15 +15,24 @@
  * first. */
 enum { OPEN_FLAGS = O_PATH | O_CLOEXEC };
 
+int tg_image_file_descriptors(void)
+{
+    return open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int tg_image_file_reopen(int descriptors, int place, struct stat *status)
+{
+    if (fstat(place, status) != 0 || !S_ISREG(status->st_mode))
+        return -1;
+    char name[64];
+    snprintf(name, sizeof name, descriptors < 0 ? "/proc/self/fd/%d" : "%d", place);
+    return openat(descriptors < 0 ? AT_FDCWD : descriptors, name, O_RDONLY | O_CLOEXEC);
+}
+
 int tg_image_file_read(int place)
 {
-    char name[64];
     struct stat status;
-    int fd = -1;
-    if (fstat(place, &status) == 0 && S_ISREG(status.st_mode)) {
-        snprintf(name, sizeof name, "/proc/self/fd/%d", place);
-        fd = open(name, O_RDONLY | O_CLOEXEC);
-    }
+    int fd = tg_image_file_reopen(-1, place, &status);
     close(place);
     return fd;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* One line of /proc/PID/maps. */
@@ -30,6 +31,16 @@ int tg_image_file_open(pid_t pid, const char *path);
  * Devices are never opened, whatever a traced program calls its libraries.
  */
 int tg_image_file_read(int place);
+
+/*
+ * The same where it is done often: DESCRIPTORS is from tg_image_file_descriptors, PLACE stays open, and what
+ * fstat says of the file goes to STATUS.
+ */
+int tg_image_file_reopen(int descriptors, int place, struct stat *status);
+
+/* The directory of the recorder's own descriptors in /proc, which saves finding it each time; -1 where there
+ * is none, which tg_image_file_reopen accepts. Close it. */
+int tg_image_file_descriptors(void);
 
 /*
  * Whether FD is what PID has mapped at [start, end) according to /proc/PID/map_files. False also where there

@@ -1,6 +1,7 @@
 #include "recorder/user_breakpoints.h"
 
 #include "format/break_spec.h"
+#include "recorder/symbol_probe.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -56,6 +57,7 @@ struct tg_user_breakpoints {
     struct spec **specs; /* their addresses are the contexts of engine breakpoints */
     size_t count;
     struct absence *absences; /* uthash by key */
+    struct tg_symbol_probe *probe;
 };
 
 /* ---- sites of a process */
@@ -167,19 +169,24 @@ __attribute__((format(printf, 2, 3))) static void note(const struct planting *pl
                          &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
-static struct tg_image *image_of(struct planting *planting)
+static struct tg_image_source source_of(const struct planting *planting)
 {
-    if (planting->image_tried)
-        return planting->image;
-    planting->image_tried = true;
     const struct tg_user_breakpoint_object *object = &planting->object;
-    const struct tg_image_source source = {
+    return (struct tg_image_source){
         .pid = planting->thread->tid,
         .path = planting->program ? "" : object->path,
         .load_bias = object->load_bias,
         .header = object->header,
         .build_id = object->build_id,
     };
+}
+
+static struct tg_image *image_of(struct planting *planting)
+{
+    if (planting->image_tried)
+        return planting->image;
+    planting->image_tried = true;
+    const struct tg_image_source source = source_of(planting);
     TG_AUTO_ERROR struct tg_error *error =
         tg_image_cache_get(planting->breakpoints->cache, &source, &planting->image);
     if (error != NULL)
@@ -289,12 +296,34 @@ static void add_absence(struct tg_user_breakpoints *breakpoints, const char *key
         free(added);
 }
 
+/* Whether a look at the names in the file is enough to know that no specification has a place in it. */
+static bool probe_lacks(const struct planting *planting)
+{
+    const struct tg_user_breakpoints *breakpoints = planting->breakpoints;
+    const char *names[TG_SYMBOL_PROBE_MAX_NAMES];
+    size_t n_names = 0;
+    for (size_t i = 0; i < breakpoints->count; i++) {
+        const struct tg_break_spec *parsed = breakpoints->specs[i]->parsed;
+        if (parsed->kind == TG_BREAK_ADDRESS || !tg_break_spec_admits(parsed, planting->object.path))
+            continue;
+        if (parsed->kind != TG_BREAK_FUNCTION || n_names == TG_SYMBOL_PROBE_MAX_NAMES)
+            return false;
+        names[n_names++] = parsed->name;
+    }
+    const struct tg_image_source source = source_of(planting);
+    return tg_symbol_probe_lacks(breakpoints->probe, &source, names, n_names);
+}
+
 static void plant_object(struct planting *planting)
 {
     struct tg_user_breakpoints *breakpoints = planting->breakpoints;
     char key[MAX_KEY_BYTES];
     bool has_key = absence_key(&planting->object, key);
     bool absent = has_key && is_absent(breakpoints, key);
+    if (has_key && !absent && probe_lacks(planting)) {
+        absent = true;
+        add_absence(breakpoints, key);
+    }
     for (size_t i = 0; i < breakpoints->count; i++) {
         struct spec *spec = breakpoints->specs[i];
         if (!tg_break_spec_admits(spec->parsed, planting->object.path))
@@ -414,6 +443,11 @@ struct tg_error *tg_user_breakpoints_create(struct tg_engine *engine, struct tg_
         return tg_error_no_memory();
     breakpoints->engine = engine;
     breakpoints->cache = cache;
+    breakpoints->probe = tg_symbol_probe_create();
+    if (breakpoints->probe == NULL) {
+        free(breakpoints);
+        return tg_error_no_memory();
+    }
     breakpoints->observer = (struct tg_observer){
         .name = "user breakpoints",
         .context = breakpoints,
@@ -440,6 +474,7 @@ void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints)
         HASH_DEL(breakpoints->absences, absence);
         free(absence);
     }
+    tg_symbol_probe_destroy(breakpoints->probe);
     free(breakpoints);
 }
 
