@@ -23,9 +23,10 @@
 
 /* The one state of the process. Set up by the constructor, or by the first record if that comes earlier. */
 struct tg_agent {
-    const struct tg_agent_control *control; /* NULL: nothing is recorded */
-    /* One byte in a page that a fork's child finds zeroed (MADV_WIPEONFORK): 1 in the process that set it. */
-    const volatile unsigned char *same_process;
+    struct tg_agent_control *control; /* NULL: nothing is recorded */
+    /* Counts the processes that this memory was forked through, from 1; a fork's child finds it zeroed
+     * (MADV_WIPEONFORK) and sets it. */
+    volatile uint64_t *generation;
     uint32_t flags;     /* enum tg_agent_flag; 0 where nothing is recorded */
     uint32_t clock;     /* enum tg_agent_clock */
     uint64_t next_team; /* __atomic: ids of OpenMP regions, from 1 */
@@ -33,16 +34,16 @@ struct tg_agent {
 };
 extern struct tg_agent tg_agent;
 
-/* What of this thread. Private to ring.c but for `place`. */
+/* What of this thread; ring.c's own but for `place`. */
 struct tg_agent_thread {
-    unsigned char *data; /* the ring's, NULL: no ring yet */
-    uint64_t mask;       /* data bytes - 1 */
-    uint64_t written;    /* position behind what was written */
-    uint64_t limit;      /* up to here a record may be written without another look */
-    uint64_t place;      /* bits of a record's second word that say where OpenMP says the thread is */
+    unsigned char *data;       /* the ring's */
+    uint64_t mask;             /* data bytes - 1 */
+    uint64_t written;          /* position behind what was written */
+    uint64_t limit;            /* up to here a record may be written without another look; 0: look */
+    uint64_t generation;       /* of the process that the ring belongs to */
+    uint64_t place;            /* bits of a record's second word that say where OpenMP says the thread is */
+    const void *volatile busy; /* the frame that is writing a record */
     struct tg_agent_ring_header *header;
-    const void *volatile busy;  /* a record is being written by the frame at this address */
-    struct tg_agent_ring *ring; /* the ring's bookkeeping in this process */
 };
 extern __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
 
@@ -62,23 +63,34 @@ static inline uint64_t tg_agent_ticks(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What tg_agent_begin does when there is no room, no ring, a fork, or a record interrupted by a handler. */
+/* What tg_agent_begin does where a handler interrupted a record of the same thread; where there is no room,
+ * no ring, another process. */
+uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame);
 uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words);
 void tg_agent_commit_slowly(void);
+
+/* Keeps the compiler from moving memory accesses across: a signal handler sees them in this order. */
+static inline void tg_agent_signal_fence(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 /*
  * Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
  * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
  * two nothing else may be called.
  */
-static inline uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
+static inline __attribute__((always_inline)) uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
-    if (TG_AGENT_UNLIKELY(thread->written + n_words * 8 > thread->limit || thread->busy != NULL ||
-                          !*tg_agent.same_process))
-        return tg_agent_begin_slowly(kind, n_words);
+    if (TG_AGENT_UNLIKELY(thread->busy != NULL))
+        return tg_agent_begin_nested(kind, n_words, __builtin_frame_address(0));
     thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
+    if (TG_AGENT_UNLIKELY(thread->written + n_words * 8 > thread->limit ||
+                          thread->generation != *tg_agent.generation))
+        return tg_agent_begin_slowly(kind, n_words);
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     record[0] = tg_agent_ticks();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
@@ -86,13 +98,15 @@ static inline uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
 }
 
 /* The record begun last is complete. */
-static inline void tg_agent_commit(void)
+static inline __attribute__((always_inline)) void tg_agent_commit(void)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
-    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    const uint64_t *record = (const uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     thread->written += (record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
     __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
+    tg_agent_signal_fence();
     thread->busy = NULL;
+    tg_agent_signal_fence();
     if (TG_AGENT_UNLIKELY(thread->limit == 0))
         tg_agent_commit_slowly();
 }

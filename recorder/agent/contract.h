@@ -65,6 +65,7 @@ struct tg_agent_control {
     uint64_t ring_bytes; /* data bytes of a ring */
     /* written by agents */
     uint32_t rings_made; /* counts up whenever a ring file is complete: a reason to look into the directory */
+    uint32_t unkept; /* records that had no ring to go to: it could not be made, or the thread had ended */
 };
 
 enum tg_agent_ring_kind {
@@ -100,6 +101,20 @@ struct tg_agent_ring_header {
     uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on and found waiting set, it
                                                    clears waiting and wakes one sleeper */
 };
+
+/*
+ * What all rings of one program in one process have in common; another one after fork and exec. RANDOM are
+ * the 16 bytes that AT_RANDOM points to; they cannot be told from the result.
+ */
+static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pid)
+{
+    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ (uint32_t)pid;
+    for (int i = 0; i < 16; i++) {
+        hash = (hash ^ random[i]) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
 
 /*
  * A record: two words, then arguments; padded to an even number of words, never split at the ring's end

@@ -1,0 +1,140 @@
+#include "recorder/agent/agent.h"
+
+#include "recorder/agent/directory.h"
+#include "recorder/agent/environment.h"
+#include "recorder/agent/ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MAX_FORK_HANDLERS = 4 };
+
+enum setup_state {
+    SETUP_NOT_YET,
+    SETUP_RUNNING,
+    SETUP_DONE,
+};
+
+static uint64_t no_generation; /* what a thread has that never recorded, in a process that never will */
+
+struct tg_agent tg_agent = {.generation = &no_generation};
+
+static struct {
+    int state; /* enum setup_state, __atomic */
+    void (*fork_handlers[MAX_FORK_HANDLERS])(void);
+    unsigned n_fork_handlers; /* __atomic */
+} setup;
+
+static void forked(void)
+{
+    *tg_agent.generation = 0;
+}
+
+/* A count that every kind of fork turns to zero in the child, also those that run no handlers. */
+static bool watch_forks(void)
+{
+    enum { BYTES = 4096 };
+    void *page = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    if (madvise(page, BYTES, MADV_WIPEONFORK) != 0 && pthread_atfork(NULL, NULL, forked) != 0) {
+        munmap(page, BYTES);
+        return false;
+    }
+    tg_agent.generation = page;
+    *tg_agent.generation = 1;
+    return true;
+}
+
+/* Without a recorder's variable nobody asked for anything, and there is nobody to tell. */
+static void set_up(void)
+{
+    const char *path = tg_agent_environment_get(TG_AGENT_VARIABLE);
+    if (path == NULL || getauxval(AT_SECURE) != 0)
+        return;
+    const char *reason;
+    struct tg_agent_control *control = tg_agent_directory_open(path, &reason);
+    if (control == NULL || !watch_forks())
+        return;
+    tg_agent.clock = control->clock;
+    tg_agent.flags = control->flags;
+    tg_agent.next_team = 1;
+    tg_agent.next_task = 1;
+    __atomic_store_n(&tg_agent.control, control, __ATOMIC_RELEASE);
+}
+
+bool tg_agent_is_set_up(void)
+{
+    if (TG_AGENT_LIKELY(__atomic_load_n(&setup.state, __ATOMIC_ACQUIRE) == SETUP_DONE))
+        return tg_agent.control != NULL;
+    int expected = SETUP_NOT_YET;
+    if (!tg_agent_environment_is_there() ||
+        !__atomic_compare_exchange_n(&setup.state, &expected, SETUP_RUNNING, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return false; /* too early, or in the middle of it (another thread, a handler) */
+    int saved = errno;
+    set_up();
+    errno = saved;
+    __atomic_store_n(&setup.state, SETUP_DONE, __ATOMIC_RELEASE);
+    return tg_agent.control != NULL;
+}
+
+bool tg_agent_observes(uint32_t flags)
+{
+    return tg_agent_is_set_up() && (tg_agent.flags & flags) == flags;
+}
+
+void tg_agent_at_fork(void (*in_child)(void))
+{
+    unsigned slot = __atomic_fetch_add(&setup.n_fork_handlers, 1, __ATOMIC_RELAXED);
+    if (slot < MAX_FORK_HANDLERS)
+        setup.fork_handlers[slot] = in_child;
+}
+
+void tg_agent_forked(void)
+{
+    for (unsigned i = 0; i < setup.n_fork_handlers && i < MAX_FORK_HANDLERS; i++)
+        if (setup.fork_handlers[i] != NULL)
+            setup.fork_handlers[i]();
+}
+
+static __attribute__((constructor(101))) void start(int argc, char **argv, char **environment)
+{
+    (void)argc;
+    (void)argv;
+    bool observes = tg_agent_is_set_up();
+    tg_agent_rings_prepare();
+    /* The variables are taken away also where nobody listens: whoever put them there meant this program. */
+    if (!observes || (tg_agent.flags & TG_AGENT_HIDE) != 0)
+        tg_agent_environment_hide(environment);
+}
+
+/* ---- strings in records */
+
+size_t tg_agent_string_words(const char *text)
+{
+    size_t length = text == NULL ? 0 : strnlen(text, TG_AGENT_MAX_STRING_BYTES - 1);
+    return length / 8 + 1;
+}
+
+void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words)
+{
+    size_t length = text == NULL ? 0 : strnlen(text, n_words * 8 - 1);
+    arguments[n_words - 1] = 0;
+    memcpy(arguments, text == NULL ? "" : text, length);
+    memset((char *)arguments + length, 0, n_words * 8 - length);
+}
+
+void tg_agent_say(unsigned kind, const char *text)
+{
+    size_t n_words = tg_agent_string_words(text);
+    uint64_t *arguments = tg_agent_begin(kind, n_words);
+    if (arguments != NULL) {
+        tg_agent_put_string(arguments, text, n_words);
+        tg_agent_commit();
+    }
+}

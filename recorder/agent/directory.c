@@ -1,0 +1,150 @@
+#include "recorder/agent/directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_TRIES = 1000 }; /* names of rings that exist already: pids come round */
+
+/* Where the directory is; set once, before there is a second thread that could ask. A path and no descriptor:
+ * descriptors of the agent would be seen by the program, and closed by it. */
+static char directory_path[PATH_MAX];
+static uint32_t next_ring; /* __atomic */
+
+static bool is_ours(const struct stat *status, mode_t type, mode_t mode)
+{
+    return (status->st_mode & S_IFMT) == type && (status->st_mode & 07777) == mode &&
+           status->st_uid == geteuid();
+}
+
+static int open_directory(void)
+{
+    int fd = open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !is_ours(&status, S_IFDIR, 0700))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Returns the control file's descriptor, -1 where there is none of ours. */
+static int open_control(int flags)
+{
+    int directory = open_directory();
+    if (directory < 0)
+        return -1;
+    int fd = openat(directory, "control", flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    close(directory);
+    struct stat status;
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !is_ours(&status, S_IFREG, 0600) ||
+                    status.st_size < TG_AGENT_CONTROL_BYTES)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static const char *check_control(const struct tg_agent_control *control)
+{
+    if (control->magic != TG_AGENT_CONTROL_MAGIC)
+        return "the control file is not tollgate's";
+    if (control->protocol != TG_AGENT_PROTOCOL)
+        return "the recorder speaks another protocol";
+    uint64_t bytes = control->ring_bytes;
+    if (bytes < TG_AGENT_RING_MIN_BYTES || bytes > TG_AGENT_RING_MAX_BYTES || (bytes & (bytes - 1)) != 0)
+        return "the control file asks for an impossible size of rings";
+    return NULL;
+}
+
+struct tg_agent_control *tg_agent_directory_open(const char *path, const char **reason)
+{
+    int saved = errno;
+    struct tg_agent_control *control = NULL;
+    *reason = "the directory of the recorder is not there, or not of this user alone";
+    if (path[0] == '/' && strlen(path) < sizeof directory_path) {
+        strcpy(directory_path, path);
+        int fd = open_control(O_RDWR);
+        void *page = fd < 0 ? MAP_FAILED
+                            : mmap(NULL, TG_AGENT_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (fd >= 0)
+            close(fd);
+        if (page != MAP_FAILED)
+            control = page;
+    }
+    if (control != NULL) {
+        *reason = check_control(control);
+        if (*reason != NULL) {
+            munmap(control, TG_AGENT_CONTROL_BYTES);
+            control = NULL;
+        }
+    }
+    errno = saved;
+    return control;
+}
+
+/* Room that is only promised would kill the program with SIGBUS where the file system is full. */
+static bool reserve(int fd, off_t size)
+{
+    int result;
+    do
+        result = fallocate(fd, 0, 0, size);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t data_bytes)
+{
+    int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return NULL;
+    size_t size = TG_AGENT_RING_HEADER_BYTES + data_bytes;
+    void *mapped = MAP_FAILED;
+    /* the program's umask must not decide */
+    if (fchmod(fd, 0600) == 0 && reserve(fd, (off_t)size))
+        mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int problem = errno;
+    if (mapped == MAP_FAILED)
+        unlinkat(directory, name, 0);
+    close(fd);
+    errno = problem == EEXIST ? ENOMEM : problem;
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data_bytes)
+{
+    int saved = errno;
+    int directory = open_directory();
+    struct tg_agent_ring_header *header = NULL;
+    for (int i = 0; directory >= 0 && header == NULL && i < MAX_TRIES; i++) {
+        char name[64];
+        uint32_t number = __atomic_fetch_add(&next_ring, 1, __ATOMIC_RELAXED);
+        snprintf(name, sizeof name, "ring.%d.%u", pid, number);
+        header = map_ring(directory, name, data_bytes);
+        if (header == NULL && errno != EEXIST)
+            break;
+    }
+    if (directory >= 0)
+        close(directory);
+    errno = saved;
+    return header;
+}
+
+bool tg_agent_directory_is_abandoned(void)
+{
+    int saved = errno;
+    bool abandoned = false;
+    int fd = open_control(O_RDONLY);
+    if (fd >= 0) {
+        abandoned = flock(fd, LOCK_SH | LOCK_NB) == 0;
+        close(fd);
+    }
+    errno = saved;
+    return abandoned;
+}

@@ -1,0 +1,20 @@
+/* The shared directory as the agent sees it. Internal to the agent's core. No function changes errno. */
+#ifndef TG_RECORDER_AGENT_DIRECTORY_H
+#define TG_RECORDER_AGENT_DIRECTORY_H
+
+#include "recorder/agent/contract.h"
+
+#include <stdbool.h>
+
+/* Maps the control page of the directory PATH. NULL where it is not the one of a recorder of this user and
+ * protocol; *REASON (static) then says why. */
+struct tg_agent_control *tg_agent_directory_open(const char *path, const char **reason);
+
+/* Makes a ring file of TG_AGENT_RING_HEADER_BYTES + DATA_BYTES bytes, all of them really there, and maps it:
+ * zeroed. NULL where that is not possible. */
+struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data_bytes);
+
+/* Whether the recorder is surely no more. Where it cannot be known: false. */
+bool tg_agent_directory_is_abandoned(void);
+
+#endif

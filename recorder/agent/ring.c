@@ -1,0 +1,400 @@
+#include "recorder/agent/ring.h"
+
+#include "recorder/agent/directory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NESTED_BYTES = 2048,   /* of records that handlers made while a record was being written */
+    WAIT_NS = 20000000,    /* between looks whether the recorder still lives */
+    LOCK_TRIES = 1000,     /* the list of idle rings is never worth waiting for */
+    PRIVATE_OFFSET = 2048, /* of struct idle_ring in a ring's header page */
+    DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
+};
+
+/* In the header page of a ring, where only this process looks. */
+struct idle_ring {
+    struct tg_agent_ring_header *next;
+    uint64_t generation; /* of the process that made it */
+};
+
+/* What only the slow paths need of a thread. */
+struct thread_slow {
+    uint64_t dropped; /* records since the last one that was kept */
+    unsigned destructor_rounds;
+    bool ended; /* the last destructor ran: what still comes has no ring */
+    /* While a handler that interrupted a record writes its own: the state of what it interrupted. */
+    bool nested;
+    struct tg_agent_thread outer;
+    uint64_t nested_used;
+    struct tg_agent_ring_header nested_header; /* takes the stores that go to a ring's header */
+    unsigned char nested_data[NESTED_BYTES] __attribute__((aligned(16)));
+};
+
+static __thread struct thread_slow slow __attribute__((tls_model("initial-exec")));
+__thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
+
+static struct {
+    pthread_key_t key;
+    bool has_key;
+    volatile char idle_lock; /* __atomic */
+    struct tg_agent_ring_header *idle;
+    bool abandoned; /* the recorder is gone: nobody waits any more */
+} rings;
+
+/* ---- idle rings */
+
+static struct idle_ring *idle_part(struct tg_agent_ring_header *header)
+{
+    return (struct idle_ring *)(void *)((unsigned char *)header + PRIVATE_OFFSET);
+}
+
+/* A handler may interrupt who holds it in the same thread: never waits for long. */
+static bool lock_idle(void)
+{
+    for (int i = 0; i < LOCK_TRIES; i++)
+        if (!__atomic_test_and_set(&rings.idle_lock, __ATOMIC_ACQUIRE))
+            return true;
+    return false;
+}
+
+static void unlock_idle(void)
+{
+    __atomic_clear(&rings.idle_lock, __ATOMIC_RELEASE);
+}
+
+static struct tg_agent_ring_header *take_idle(void)
+{
+    if (__atomic_load_n(&rings.idle, __ATOMIC_RELAXED) == NULL || !lock_idle())
+        return NULL;
+    struct tg_agent_ring_header *header = rings.idle;
+    if (header != NULL)
+        rings.idle = idle_part(header)->next;
+    unlock_idle();
+    return header;
+}
+
+static void put_idle(struct tg_agent_ring_header *header)
+{
+    __atomic_store_n(&header->state, TG_AGENT_RING_IDLE, __ATOMIC_RELEASE);
+    if (!lock_idle())
+        return; /* it stays mapped, and is nobody's */
+    idle_part(header)->next = rings.idle;
+    rings.idle = header;
+    unlock_idle();
+}
+
+/* ---- getting a ring */
+
+static struct tg_agent_ring_header *make_ring(void)
+{
+    int pid = getpid();
+    uint64_t data_bytes = tg_agent.control->ring_bytes;
+    struct tg_agent_ring_header *header = tg_agent_directory_make_ring(pid, data_bytes);
+    if (header == NULL)
+        return NULL;
+    const unsigned char *random = (const unsigned char *)getauxval(AT_RANDOM); // NOLINT: an address
+    static const unsigned char none[16];
+    header->protocol = TG_AGENT_PROTOCOL;
+    header->kind = TG_AGENT_RING_THREAD;
+    header->data_bytes = data_bytes;
+    header->pid = pid;
+    header->instance = tg_agent_instance(random == NULL ? none : random, pid);
+    __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
+    return header;
+}
+
+static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *header)
+{
+    thread->header = header;
+    thread->data = (unsigned char *)header + TG_AGENT_RING_HEADER_BYTES;
+    thread->mask = header->data_bytes - 1;
+    thread->written = header->head;
+    thread->limit = 0;
+    __atomic_store_n(&header->state, TG_AGENT_RING_OPEN, __ATOMIC_RELEASE);
+}
+
+/* ---- room */
+
+static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen_tail)
+{
+    const struct timespec timeout = {.tv_nsec = WAIT_NS};
+    __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail)
+        return;
+    long result = syscall(SYS_futex, &header->tail, FUTEX_WAIT, (uint32_t)seen_tail, &timeout, NULL, 0);
+    if (result != 0 && errno == ETIMEDOUT && tg_agent_directory_is_abandoned())
+        __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
+}
+
+/* Makes N_BYTES at `written` free in one piece up to the end of the data; false: they are to be dropped. */
+static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
+{
+    uint64_t size = thread->mask + 1;
+    for (;;) {
+        uint64_t tail = __atomic_load_n(&thread->header->tail, __ATOMIC_ACQUIRE);
+        uint64_t used = thread->written - tail;
+        if (used > size) /* the recorder's word is nonsense */
+            return false;
+        if (size - used >= n_bytes) {
+            uint64_t end = (thread->written | thread->mask) + 1;
+            thread->limit = tail + size < end ? tail + size : end;
+            return true;
+        }
+        if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED))
+            return false;
+        wait_for_recorder(thread->header, tail);
+    }
+}
+
+/* The rest up to the end of the data, where a record does not fit. */
+static bool pad(struct tg_agent_thread *thread)
+{
+    uint64_t rest = thread->mask + 1 - (thread->written & thread->mask);
+    if (!find_room(thread, rest))
+        return false;
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    record[0] = 0;
+    record[1] = TG_RECORD_PAD | rest / 8 << TG_AGENT_WORDS_SHIFT;
+    thread->written += rest;
+    __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool make_room(struct tg_agent_thread *thread, uint64_t n_bytes)
+{
+    if (thread->mask + 1 - (thread->written & thread->mask) < n_bytes && !pad(thread))
+        return false;
+    return find_room(thread, n_bytes);
+}
+
+static void write_core_record(struct tg_agent_thread *thread, unsigned kind, uint64_t argument)
+{
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    record[0] = tg_agent_ticks();
+    record[1] = kind | 4 << TG_AGENT_WORDS_SHIFT;
+    record[2] = argument;
+    record[3] = 0;
+    thread->written += 32;
+    __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
+}
+
+static bool drop(struct tg_agent_thread *thread)
+{
+    slow.dropped++;
+    __atomic_store_n(&thread->header->lost, thread->header->lost + 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+/* ---- processes and threads */
+
+static void forget_rings(void)
+{
+    rings.idle = NULL;
+    rings.abandoned = false;
+    __atomic_clear(&rings.idle_lock, __ATOMIC_RELEASE);
+    tg_agent_forked();
+}
+
+static bool enter_process(void)
+{
+    uint64_t *generation = (uint64_t *)(uintptr_t)tg_agent.generation;
+    uint64_t zero = 0;
+    static uint64_t last = 1; /* private memory: the child finds its parent's */
+    if (__atomic_load_n(generation, __ATOMIC_ACQUIRE) != 0)
+        return true;
+    /* only threads of the child get here; all but one leave it to that one and drop a record or two */
+    if (!__atomic_compare_exchange_n(generation, &zero, UINT64_MAX, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return zero != UINT64_MAX;
+    forget_rings();
+    __atomic_store_n(generation, ++last, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool enter_thread(struct tg_agent_thread *thread)
+{
+    if (!enter_process() || *tg_agent.generation == UINT64_MAX || slow.ended)
+        return false;
+    if (thread->header != NULL && thread->generation == *tg_agent.generation)
+        return true;
+    struct tg_agent_ring_header *header = take_idle();
+    if (header == NULL)
+        header = make_ring();
+    if (header == NULL)
+        return false;
+    if (thread->header != NULL) { /* the ring of the process that this one was forked from */
+        slow.dropped = 0;
+        slow.nested_used = 0;
+    }
+    adopt(thread, header);
+    thread->generation = *tg_agent.generation;
+    if (rings.has_key)
+        pthread_setspecific(rings.key, header);
+    if (!make_room(thread, 32))
+        return drop(thread); /* a ring taken over that is full */
+    write_core_record(thread, TG_RECORD_THREAD, (uint64_t)syscall(SYS_gettid));
+    return true;
+}
+
+/* What handlers left behind goes into the ring, with the times that it had. */
+static void flush_nested(struct tg_agent_thread *thread)
+{
+    for (uint64_t at = 0; at < slow.nested_used;) {
+        const uint64_t *from = (const uint64_t *)(const void *)(slow.nested_data + at);
+        uint64_t bytes = (from[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+        if (make_room(thread, bytes)) {
+            memcpy(thread->data + (thread->written & thread->mask), from, bytes);
+            thread->written += bytes;
+            __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
+        } else {
+            drop(thread);
+        }
+        at += bytes;
+    }
+    slow.nested_used = 0;
+}
+
+static void end_thread(void *unused)
+{
+    (void)unused;
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    if (thread->header == NULL || thread->generation != *tg_agent.generation)
+        return;
+    /* destructors of others may still record: be the last one */
+    if (++slow.destructor_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(rings.key, thread->header) == 0)
+        return;
+    struct tg_agent_ring_header *header = thread->header;
+    if (slow.nested_used > 0)
+        flush_nested(thread);
+    slow.ended = true;
+    thread->limit = 0;
+    thread->header = NULL;
+    tg_agent_signal_fence();
+    put_idle(header);
+}
+
+void tg_agent_rings_prepare(void)
+{
+    rings.has_key = pthread_key_create(&rings.key, end_thread) == 0;
+}
+
+/* ---- the slow halves of begin and commit */
+
+static bool can_record(struct tg_agent_thread *thread, size_t n_bytes)
+{
+    if (slow.nested) { /* a handler within a handler */
+        slow.dropped++;
+        return false;
+    }
+    if (!tg_agent_is_set_up())
+        return false;
+    if (!enter_thread(thread)) {
+        if (thread->header == NULL)
+            __atomic_fetch_add(&tg_agent.control->unkept, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    if (slow.nested_used > 0)
+        flush_nested(thread);
+    if (!make_room(thread, n_bytes + (slow.dropped > 0 ? 32 : 0)))
+        return drop(thread);
+    if (slow.dropped > 0) {
+        write_core_record(thread, TG_RECORD_LOST, slow.dropped);
+        slow.dropped = 0;
+    }
+    return true;
+}
+
+uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    int saved = errno;
+    bool can = n_words <= TG_AGENT_MAX_WORDS && can_record(thread, n_words * 8);
+    errno = saved;
+    if (!can) {
+        tg_agent_signal_fence();
+        thread->busy = NULL;
+        return NULL;
+    }
+    if (slow.nested_used > 0)
+        thread->limit = 0; /* commit looks after it */
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    record[0] = tg_agent_ticks();
+    record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
+    return record + 2;
+}
+
+/*
+ * Whether who was interrupted will ever go on. A handler that left by siglongjmp never does; its frame is
+ * then among those that were unwound, while a handler that interrupts has its frame below.
+ */
+static bool is_interrupted_alive(const void *frame)
+{
+    stack_t stack;
+    if (syscall(SYS_sigaltstack, NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0)
+        return true;
+    return (uintptr_t)frame < (uintptr_t)tg_agent_thread.busy;
+}
+
+uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    int saved = errno;
+    bool alive = is_interrupted_alive(frame);
+    errno = saved;
+    if (!alive) {
+        if (slow.nested)
+            *thread = slow.outer;
+        slow.nested = false;
+        thread->busy = frame;
+        return tg_agent_begin_slowly(kind, n_words);
+    }
+    if (slow.nested || thread->header == NULL || slow.nested_used + n_words * 8 > NESTED_BYTES) {
+        slow.dropped++; /* a handler within a handler, a ring that is being made, too much at once */
+        return NULL;
+    }
+    slow.outer = *thread;
+    slow.nested = true;
+    thread->data = slow.nested_data;
+    thread->mask = UINT64_MAX;
+    thread->written = slow.nested_used;
+    thread->limit = 0;
+    thread->header = &slow.nested_header;
+    uint64_t *record = (uint64_t *)(void *)(thread->data + thread->written);
+    record[0] = tg_agent_ticks();
+    record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
+    return record + 2;
+}
+
+void tg_agent_commit_slowly(void)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    if (slow.nested) { /* the handler's record is complete: as it was before */
+        slow.nested_used = thread->written;
+        *thread = slow.outer;
+        thread->limit = 0;
+        tg_agent_signal_fence();
+        slow.nested = false;
+        return;
+    }
+    if (slow.nested_used == 0)
+        return;
+    int saved = errno;
+    thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
+    flush_nested(thread);
+    tg_agent_signal_fence();
+    thread->busy = NULL;
+    errno = saved;
+}
