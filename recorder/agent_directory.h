@@ -8,45 +8,53 @@
 #include "recorder/agent/contract.h"
 
 #include <stdint.h>
+#include <time.h>
 
 struct tg_agent_directory;
 
 struct tg_agent_directory_options {
     uint32_t flags;      /* enum tg_agent_flag */
     uint32_t clock;      /* enum tg_agent_clock */
-    uint64_t ring_bytes; /* a power of two in [TG_AGENT_RING_MIN_BYTES, TG_AGENT_RING_MAX_BYTES]; 0: 1 MiB */
-    const char *trace;   /* the trace that is written; salvage looks there for the rest of the recording */
+    uint64_t ring_bytes; /* a power of two in [TG_AGENT_RING_MIN_BYTES, TG_AGENT_RING_MAX_BYTES]; 0: 1 MiB, or
+                            less where the file system is small */
+    const char *trace;   /* the trace that is written: as long as its .incomplete is there and names the
+                            directory, nobody removes what a killed recorder left */
 };
 
 /*
  * Makes DIRECTORY with its control file, locked for as long as it lives; in /dev/shm, or where that is no
- * memory file system that can be written to in $XDG_RUNTIME_DIR, $TMPDIR or /tmp. Directories that recorders
- * of this user left behind, and that no interrupted trace needs any more, are removed by the way. Errors: OS.
+ * memory file system that can be written to in $XDG_RUNTIME_DIR, $TMPDIR or /tmp. What dead recorders left is
+ * removed first (tg_agent_directory_clean). Errors: OS, USAGE (an impossible ring size).
  */
 struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_options *options,
                                            struct tg_agent_directory **directory);
 
-/* Opens one that a killed recorder left behind, and takes its lock. Errors: INPUT (no such directory of this
- * user, or not whole), UNSUPPORTED (of another protocol), EXISTS (its recorder lives). */
+/* Opens one that a killed recorder left behind, and takes its lock. Errors: NOT_FOUND, INPUT (not a directory
+ * of this user's alone, or not whole), UNSUPPORTED (of another protocol), EXISTS (its recorder lives). */
 struct tg_error *tg_agent_directory_open(const char *path, struct tg_agent_directory **directory);
 
-/* Says to agents that nobody looks any more, wakes those that wait, closes the directory and leaves it where
- * it is. NULL is accepted. */
+/* Says to agents that nobody looks any more, lets go of the directory and leaves it where it is. NULL is
+ * accepted. */
 void tg_agent_directory_close(struct tg_agent_directory *directory);
 
-/* The same, and removes everything in it and it. NULL is accepted. */
+/* The same, and removes it with everything in it. NULL is accepted. */
 void tg_agent_directory_destroy(struct tg_agent_directory *directory);
 
-/* Absolute; what TG_AGENT_VARIABLE has to say. */
+/* Absolute; what TG_AGENT_VARIABLE has to say. Valid as long as DIRECTORY. */
 const char *tg_agent_directory_path(const struct tg_agent_directory *directory);
 
 /* Open on the directory as long as it lives. */
 int tg_agent_directory_fd(const struct tg_agent_directory *directory);
 
-/* The shared page: agents can write to it. */
-struct tg_agent_control *tg_agent_directory_control(const struct tg_agent_directory *directory);
+/* A copy of the control page as it is now: everything that agents could write to may be nonsense. */
+struct tg_agent_control tg_agent_directory_control(const struct tg_agent_directory *directory);
 
-/* Removes what dead recorders of this user left and nothing needs. Best effort. */
+/* Sleeps until an agent asks for attention (its count differs from SEEN, control.attention as read before),
+ * or until TIMEOUT_NS have passed. */
+void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns);
+
+/* Removes the directories of this user whose recorder is dead and that no interrupted trace needs. Best
+ * effort. */
 void tg_agent_directory_clean(void);
 
 #endif

@@ -8,6 +8,7 @@
  *
  * The directory (mode 0700, made by the recorder, on a memory file system) holds
  *     control              struct tg_agent_control, one page, made by the recorder before any agent starts
+ *     clock, trace         the recorder's own, for the one that salvages the rings
  *     ring.PID.N           one ring, made by the agent of process PID (as the process sees itself); N counts
  *                          from 0, and skips what exists
  * all of mode 0600 and owned by the same user; neither side opens anything else (O_NOFOLLOW, a regular file,
@@ -61,11 +62,14 @@ struct tg_agent_control {
     uint32_t protocol;
     uint32_t flags;      /* enum tg_agent_flag */
     uint32_t clock;      /* enum tg_agent_clock */
-    uint32_t reserved;   /* 0 */
+    uint32_t over;       /* not 0: the recorder is done, nobody looks into the rings any more */
     uint64_t ring_bytes; /* data bytes of a ring */
     /* written by agents */
     uint32_t rings_made; /* counts up whenever a ring file is complete: a reason to look into the directory */
     uint32_t unkept; /* records that had no ring to go to: it could not be made, or the thread had ended */
+    /* counts up, and is woken (FUTEX_WAKE, shared; the recorder sleeps on it), when a ring is more than half
+     * full at a look at its tail, and when a thread is about to wait for room */
+    uint32_t attention;
 };
 
 enum tg_agent_ring_kind {

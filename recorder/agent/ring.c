@@ -127,9 +127,18 @@ static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *h
 
 /* ---- room */
 
+/* The recorder looks into all rings at its leisure; this one cannot wait. */
+static void ask_for_attention(void)
+{
+    uint32_t *attention = &tg_agent.control->attention;
+    __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, attention, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen_tail)
 {
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
+    ask_for_attention();
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail)
         return;
@@ -149,10 +158,16 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             return false;
         if (size - used >= n_bytes) {
             uint64_t end = (thread->written | thread->mask) + 1;
+            uint64_t half = thread->written + size / 2; /* look again then, to ask in time */
             thread->limit = tail + size < end ? tail + size : end;
+            if (half < thread->limit && half - thread->written >= n_bytes)
+                thread->limit = half;
+            if (used > size / 2)
+                ask_for_attention();
             return true;
         }
-        if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED))
+        if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED) ||
+            __atomic_load_n(&tg_agent.control->over, __ATOMIC_RELAXED) != 0)
             return false;
         wait_for_recorder(thread->header, tail);
     }
