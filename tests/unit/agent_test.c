@@ -1,0 +1,486 @@
+/* The agent's core, linked into this program: it is observed by a recorder that the test plays. */
+#include "recorder/agent/agent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+/* clang-format on */
+
+enum { MAX_RINGS = 256 };
+
+struct ring {
+    char name[256];
+    struct tg_agent_ring_header *header;
+    uint64_t seen; /* position up to which `next` has read */
+    uint64_t tid;  /* of the last THREAD record that it returned */
+};
+
+static struct {
+    char path[64];
+    struct tg_agent_control *control;
+    int control_fd;
+    struct ring rings[MAX_RINGS];
+    size_t n_rings;
+} recorder;
+
+/* ---- the recorder's part */
+
+/* The directory must be there before the agent, which is part of this program: made, and then exec'd. */
+static int make_directory_and_run(char **argv)
+{
+    char path[128], fd[16];
+    strcpy(recorder.path, "/tmp/agent-test-XXXXXX");
+    if (mkdtemp(recorder.path) == NULL)
+        return 1;
+    snprintf(path, sizeof path, "%s/control", recorder.path);
+    int control = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    const struct tg_agent_control contents = {
+        .magic = TG_AGENT_CONTROL_MAGIC,
+        .protocol = TG_AGENT_PROTOCOL,
+        .flags = TG_AGENT_OPENMP,
+        .clock = TG_AGENT_CLOCK_TSC,
+        .ring_bytes = TG_AGENT_RING_MIN_BYTES,
+    };
+    if (control < 0 || ftruncate(control, TG_AGENT_CONTROL_BYTES) != 0 || flock(control, LOCK_EX) != 0 ||
+        pwrite(control, &contents, sizeof contents, 0) != sizeof contents)
+        return 1;
+    snprintf(fd, sizeof fd, "%d", control);
+    setenv("AGENT_TEST_CONTROL", fd, 1);
+    setenv(TG_AGENT_VARIABLE, recorder.path, 1);
+    execv("/proc/self/exe", argv);
+    return 1;
+}
+
+static int open_directory(void **state)
+{
+    (void)state;
+    snprintf(recorder.path, sizeof recorder.path, "%s", getenv(TG_AGENT_VARIABLE));
+    recorder.control_fd = atoi(getenv("AGENT_TEST_CONTROL"));
+    recorder.control =
+        mmap(NULL, TG_AGENT_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, recorder.control_fd, 0);
+    return recorder.control == MAP_FAILED;
+}
+
+static void find_rings(void)
+{
+    DIR *directory = opendir(recorder.path);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        bool known = strncmp(entry->d_name, "ring.", 5) != 0;
+        for (size_t i = 0; i < recorder.n_rings; i++)
+            known |= strcmp(recorder.rings[i].name, entry->d_name) == 0;
+        if (known)
+            continue;
+        struct ring *ring = &recorder.rings[recorder.n_rings++];
+        assert_true(recorder.n_rings <= MAX_RINGS);
+        snprintf(ring->name, sizeof ring->name, "%s", entry->d_name);
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", recorder.path, entry->d_name);
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        struct stat status;
+        assert_int_equal(fstat(fd, &status), 0);
+        assert_int_equal(status.st_mode & 07777, 0600);
+        ring->header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        assert_true(ring->header != MAP_FAILED);
+        close(fd);
+    }
+    closedir(directory);
+}
+
+/* The next record that RING holds, PADs left out; NULL where there is none. */
+static const uint64_t *next(struct ring *ring)
+{
+    for (;;) {
+        uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
+        if (ring->seen == head)
+            return NULL;
+        const uint64_t *record =
+            (const uint64_t *)(void *)((char *)ring->header + TG_AGENT_RING_HEADER_BYTES +
+                                       (ring->seen & (ring->header->data_bytes - 1)));
+        size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+        assert_true(n_words >= 2 && n_words % 2 == 0);
+        ring->seen += n_words * 8;
+        assert_true(ring->seen <= head);
+        if ((record[1] & 0xff) == TG_RECORD_THREAD)
+            ring->tid = record[2];
+        if ((record[1] & 0xff) != TG_RECORD_PAD)
+            return record;
+    }
+}
+
+static void give_back(struct ring *ring)
+{
+    __atomic_store_n(&ring->header->tail, ring->seen, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&ring->header->waiting, 0, __ATOMIC_SEQ_CST) != 0)
+        syscall(SYS_futex, &ring->header->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static unsigned kind_of(const uint64_t *record)
+{
+    return record[1] & 0xff;
+}
+
+/* The ring that TID writes to. */
+static struct ring *ring_of(int tid)
+{
+    struct ring *found = NULL;
+    find_rings();
+    for (size_t i = 0; i < recorder.n_rings; i++) {
+        struct ring copy = recorder.rings[i];
+        while (next(&copy) != NULL)
+            ;
+        if (copy.tid == (uint64_t)tid)
+            found = &recorder.rings[i];
+    }
+    assert_non_null(found);
+    return found;
+}
+
+/* Everything that was recorded so far is read and given back. */
+static void skip_all(void)
+{
+    find_rings();
+    for (size_t i = 0; i < recorder.n_rings; i++) {
+        while (next(&recorder.rings[i]) != NULL)
+            ;
+        give_back(&recorder.rings[i]);
+    }
+}
+
+/* ---- tests: they share the agent's one state and run in this order */
+
+/* The agent looks for its variable when it is loaded: another program is asked whether it observes. */
+static bool would_observe(const char *directory)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (directory == NULL)
+            unsetenv(TG_AGENT_VARIABLE);
+        else
+            setenv(TG_AGENT_VARIABLE, directory, 1);
+        execl("/proc/self/exe", "agent_test", "--observes", NULL);
+        _exit(2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1;
+}
+
+static void observes_for_a_recorder_alone(void **state)
+{
+    (void)state;
+    assert_true(would_observe(recorder.path));
+    assert_false(would_observe(NULL));
+    assert_false(would_observe("/nonexistent"));
+    assert_false(would_observe("/tmp"));
+    assert_false(would_observe(""));
+}
+
+static void refuses_what_others_can_write(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(recorder.path, 0755), 0);
+    assert_false(would_observe(recorder.path));
+    assert_int_equal(chmod(recorder.path, 0700), 0);
+    assert_int_equal(fchmod(recorder.control_fd, 0666), 0);
+    assert_false(would_observe(recorder.path));
+    assert_int_equal(fchmod(recorder.control_fd, 0600), 0);
+    recorder.control->protocol++;
+    assert_false(would_observe(recorder.path));
+    recorder.control->protocol--;
+    assert_true(would_observe(recorder.path));
+}
+
+static void keeps_records_in_order(void **state)
+{
+    (void)state;
+    assert_true(tg_agent_observes(TG_AGENT_OPENMP));
+    assert_false(tg_agent_observes(TG_AGENT_OPENMP | TG_AGENT_MPI));
+    tg_agent_set_place(5, 3);
+    errno = 4711;
+    tg_agent_record1(TG_RECORD_OMP_IMPLICIT_END, 42);
+    tg_agent_record4(TG_RECORD_OMP_PARALLEL_BEGIN, 1, 2, 3, 4);
+    tg_agent_say(TG_RECORD_NOTE, "a text of more than eight bytes");
+    assert_int_equal(errno, 4711);
+    struct ring *ring = ring_of(gettid());
+    assert_int_equal(ring->header->magic, TG_AGENT_RING_MAGIC);
+    assert_int_equal(ring->header->pid, getpid());
+    const uint64_t *thread = next(ring), *first = next(ring), *second = next(ring), *third = next(ring);
+    assert_int_equal(kind_of(thread), TG_RECORD_THREAD);
+    assert_int_equal(kind_of(first), TG_RECORD_OMP_IMPLICIT_END);
+    assert_int_equal(first[2], 42);
+    assert_int_equal(first[1] >> TG_AGENT_TEAM_SHIFT, 5);
+    assert_int_equal(first[1] >> TG_AGENT_THREAD_NUM_SHIFT & 0xffff, 3);
+    assert_true(first[0] <= second[0] && second[0] <= third[0]);
+    assert_int_equal(second[5], 4);
+    assert_string_equal((const char *)(third + 2), "a text of more than eight bytes");
+    assert_null(next(ring));
+}
+
+struct consumer {
+    struct ring *ring;
+    uint64_t expected;
+    uint64_t last;
+};
+
+/* Reads slowly enough for the ring to be full most of the time. */
+static void *consume(void *argument)
+{
+    struct consumer *consumer = argument;
+    while (consumer->expected < consumer->last) {
+        const uint64_t *record = next(consumer->ring);
+        if (record == NULL) {
+            sched_yield();
+            continue;
+        }
+        if (kind_of(record) != TG_RECORD_OMP_SECTION || record[2] != consumer->expected)
+            return consumer;
+        consumer->expected++;
+        if (consumer->expected % 64 == 0 || consumer->expected == consumer->last)
+            give_back(consumer->ring);
+    }
+    return NULL;
+}
+
+static void waits_for_room(void **state)
+{
+    (void)state;
+    skip_all();
+    struct consumer consumer = {.ring = ring_of(gettid()), .last = 100000};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, consume, &consumer), 0);
+    for (uint64_t i = 0; i < consumer.last; i++) {
+        uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_SECTION, 1 + i % 37); /* sizes that need PADs */
+        assert_non_null(arguments);
+        arguments[0] = i;
+        tg_agent_commit();
+    }
+    void *result;
+    pthread_join(thread, &result);
+    assert_null(result);
+    assert_int_equal(consumer.ring->header->lost, 0);
+}
+
+static void counts_what_it_drops(void **state)
+{
+    (void)state;
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    tg_agent.flags |= TG_AGENT_LOSSY;
+    uint64_t tried = 3 * TG_AGENT_RING_MIN_BYTES / 32, kept = 0, told = 0;
+    for (uint64_t i = 0; i < tried; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, i, i);
+    uint64_t lost = ring->header->lost;
+    assert_true(lost > 0);
+    while (next(ring) != NULL)
+        kept++;
+    assert_int_equal(kept + lost, tried);
+    give_back(ring);
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 1, 1);
+    const uint64_t *record = next(ring);
+    assert_int_equal(kind_of(record), TG_RECORD_LOST);
+    told = record[2];
+    assert_int_equal(told, lost);
+    assert_int_equal(kind_of(next(ring)), TG_RECORD_OMP_SECTION);
+    tg_agent.flags &= ~(uint32_t)TG_AGENT_LOSSY;
+}
+
+static void drops_when_the_recorder_is_gone(void **state)
+{
+    (void)state;
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    uint64_t before = ring->header->lost;
+    assert_int_equal(flock(recorder.control_fd, LOCK_UN), 0);
+    for (uint64_t i = 0; i < 2 * TG_AGENT_RING_MIN_BYTES / 32; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, i, i); /* a hang here is the failure */
+    assert_true(ring->header->lost > before);
+    assert_int_equal(flock(recorder.control_fd, LOCK_EX), 0);
+}
+
+static void a_child_has_rings_of_its_own(void **state)
+{
+    (void)state;
+    skip_all();
+    struct ring *ours = ring_of(gettid());
+    uint64_t head = ours->header->head, instance = ours->header->instance;
+    /* not fork(): nobody runs handlers for this one */
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+    assert_true(child >= 0);
+    if (child == 0) {
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 77, 77);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(ours->header->head, head);
+    struct ring *theirs = ring_of(child);
+    assert_int_equal(theirs->header->pid, child);
+    assert_true(theirs->header->instance != instance);
+    assert_int_equal(kind_of(next(theirs)), TG_RECORD_THREAD);
+    assert_int_equal(next(theirs)[2], 77);
+}
+
+static pthread_key_t late_key;
+
+static void record_late(void *value)
+{
+    (void)value;
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 99, 99);
+}
+
+static void *record_and_end(void *argument)
+{
+    *(int *)argument = gettid();
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 1, 1);
+    pthread_setspecific(late_key, argument);
+    return NULL;
+}
+
+static void threads_hand_their_rings_on(void **state)
+{
+    (void)state;
+    skip_all();
+    size_t before = recorder.n_rings;
+    pthread_key_create(&late_key, record_late);
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        int tid = 0;
+        assert_int_equal(pthread_create(&thread, NULL, record_and_end, &tid), 0);
+        pthread_join(thread, NULL);
+        struct ring *ring = ring_of(tid);
+        const uint64_t *record = next(ring);
+        assert_int_equal(kind_of(record), TG_RECORD_THREAD);
+        assert_int_equal(record[2], tid);
+        assert_int_equal(next(ring)[2], 1);
+        assert_int_equal(next(ring)[2], 99); /* by a destructor of somebody else */
+        assert_null(next(ring));
+        assert_int_equal(ring->header->state, TG_AGENT_RING_IDLE);
+    }
+    assert_int_equal(recorder.n_rings, before + 1);
+}
+
+static void in_handler(int signal)
+{
+    (void)signal;
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 200, 200);
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 201, 201);
+}
+
+static void a_handler_may_interrupt(void **state)
+{
+    (void)state;
+    tg_agent_record1(TG_RECORD_OMP_IMPLICIT_END, 0); /* with word of what was lost before */
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    signal(SIGUSR1, in_handler);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_SECTION, 2);
+    assert_non_null(arguments);
+    arguments[0] = 100;
+    raise(SIGUSR1);
+    arguments[1] = 100;
+    tg_agent_commit();
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 101, 101);
+    static const uint64_t expected[] = {100, 200, 201, 101};
+    for (size_t i = 0; i < 4; i++) {
+        const uint64_t *record = next(ring);
+        assert_non_null(record);
+        assert_int_equal(record[2], expected[i]);
+        assert_int_equal(record[3], expected[i]);
+    }
+    assert_null(next(ring));
+}
+
+static sigjmp_buf away;
+
+static void jump_away(int signal)
+{
+    (void)signal;
+    siglongjmp(away, 1);
+}
+
+static __attribute__((noinline)) void record_interrupted(void)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_SECTION, 2);
+    arguments[0] = 300;
+    raise(SIGUSR1);
+    tg_agent_commit();
+}
+
+static void a_handler_may_jump_away(void **state)
+{
+    (void)state;
+    tg_agent_record1(TG_RECORD_OMP_IMPLICIT_END, 0); /* with word of what was lost before */
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    signal(SIGUSR1, jump_away);
+    if (sigsetjmp(away, 1) == 0)
+        record_interrupted();
+    for (uint64_t i = 0; i < 3; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, i, i);
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t *record = next(ring);
+        assert_non_null(record);
+        assert_int_equal(record[2], i);
+    }
+}
+
+static void finds_the_next_definition(void **state)
+{
+    (void)state;
+    /* the "agent" is this program: what comes behind are its libraries */
+    assert_ptr_equal(tg_agent_next("pthread_create"), (void *)(uintptr_t)pthread_create);
+    assert_null(tg_agent_next("no_such_function_anywhere"));
+    assert_null(tg_agent_next("main"));
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    find_rings();
+    char path[512];
+    for (size_t i = 0; i < recorder.n_rings; i++) {
+        snprintf(path, sizeof path, "%s/%s", recorder.path, recorder.rings[i].name);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/control", recorder.path);
+    unlink(path);
+    return rmdir(recorder.path);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(observes_for_a_recorder_alone), cmocka_unit_test(refuses_what_others_can_write),
+        cmocka_unit_test(keeps_records_in_order),        cmocka_unit_test(waits_for_room),
+        cmocka_unit_test(counts_what_it_drops),          cmocka_unit_test(drops_when_the_recorder_is_gone),
+        cmocka_unit_test(a_child_has_rings_of_its_own),  cmocka_unit_test(threads_hand_their_rings_on),
+        cmocka_unit_test(a_handler_may_interrupt),       cmocka_unit_test(a_handler_may_jump_away),
+        cmocka_unit_test(finds_the_next_definition),
+    };
+    if (argc == 2 && strcmp(argv[1], "--observes") == 0)
+        return tg_agent_observes(0);
+    if (getenv("AGENT_TEST_CONTROL") == NULL)
+        return make_directory_and_run(argv);
+    return cmocka_run_group_tests(tests, open_directory, remove_directory);
+}
