@@ -54,8 +54,8 @@ static const char *const task_end_names[] = {"completed", "suspended", "cancelle
                                              "detached",  "fulfilled", NULL};
 static const char *const depend_names[] = {"in", "out", "inout", "mutexinoutset", "other", NULL};
 static const char *const cancel_names[] = {"parallel", "loop", "sections", "taskgroup", NULL};
-static const char *const comm_origin_names[] = {"world", "self",      "dup",   "split", "create",
-                                                "spawn", "intercomm", "merge", "freed", NULL};
+static const char *const comm_origin_names[] = {"world",     "self",  "dup",   "split",  "create", "spawn",
+                                                "intercomm", "merge", "freed", "window", "file",   NULL};
 
 static const struct tg_field string_item_fields[] = {FIELD(tg_string_item, text, STRING)};
 static const struct tg_record_schema string_item_schema = {"string", sizeof(struct tg_string_item),

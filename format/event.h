@@ -211,7 +211,9 @@ enum tg_mpi_comm_origin { /* how a communicator came to be */
                           TG_MPI_COMM_SPAWN,     /* to spawned processes, or to the ones that spawned */
                           TG_MPI_COMM_INTERCOMM, /* MPI_Intercomm_create, connect, accept, join */
                           TG_MPI_COMM_MERGE,
-                          TG_MPI_COMM_FREED, /* it is no more */
+                          TG_MPI_COMM_FREED,  /* it is no more */
+                          TG_MPI_COMM_WINDOW, /* the processes of a window, as if they were one */
+                          TG_MPI_COMM_FILE,   /* the processes that opened a file together, likewise */
 };
 
 /* One dependence of a task. */
@@ -555,17 +557,20 @@ struct tg_event_omp_cancel {
 };
 
 /*
- * Communicators have ids that are the same in every process of the job: made from how they came to be (the
- * parent's id, the how manyth communicator made from it, the smallest world rank in it).
+ * Communicators have ids that are the same in every process of the job: MPI_COMM_WORLD's is 1, others' are
+ * made from how they came to be (the parent's id, the how manyth communicator made from it, the world rank of
+ * its first member). The two sides of a spawn, or of connect and accept, share no such history: they give
+ * their intercommunicator two ids. Windows and files have ids as communicators do.
  */
 struct tg_event_mpi_comm {
     uint64_t comm;
-    uint64_t parent; /* id of the communicator it was made from, 0: none */
-    uint64_t handle; /* as the program has it */
-    uint64_t origin; /* enum tg_mpi_comm_origin */
-    int64_t rank;    /* of this process in it, -1: not a member */
-    int64_t size;
-    struct tg_list members; /* struct tg_mpi_member, by rank; told by rank 0 only */
+    uint64_t parent;        /* id of the communicator it was made from, 0: none */
+    uint64_t handle;        /* as the program has it */
+    uint64_t origin;        /* enum tg_mpi_comm_origin */
+    int64_t rank;           /* of this process in it, -1: not a member */
+    int64_t size;           /* of an intercommunicator: of the group that this process is in */
+    struct tg_list members; /* struct tg_mpi_member, by rank, of that group; told by its rank 0 only, of a
+                               group of more than 3072 the first so many */
 };
 
 struct tg_event_mpi_enter {
@@ -573,15 +578,15 @@ struct tg_event_mpi_enter {
     uint64_t comm;     /* id, 0: none, or not known */
     uint64_t instance; /* collectives: the how manyth on this communicator, from 1; else 0 */
     int64_t peer;      /* destination or source, rank in comm; -1 any, -2 MPI_PROC_NULL, -3 no such thing */
-    int64_t tag;       /* -1 any, -3 no such thing */
-    int64_t root;      /* of a collective, -3 where it has none */
-    uint64_t bytes;    /* sent, or room for receiving */
+    int64_t tag;       /* -1 any, -3 no such thing; of MPI_Abort its error code */
+    int64_t root;      /* of a collective, -3 where it has none, -4 MPI_ROOT, -2 MPI_PROC_NULL */
+    uint64_t bytes;    /* sent by this process; where it only receives, its room */
     uint64_t code;     /* address behind the call in the program */
 };
 
 struct tg_event_mpi_leave { /* the same thread's latest open mpi_enter came back */
     const char *call;
-    uint64_t request; /* handle of the request that the call started, 0 none */
+    uint64_t request; /* handle of the request that the call made, started or freed, 0 none */
     int64_t peer;     /* a receive's real source, -3 where it has none */
     int64_t tag;
     uint64_t bytes; /* really received */
