@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INT3 = 0xcc };
+enum { INT3 = 0xcc, RET = 0xc3, CODE_ALIGNMENT = 16 };
 
 struct tg_address_space *tg_address_space_create(void)
 {
@@ -46,6 +46,7 @@ void tg_address_space_clear(struct tg_address_space *space)
     struct tg_site *site, *next;
     HASH_ITER (hh, space->sites, site, next)
         remove_site(space, site);
+    space->has_doubled = false;
     space->scratch_searched = false;
     space->n_slots = 0;
     space->slots_used = 0;
@@ -102,6 +103,9 @@ static bool copy_site(struct tg_address_space *copy, const struct tg_site *site)
         return false;
     twin->insn = site->insn;
     twin->planted = site->planted;
+    twin->lonely_ret = site->lonely_ret;
+    twin->doubled = site->doubled;
+    twin->under_double = site->under_double;
     for (const struct tg_breakpoint *b = site->breakpoints; b != NULL; b = b->next)
         if (!b->removed && add_breakpoint(twin, b->use, b->handler, b->context) == NULL)
             return false;
@@ -116,6 +120,7 @@ struct tg_address_space *tg_address_space_copy(const struct tg_address_space *sp
     copy->scratch = space->scratch;
     copy->n_slots = space->n_slots;
     copy->scratch_searched = space->scratch_searched;
+    copy->has_doubled = space->has_doubled;
     copy->slots_dirty = space->slots_dirty; /* not slots_used: threads that step are not copied by fork */
     memcpy(copy->slot_bytes, space->slot_bytes, sizeof copy->slot_bytes);
     for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
@@ -141,6 +146,15 @@ static void restore_site(const struct tg_site *site, pid_t tid)
         tg_memory_write(tid, site->address, &site->insn.bytes[0], 1);
 }
 
+/* Only where no thread is on its way out of the site. */
+static void restore_double(const struct tg_site *site, pid_t tid)
+{
+    uint8_t byte;
+    if (site->doubled && tid != 0 && tg_memory_read(tid, site->address + 1, &byte, 1) && byte == RET)
+        tg_memory_write(tid, site->address + 1, &site->under_double, 1);
+}
+
+/* A `ret` behind the int3 stays: threads may be about to run it, and nothing else ever does. */
 static void lift_site(struct tg_site *site, pid_t tid)
 {
     restore_site(site, tid);
@@ -149,8 +163,10 @@ static void lift_site(struct tg_site *site, pid_t tid)
 
 void tg_address_space_restore(const struct tg_address_space *space, pid_t tid)
 {
-    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next) {
         restore_site(site, tid);
+        restore_double(site, tid);
+    }
     for (unsigned slot = 0; slot < space->n_slots; slot++)
         if (space->slots_dirty & (UINT32_C(1) << slot))
             tg_memory_write(tid, space->scratch + (uint64_t)slot * TG_INSN_SCRATCH_BYTES,
@@ -160,8 +176,10 @@ void tg_address_space_restore(const struct tg_address_space *space, pid_t tid)
 void tg_address_space_lift(struct tg_address_space *space, pid_t tid)
 {
     tg_address_space_restore(space, tid);
-    for (struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+    for (struct tg_site *site = space->sites; site != NULL; site = site->hh.next) {
         site->planted = false;
+        site->doubled = false;
+    }
     space->slots_dirty = 0;
     space->slots_filled = 0;
 }
@@ -175,6 +193,9 @@ static size_t read_original(struct tg_address_space *space, pid_t tid, uint64_t 
         struct tg_site *site = tg_address_space_site(space, address + i);
         if (site != NULL && site->planted)
             bytes[i] = site->insn.bytes[0];
+        site = tg_address_space_site(space, address + i - 1);
+        if (site != NULL && site->doubled && bytes[i] == RET)
+            bytes[i] = site->under_double;
     }
     return n;
 }
@@ -191,25 +212,78 @@ static bool is_lonely_ret(const struct tg_insn *insn, const uint8_t *bytes, size
     return long_nop || (bytes[1] == bytes[2] && (bytes[1] == 0x90 || bytes[1] == INT3 || bytes[1] == 0));
 }
 
+/* Length of the instruction without effect at BYTES (N of them), by which assemblers fill gaps; 0 for any
+ * other. */
+static size_t fill_length(const uint8_t *bytes, size_t n)
+{
+    size_t at = 0;
+    while (at < n && (bytes[at] == 0x66 || bytes[at] == 0x2e))
+        at++;
+    if (at < n && bytes[at] == 0x90)
+        return at + 1;
+    if (n - at < 3 || bytes[at] != 0x0f || bytes[at + 1] != 0x1f)
+        return 0;
+    unsigned mod = bytes[at + 2] >> 6, rm = bytes[at + 2] & 7;
+    if (mod == 3 || (mod == 0 && rm == 5))
+        return 0;
+    size_t length = at + 3 + (rm == 4) + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+    return length <= n ? length : 0;
+}
+
+/*
+ * Is the `ret` at ADDRESS a function of its own, with nothing but filling up to the next place where one
+ * begins? Then nobody ever comes to what is behind it. BYTES: N of them, from it on.
+ */
+static bool is_whole_function(uint64_t address, const uint8_t *bytes, size_t n)
+{
+    if (address % CODE_ALIGNMENT != 0 || n < CODE_ALIGNMENT)
+        return false;
+    size_t at = 1, length;
+    while (at < CODE_ALIGNMENT && (length = fill_length(bytes + at, CODE_ALIGNMENT - at)) > 0)
+        at += length;
+    return at == CODE_ALIGNMENT;
+}
+
+static bool has_internal_users(const struct tg_site *site)
+{
+    for (const struct tg_breakpoint *b = site->breakpoints; b != NULL; b = b->next)
+        if (!b->removed && b->use == TG_BREAKPOINT_INTERNAL)
+            return true;
+    return false;
+}
+
 static struct tg_error *plant_site(struct tg_process *process, struct tg_site *site)
 {
     pid_t tid = tg_process_memory_tid(process);
-    uint8_t bytes[TG_INSN_MAX_BYTES];
+    uint8_t bytes[CODE_ALIGNMENT];
     size_t n = tid == 0 ? 0 : read_original(process->space, tid, site->address, bytes, sizeof bytes);
     if (n == 0)
         return tg_error_create(TG_ERROR_NOT_FOUND, "process %d has no memory at 0x%llx", (int)process->pid,
                                (unsigned long long)site->address);
     struct tg_insn insn;
-    struct tg_error *error = tg_insn_decode(process->engine->decoder, process->bits == 32 ? 32 : 64,
-                                            site->address, bytes, n, &insn);
+    struct tg_error *error =
+        tg_insn_decode(process->engine->decoder, process->bits == 32 ? 32 : 64, site->address, bytes,
+                       n < TG_INSN_MAX_BYTES ? n : TG_INSN_MAX_BYTES, &insn);
     if (error != NULL)
         return tg_error_prefix(error, "no breakpoint at 0x%llx of process %d",
                                (unsigned long long)site->address, (int)process->pid);
-    if (!tg_memory_write(tid, site->address, &(uint8_t){INT3}, 1))
+    const struct tg_site *before = tg_address_space_site(process->space, site->address - 1);
+    if (before != NULL && before->doubled)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "no breakpoint at 0x%llx of process %d: no code is there",
+                               (unsigned long long)site->address, (int)process->pid);
+    bool lonely_ret = is_lonely_ret(&insn, bytes, n);
+    bool doubled = lonely_ret && has_internal_users(site) && is_whole_function(site->address, bytes, n) &&
+                   tg_address_space_site(process->space, site->address + 1) == NULL;
+    const uint8_t code[] = {INT3, RET};
+    if (!tg_memory_write(tid, site->address, code, doubled ? 2 : 1))
         return tg_error_create(TG_ERROR_TARGET, "cannot write a breakpoint at 0x%llx of process %d",
                                (unsigned long long)site->address, (int)process->pid);
     site->insn = insn;
-    site->lonely_ret = is_lonely_ret(&insn, bytes, n);
+    site->lonely_ret = lonely_ret;
+    site->doubled |= doubled;
+    site->under_double = bytes[1];
+    process->space->has_doubled |= doubled;
     site->planted = true;
     return NULL;
 }

@@ -15,6 +15,7 @@ void tg_tracee_mark_stopped(struct tg_tracee *tracee)
     tracee->regs_valid = false;
     tracee->regs_changed = false;
     tracee->along_valid = false;
+    tracee->trapped_at = 0;
     tracee->step.ended_now = false;
 }
 
@@ -22,6 +23,11 @@ bool tg_tracee_load_registers(struct tg_tracee *tracee)
 {
     if (!tracee->regs_valid)
         tracee->regs_valid = ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &tracee->regs) == 0;
+    if (tracee->regs_valid && tracee->trapped_at != 0) {
+        tracee->regs.rip = tracee->trapped_at;
+        tracee->regs_changed = true;
+        tracee->trapped_at = 0;
+    }
     return tracee->regs_valid;
 }
 
@@ -122,12 +128,17 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
 static void on_signal(struct tg_tracee *tracee, int signal)
 {
     siginfo_t info;
+    if (signal == SIGTRAP && tg_step_trap_doubled(tracee))
+        return;
     if (signal == SIGTRAP && tg_step_trap_is_certain(tracee) && tg_step_trap(tracee))
         return;
     if (ptrace(PTRACE_GETSIGINFO, tracee->thread.tid, NULL, &info) != 0) {
         tg_tracee_resume(tracee, signal);
         return;
     }
+    if (signal != SIGTRAP || info.si_code != SI_KERNEL)
+        tg_step_end_pass(tracee);
+    tracee->passing = 0;
     if (tracee->step.active && tg_step_finish(tracee, &info)) {
         tg_tracee_resume(tracee, 0);
         return;
@@ -182,6 +193,8 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
 static void on_stop(struct tg_tracee *tracee, int status)
 {
     int event = status >> 16;
+    if (event != 0)
+        tg_step_end_pass(tracee);
     switch (event) {
     case 0:
         on_signal(tracee, WSTOPSIG(status));

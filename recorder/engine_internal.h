@@ -49,7 +49,9 @@ struct tg_site {
     struct tg_breakpoint *breakpoints;
     struct tg_insn insn; /* the original instruction; bytes[0] is under the int3 */
     bool planted;
-    bool lonely_ret;      /* a `ret` with padding behind it: who stands behind it has run the int3 */
+    bool lonely_ret; /* a `ret` with padding behind it: who stands behind it has run the int3 */
+    bool doubled;    /* the `ret` stands a second time behind the int3: threads go on there by themselves */
+    uint8_t under_double; /* what was there before */
     bool forgotten;       /* unmapped while its handlers run: freed after */
     unsigned dispatching; /* handlers of this site are running */
     UT_hash_handle hh;
@@ -60,6 +62,7 @@ enum { TG_SCRATCH_MAX_SLOTS = 16, TG_NO_SLOT = TG_SCRATCH_MAX_SLOTS };
 struct tg_address_space {
     unsigned references;
     struct tg_site *sites; /* uthash by address */
+    bool has_doubled;      /* one of them may be */
     /* Where displaced instructions run: slots of TG_INSN_SCRATCH_BYTES from SCRATCH on. */
     uint64_t scratch;
     unsigned n_slots;
@@ -148,6 +151,10 @@ struct tg_tracee {
     uint64_t along; /* what tg_thread_wants_along asked for */
     uint64_t along_address;
     bool along_valid; /* it was read in the stop in progress */
+    uint64_t
+        trapped_at;   /* a doubled site: the thread stands behind its int3, registers not read yet; 0 none */
+    uint64_t passing; /* a doubled site behind whose int3 the thread was let go, 0 none */
+    uint64_t passing_sp; /* its stack pointer there */
     struct tg_step step;
     struct tg_interrupted interrupted[TG_MAX_INTERRUPTED]; /* innermost last */
     unsigned n_interrupted;
@@ -345,6 +352,14 @@ void tg_program_find_scratch(struct tg_tracee *tracee);
 
 /* The thread ran an int3: true if it was ours, and TRACEE was resumed (or waits for a slot). */
 bool tg_step_trap(struct tg_tracee *tracee);
+/*
+ * The same for a doubled site, without a look at more than two registers: true if it was one, and TRACEE was
+ * resumed (or waits). Only asked for a SIGTRAP.
+ */
+bool tg_step_trap_doubled(struct tg_tracee *tracee);
+/* At any stop that is no hit: a thread that was let go behind the int3 of a doubled site and has not got
+ * further has returned from it. */
+void tg_step_end_pass(struct tg_tracee *tracee);
 /* Does the SIGTRAP of TRACEE come from an int3 of ours beyond doubt, whatever its siginfo says? Only asked to
  * save a system call at loader stops. */
 bool tg_step_trap_is_certain(struct tg_tracee *tracee);

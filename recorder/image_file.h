@@ -33,8 +33,15 @@ int tg_image_file_open(pid_t pid, const char *path);
 int tg_image_file_read(int place);
 
 /*
- * The same where it is done often: DESCRIPTORS is from tg_image_file_descriptors, PLACE stays open, and what
- * fstat says of the file goes to STATUS.
+ * Opens the file PATH of the recorder's own root for reading in one step, as libraries' files mostly can be:
+ * an absolute name without symbolic links, of a regular file. SIZE_BYTES becomes its size. -1 elsewhere: take
+ * the way through tg_image_file_open_here then.
+ */
+int tg_image_file_read_here(const char *path, uint64_t *size_bytes);
+
+/*
+ * As tg_image_file_read where it is done often: DESCRIPTORS is from tg_image_file_descriptors, PLACE stays
+ * open, and what fstat says of the file goes to STATUS.
  */
 int tg_image_file_reopen(int descriptors, int place, struct stat *status);
 

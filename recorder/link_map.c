@@ -20,8 +20,17 @@ struct space {      /* one namespace */
     struct tg_object **objects;
     size_t count;
     size_t capacity;
-    bool suspect; /* compare the whole list next time: an unload was under way, or a read failed */
-    bool adding;  /* the last look found an addition under way and left it */
+    uint64_t expected; /* the last look found an addition under way and its first node there; 0 unknown */
+    bool suspect;      /* compare the whole list next time: an unload was under way, or a read failed */
+    bool adding;       /* the last look found an addition under way and left it */
+};
+
+/* A node of a list and what lies before it in its page: loaders allocate an object's name just before the
+ * object. */
+struct window {
+    uint64_t address; /* of the node; 0: nothing was read */
+    size_t before;    /* bytes before it */
+    uint8_t bytes[NAME_WINDOW_BYTES + NODE_WORDS * 8];
 };
 
 struct tg_link_maps {
@@ -30,6 +39,7 @@ struct tg_link_maps {
     struct space spaces[TG_LINK_MAP_MAX_NAMESPACES];
     size_t n_spaces;
     struct tg_link_change changes[TG_LINK_MAP_MAX_NAMESPACES]; /* of the last update; hold references */
+    struct window ahead;          /* the expected node of the namespace that is looked at */
     struct tg_memory_range along; /* read with the first r_debug of the next update; no buffer: nothing */
 };
 
@@ -147,22 +157,36 @@ static struct tg_link_node parse_node(const uint8_t *bytes, size_t word, uint64_
     };
 }
 
-/*
- * The node at ADDRESS. Loaders allocate an object's name just before the object, so what lies before the node
- * in its page is read along; NAME[0] is not NUL where that holds the name.
- */
+/* What of ADDRESS's page lies before it, up to LIMIT bytes. */
+static size_t before_in_page(uint64_t address, size_t limit)
+{
+    return address % PAGE_BYTES < limit ? address % PAGE_BYTES : limit;
+}
+
+static struct tg_memory_range window_range(struct window *window, uint64_t address, size_t word)
+{
+    window->before = before_in_page(address, NAME_WINDOW_BYTES);
+    return (struct tg_memory_range){address - window->before, window->bytes,
+                                    window->before + NODE_WORDS * word};
+}
+
+/* The node at ADDRESS; NAME[0] is not NUL where what was read along holds its name. */
 static bool read_node(const struct tg_link_maps *maps, pid_t pid, uint64_t address, struct tg_link_node *node,
                       char name[NAME_WINDOW_BYTES])
 {
-    uint8_t bytes[NAME_WINDOW_BYTES + NODE_WORDS * 8];
-    size_t before = address % PAGE_BYTES < NAME_WINDOW_BYTES ? address % PAGE_BYTES : NAME_WINDOW_BYTES;
+    struct window here;
+    const struct window *window = &maps->ahead;
     name[0] = '\0';
-    if (!tg_memory_read(pid, address - before, bytes, before + NODE_WORDS * maps->word))
-        return false;
-    *node = parse_node(bytes + before, maps->word, address);
-    if (node->name < address && address - node->name <= before) {
+    if (window->address != address) {
+        struct tg_memory_range range = window_range(&here, address, maps->word);
+        if (!tg_memory_read(pid, range.address, range.buffer, range.size))
+            return false;
+        window = &here;
+    }
+    *node = parse_node(window->bytes + window->before, maps->word, address);
+    if (node->name < address && address - node->name <= window->before) {
         size_t size = (size_t)(address - node->name);
-        const uint8_t *text = bytes + before - size;
+        const uint8_t *text = window->bytes + window->before - size;
         if (memchr(text, '\0', size) != NULL)
             memcpy(name, text, strnlen((const char *)text, size) + 1);
     }
@@ -176,45 +200,45 @@ static bool is_same(const struct tg_object *object, const struct tg_link_node *n
            object->dynamic == node->dynamic && memcmp(object->path, name, object->path_length + 1) == 0;
 }
 
-/*
- * r_debug and the last known object in one system call. TAIL_SAME tells whether that object is still what it
- * was; NODE is then its node. False where r_debug itself cannot be read.
- */
-static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *space, struct head *head,
-                      struct tg_link_node *node, bool *tail_same, bool *took_along)
+/* Where the node of an object and its name were read to. */
+struct remembered {
+    const char *name;
+    const uint8_t *node;
+    uint8_t bytes[PATH_MAX + 1 + NAME_WINDOW_BYTES + NODE_WORDS * 8];
+};
+
+/* What is to be read to compare OBJECT with what it was: at most two RANGES; returns how many. A name that
+ * lies just before the node is read with it. */
+static size_t remember_ranges(const struct tg_object *object, size_t word, struct remembered *to,
+                              struct tg_memory_range *ranges)
 {
-    uint8_t debug[DEBUG_WORDS_2 * 8] = {0};
-    uint8_t bytes[NODE_WORDS * 8];
-    char name[PATH_MAX + 1];
-    size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
-    struct tg_memory_range ranges[4] = {{space->debug, debug, words * maps->word}};
-    size_t count = 1;
-    const struct tg_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
-    if (tail != NULL) {
-        ranges[count++] = (struct tg_memory_range){tail->link_map, bytes, NODE_WORDS * maps->word};
-        if (tail->name_address != 0)
-            ranges[count++] = (struct tg_memory_range){tail->name_address, name, tail->path_length + 1};
-        else
-            name[0] = '\0';
+    size_t node_size = NODE_WORDS * word, name_size = object->path_length + 1;
+    uint64_t gap = object->link_map - object->name_address;
+    to->name = (const char *)to->bytes;
+    if (object->name_address != 0 && object->name_address < object->link_map && gap >= name_size &&
+        gap <= before_in_page(object->link_map, name_size + NAME_WINDOW_BYTES)) {
+        to->node = to->bytes + gap;
+        ranges[0] = (struct tg_memory_range){object->name_address, to->bytes, gap + node_size};
+        return 1;
     }
-    size_t n_along = 0;
-    if (maps->along.buffer != NULL) {
-        ranges[count] = maps->along;
-        maps->along.buffer = NULL;
-        n_along = 1;
-    }
-    size_t done = tg_memory_read_ranges(pid, ranges, count + n_along);
-    if (done == 0)
-        return false;
-    if (n_along > 0 && done == count + n_along)
-        *took_along = true;
-    *tail_same = false;
-    if (tail != NULL && done >= count) {
-        *node = parse_node(bytes, maps->word, tail->link_map);
-        /* unloaded and loaded again it may look the same, but follows another */
-        uint64_t before = space->count > 1 ? space->objects[space->count - 2]->link_map : 0;
-        *tail_same = is_same(tail, node, name) && node->previous == before;
-    }
+    uint8_t *node = to->bytes + name_size;
+    to->node = node;
+    to->bytes[0] = '\0';
+    ranges[0] = (struct tg_memory_range){object->link_map, node, node_size};
+    ranges[1] = (struct tg_memory_range){object->name_address, to->bytes, name_size};
+    return object->name_address != 0 ? 2 : 1;
+}
+
+/* What one look at the ends of a namespace's list shows. */
+struct ends {
+    struct head head;
+    struct tg_link_node tail; /* of the last known object */
+    bool tail_same;           /* which is still what it was */
+};
+
+static bool take_head(struct tg_link_maps *maps, pid_t pid, const struct space *space,
+                      uint8_t debug[DEBUG_WORDS_2 * 8], struct head *head)
+{
     uint64_t version = word_at(debug, 0, maps->word) & UINT32_MAX;
     size_t next_offset = DEBUG_WORDS * maps->word;
     if (maps->version < 2 && version >= 2) { /* the first dlmopen happened */
@@ -229,6 +253,46 @@ static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *
         .next = maps->version >= 2 ? word_at(debug, 5, maps->word) : 0,
     };
     return true;
+}
+
+/*
+ * r_debug, the last known object and, where one is expected, the node behind it, in one system call. False
+ * where r_debug itself cannot be read.
+ */
+static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *space, struct ends *ends,
+                      bool *took_along)
+{
+    uint8_t debug[DEBUG_WORDS_2 * 8] = {0};
+    struct remembered found;
+    size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
+    struct tg_memory_range ranges[5] = {{space->debug, debug, words * maps->word}};
+    size_t count = 1;
+    const struct tg_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
+    if (tail != NULL)
+        count += remember_ranges(tail, maps->word, &found, ranges + count);
+    size_t total = count, along_at = 0, ahead_at = 0;
+    if (maps->along.buffer != NULL) {
+        along_at = total;
+        ranges[total++] = maps->along;
+        maps->along.buffer = NULL;
+    }
+    if (space->expected != 0) {
+        ahead_at = total;
+        ranges[total++] = window_range(&maps->ahead, space->expected, maps->word);
+    }
+    size_t done = tg_memory_read_ranges(pid, ranges, total);
+    if (done == 0)
+        return false;
+    *took_along |= along_at > 0 && done > along_at;
+    maps->ahead.address = ahead_at > 0 && done > ahead_at ? space->expected : 0;
+    ends->tail_same = false;
+    if (tail != NULL && done >= count) {
+        ends->tail = parse_node(found.node, maps->word, tail->link_map);
+        /* unloaded and loaded again it may look the same, but follows another */
+        uint64_t before = space->count > 1 ? space->objects[space->count - 2]->link_map : 0;
+        ends->tail_same = is_same(tail, &ends->tail, found.name) && ends->tail.previous == before;
+    }
+    return take_head(maps, pid, space, debug, &ends->head);
 }
 
 bool tg_link_maps_peek(const struct tg_link_maps *maps, pid_t pid, uint64_t *r_brk, uint64_t *state)
@@ -548,30 +612,31 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
                              struct tg_link_delta *delta)
 {
     struct space *space = &maps->spaces[index];
-    struct head head;
-    struct tg_link_node tail;
-    bool tail_same;
-    if (!read_ends(maps, pid, space, &head, &tail, &tail_same, &delta->took_along)) {
+    struct ends ends;
+    maps->ahead.address = 0;
+    if (!read_ends(maps, pid, space, &ends, &delta->took_along)) {
         set_problem(delta, "the loader's r_debug cannot be read", space->debug);
         space->suspect = true;
         return 0;
     }
-    if (head.state != TG_LINK_CONSISTENT && delta->state == TG_LINK_CONSISTENT)
-        delta->state = head.state;
+    uint64_t state = ends.head.state;
+    if (state != TG_LINK_CONSISTENT && delta->state == TG_LINK_CONSISTENT)
+        delta->state = state;
     maps->changes[index].namespace_index = (unsigned)index;
-    maps->changes[index].state = head.state;
-    bool in_the_middle = head.state == TG_LINK_ADD && !space->adding && look != TG_LINK_LOOK_LAST;
-    space->adding = head.state == TG_LINK_ADD;
+    maps->changes[index].state = state;
+    bool in_the_middle = state == TG_LINK_ADD && !space->adding && look != TG_LINK_LOOK_LAST;
+    space->adding = state == TG_LINK_ADD;
+    space->expected = in_the_middle && ends.tail_same ? ends.tail.next : 0;
     if (in_the_middle)
-        return head.next;
-    bool same_so_far = space->count > 0 && tail_same && space->objects[0]->link_map == head.map;
+        return ends.head.next;
+    bool same_so_far = space->count > 0 && ends.tail_same && space->objects[0]->link_map == ends.head.map;
     if (same_so_far && !space->suspect && look == TG_LINK_LOOK_NEW)
-        read_on(maps, pid, index, tail.next, tail.address, delta);
-    else if (space->count > 0 || head.map != 0)
-        compare(maps, pid, index, head.map, delta);
-    if (head.state == TG_LINK_DELETE)
+        read_on(maps, pid, index, ends.tail.next, ends.tail.address, delta);
+    else if (space->count > 0 || ends.head.map != 0)
+        compare(maps, pid, index, ends.head.map, delta);
+    if (state == TG_LINK_DELETE)
         space->suspect = true; /* the objects go between this stop and the next */
-    return head.next;
+    return ends.head.next;
 }
 
 void tg_link_maps_take_along(struct tg_link_maps *maps, const struct tg_memory_range *range)

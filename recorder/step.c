@@ -234,7 +234,8 @@ static bool take_interrupted(struct tg_tracee *tracee, uint64_t address)
 
 bool tg_step_trap_is_certain(struct tg_tracee *tracee)
 {
-    if (tracee->step.active || tracee->dropped_trap || !tg_tracee_load_registers(tracee))
+    if (tracee->step.active || tracee->dropped_trap || tracee->passing != 0 ||
+        !tg_tracee_load_registers(tracee))
         return false;
     const struct tg_site *site = tg_address_space_site(tracee->thread.process->space, tracee->regs.rip - 1);
     return site != NULL && site->planted && site->lonely_ret;
@@ -264,9 +265,84 @@ bool tg_step_trap(struct tg_tracee *tracee)
     return true;
 }
 
+/* ---- doubled sites */
+
+/* Instruction and stack pointer, for less than all registers. */
+static bool read_place(struct tg_tracee *tracee, uint64_t *ip, uint64_t *sp)
+{
+    struct __ptrace_syscall_info info;
+    long n = ptrace(PTRACE_GET_SYSCALL_INFO, tracee->thread.tid, sizeof info, &info);
+    if (n < (long)(offsetof(struct __ptrace_syscall_info, stack_pointer) + sizeof info.stack_pointer))
+        return false;
+    *ip = info.instruction_pointer;
+    *sp = info.stack_pointer;
+    return true;
+}
+
+/* Lets TRACEE, whose handlers ran, go on behind the int3 at ADDRESS. */
+static void pass(struct tg_tracee *tracee, uint64_t address, uint64_t sp)
+{
+    const struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
+    if (tracee->trapped_at != 0 && tracee->step.awaited == 0 && site != NULL && site->planted &&
+        site->doubled && !tg_traced_of(tracee)->detaching) {
+        tracee->passing = address;
+        tracee->passing_sp = sp;
+        tg_tracee_resume(tracee, 0);
+        return;
+    }
+    if (!tg_tracee_load_registers(tracee))
+        return; /* killed */
+    if (tracee->step.awaited != 0) {
+        tracee->step.waiting = true;
+        tracee->step.address = address;
+    } else {
+        step_over(tracee, address);
+    }
+}
+
+bool tg_step_trap_doubled(struct tg_tracee *tracee)
+{
+    struct tg_address_space *space = tracee->thread.process->space;
+    uint64_t ip, sp;
+    if (!space->has_doubled || tracee->step.active || tracee->dropped_trap || tracee->n_interrupted > 0 ||
+        !read_place(tracee, &ip, &sp))
+        return false;
+    struct tg_site *site = tg_address_space_site(space, ip - 1);
+    if (site == NULL || !site->planted || !site->doubled)
+        return false;
+    uint64_t address = site->address;
+    if (tracee->passing == address && tracee->passing_sp == sp)
+        return false; /* it may still stand there, and this be a SIGTRAP from elsewhere: its siginfo tells */
+    tracee->passing = 0;
+    tracee->trapped_at = address;
+    restore_signal_mask(tracee);
+    if (tg_site_run_handlers(tracee, site))
+        tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
+    pass(tracee, address, sp);
+    return true;
+}
+
+void tg_step_end_pass(struct tg_tracee *tracee)
+{
+    uint64_t address = tracee->passing;
+    tracee->passing = 0;
+    if (address == 0 || !tg_tracee_load_registers(tracee) || tracee->regs.rip != address + 1 ||
+        tracee->regs.rsp != tracee->passing_sp)
+        return;
+    size_t word = tracee->thread.process->bits == 32 ? 4 : 8;
+    uint64_t target = 0;
+    if (!read_as_program(tracee, tracee->regs.rsp, &target, word))
+        return; /* it returns, or faults, by itself */
+    tracee->regs.rip = target;
+    tracee->regs.rsp += word;
+    tracee->regs_changed = true;
+}
+
 bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *range)
 {
     struct tg_tracee *tracee = tg_tracee_of(thread);
+    if (tracee->trapped_at != 0)
+        return false; /* its `ret` runs by itself */
     if (!tg_tracee_load_registers(tracee))
         return false;
     const struct tg_site *site = tg_address_space_site(thread->process->space, tracee->regs.rip);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,13 +47,23 @@ static pid_t look(struct tg_stop_wait *wait, pid_t pid, uint64_t start_ns, int *
     }
 }
 
+static bool is_alone(struct tg_stop_wait *wait)
+{
+    if (wait->processors == TG_PROCESSORS_UNKNOWN) {
+        cpu_set_t allowed;
+        bool one = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 1;
+        wait->processors = one ? TG_PROCESSORS_ONE : TG_PROCESSORS_MANY;
+    }
+    return wait->processors == TG_PROCESSORS_ONE;
+}
+
 pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *status)
 {
     uint64_t start_ns = now_ns();
     pid_t tid = 0;
     if (wait->sleeps_due > 0)
         wait->sleeps_due--;
-    else if (wait->short_waits >= ENOUGH_SHORT_WAITS && n_threads <= MAX_THREADS_LOOKED_AT)
+    else if (wait->short_waits >= ENOUGH_SHORT_WAITS && n_threads <= MAX_THREADS_LOOKED_AT && !is_alone(wait))
         tid = look(wait, pid, start_ns, status);
     if (tid == 0)
         tid = waitpid(pid, status, wait_options);

@@ -10,8 +10,10 @@
  * tracer to sleep and waking it again, often on another processor, costs more than the whole handling of a
  * stop. So after a run of short waits the tracer looks for the next stop a few times before it sleeps, and
  * gives its processor away between the looks. It stops doing so as soon as somebody else uses that processor.
+ * On a machine, or in a part of one, with a single processor it always sleeps.
  */
 struct tg_stop_wait {
+    enum { TG_PROCESSORS_UNKNOWN, TG_PROCESSORS_ONE, TG_PROCESSORS_MANY } processors; /* the tracer's */
     unsigned short_waits; /* how many of the last waits were short, saturating */
     unsigned sleeps_due;  /* waits to sleep in, because the processor is wanted by others */
 };

@@ -259,6 +259,25 @@ static bool file_lacks(struct file *file, const char *build_id, const char *cons
     return true;
 }
 
+static int open_file(const struct tg_symbol_probe *probe, const struct tg_image_source *source,
+                     uint64_t *size)
+{
+    int fd = tg_image_file_read_here(source->path, size);
+    if (fd >= 0)
+        return fd;
+    int place = tg_image_file_open_here(source->path);
+    if (place < 0)
+        place = tg_image_file_open(source->pid, source->path);
+    if (place < 0)
+        return -1;
+    struct stat status;
+    fd = tg_image_file_reopen(probe->descriptors, place, &status);
+    close(place);
+    if (fd >= 0)
+        *size = status.st_size < 0 ? 0 : (uint64_t)status.st_size;
+    return fd;
+}
+
 bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_source *source,
                            const char *const *names, size_t n_names)
 {
@@ -268,17 +287,10 @@ bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_
     for (size_t i = 0; i < n_names; i++)
         if (names[i][0] == '\0' || bare_length(names[i]) > MAX_NAME_BYTES)
             return false;
-    int place = tg_image_file_open_here(source->path);
-    if (place < 0)
-        place = tg_image_file_open(source->pid, source->path);
-    if (place < 0)
-        return false;
-    struct stat status;
-    struct file file = {.probe = probe, .fd = tg_image_file_reopen(probe->descriptors, place, &status)};
-    close(place);
+    struct file file = {.probe = probe};
+    file.fd = open_file(probe, source, &file.size);
     if (file.fd < 0)
         return false;
-    file.size = status.st_size < 0 ? 0 : (uint64_t)status.st_size;
     bool lacks = file_lacks(&file, source->build_id, names, n_names);
     close(file.fd);
     return lacks;

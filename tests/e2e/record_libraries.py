@@ -3,12 +3,16 @@
 
 usage: record_libraries.py CASE
 """
+import collections
 import os
+import signal
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
-from recording import (LOADS, build_library, build_loads, check, check_complete, events, record, run,  # noqa: E402
-                       skip, witness_environment)
+from recording import (LOADS, PROGRAMS, TIME_LIMIT_S, TOLLGATE, build_library, build_loads, check,  # noqa: E402
+                       check_complete, events, record, run, skip, witness_environment)
 
 
 def recorded(commands, *options, witness=True):
@@ -235,6 +239,53 @@ def breakpoints():
         check(bool(planted[0]["late"]) == late and (planted[0]["window_ns"] > 0) == late, options, planted)
         check(len([event for event in trace if event["kind"] == "breakpoint_hit"]) == hits, options, trace)
         check(len([event for event in trace if event["kind"] == "breakpoint_removed"]) == 1, options, trace)
+
+
+def signals():
+    """Signals that come in the very moment of a loader stop: once each, as they were sent, where code is."""
+    library = build_library("signalled")
+    program = [os.path.join(PROGRAMS, "loader_signals"), "1000", library]
+    native = run(program)
+    check(native.output == "undisturbed\n" and native.status == 0, native)
+    run_of = record("trace", program)
+    check(run_of.output == native.output and run_of.status == 0, run_of)
+    kinds = collections.Counter(event["kind"] for event in events("trace"))
+    check(kinds["library_load"] >= 1000 and kinds["signal"] > 0, kinds)
+
+
+def loader_code_of(pid):
+    """The bytes of the dynamic loader's executable mapping."""
+    code = {}
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            fields = line.split()
+            if "x" in fields[1] and len(fields) > 5 and os.path.basename(fields[5]).startswith("ld-linux"):
+                start, end = (int(part, 16) for part in fields[0].split("-"))
+                memory.seek(start)
+                code[start] = memory.read(end - start)
+    check(len(code) > 0, "no loader is mapped")
+    return code
+
+
+def let_go():
+    """A recorder that detaches in the middle of a storm leaves the code as it was, and the storm goes on."""
+    library = build_library("storm")
+    command = [LOADS, "await", "storm", "100000", library]
+    target = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    check(target.stdout.readline() == b"ready\n")
+    before = loader_code_of(target.pid)
+    recorder = subprocess.Popen([TOLLGATE, "record", "--dlopen=stops", "-o", "trace", "-p", str(target.pid)],
+                                stderr=subprocess.PIPE)
+    target.stdin.write(b"\n")
+    target.stdin.flush()
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while run([TOLLGATE, "dump", "--json", "trace.incomplete"]).output.count("library_load") < 10:
+        check(recorder.poll() is None and time.monotonic() < deadline, "no loads are recorded")
+    recorder.send_signal(signal.SIGINT)
+    recorder.communicate(timeout=TIME_LIMIT_S)
+    check(loader_code_of(target.pid) == before, "the code is not what it was")
+    output, _ = target.communicate(timeout=TIME_LIMIT_S)
+    check(output == b"storm over\n" and target.returncode == 0, output, target.returncode)
 
 
 def modes():
