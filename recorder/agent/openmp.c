@@ -1,0 +1,50 @@
+#include "recorder/agent/openmp.h"
+
+/* A runtime that speaks OMPT knows more than its libgomp entry points would tell. */
+const struct tg_openmp_backend *const tg_openmp_backends[] = {
+    NULL,
+};
+
+__thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
+
+const struct tg_openmp_backend *tg_openmp_owner(const void *object)
+{
+    for (const struct tg_openmp_backend *const *backend = tg_openmp_backends; *backend != NULL; backend++)
+        if ((*backend)->covers(object))
+            return *backend;
+    return NULL;
+}
+
+void tg_openmp_runtime(unsigned seen, const char *name, const char *version)
+{
+    size_t name_words = tg_agent_string_words(name);
+    size_t version_words = tg_agent_string_words(version);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_RUNTIME, 1 + name_words + version_words);
+    if (arguments == NULL)
+        return;
+    arguments[0] = seen;
+    tg_agent_put_string(arguments + 1, name, name_words);
+    tg_agent_put_string(arguments + 1 + name_words, version, version_words);
+    tg_agent_commit();
+}
+
+void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint64_t parent, const void *body,
+                           uint64_t flags, const struct tg_openmp_dependence *dependences,
+                           size_t n_dependences)
+{
+    size_t n = n_dependences < TG_AGENT_MAX_DEPENDENCES ? n_dependences : TG_AGENT_MAX_DEPENDENCES;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_TASK_CREATE, 6 + 2 * n);
+    if (arguments == NULL)
+        return;
+    arguments[0] = tg_agent_place(code, seen, 0);
+    arguments[1] = task;
+    arguments[2] = parent;
+    arguments[3] = (uintptr_t)body;
+    arguments[4] = flags;
+    arguments[5] = n;
+    for (size_t i = 0; i < n; i++) {
+        arguments[6 + 2 * i] = (uintptr_t)dependences[i].address;
+        arguments[7 + 2 * i] = dependences[i].kind;
+    }
+    tg_agent_commit();
+}

@@ -1,0 +1,226 @@
+/*
+ * OpenMP inside of the traced program: what the capture back ends share. A back end sees a runtime in some
+ * way and says what it sees with the functions below, one per kind of record; where the thread is (its team,
+ * its number in it) they take from the thread's frame, which back ends change with tg_openmp_enter and
+ * tg_openmp_return only.
+ *
+ * All of them are async-signal-safe, and do nothing where nothing is recorded. CODE is the address behind the
+ * call in the program, NULL unknown; SEEN is enum tg_omp_seen of how the back end knows.
+ */
+#ifndef TG_RECORDER_AGENT_OPENMP_H
+#define TG_RECORDER_AGENT_OPENMP_H
+
+#include "format/event.h"
+#include "recorder/agent/agent.h"
+
+/*
+ * To add a back end:
+ *   1. write its files, NAME*.c, with one `const struct tg_openmp_backend tg_NAME_backend`;
+ *   2. name them in CMakeLists.txt, declare it below and put it into the table in openmp.c: where two back
+ *      ends cover a runtime the first one records, the other one lets everything pass;
+ *   3. record what it sees with the functions below, and no region without tg_openmp_enter;
+ *   4. if it sees in a new way, append that to enum tg_omp_seen;
+ *   5. say in docs/openmp.md which constructs it sees, and compare its events with a program's own log in
+ *      tests/e2e/openmp_NAME.py.
+ */
+struct tg_openmp_backend {
+    const char *name;
+    const char *help; /* one line: what it watches, and how */
+    /* True where it records what the runtime does that exports OBJECT, an address in it. May be called at any
+     * time, by any thread. */
+    bool (*covers)(const void *object);
+};
+
+extern const struct tg_openmp_backend tg_ompt_backend;
+extern const struct tg_openmp_backend tg_gomp_backend;
+
+/* All back ends in the order of the table, NULL at its end. */
+extern const struct tg_openmp_backend *const tg_openmp_backends[];
+
+/* The back end that records for the runtime with the address OBJECT in it; NULL: none. */
+const struct tg_openmp_backend *tg_openmp_owner(const void *object);
+
+/*
+ * Where OpenMP says that a thread is. By value: a back end that brings the thread into a region keeps the
+ * frame around it somewhere, and gives it back when the region is left; nothing here points into a stack that
+ * a longjmp may have left.
+ */
+struct tg_openmp_frame {
+    uint64_t team;     /* id of the innermost region, 0 outside of all */
+    uint64_t task;     /* id of the explicit task that runs, 0: the implicit one */
+    uint64_t barriers; /* that this thread has met in this team */
+    uint32_t thread_num;
+    uint32_t level;          /* how many regions are around */
+    uint16_t workshare;      /* 1 + enum tg_omp_zone of the worksharing construct it is in, 0 none */
+    uint16_t single;         /* libgomp: a single was met whose end is not seen, enum gomp_single */
+    uint32_t doacross_loops; /* libgomp: loops of the doacross loop it is in */
+    const void *code;        /* libgomp: of the construct around, for what is inferred */
+};
+extern __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
+
+/* Says that a runtime is watched: once in a process for each. VERSION may be "". */
+void tg_openmp_runtime(unsigned seen, const char *name, const char *version);
+
+/* ---- regions */
+
+/* The id of a region that begins, unique in the process. */
+static inline uint64_t tg_openmp_new_team(void)
+{
+    return __atomic_fetch_add(&tg_agent.next_team, 1, __ATOMIC_RELAXED);
+}
+
+/* The encountering thread is about to start region TEAM; REQUESTED threads, 0: left to the runtime. */
+static inline void tg_openmp_parallel_begin(const void *code, unsigned seen, uint64_t team,
+                                            uint64_t requested, const void *body)
+{
+    tg_agent_record4(TG_RECORD_OMP_PARALLEL_BEGIN, tg_agent_place(code, seen, 0), team, requested,
+                     (uintptr_t)body);
+}
+
+/* It has left it, and is back in the frame around (tg_openmp_return comes first). */
+static inline void tg_openmp_parallel_end(const void *code, unsigned seen, uint64_t team)
+{
+    tg_agent_record2(TG_RECORD_OMP_PARALLEL_END, tg_agent_place(code, seen, 0), team);
+}
+
+/* From here on this thread is in FRAME. */
+static inline void tg_openmp_return(const struct tg_openmp_frame *frame)
+{
+    tg_openmp_frame = *frame;
+    tg_agent_set_place(frame->team, frame->thread_num);
+}
+
+/* This thread begins TEAM's body as number THREAD_NUM of SIZE (0 unknown); LEVEL regions are around it, TEAM
+ * is one of them. What the frame was before is the caller's to keep. */
+static inline void tg_openmp_enter(const void *code, unsigned seen, uint64_t team, uint64_t parent_team,
+                                   uint32_t thread_num, uint32_t size, uint32_t level)
+{
+    tg_openmp_frame =
+        (struct tg_openmp_frame){.team = team, .thread_num = thread_num, .level = level, .code = code};
+    tg_agent_set_place(team, thread_num);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_IMPLICIT_BEGIN, 5);
+    if (arguments != NULL) {
+        arguments[0] = tg_agent_place(code, seen, 0);
+        arguments[1] = team;
+        arguments[2] = parent_team;
+        arguments[3] = size;
+        arguments[4] = level;
+        tg_agent_commit();
+    }
+}
+
+/* It is through with the body and arrives at the join. It stays in the frame: tasks may run there. */
+static inline void tg_openmp_implicit_end(const void *code, unsigned seen)
+{
+    tg_agent_record1(TG_RECORD_OMP_IMPLICIT_END, tg_agent_place(code, seen, 0));
+}
+
+/* ---- zones. SCHEDULE is enum tg_omp_schedule, COUNT is that of sections. */
+
+static inline void tg_openmp_zone_begin(const void *code, unsigned seen, enum tg_omp_zone zone,
+                                        enum tg_omp_schedule schedule, uint64_t count)
+{
+    tg_agent_record2(TG_RECORD_OMP_ZONE_BEGIN, tg_agent_place(code, seen, zone), schedule | count << 8);
+}
+
+static inline void tg_openmp_zone_end(const void *code, unsigned seen, enum tg_omp_zone zone)
+{
+    tg_agent_record1(TG_RECORD_OMP_ZONE_END, tg_agent_place(code, seen, zone));
+}
+
+/* Begins section SECTION, from 1, 0 unknown. */
+static inline void tg_openmp_section(const void *code, unsigned seen, uint64_t section)
+{
+    tg_agent_record2(TG_RECORD_OMP_SECTION, tg_agent_place(code, seen, 0), section);
+}
+
+/* ---- waiting */
+
+static inline bool tg_openmp_is_barrier(enum tg_omp_sync sync)
+{
+    return sync <= TG_OMP_SYNC_BARRIER_JOIN;
+}
+
+/* Arrives. Returns the instance, for tg_openmp_sync_end: of barriers the how manyth of this thread in this
+ * team, otherwise 0. */
+static inline uint64_t tg_openmp_sync_begin(const void *code, unsigned seen, enum tg_omp_sync sync)
+{
+    uint64_t instance = tg_openmp_is_barrier(sync) ? ++tg_openmp_frame.barriers : 0;
+    tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, tg_agent_place(code, seen, sync), instance);
+    return instance;
+}
+
+/* Leaves. */
+static inline void tg_openmp_sync_end(const void *code, unsigned seen, enum tg_omp_sync sync,
+                                      uint64_t instance, bool cancelled)
+{
+    tg_agent_record2(TG_RECORD_OMP_SYNC_END, tg_agent_place(code, seen, sync),
+                     instance | (uint64_t)cancelled << 63);
+}
+
+/* ---- mutual exclusion. LOCK is the address of the lock or of the critical's name, NULL: the unnamed one.
+ * Record wait before, enter after the runtime's acquire, and leave before its release: so the order of
+ * records is the order of what happened. */
+
+static inline void tg_openmp_mutex_wait(const void *code, unsigned seen, enum tg_omp_mutex mutex,
+                                        const void *lock)
+{
+    tg_agent_record2(TG_RECORD_OMP_MUTEX_WAIT, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+}
+
+static inline void tg_openmp_mutex_enter(const void *code, unsigned seen, enum tg_omp_mutex mutex,
+                                         const void *lock)
+{
+    tg_agent_record2(TG_RECORD_OMP_MUTEX_ENTER, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+}
+
+static inline void tg_openmp_mutex_leave(const void *code, unsigned seen, enum tg_omp_mutex mutex,
+                                         const void *lock)
+{
+    tg_agent_record2(TG_RECORD_OMP_MUTEX_LEAVE, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+}
+
+/* ---- tasks */
+
+/* One dependence of a task that is created. */
+struct tg_openmp_dependence {
+    const void *address;
+    enum tg_omp_dependence_kind kind;
+};
+
+/* The id of a task that is created, unique in the process, from 1. */
+static inline uint64_t tg_openmp_new_task(void)
+{
+    return __atomic_fetch_add(&tg_agent.next_task, 1, __ATOMIC_RELAXED);
+}
+
+/* Task TASK comes to be; its parent is PARENT, 0: an implicit task. FLAGS are of enum tg_omp_task_flag. Of
+ * the dependences only the first TG_AGENT_MAX_DEPENDENCES are recorded. */
+void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint64_t parent, const void *body,
+                           uint64_t flags, const struct tg_openmp_dependence *dependences,
+                           size_t n_dependences);
+
+/* This thread runs TASK from here on: tg_openmp_frame.task. Does not say what becomes of the one before. */
+static inline void tg_openmp_task_begin(const void *code, unsigned seen, uint64_t task, bool resumed)
+{
+    tg_openmp_frame.task = task;
+    tg_agent_record2(TG_RECORD_OMP_TASK_BEGIN, tg_agent_place(code, seen, 0), task | (uint64_t)resumed << 63);
+}
+
+/* It leaves TASK, for good or not, and is in the implicit task. */
+static inline void tg_openmp_task_end(const void *code, unsigned seen, uint64_t task,
+                                      enum tg_omp_task_end how)
+{
+    tg_openmp_frame.task = 0;
+    tg_agent_record2(TG_RECORD_OMP_TASK_END, tg_agent_place(code, seen, how), task);
+}
+
+/* ---- cancellation. ACTIVATED: by this thread; otherwise it found it cancelled. */
+
+static inline void tg_openmp_cancel(const void *code, unsigned seen, enum tg_omp_cancel_construct construct,
+                                    bool activated)
+{
+    tg_agent_record2(TG_RECORD_OMP_CANCEL, tg_agent_place(code, seen, construct), activated);
+}
+
+#endif
