@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,9 +90,14 @@ struct tg_agent_control *tg_agent_directory_open(const char *path, const char **
     return control;
 }
 
-/* Room that is only promised would kill the program with SIGBUS where the file system is full. */
+/* Room that is only promised would kill the program with SIGBUS where the file system is full; a file beyond
+ * the limit, with SIGXFSZ. */
 static bool reserve(int fd, off_t size)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (rlim_t)size))
+        return false;
     int result;
     do
         result = fallocate(fd, 0, 0, size);

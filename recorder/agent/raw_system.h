@@ -1,0 +1,130 @@
+/*
+ * The system calls that the audit library needs, and nothing else of a C library: it must not bring a second
+ * libc into the program. Results are the kernel's: negative ones are -errno. x86-64 alone.
+ */
+#ifndef TG_RECORDER_AGENT_RAW_SYSTEM_H
+#define TG_RECORDER_AGENT_RAW_SYSTEM_H
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static inline long tg_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline int tg_raw_open_at(int directory, const char *path, int flags, unsigned mode)
+{
+    return (int)tg_raw_call(SYS_openat, directory, (long)path, flags, (long)mode, 0, 0);
+}
+
+static inline void tg_raw_close(int fd)
+{
+    (void)tg_raw_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static inline long tg_raw_read(int fd, void *buffer, size_t size)
+{
+    return tg_raw_call(SYS_read, fd, (long)buffer, (long)size, 0, 0, 0);
+}
+
+static inline int tg_raw_stat(int fd, struct stat *status)
+{
+    return (int)tg_raw_call(SYS_fstat, fd, (long)status, 0, 0, 0, 0);
+}
+
+static inline int tg_raw_change_mode(int fd, unsigned mode)
+{
+    return (int)tg_raw_call(SYS_fchmod, fd, (long)mode, 0, 0, 0, 0);
+}
+
+static inline int tg_raw_allocate(int fd, uint64_t size)
+{
+    return (int)tg_raw_call(SYS_fallocate, fd, 0, 0, (long)size, 0, 0);
+}
+
+static inline int tg_raw_file_size_limit(struct rlimit *limit)
+{
+    return (int)tg_raw_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit, 0, 0);
+}
+
+static inline void tg_raw_unlink_at(int directory, const char *path)
+{
+    (void)tg_raw_call(SYS_unlinkat, directory, (long)path, 0, 0, 0, 0);
+}
+
+static inline int tg_raw_lock(int fd, int operation)
+{
+    return (int)tg_raw_call(SYS_flock, fd, operation, 0, 0, 0, 0);
+}
+
+/* Maps FD to read and write, shared; NULL on failure. */
+static inline void *tg_raw_map(int fd, size_t size)
+{
+    long result = tg_raw_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline void tg_raw_unmap(void *address, size_t size)
+{
+    (void)tg_raw_call(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
+}
+
+/* Whether something is mapped at the page ADDRESS. */
+static inline int tg_raw_is_mapped(uintptr_t address)
+{
+    unsigned char state;
+    return tg_raw_call(SYS_mincore, (long)address, 1, (long)&state, 0, 0, 0) == 0;
+}
+
+/* Sleeps while *WORD is VALUE, at most TIMEOUT (NULL: for ever); OPERATION says whether it is shared. */
+static inline long tg_raw_futex_wait(const void *word, int operation, uint32_t value,
+                                     const struct timespec *timeout)
+{
+    return tg_raw_call(SYS_futex, (long)word, operation, value, (long)timeout, 0, 0);
+}
+
+static inline void tg_raw_futex_wake(const void *word, int operation)
+{
+    (void)tg_raw_call(SYS_futex, (long)word, operation, 1, 0, 0, 0);
+}
+
+static inline int32_t tg_raw_process_id(void)
+{
+    return (int32_t)tg_raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int32_t tg_raw_thread_id(void)
+{
+    return (int32_t)tg_raw_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline unsigned tg_raw_effective_user(void)
+{
+    return (unsigned)tg_raw_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint64_t tg_raw_monotonic_ns(void)
+{
+    struct timespec now = {0};
+    (void)tg_raw_call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,119 @@
+"""A recorder in miniature: makes the directory that agents look for, and reads the rings that they leave there.
+
+It follows recorder/agent/contract.h independently of the recorder's own code.
+"""
+import collections
+import ctypes
+import fcntl
+import mmap
+import os
+import re
+import struct
+import tempfile
+
+MAGIC_CONTROL, MAGIC_RING = 0x314c525443544754, 0x31474e4952544754
+PROTOCOL = 1
+HEADER_BYTES = 4096
+LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
+KIND_THREAD, KIND_LOADER = 0, 1
+FUTEX_WAKE, SYS_FUTEX = 1, 202
+
+Record = collections.namedtuple("Record", "ticks kind arguments pid")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def record_kinds():
+    """Names of the kinds as the contract lists them."""
+    with open(os.path.join(os.environ["TG_SOURCE"], "recorder/agent/contract.h")) as file:
+        text = file.read()
+    listed = text[text.index("#define TG_AGENT_RECORDS(X)"):text.index("enum tg_agent_record")]
+    return ["NONE"] + re.findall(r"\bX\((\w+), \d+\)", listed)
+
+
+KINDS = record_kinds()
+
+
+def string(words):
+    """The string argument in WORDS."""
+    return struct.pack(f"<{len(words)}Q", *words).split(b"\0")[0].decode()
+
+
+class Ring:
+    """One ring file; reads on from where it was."""
+
+    def __init__(self, path):
+        with open(path, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), 0)
+        magic, self.protocol, self.kind, self.data_bytes, self.pid = struct.unpack_from("<QIIQi", self.memory, 0)
+        assert magic == MAGIC_RING and self.protocol == PROTOCOL, path
+        assert self.data_bytes & (self.data_bytes - 1) == 0 and len(self.memory) == HEADER_BYTES + self.data_bytes
+        self.instance, = struct.unpack_from("<Q", self.memory, 32)
+        # these are written and read as a whole
+        self.head = ctypes.c_uint64.from_buffer(self.memory, 64)
+        self.waiting = ctypes.c_uint32.from_buffer(self.memory, 80)
+        self.tail = ctypes.c_uint64.from_buffer(self.memory, 128)
+
+    @property
+    def lost(self):
+        return struct.unpack_from("<Q", self.memory, 72)[0]
+
+    def read(self):
+        """The records that came since, which makes room for others."""
+        records = []
+        head, tail = self.head.value, self.tail.value
+        while tail < head:
+            at = HEADER_BYTES + tail % self.data_bytes
+            ticks, word = struct.unpack_from("<QQ", self.memory, at)
+            kind, n_words = word & 0xff, word >> 8 & 0xfff
+            assert 2 <= n_words and n_words % 2 == 0 and tail % self.data_bytes + n_words * 8 <= self.data_bytes
+            arguments = struct.unpack_from(f"<{n_words - 2}Q", self.memory, at + 16)
+            if KINDS[kind] != "PAD":
+                records.append(Record(ticks, KINDS[kind], arguments, self.pid))
+            tail += n_words * 8
+        self.tail.value = tail
+        if self.waiting.value:
+            self.waiting.value = 0
+            _libc.syscall(SYS_FUTEX, ctypes.byref(self.tail), FUTEX_WAKE, 1, None, None, 0)
+        return records
+
+
+class Directory:
+    """The shared directory; lives until its process ends or close()."""
+
+    def __init__(self, flags=DLOPEN, ring_bytes=1 << 20, clock=0, protocol=PROTOCOL, magic=MAGIC_CONTROL):
+        self.path = tempfile.mkdtemp(prefix="tollgate-test-", dir="/dev/shm")
+        self.control = os.path.join(self.path, "control")
+        with open(self.control, "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:
+            file.write(struct.pack("<QIIIIQ", magic, protocol, flags, clock, 0, ring_bytes).ljust(4096, b"\0"))
+        self.lock = open(self.control, "r+b")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.rings = {}
+
+    def environment(self, library):
+        """What makes ld.so load LIBRARY, an auditor."""
+        return {"LD_AUDIT": library, "TOLLGATE_AGENT": self.path}
+
+    def control_field(self, offset):
+        return struct.unpack_from("<I", os.pread(self.lock.fileno(), 4, offset))[0]
+
+    def ring_files(self):
+        return sorted(name for name in os.listdir(self.path) if name.startswith("ring."))
+
+    def read(self):
+        """What is new in all rings."""
+        records = []
+        for name in self.ring_files():
+            if name not in self.rings:
+                self.rings[name] = Ring(os.path.join(self.path, name))
+            records += self.rings[name].read()
+        return records
+
+    def leave(self):
+        """As a recorder that dies: nobody holds the lock any more."""
+        self.lock.close()
+
+    def remove(self):
+        for name in os.listdir(self.path):
+            os.unlink(os.path.join(self.path, name))
+        os.rmdir(self.path)
