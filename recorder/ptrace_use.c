@@ -1,10 +1,9 @@
 #include "recorder/ptrace_use.h"
 
 #include "recorder/image.h"
+#include "recorder/mapped_file.h"
 #include "recorder/proc_status.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -18,45 +17,16 @@ struct tg_ptrace_use {
 
 /* ---- where the function is */
 
-struct mapped_file {
-    uint64_t start;
-    char path[4096];
-};
-
-static bool is_c_library(const char *path)
+static bool is_c_library(const char *name)
 {
-    const char *name = strrchr(path, '/');
-    name = name == NULL ? path : name + 1;
     return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
            strncmp(name, "ld-musl-", 8) == 0;
 }
 
-/* The first mapping of the C library of process PID. */
-static bool find_c_library(pid_t pid, struct mapped_file *found)
-{
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(path, "re");
-    if (maps == NULL)
-        return false;
-    char *line = NULL;
-    size_t size = 0;
-    bool is_found = false;
-    while (!is_found && getline(&line, &size, maps) > 0) {
-        uint64_t offset;
-        is_found = sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %*s %*s %4095[^\n]", &found->start, &offset,
-                          found->path) == 3 &&
-                   offset == 0 && is_c_library(found->path);
-    }
-    free(line);
-    fclose(maps);
-    return is_found;
-}
-
 static uint64_t find_ptrace(struct tg_ptrace_use *use, struct tg_thread *thread)
 {
-    struct mapped_file library;
-    if (!find_c_library(thread->process->pid, &library))
+    struct tg_mapped_file library;
+    if (!tg_mapped_file_find(thread->process->pid, is_c_library, &library))
         return 0; /* a static program: what it calls directly cannot be told from other system calls */
     const struct tg_image_source source = {.pid = thread->tid, .path = library.path, .header = library.start};
     struct tg_image *image;

@@ -6,6 +6,7 @@
 #include "recorder/engine.h"
 #include "recorder/image_cache.h"
 #include "recorder/loader.h"
+#include "recorder/openmp_breakpoints.h"
 #include "recorder/process_facts.h"
 #include "recorder/ptrace_use.h"
 #include "recorder/user_breakpoints.h"
@@ -35,6 +36,7 @@ struct tg_recording {
     struct tg_user_breakpoints *breakpoints;
     struct tg_process_facts *facts;
     struct tg_ptrace_use *ptrace_use;
+    struct tg_openmp_breakpoints *openmp;
     struct tg_loader *loader;
     uint64_t next_check_ns; /* when to ask the writer for an error again */
     bool write_failed;
@@ -196,6 +198,12 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
     return error;
 }
 
+static bool wants_openmp_breakpoints(void *context, const struct tg_process *process)
+{
+    (void)context;
+    return process->loader_base == 0; /* static: nothing can be loaded into it */
+}
+
 static struct tg_error *create_engine(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
@@ -208,6 +216,11 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
     if (error == NULL)
         error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
+    if (error == NULL) {
+        const struct tg_openmp_breakpoints_options openmp = {.images = recording->images,
+                                                             .wanted = wants_openmp_breakpoints};
+        error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
+    }
     if (error == NULL)
         error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
     for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
@@ -307,6 +320,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_loader_destroy(recording->loader);
     tg_process_facts_destroy(recording->facts);
     tg_ptrace_use_destroy(recording->ptrace_use);
+    tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);
     discard_writer(recording);
