@@ -1,6 +1,7 @@
 #include "format/chunk_decoder.h"
 
 #include "format/chunk_directory.h"
+#include "format/thread_order.h"
 #include "format/trace_section.h"
 #include "format/wire_type.h"
 
@@ -9,7 +10,14 @@
 
 /* Events are decoded column by column in blocks that stay in the processor's caches: tight loops without a
  * decision per event or field. */
-enum { BLOCK = 512 };
+enum { BLOCK = 128 };
+
+/* Room that every payload has in an event, and what most need. */
+enum {
+    SMALL_ROW = 32,
+    MEDIUM_ROW = 64,
+    PAYLOAD_BYTES = sizeof(struct tg_event) - offsetof(struct tg_event, process_start)
+};
 
 struct list_buffer {
     char *items;
@@ -21,7 +29,7 @@ struct kind_state {
     uint32_t count;  /* events in the current block */
     uint32_t first;  /* where they begin in OFFSETS */
     uint64_t left;   /* events of the kind not decoded yet */
-    char *rows;      /* payloads of an indexed kind */
+    char *rows;      /* payloads of a kind that is indexed or by thread */
     size_t capacity; /* of ROWS, in bytes */
     uint64_t items_left[TG_EVENT_MAX_FIELDS];
     struct list_buffer lists[TG_EVENT_MAX_FIELDS]; /* items of the current block's events */
@@ -33,7 +41,16 @@ struct tg_chunk_decoder {
     struct kind_state *kinds; /* by kind of the chunk; all zero where new, the memory stays */
     size_t kind_capacity;
     uint64_t threads_seen;
-    uint64_t previous_time_ns;
+    uint64_t previous_time_ns;    /* of chunks by thread: the end of the stop before */
+    struct tg_thread_order order; /* of chunks by thread */
+    struct {                      /* likewise, by kind */
+        const char *base;
+        size_t stride;
+        enum tg_event_kind kind;
+    } rows[TG_CHUNK_MAX_KINDS];
+    size_t max_row_bytes;
+    bool any_as_recorded; /* some kinds of the chunk have no rows, or are not known */
+    uint32_t n_taken;
     uint32_t n_left; /* events not decoded yet */
     uint64_t values[BLOCK];
     uint16_t block_kinds[BLOCK];
@@ -55,6 +72,7 @@ void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder)
     if (decoder == NULL)
         return;
     tg_chunk_directory_deinit(&decoder->directory);
+    tg_thread_order_deinit(&decoder->order);
     for (size_t i = 0; i < decoder->kind_capacity; i++) {
         free(decoder->kinds[i].rows);
         for (size_t f = 0; f < TG_EVENT_MAX_FIELDS; f++)
@@ -68,13 +86,7 @@ static struct tg_error *value_error(const struct tg_chunk_decoder *decoder,
                                     const struct tg_packed_column *column, const char *record,
                                     const char *field, const char *member)
 {
-    char name[192];
-    snprintf(name, sizeof name, "%s%s%s%s%s", record, *record != '\0' ? "." : "", field,
-             *member != '\0' ? "." : "", member);
-    struct tg_byte_cursor cursor = {column->planes != NULL ? column->planes : decoder->source->start, NULL,
-                                    decoder->source};
-    return tg_byte_cursor_error(&cursor, name,
-                                "the column names something that is not there, or is malformed");
+    return tg_chunk_column_error(column, decoder->source, record, field, member);
 }
 
 /* Where value I of a loop goes: the two shapes are inlined apart. */
@@ -102,10 +114,10 @@ static inline bool store_strings(const struct tg_chunk_decoder *decoder, const u
 }
 
 /* Value I of [values, values + n), read as TYPE, goes to BASE + offsets[I], or without OFFSETS to BASE + I *
- * STRIDE. *PREVIOUS is the address before. */
+ * STRIDE. */
 static inline bool store_values(const struct tg_chunk_decoder *decoder, enum tg_wire_type type,
-                                const uint64_t *values, uint64_t *previous, char *base,
-                                const uint32_t *offsets, size_t stride, size_t n)
+                                const uint64_t *values, char *base, const uint32_t *offsets, size_t stride,
+                                size_t n)
 {
     switch (type) {
     case TG_WIRE_STRING:
@@ -114,15 +126,7 @@ static inline bool store_values(const struct tg_chunk_decoder *decoder, enum tg_
         for (size_t i = 0; i < n; i++)
             store(place(base, offsets, stride, i), tg_unzigzag(values[i]));
         return true;
-    case TG_WIRE_ADDRESS: {
-        uint64_t address = *previous;
-        for (size_t i = 0; i < n; i++) {
-            address += tg_unzigzag(values[i]);
-            store(place(base, offsets, stride, i), address);
-        }
-        *previous = address;
-        return true;
-    }
+    case TG_WIRE_ADDRESS:
     case TG_WIRE_UNSIGNED:
     case TG_WIRE_LIST:
         break;
@@ -137,7 +141,7 @@ static bool decode_scattered(struct tg_chunk_decoder *decoder, struct tg_packed_
                              enum tg_wire_type type, char *base, const uint32_t *offsets, size_t n)
 {
     return tg_packed_column_take(column, decoder->values, n) &&
-           store_values(decoder, type, decoder->values, &column->previous, base, offsets, 0, n);
+           store_values(decoder, type, decoder->values, base, offsets, 0, n);
 }
 
 /* N values of a column to BASE, BASE + STRIDE, ... */
@@ -147,7 +151,7 @@ static bool decode_strided(struct tg_chunk_decoder *decoder, struct tg_packed_co
     while (n > 0) {
         size_t part = n < BLOCK ? n : BLOCK;
         if (!tg_packed_column_take(column, decoder->values, part) ||
-            !store_values(decoder, type, decoder->values, &column->previous, base, NULL, stride, part))
+            !store_values(decoder, type, decoder->values, base, NULL, stride, part))
             return false;
         base += part * stride;
         n -= part;
@@ -155,38 +159,95 @@ static bool decode_strided(struct tg_chunk_decoder *decoder, struct tg_packed_co
     return true;
 }
 
-/* All rows of an indexed kind, once for the chunk. */
+/* N values of field F to BASE, BASE + STRIDE, ..., of a kind all of whose lists are empty. */
+static struct tg_error *decode_row_field(struct tg_chunk_decoder *decoder, struct tg_chunk_kind_entry *kind,
+                                         size_t f, char *base, size_t stride, size_t n)
+{
+    const struct tg_field *field = &kind->schema->fields[f];
+    struct tg_packed_column *column = &kind->fields[f].column;
+    bool fine = decode_strided(decoder, column, tg_wire_type(field->type), base, stride, n);
+    for (size_t i = 0; field->type == TG_FIELD_LIST && i < n; i++) {
+        struct tg_list *list = (struct tg_list *)(base + i * stride);
+        uint64_t count;
+        memcpy(&count, list, sizeof count); /* as decode_strided left it */
+        fine = fine && count == 0;
+        *list = (struct tg_list){0};
+    }
+    return fine ? NULL : value_error(decoder, column, kind->schema->name, field->name, "");
+}
+
+/* Rows [AT, AT + N) of a kind, which stay in the processor's caches. Many fields have one value in all of
+ * them: the first row has these, and is copied before the others are decoded. */
+static struct tg_error *decode_row_block(struct tg_chunk_decoder *decoder, struct tg_chunk_kind_entry *kind,
+                                         char *rows, size_t n)
+{
+    const struct tg_record_schema *schema = kind->schema;
+    size_t stride = schema->size_bytes;
+    bool varies[TG_EVENT_MAX_FIELDS];
+    struct tg_error *error = NULL;
+    for (size_t f = 0; error == NULL && f < schema->n_fields; f++) {
+        struct tg_packed_column *column = &kind->fields[f].column;
+        varies[f] = !tg_packed_column_skip(column, n);
+        if (!varies[f])
+            error = decode_row_field(decoder, kind, f, rows + schema->fields[f].offset, stride, 1);
+    }
+    for (size_t i = 1; i < n; i++)
+        for (size_t b = 0; b < stride; b += sizeof(uint64_t)) /* payloads are of whole words */
+            memcpy(rows + i * stride + b, rows + b, sizeof(uint64_t));
+    for (size_t f = 0; error == NULL && f < schema->n_fields; f++)
+        if (varies[f])
+            error = decode_row_field(decoder, kind, f, rows + schema->fields[f].offset, stride, n);
+    return error;
+}
+
+/* All rows of a kind, once for the chunk. */
 static struct tg_error *decode_rows(struct tg_chunk_decoder *decoder, struct tg_chunk_kind_entry *kind,
                                     struct kind_state *state)
 {
-    const struct tg_record_schema *schema = kind->schema;
-    if (kind->n_rows == 0)
-        return NULL;
-    struct tg_error *error = tg_grow(&state->rows, &state->capacity, kind->n_rows * schema->size_bytes, 1);
-    for (size_t f = 0; error == NULL && f < schema->n_fields; f++) {
-        const struct tg_field *field = &schema->fields[f];
-        /* A list field that the file does not have: no items. */
-        size_t n_words = field->type == TG_FIELD_LIST ? 2 : 1;
-        for (size_t w = 0; error == NULL && w < n_words; w++)
-            if (!decode_strided(decoder, &kind->fields[f].column, tg_wire_type(field->type),
-                                state->rows + field->offset + w * sizeof(uint64_t), schema->size_bytes,
-                                kind->n_rows))
-                error = value_error(decoder, &kind->fields[f].column, schema->name, field->name, "");
+    size_t stride = kind->schema->size_bytes;
+    /* Rows are copied with more bytes than the last of them has. */
+    struct tg_error *error =
+        tg_grow(&state->rows, &state->capacity, kind->n_rows * stride + PAYLOAD_BYTES, 1);
+    for (uint64_t at = 0; error == NULL && at < kind->n_rows; at += BLOCK) {
+        size_t n = kind->n_rows - at < BLOCK ? (size_t)(kind->n_rows - at) : BLOCK;
+        error = decode_row_block(decoder, kind, state->rows + at * stride, n);
     }
     return error;
 }
 
+/* What comes before the first block of a chunk by thread. */
+static struct tg_error *begin_by_thread(struct tg_chunk_decoder *decoder, uint32_t n_events)
+{
+    struct tg_chunk_directory *directory = &decoder->directory;
+    static const char no_row[PAYLOAD_BYTES];
+    decoder->any_as_recorded = false;
+    decoder->max_row_bytes = 0;
+    for (size_t i = 0; i < directory->n_kinds; i++) {
+        const struct tg_chunk_kind_entry *kind = directory->kinds[i];
+        bool has_rows = kind->schema != NULL && kind->by_thread;
+        decoder->rows[i].base = has_rows ? decoder->kinds[i].rows : no_row;
+        decoder->rows[i].stride = has_rows ? kind->schema->size_bytes : 0;
+        if (decoder->rows[i].stride > decoder->max_row_bytes)
+            decoder->max_row_bytes = decoder->rows[i].stride;
+        decoder->rows[i].kind = (enum tg_event_kind)kind->number;
+        decoder->any_as_recorded = decoder->any_as_recorded || !has_rows;
+    }
+    return tg_thread_order_read(&decoder->order, directory, decoder->source, n_events);
+}
+
 struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const struct tg_byte_source *source,
-                                        size_t size, uint64_t first_time_ns, uint32_t n_events)
+                                        size_t size, const struct tg_section_header *header)
 {
     struct tg_byte_cursor cursor = {source->start, source->start + size, source};
     struct tg_chunk_directory *directory = &decoder->directory;
     decoder->source = source;
     decoder->n_left = 0;
     decoder->threads_seen = 0;
-    decoder->previous_time_ns = first_time_ns;
+    decoder->previous_time_ns = header->first_time_ns;
+    decoder->n_taken = 0;
     size_t before = decoder->kind_capacity;
-    struct tg_error *error = tg_chunk_directory_read(directory, &cursor, n_events);
+    struct tg_error *error = tg_chunk_directory_read(directory, &cursor, header->n_events,
+                                                     (header->flags & TG_SECTION_BY_THREAD) != 0);
     if (error == NULL)
         error = tg_grow(&decoder->kinds, &decoder->kind_capacity, directory->n_kinds, sizeof *decoder->kinds);
     if (decoder->kind_capacity > before)
@@ -196,11 +257,13 @@ struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const 
         decoder->kinds[i].left = kind->n_events;
         for (size_t f = 0; f < TG_EVENT_MAX_FIELDS; f++)
             decoder->kinds[i].items_left[f] = kind->fields[f].n_items;
-        if (kind->indexed && kind->schema != NULL)
+        if ((kind->indexed || kind->by_thread) && kind->schema != NULL)
             error = decode_rows(decoder, kind, &decoder->kinds[i]);
     }
+    if (error == NULL && directory->by_thread)
+        error = begin_by_thread(decoder, header->n_events);
     if (error == NULL)
-        decoder->n_left = n_events;
+        decoder->n_left = header->n_events;
     return error;
 }
 
@@ -278,26 +341,19 @@ static struct tg_error *decode_kind(struct tg_chunk_decoder *decoder, struct tg_
     return NULL;
 }
 
-/* Reads the kinds of the block's N events and sorts the events by kind. */
-static struct tg_error *decode_kinds(struct tg_chunk_decoder *decoder, uint32_t n)
+/* Sorts the block's N events, whose kinds are known, by kind. */
+static struct tg_error *group_by_kind(struct tg_chunk_decoder *decoder, uint32_t n)
 {
     const struct tg_chunk_directory *directory = &decoder->directory;
-    struct tg_packed_column *column = &decoder->directory.common[TG_COMMON_KIND];
-    if (!tg_packed_column_take(column, decoder->values, n))
-        return value_error(decoder, column, "", "kind", "");
     for (size_t i = 0; i < directory->n_kinds; i++)
         decoder->kinds[i].count = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (decoder->values[i] >= directory->n_kinds)
-            return value_error(decoder, column, "", "kind", "");
-        decoder->block_kinds[i] = (uint16_t)decoder->values[i];
-        decoder->kinds[decoder->values[i]].count++;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        decoder->kinds[decoder->block_kinds[i]].count++;
     uint32_t next = 0;
     for (size_t i = 0; i < directory->n_kinds; i++) {
         struct kind_state *state = &decoder->kinds[i];
         if (state->count > state->left)
-            return value_error(decoder, column, "", "kind", "");
+            return value_error(decoder, &directory->common[TG_COMMON_KIND], "", "kind", "");
         state->left -= state->count;
         state->first = next;
         next += state->count;
@@ -306,8 +362,60 @@ static struct tg_error *decode_kinds(struct tg_chunk_decoder *decoder, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         struct kind_state *state = &decoder->kinds[decoder->block_kinds[i]];
         decoder->offsets[state->first + state->count++] = i * (uint32_t)sizeof(struct tg_event);
+    }
+    return NULL;
+}
+
+static struct tg_error *decode_kinds(struct tg_chunk_decoder *decoder, uint32_t n)
+{
+    const struct tg_chunk_directory *directory = &decoder->directory;
+    struct tg_packed_column *column = &decoder->directory.common[TG_COMMON_KIND];
+    if (!tg_packed_column_take(column, decoder->values, n))
+        return value_error(decoder, column, "", "kind", "");
+    for (uint32_t i = 0; i < n; i++) {
+        if (decoder->values[i] >= directory->n_kinds)
+            return value_error(decoder, column, "", "kind", "");
+        decoder->block_kinds[i] = (uint16_t)decoder->values[i];
         decoder->events[i].kind = (enum tg_event_kind)directory->kinds[decoder->block_kinds[i]]->number;
     }
+    return group_by_kind(decoder, n);
+}
+
+/* Everything of the block's N events that stands in the order of threads. No row of the chunk has more than
+ * ROW_BYTES. */
+static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, size_t row_bytes)
+{
+    const struct tg_chunk_thread *threads = decoder->directory.threads;
+    const struct tg_thread_order *order = &decoder->order;
+    const uint32_t *thread_of = order->threads + decoder->n_taken;
+    for (uint32_t i = 0; i < n; i++) {
+        struct tg_event *event = &decoder->events[i];
+        uint32_t thread = thread_of[i], position = order->positions[thread]++;
+        uint32_t slot = order->slots[position], kind = TG_SLOT_KIND(slot);
+        event->stop_ns = order->any_stop ? order->stops_ns[position] : 0;
+        event->pid = threads[thread].pid;
+        event->tid = threads[thread].tid;
+        event->kind = decoder->rows[kind].kind;
+        decoder->block_kinds[i] = (uint16_t)kind;
+        memcpy(TG_EVENT_PAYLOAD(event),
+               decoder->rows[kind].base + TG_SLOT_ROW(slot) * decoder->rows[kind].stride, row_bytes);
+    }
+    decoder->n_taken += n;
+}
+
+static struct tg_error *decode_times(struct tg_chunk_decoder *decoder, uint32_t n)
+{
+    struct tg_packed_column *times = &decoder->directory.common[TG_COMMON_TIME];
+    unsigned shift = decoder->directory.time_shift;
+    if (!tg_packed_column_take(times, decoder->values, n))
+        return value_error(decoder, times, "", "t_ns", "");
+    uint64_t end_ns = decoder->previous_time_ns;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t time_ns = end_ns + (decoder->values[i] << shift);
+        decoder->events[i].time_ns = time_ns;
+        end_ns = time_ns + decoder->events[i].stop_ns;
+    }
+    decoder->previous_time_ns = end_ns;
     return NULL;
 }
 
@@ -383,12 +491,27 @@ static size_t drop_unknown(struct tg_chunk_decoder *decoder, uint32_t n, uint64_
 
 static struct tg_error *decode_block(struct tg_chunk_decoder *decoder, uint32_t n, bool *any_unknown)
 {
-    struct tg_error *error = decode_kinds(decoder, n);
-    if (error == NULL)
-        error = decode_common(decoder, n);
+    struct tg_error *error = NULL;
+    bool by_thread = decoder->directory.by_thread;
+    if (by_thread) {
+        if (decoder->max_row_bytes <= SMALL_ROW) /* a size that is known makes the copies quick */
+            take_in_order(decoder, n, SMALL_ROW);
+        else if (decoder->max_row_bytes <= MEDIUM_ROW)
+            take_in_order(decoder, n, MEDIUM_ROW);
+        else
+            take_in_order(decoder, n, PAYLOAD_BYTES);
+        error = decode_times(decoder, n);
+        if (error != NULL || !decoder->any_as_recorded)
+            return error;
+        error = group_by_kind(decoder, n);
+    } else {
+        error = decode_kinds(decoder, n);
+        if (error == NULL)
+            error = decode_common(decoder, n);
+    }
     for (size_t i = 0; error == NULL && i < decoder->directory.n_kinds; i++) {
         struct tg_chunk_kind_entry *kind = decoder->directory.kinds[i];
-        if (decoder->kinds[i].count == 0)
+        if (decoder->kinds[i].count == 0 || (kind->by_thread && kind->schema != NULL))
             continue;
         if (kind->schema != NULL)
             error = decode_kind(decoder, kind, &decoder->kinds[i]);

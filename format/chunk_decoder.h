@@ -5,6 +5,7 @@
 #include "format/byte_cursor.h"
 #include "format/error.h"
 #include "format/event.h"
+#include "format/trace_section.h"
 
 struct tg_chunk_decoder;
 
@@ -12,12 +13,12 @@ struct tg_error *tg_chunk_decoder_create(struct tg_chunk_decoder **decoder);
 void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder);
 
 /*
- * Begins a chunk of N_EVENTS events from FIRST_TIME_NS (as its header says) whose payload is [source->start,
- * source->start + SIZE), with TG_CURSOR_PADDING readable bytes behind. SOURCE and the payload must stay until
- * the next begin. INPUT error where the directory of the chunk is not well-formed.
+ * Begins the chunk of HEADER (of which the number of events, the first time and the flags count) whose
+ * payload is [source->start, source->start + SIZE), with TG_CURSOR_PADDING readable bytes behind. SOURCE and
+ * the payload must stay until the next begin. INPUT error where the payload is not well-formed.
  */
 struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const struct tg_byte_source *source,
-                                        size_t size, uint64_t first_time_ns, uint32_t n_events);
+                                        size_t size, const struct tg_section_header *header);
 
 /*
  * The next events in file order; *COUNT is 0 at the end of the chunk. They and all they point to stay valid

@@ -1,5 +1,6 @@
 #include "format/chunk_directory.h"
 
+#include "format/trace_meta.h"
 #include "format/trace_section.h"
 #include "format/wire_type.h"
 
@@ -8,7 +9,7 @@
 
 const char *const tg_common_column_names[TG_COMMON_COLUMNS] = {"kind", "thread", "t_ns", "stop_ns"};
 
-enum { NAME_BYTES = 192 };
+enum { NAME_BYTES = 192, PART = 256 };
 
 struct tg_error *tg_grow(void *items, size_t *capacity, size_t needed, size_t size)
 {
@@ -25,6 +26,18 @@ struct tg_error *tg_grow(void *items, size_t *capacity, size_t needed, size_t si
     return NULL;
 }
 
+struct tg_error *tg_chunk_column_error(const struct tg_packed_column *column,
+                                       const struct tg_byte_source *source, const char *record,
+                                       const char *field, const char *member)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s%s%s%s%s", record, *record != '\0' ? "." : "", field,
+             *member != '\0' ? "." : "", member);
+    struct tg_byte_cursor cursor = {column->planes != NULL ? column->planes : source->start, NULL, source};
+    return tg_byte_cursor_error(&cursor, name,
+                                "the column names something that is not there, or is malformed");
+}
+
 static void entry_destroy(struct tg_chunk_kind_entry *entry)
 {
     for (size_t f = 0; f < TG_EVENT_MAX_FIELDS; f++)
@@ -36,6 +49,7 @@ void tg_chunk_directory_deinit(struct tg_chunk_directory *directory)
 {
     free(directory->strings);
     free(directory->threads);
+    free(directory->processes);
     for (size_t i = 0; i < directory->kind_capacity; i++)
         if (directory->kinds[i] != NULL)
             entry_destroy(directory->kinds[i]);
@@ -73,26 +87,86 @@ static struct tg_error *read_strings(struct tg_chunk_directory *directory, struc
     return NULL;
 }
 
-/* One of the two columns of the thread table. */
+static bool fits_id(uint64_t value)
+{
+    return (int64_t)value == (int32_t)value;
+}
+
+/* One of the two columns of the thread table as recorded. */
 static struct tg_error *read_thread_ids(struct tg_chunk_directory *directory, struct tg_byte_cursor *cursor,
                                         bool tids)
 {
     const char *field = tids ? "tids of the threads" : "pids of the threads";
     struct tg_packed_column column;
-    struct tg_error *error = tg_packed_column_open(cursor, field, directory->n_threads, &column);
-    uint64_t id = 0, coded[256];
+    struct tg_error *error = tg_packed_column_open(cursor, field, directory->n_threads, false, &column);
+    uint64_t id = 0, coded[PART];
     for (size_t i = 0; error == NULL && i < directory->n_threads; i++) {
-        size_t at = i % 256, left = directory->n_threads - i;
-        if (at == 0 && !tg_packed_column_take(&column, coded, left < 256 ? left : 256))
+        size_t at = i % PART, left = directory->n_threads - i;
+        if (at == 0 && !tg_packed_column_take(&column, coded, left < PART ? left : PART))
             return tg_byte_cursor_error(&column.exceptions, field, "the column's exceptions are malformed");
         id += tg_unzigzag(coded[at]);
-        if ((int64_t)id != (int32_t)id)
+        if (!fits_id(id))
             return tg_byte_cursor_error(cursor, field, "a number that does not fit 32 bits");
         if (tids)
             directory->threads[i].tid = (int32_t)id;
         else
             directory->threads[i].pid = (int32_t)id;
     }
+    return error;
+}
+
+/* Takes a whole column of COUNT values into *VALUES, which the caller frees. */
+static struct tg_error *read_values(struct tg_byte_cursor *cursor, const char *field, size_t count,
+                                    uint64_t **values)
+{
+    struct tg_packed_column column;
+    struct tg_error *error = tg_packed_column_open(cursor, field, count, true, &column);
+    if (error != NULL)
+        return error;
+    *values = malloc((count + 1) * sizeof **values);
+    if (*values == NULL)
+        return tg_error_no_memory();
+    return tg_packed_column_take(&column, *values, count)
+               ? NULL
+               : tg_byte_cursor_error(&column.exceptions, field, "the column's exceptions are malformed");
+}
+
+/* PIDS has the processes' ids, OF_THREAD the process of each thread, TIDS their ids. */
+static struct tg_error *fill_threads(struct tg_chunk_directory *directory, struct tg_byte_cursor *cursor,
+                                     const uint64_t *pids, const uint64_t *of_thread, const uint64_t *tids)
+{
+    for (size_t i = 0; i < directory->n_threads; i++) {
+        if (of_thread[i] >= directory->n_processes)
+            return tg_byte_cursor_error(cursor, "processes of the threads", "a process that is not there");
+        uint64_t pid = tg_unzigzag(pids[of_thread[i]]), tid = tg_unzigzag(tids[i]);
+        if (!fits_id(pid) || !fits_id(tid))
+            return tg_byte_cursor_error(cursor, "ids of the threads", "a number that does not fit 32 bits");
+        directory->threads[i] = (struct tg_chunk_thread){(int32_t)pid, (int32_t)tid};
+        directory->processes[i] = (uint32_t)of_thread[i];
+    }
+    return NULL;
+}
+
+static struct tg_error *read_threads_by_process(struct tg_chunk_directory *directory,
+                                                struct tg_byte_cursor *cursor)
+{
+    uint64_t n = 0, *pids = NULL, *of_thread = NULL, *tids = NULL;
+    struct tg_error *error = tg_byte_cursor_varint(cursor, "number of processes", directory->n_threads, &n);
+    directory->n_processes = (size_t)n;
+    if (error == NULL)
+        error = tg_grow(&directory->processes, &directory->process_capacity, directory->n_threads,
+                        sizeof *directory->processes);
+    if (error == NULL)
+        error = read_values(cursor, "pids of the processes", (size_t)n, &pids);
+    if (error == NULL)
+        error = read_values(cursor, "processes of the threads", directory->n_threads, &of_thread);
+    if (error == NULL)
+        error = read_values(cursor, "tids of the threads", directory->n_threads, &tids);
+    if (error == NULL)
+        error = fill_threads(directory, cursor, pids, of_thread, tids);
+    free(pids);
+    free(of_thread);
+    free(tids);
     return error;
 }
 
@@ -106,6 +180,8 @@ static struct tg_error *read_threads(struct tg_chunk_directory *directory, struc
     if (error != NULL)
         return error;
     directory->n_threads = (size_t)n;
+    if (directory->by_thread)
+        return read_threads_by_process(directory, cursor);
     error = read_thread_ids(directory, cursor, false);
     return error != NULL ? error : read_thread_ids(directory, cursor, true);
 }
@@ -162,6 +238,7 @@ static struct tg_error *read_shapes(struct tg_byte_cursor *cursor, struct tg_chu
                                     uint64_t n_fields, struct shape *shapes)
 {
     char name[NAME_BYTES];
+    bool items = false;
     for (uint64_t f = 0; f < n_fields; f++) {
         bool known = entry->schema != NULL && f < entry->schema->n_fields;
         name_field(name, entry, f);
@@ -171,23 +248,29 @@ static struct tg_error *read_shapes(struct tg_byte_cursor *cursor, struct tg_chu
             return error;
         if (shapes[f].type == TG_WIRE_LIST && entry->indexed)
             return tg_byte_cursor_error(cursor, name, "a list in a kind whose payloads are stored once");
+        items = items || shapes[f].n_items > 0;
     }
+    entry->by_thread = entry->by_thread && !items;
     return NULL;
 }
 
 /* The columns of one field of the file. FIELD is where those that the schema has go to, NULL for a new one.
  */
 static struct tg_error *read_field(struct tg_byte_cursor *cursor, const char *name, uint64_t n_rows,
-                                   const struct shape *shape, struct tg_chunk_field *field)
+                                   const struct shape *shape, bool any_form, struct tg_chunk_field *field)
 {
-    struct tg_packed_column column;
-    struct tg_error *error = tg_packed_column_open(cursor, name, n_rows, &column);
+    struct tg_packed_column column = {0};
+    struct tg_error *error = tg_packed_column_open(cursor, name, n_rows, any_form, &column);
+    if (!any_form && shape->type == TG_WIRE_ADDRESS)
+        column.form = TG_COLUMN_DIFFERENCES;
     if (error == NULL && field != NULL) {
         field->column = column;
         field->n_items = shape->n_items;
     }
     for (uint64_t m = 0; error == NULL && m < shape->n_members; m++) {
-        error = tg_packed_column_open(cursor, name, shape->n_items, &column);
+        error = tg_packed_column_open(cursor, name, shape->n_items, any_form, &column);
+        if (!any_form && shape->members[m] == TG_WIRE_ADDRESS)
+            column.form = TG_COLUMN_DIFFERENCES;
         if (error == NULL && field != NULL && m < field->schema->element->n_fields)
             field->members[m] = column;
     }
@@ -237,22 +320,28 @@ static struct tg_error *read_kind_numbers(struct tg_byte_cursor *cursor, struct 
     return error;
 }
 
-static struct tg_error *read_kind(struct tg_byte_cursor *cursor, struct tg_chunk_kind_entry *entry)
+static struct tg_error *read_kind(struct tg_byte_cursor *cursor, bool by_thread,
+                                  struct tg_chunk_kind_entry *entry)
 {
     uint64_t n_fields = 0;
     struct shape shapes[TG_CHUNK_MAX_FIELDS];
     char name[NAME_BYTES];
+    entry->by_thread = by_thread;
     struct tg_error *error = read_kind_numbers(cursor, entry, &n_fields);
     if (error == NULL)
         error = prepare_fields(entry);
     if (error == NULL)
         error = read_shapes(cursor, entry, n_fields, shapes);
+    if (error == NULL && by_thread)
+        error = tg_packed_column_open(cursor, "stops of a kind", entry->n_events, true, &entry->stop);
     if (error == NULL && entry->indexed)
-        error = tg_packed_column_open(cursor, "row index of a kind", entry->n_events, &entry->index);
+        error =
+            tg_packed_column_open(cursor, "row index of a kind", entry->n_events, by_thread, &entry->index);
     for (uint64_t f = 0; error == NULL && f < n_fields; f++) {
         bool known = entry->schema != NULL && f < entry->schema->n_fields;
         name_field(name, entry, f);
-        error = read_field(cursor, name, entry->n_rows, &shapes[f], known ? &entry->fields[f] : NULL);
+        error =
+            read_field(cursor, name, entry->n_rows, &shapes[f], by_thread, known ? &entry->fields[f] : NULL);
     }
     return error;
 }
@@ -281,7 +370,7 @@ static struct tg_error *read_kinds(struct tg_chunk_directory *directory, struct 
     if (error == NULL)
         error = prepare_kinds(directory, (size_t)n);
     for (uint64_t i = 0; error == NULL && i < n; i++) {
-        error = read_kind(cursor, directory->kinds[i]);
+        error = read_kind(cursor, directory->by_thread, directory->kinds[i]);
         for (uint64_t other = 0; error == NULL && other < i; other++)
             if (directory->kinds[other]->number == directory->kinds[i]->number)
                 error = tg_byte_cursor_error(cursor, "kind number", "twice in one chunk");
@@ -294,15 +383,22 @@ static struct tg_error *read_kinds(struct tg_chunk_directory *directory, struct 
 }
 
 struct tg_error *tg_chunk_directory_read(struct tg_chunk_directory *directory, struct tg_byte_cursor *cursor,
-                                         uint32_t n_events)
+                                         uint32_t n_events, bool by_thread)
 {
+    uint64_t shift = 0;
+    directory->by_thread = by_thread;
     struct tg_error *error = read_strings(directory, cursor);
     if (error == NULL)
         error = read_threads(directory, cursor);
+    if (error == NULL && by_thread)
+        error = tg_byte_cursor_varint(cursor, "unit of time", TG_TRACE_META_MAX_TIME_SHIFT, &shift);
+    directory->time_shift = (unsigned)shift;
     if (error == NULL)
         error = read_kinds(directory, cursor, n_events);
-    for (size_t c = 0; error == NULL && c < TG_COMMON_COLUMNS; c++)
-        error = tg_packed_column_open(cursor, tg_common_column_names[c], n_events, &directory->common[c]);
+    size_t n_columns = by_thread ? TG_COMMON_STOP : TG_COMMON_COLUMNS;
+    for (size_t c = 0; error == NULL && c < n_columns; c++)
+        error = tg_packed_column_open(cursor, tg_common_column_names[c], n_events, by_thread,
+                                      &directory->common[c]);
     if (error == NULL && cursor->position != cursor->end)
         error = tg_byte_cursor_error(cursor, "end of the columns", "bytes are left over");
     return error;

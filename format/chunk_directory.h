@@ -17,17 +17,21 @@ struct tg_chunk_field {
     uint64_t n_items;                 /* of all lists of the field */
 };
 
-/* One kind of the chunk. */
+/* One kind of the chunk. By thread: a chunk that is, and no list of the kind has an item. */
 struct tg_chunk_kind_entry {
     unsigned number;
     const struct tg_record_schema *schema; /* NULL: not known here */
     uint64_t n_events;
     uint64_t n_rows; /* N_EVENTS: a row for each event in turn; fewer: INDEX says which */
     bool indexed;
+    bool by_thread; /* rows or indices are in the order of threads, otherwise as recorded */
     struct tg_packed_column index;
+    struct tg_packed_column stop; /* of chunks by thread: a value for every event, always in that order */
     struct tg_chunk_field fields[TG_EVENT_MAX_FIELDS]; /* those of the schema; what the file lacks is empty */
 };
 
+/* Columns with a value for every event. Those of chunks by thread have no stop, and their kinds are in the
+ * order of threads. */
 enum { TG_COMMON_KIND, TG_COMMON_THREAD, TG_COMMON_TIME, TG_COMMON_STOP, TG_COMMON_COLUMNS };
 
 /* Caller's storage; all zero at first. It is refilled for chunk after chunk and keeps its memory. */
@@ -36,9 +40,13 @@ struct tg_chunk_directory {
     size_t n_strings, string_capacity;
     struct tg_chunk_thread *threads;
     size_t n_threads, thread_capacity;
+    uint32_t *processes; /* of chunks by thread: by thread, index of its process */
+    size_t n_processes, process_capacity;
     struct tg_chunk_kind_entry **kinds; /* the first N_KINDS are of this chunk */
     size_t n_kinds, kind_capacity;
-    struct tg_packed_column common[TG_COMMON_COLUMNS]; /* a value for every event */
+    bool by_thread;
+    unsigned time_shift; /* times and stops are in units of 1 << TIME_SHIFT nanoseconds */
+    struct tg_packed_column common[TG_COMMON_COLUMNS];
 };
 
 extern const char *const tg_common_column_names[TG_COMMON_COLUMNS];
@@ -47,10 +55,17 @@ void tg_chunk_directory_deinit(struct tg_chunk_directory *directory);
 
 /*
  * Reads the directory of a payload with N_EVENTS events; CURSOR is over all of it. Nothing is copied out of
- * the payload: strings and columns point into it. INPUT error where it is not well-formed.
+ * the payload: strings and columns point into it. BY_THREAD: the section has TG_SECTION_BY_THREAD. INPUT
+ * error where it is not well-formed.
  */
 struct tg_error *tg_chunk_directory_read(struct tg_chunk_directory *directory, struct tg_byte_cursor *cursor,
-                                         uint32_t n_events);
+                                         uint32_t n_events, bool by_thread);
+
+/* INPUT error about a value of COLUMN, which is named by RECORD.FIELD.MEMBER, of which RECORD and MEMBER may
+ * be "". */
+struct tg_error *tg_chunk_column_error(const struct tg_packed_column *column,
+                                       const struct tg_byte_source *source, const char *record,
+                                       const char *field, const char *member);
 
 /* Makes *ITEMS (a pointer to any type) hold at least NEEDED elements of SIZE bytes; contents are kept. */
 struct tg_error *tg_grow(void *items, size_t *capacity, size_t needed, size_t size);

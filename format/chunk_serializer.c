@@ -1,5 +1,5 @@
 /* From the encoder's columns to the payload of an EVENTS section. */
-#include "format/chunk_columns.h"
+#include "format/chunk_order.h"
 
 #include "format/byte_cursor.h"
 #include "format/packed_column.h"
@@ -14,13 +14,15 @@ enum {
     ROW_SLOTS = 4 * MAX_ROWS,
 };
 
-/* What serialize writes to; a failed allocation sticks. */
+/* What serialize writes to; a failed allocation sticks. Room is for all events, of values also for all list
+ * items. */
 struct output {
     const struct tg_chunk_encoder *encoder;
     struct tg_byte_buffer *payload;
     struct tg_byte_buffer *boundaries;
-    uint64_t *values; /* room for all events, or all list items, of the chunk */
-    uint64_t *fields; /* room for the fields of all events of a kind, one field after the other */
+    uint64_t *values;
+    struct tg_chunk_order order;
+    uint64_t *fields; /* the fields of all events of a kind, one field after the other */
     size_t field_capacity;
     uint32_t *row_of_event;
     uint32_t row_events[MAX_ROWS]; /* the first event with each row */
@@ -42,33 +44,22 @@ static void write_values(struct output *output, const uint64_t *values, size_t n
         output->failed = true;
 }
 
-/* Addresses become differences in place. */
-static void write_field(struct output *output, enum tg_wire_type type, uint64_t *values, size_t n)
+/* Overwrites VALUES. Differences of what is mostly noise, as times are, are noisier still. */
+static void write_smallest(struct output *output, uint64_t *values, size_t n, enum tg_column_form last)
 {
-    uint64_t previous = 0;
-    for (size_t i = 0; type == TG_WIRE_ADDRESS && i < n; i++) {
-        uint64_t value = values[i];
-        values[i] = tg_zigzag(value - previous);
-        previous = value;
-    }
-    write_values(output, values, n);
+    if (!output->failed &&
+        !tg_packed_column_write_smallest(output->payload, output->boundaries, values, n, last))
+        output->failed = true;
 }
 
-/* The values of COLUMN, all of them; returns their number. */
-static size_t read_column(const struct tg_chunk_column *column, uint64_t *values)
+static void write_field(struct output *output, uint64_t *values, size_t n)
 {
-    if (column->bytes.size == 0)
-        return 0;
-    const uint8_t *position = column->bytes.data, *end = position + column->bytes.size;
-    size_t n = 0;
-    while (position < end)
-        position = tg_varint_get(position, end, &values[n++]);
-    return n;
+    write_smallest(output, values, n, TG_COLUMN_DIFFERENCES);
 }
 
-static void write_column(struct output *output, const struct tg_chunk_column *column, enum tg_wire_type type)
+static void write_column(struct output *output, const struct tg_chunk_column *column)
 {
-    write_field(output, type, output->values, read_column(column, output->values));
+    write_field(output, output->values, tg_chunk_column_read(column, output->values));
 }
 
 static void write_strings(struct output *output)
@@ -88,31 +79,61 @@ static void write_strings(struct output *output)
     tg_byte_buffer_put(output->boundaries, &offset, sizeof offset);
 }
 
-/* The high or the low half of each thread's key, against the one before. */
-static void write_thread_ids(struct output *output, unsigned shift)
+static void write_thread_table(struct output *output)
 {
-    uint64_t previous = 0;
-    for (uint32_t i = 0; i < output->encoder->n_threads; i++) {
-        uint64_t id = (uint64_t)(int32_t)(uint32_t)(output->encoder->threads[i] >> shift);
-        output->values[i] = tg_zigzag(id - previous);
-        previous = id;
-    }
-    write_values(output, output->values, output->encoder->n_threads);
+    const struct tg_chunk_encoder *encoder = output->encoder;
+    struct tg_chunk_order *order = &output->order;
+    write_varint(output, encoder->n_threads);
+    write_varint(output, order->n_processes);
+    write_field(output, order->pids, order->n_processes);
+    for (uint32_t t = 0; t < encoder->n_threads; t++)
+        output->values[t] = order->processes[t];
+    write_values(output, output->values, encoder->n_threads);
+    for (uint32_t t = 0; t < encoder->n_threads; t++)
+        output->values[t] = tg_zigzag((uint64_t)(int64_t)(int32_t)(uint32_t)encoder->threads[t]);
+    write_field(output, output->values, encoder->n_threads);
 }
 
-/* Times are stored against the one before, the first against the header's first time. */
-static void write_times(struct output *output)
+static void write_threads(struct output *output)
 {
-    size_t n = read_column(&output->encoder->time_column, output->values);
-    if (n > 0)
-        output->values[0] = tg_zigzag(tg_unzigzag(output->values[0]) - output->encoder->first_time_ns);
+    write_values(output, output->values,
+                 tg_chunk_column_read(&output->encoder->thread_column, output->values));
+}
+
+/* The kinds of the events of each thread in turn. */
+static void write_kinds(struct output *output)
+{
+    size_t n = output->encoder->n_events;
+    for (size_t position = 0; position < n; position++)
+        output->values[position] = output->order.kinds[output->order.by_thread[position]];
     write_values(output, output->values, n);
 }
 
-/* Reads the fields of all events of a kind without lists. */
-static bool read_fields(struct output *output, const struct tg_chunk_kind *kind)
+/* Times are stored against the end of the stop before, the first against the header's first time. */
+static void write_times(struct output *output)
 {
-    size_t needed = (size_t)kind->n_events * kind->n_columns;
+    unsigned shift = output->encoder->time_shift;
+    size_t n = tg_chunk_column_read(&output->encoder->time_column, output->values);
+    uint64_t time_ns = 0, end_ns = output->encoder->first_time_ns;
+    for (size_t i = 0; i < n; i++) {
+        time_ns += tg_unzigzag(output->values[i]);
+        output->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> shift);
+        end_ns = time_ns + (output->order.stops[i] << shift);
+    }
+    write_smallest(output, output->values, n, TG_COLUMN_ZIGZAG);
+}
+
+static void write_stops(struct output *output, const uint32_t *events, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        output->values[i] = output->order.stops[events[i]];
+    write_values(output, output->values, n);
+}
+
+/* Reads the fields of all events of a kind without lists, in the order of EVENTS. */
+static bool read_fields(struct output *output, const struct tg_chunk_kind *kind, const uint32_t *events)
+{
+    size_t n = kind->n_events, needed = n * kind->n_columns;
     if (needed > output->field_capacity) {
         uint64_t *fields = realloc(output->fields, needed * sizeof *fields);
         if (fields == NULL) {
@@ -122,8 +143,15 @@ static bool read_fields(struct output *output, const struct tg_chunk_kind *kind)
         output->fields = fields;
         output->field_capacity = needed;
     }
-    for (size_t c = 0; c < kind->n_columns; c++)
-        read_column(&kind->columns[c], output->fields + c * kind->n_events);
+    for (size_t c = 0; c < kind->n_columns; c++) {
+        uint64_t *field = output->fields + c * n;
+        if (tg_chunk_column_read(&kind->columns[c], output->values) == 0) {
+            memset(field, 0, n * sizeof *field); /* of the items of lists that are all empty */
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            field[i] = output->values[output->order.ranks[events[i]]];
+    }
     return true;
 }
 
@@ -163,6 +191,37 @@ static uint32_t find_rows(struct output *output, const struct tg_chunk_kind *kin
     return n_rows;
 }
 
+/* Bytes, about, that a compressor cannot do without where only runs of one value cost nothing. */
+static uint64_t count_changes(const uint64_t *values, size_t n)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 1; i < n; i++)
+        bytes += tg_packed_column_width(tg_zigzag(values[i] - values[i - 1]));
+    return bytes;
+}
+
+static size_t gather_row_field(struct output *output, const struct tg_chunk_kind *kind, size_t c,
+                               uint32_t n_rows)
+{
+    for (uint32_t r = 0; r < n_rows; r++)
+        output->values[r] = output->fields[c * kind->n_events + output->row_events[r]];
+    return n_rows;
+}
+
+/* Whether N_ROWS rows with an index take less than a row for every event. */
+static bool rows_pay(struct output *output, const struct tg_chunk_kind *kind, uint32_t n_rows)
+{
+    uint64_t all = 0, few = 0;
+    for (uint32_t i = 0; i < kind->n_events; i++)
+        output->values[i] = output->row_of_event[i];
+    few = count_changes(output->values, kind->n_events);
+    for (size_t c = 0; c < kind->n_columns; c++) {
+        all += count_changes(output->fields + c * kind->n_events, kind->n_events);
+        few += count_changes(output->values, gather_row_field(output, kind, c, n_rows));
+    }
+    return few <= all;
+}
+
 static bool has_list(const struct tg_record_schema *schema)
 {
     for (size_t f = 0; f < schema->n_fields; f++)
@@ -173,10 +232,21 @@ static bool has_list(const struct tg_record_schema *schema)
 
 static size_t count_items(const struct output *output, const struct tg_chunk_column *counts)
 {
-    size_t n = read_column(counts, output->values), sum = 0;
+    size_t n = tg_chunk_column_read(counts, output->values), sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += output->values[i];
     return sum;
+}
+
+static bool has_items(const struct output *output, const struct tg_chunk_kind *kind)
+{
+    const struct tg_chunk_column *column = kind->columns;
+    for (size_t f = 0; f < kind->schema->n_fields; f++) {
+        if (kind->schema->fields[f].type == TG_FIELD_LIST && count_items(output, column) > 0)
+            return true;
+        column += tg_field_columns(&kind->schema->fields[f]);
+    }
+    return false;
 }
 
 static void write_kind_entry(struct output *output, const struct tg_chunk_kind *kind, uint32_t n_rows)
@@ -204,41 +274,75 @@ static void write_rows(struct output *output, const struct tg_chunk_kind *kind, 
     for (uint32_t i = 0; i < kind->n_events; i++)
         output->values[i] = output->row_of_event[i];
     write_values(output, output->values, kind->n_events);
-    for (size_t c = 0; c < kind->n_columns; c++) { /* no lists: as many columns as fields */
-        for (uint32_t r = 0; r < n_rows; r++)
-            output->values[r] = output->fields[c * kind->n_events + output->row_events[r]];
-        write_field(output, tg_wire_type(kind->schema->fields[c].type), output->values, n_rows);
+    for (size_t c = 0; c < kind->n_columns; c++) /* no lists: as many columns as fields */
+        write_field(output, output->values, gather_row_field(output, kind, c, n_rows));
+}
+
+/* A row for every event, in the order of threads; lists are empty. */
+static void write_columns(struct output *output, const struct tg_chunk_kind *kind)
+{
+    uint64_t *column = output->fields;
+    for (size_t f = 0; f < kind->schema->n_fields; f++) {
+        const struct tg_field *field = &kind->schema->fields[f];
+        write_field(output, column, kind->n_events);
+        for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
+            write_values(output, NULL, 0);
+        column += tg_field_columns(field) * kind->n_events;
     }
 }
 
-static void write_columns(struct output *output, const struct tg_chunk_kind *kind)
+/* A row for every event, in the order in which they were recorded. */
+static void write_columns_with_lists(struct output *output, const struct tg_chunk_kind *kind)
 {
     const struct tg_chunk_column *column = kind->columns;
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
-        write_column(output, column++, tg_wire_type(field->type));
+        write_column(output, column++);
         for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
-            write_column(output, column++, tg_wire_type(field->element->fields[e].type));
+            write_column(output, column++);
     }
 }
 
 /* Entry and columns stand together, so that a kind is decided on once. */
 static void write_kind(struct output *output, const struct tg_chunk_kind *kind)
 {
+    const uint32_t *events = output->order.by_kind + output->order.first[kind->chunk_index - 1];
     uint32_t n_rows = 0;
-    if (kind->n_events >= 2 * MIN_REPETITION && !has_list(kind->schema) && read_fields(output, kind))
+    bool with_lists = has_items(output, kind);
+    if (!with_lists && !read_fields(output, kind, events))
+        return;
+    if (kind->n_events >= 2 * MIN_REPETITION && !has_list(kind->schema))
         n_rows = find_rows(output, kind);
+    if (n_rows > 0 && !rows_pay(output, kind, n_rows))
+        n_rows = 0;
     write_kind_entry(output, kind, n_rows == 0 ? kind->n_events : n_rows);
-    if (n_rows == 0)
+    write_stops(output, events, kind->n_events);
+    if (with_lists)
+        write_columns_with_lists(output, kind);
+    else if (n_rows == 0)
         write_columns(output, kind);
     else
         write_rows(output, kind, n_rows);
 }
 
+static void write_payload(struct output *output)
+{
+    const struct tg_chunk_encoder *encoder = output->encoder;
+    write_strings(output);
+    write_thread_table(output);
+    write_varint(output, encoder->time_shift);
+    write_varint(output, encoder->n_kinds_used);
+    for (uint32_t i = 0; i < encoder->n_kinds_used; i++)
+        write_kind(output, &encoder->kinds[encoder->kinds_used[i]]);
+    write_kinds(output);
+    write_threads(output);
+    write_times(output);
+}
+
 struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encoder,
                                             struct tg_byte_buffer *payload, struct tg_byte_buffer *boundaries)
 {
-    struct output *output = malloc(sizeof *output);
+    struct output *output = calloc(1, sizeof *output);
     if (output == NULL)
         return tg_error_no_memory();
     size_t n = encoder->n_events > encoder->n_list_items ? encoder->n_events : encoder->n_list_items;
@@ -247,24 +351,13 @@ struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encod
     output->boundaries = boundaries;
     output->values = malloc((n + 1) * sizeof *output->values);
     output->row_of_event = malloc((encoder->n_events + 1) * sizeof *output->row_of_event);
-    output->fields = NULL;
-    output->field_capacity = 0;
-    output->failed = output->values == NULL || output->row_of_event == NULL;
+    output->failed = output->values == NULL || output->row_of_event == NULL ||
+                     !tg_chunk_order_init(&output->order, encoder, output->values);
     payload->size = boundaries->size = 0;
-    if (!output->failed) {
-        write_strings(output);
-        write_varint(output, encoder->n_threads);
-        write_thread_ids(output, 32);
-        write_thread_ids(output, 0);
-        write_varint(output, encoder->n_kinds_used);
-        for (uint32_t i = 0; i < encoder->n_kinds_used; i++)
-            write_kind(output, &encoder->kinds[encoder->kinds_used[i]]);
-        write_column(output, &encoder->kind_column, TG_WIRE_UNSIGNED);
-        write_column(output, &encoder->thread_column, TG_WIRE_UNSIGNED);
-        write_times(output);
-        write_column(output, &encoder->stop_column, TG_WIRE_UNSIGNED);
-    }
+    if (!output->failed)
+        write_payload(output);
     bool failed = output->failed;
+    tg_chunk_order_deinit(&output->order);
     free(output->values);
     free(output->row_of_event);
     free(output->fields);

@@ -1,18 +1,13 @@
 #include "format/packed_column.h"
 
 /* One value in as many may be an exception; fewer planes are worth that (docs/performance.md). */
-enum { EXCEPTION_SHARE = 32, MAX_WIDTH = 8 };
-
-static unsigned width_of(uint64_t value)
-{
-    return value == 0 ? 0 : (71 - (unsigned)__builtin_clzll(value)) / 8;
-}
+enum { EXCEPTION_SHARE = 32, MAX_WIDTH = 8, FORM_SHIFT = 4 };
 
 static unsigned choose_width(const uint64_t *values, size_t n)
 {
     size_t wider[MAX_WIDTH + 1] = {0}; /* by width: how many values have it */
     for (size_t i = 0; i < n; i++)
-        wider[width_of(values[i])]++;
+        wider[tg_packed_column_width(values[i])]++;
     unsigned width = MAX_WIDTH;
     size_t exceptions = wider[MAX_WIDTH];
     while (width > 0 && exceptions <= n / EXCEPTION_SHARE) {
@@ -26,7 +21,7 @@ static bool write_exceptions(struct tg_byte_buffer *bytes, const uint64_t *value
 {
     size_t next = 0; /* behind the exception before */
     for (size_t i = 0; i < n; i++) {
-        if (width_of(values[i]) <= width)
+        if (tg_packed_column_width(values[i]) <= width)
             continue;
         if (!tg_byte_buffer_reserve(bytes, 2 * TG_VARINT_MAX_BYTES))
             return false;
@@ -37,8 +32,8 @@ static bool write_exceptions(struct tg_byte_buffer *bytes, const uint64_t *value
     return true;
 }
 
-bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
-                            const uint64_t *values, size_t n)
+static bool write_column(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                         const uint64_t *values, size_t n, enum tg_column_form form)
 {
     uint64_t any = 0;
     for (size_t i = 0; i < n; i++)
@@ -56,19 +51,49 @@ bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer 
                    tg_byte_buffer_reserve(boundaries, (width + 1) * sizeof(size_t));
     if (written) {
         tg_byte_buffer_put_varint(bytes, 1 + exceptions.size + width * n);
-        bytes->data[bytes->size++] = (uint8_t)width;
+        bytes->data[bytes->size++] = (uint8_t)(width | (unsigned)form << FORM_SHIFT);
         tg_byte_buffer_put(bytes, exceptions.data, exceptions.size);
         for (unsigned p = 0; p < width; p++) {
             tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
             uint8_t *plane = bytes->data + bytes->size;
             for (size_t i = 0; i < n; i++)
-                plane[i] = width_of(values[i]) > width ? 0 : (uint8_t)(values[i] >> (8 * p));
+                plane[i] = tg_packed_column_width(values[i]) > width ? 0 : (uint8_t)(values[i] >> (8 * p));
             bytes->size += n;
         }
         tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
     }
     tg_byte_buffer_deinit(&exceptions);
     return written;
+}
+
+bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                            const uint64_t *values, size_t n)
+{
+    return write_column(bytes, boundaries, values, n, TG_COLUMN_PLAIN);
+}
+
+bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                                     uint64_t *values, size_t n, enum tg_column_form last)
+{
+    uint64_t previous = 0;
+    size_t bytes_of[3] = {0};
+    for (size_t i = 0; i < n; i++) {
+        bytes_of[TG_COLUMN_PLAIN] += tg_packed_column_width(values[i]);
+        bytes_of[TG_COLUMN_ZIGZAG] += tg_packed_column_width(tg_zigzag(values[i]));
+        bytes_of[TG_COLUMN_DIFFERENCES] += tg_packed_column_width(tg_zigzag(values[i] - previous));
+        previous = values[i];
+    }
+    enum tg_column_form form = TG_COLUMN_PLAIN;
+    for (enum tg_column_form other = TG_COLUMN_ZIGZAG; other <= last; other++)
+        if (bytes_of[other] < bytes_of[form])
+            form = other;
+    previous = 0;
+    for (size_t i = 0; form != TG_COLUMN_PLAIN && i < n; i++) {
+        uint64_t value = values[i];
+        values[i] = tg_zigzag(value - previous);
+        previous = form == TG_COLUMN_DIFFERENCES ? value : 0;
+    }
+    return write_column(bytes, boundaries, values, n, form);
 }
 
 /* False where the bytes are malformed, or the exception lies beyond the column. */
@@ -90,7 +115,7 @@ static bool read_exception(struct tg_packed_column *column, uint64_t next)
 }
 
 struct tg_error *tg_packed_column_open(struct tg_byte_cursor *cursor, const char *field, uint64_t count,
-                                       struct tg_packed_column *column)
+                                       bool any_form, struct tg_packed_column *column)
 {
     struct tg_byte_cursor bytes;
     struct tg_error *error = tg_byte_cursor_column(cursor, field, &bytes);
@@ -101,6 +126,12 @@ struct tg_error *tg_packed_column_open(struct tg_byte_cursor *cursor, const char
     if (size == 0)
         return NULL;
     column->width = *bytes.position;
+    if (any_form) {
+        column->form = (enum tg_column_form)(column->width >> FORM_SHIFT);
+        column->width &= (1 << FORM_SHIFT) - 1;
+        if (column->form > TG_COLUMN_DIFFERENCES)
+            return tg_byte_cursor_error(&bytes, field, "the column's form is not known");
+    }
     if (column->width > MAX_WIDTH)
         return tg_byte_cursor_error(&bytes, field, "the column's width is beyond 8 bytes");
     if (count > (size - 1) / (column->width == 0 ? 1 : column->width) && column->width > 0)
@@ -135,6 +166,22 @@ static void take_planes(const struct tg_packed_column *column, uint64_t *restric
     }
 }
 
+/* From what is kept to the values. */
+static void undo_form(struct tg_packed_column *column, uint64_t *values, size_t n)
+{
+    if (column->form == TG_COLUMN_ZIGZAG) {
+        for (size_t i = 0; i < n; i++)
+            values[i] = tg_unzigzag(values[i]);
+        return;
+    }
+    uint64_t value = column->previous;
+    for (size_t i = 0; i < n; i++) {
+        value += tg_unzigzag(values[i]);
+        values[i] = value;
+    }
+    column->previous = value;
+}
+
 bool tg_packed_column_take(struct tg_packed_column *column, uint64_t *values, size_t n)
 {
     take_planes(column, values, n);
@@ -145,5 +192,7 @@ bool tg_packed_column_take(struct tg_packed_column *column, uint64_t *values, si
         if (!read_exception(column, column->next_exception + 1))
             return false;
     }
+    if (column->form != TG_COLUMN_PLAIN)
+        undo_form(column, values, n);
     return true;
 }

@@ -229,6 +229,7 @@ struct tg_error *tg_trace_file_append_events(struct tg_trace_file *file, const s
                                              const struct tg_byte_buffer *boundaries)
 {
     struct tg_section_header header = {.kind = TG_SECTION_EVENTS,
+                                       .flags = TG_SECTION_BY_THREAD,
                                        .n_events = facts->n_events,
                                        .first_time_ns = facts->first_time_ns,
                                        .last_time_ns = facts->last_time_ns};

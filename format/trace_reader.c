@@ -202,8 +202,8 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
 static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header)
 {
     struct tg_trace_summary *summary = &reader->summary;
-    struct tg_error *error = tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size,
-                                                    header->first_time_ns, header->n_events);
+    struct tg_error *error =
+        tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size, header);
     if (error != NULL)
         return error;
     reader->in_chunk = true;

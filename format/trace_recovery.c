@@ -152,8 +152,7 @@ static struct tg_error *check_events(struct pass *pass, const struct tg_byte_sou
     const struct tg_event *events = NULL;
     size_t count = 0;
     uint64_t unknown = 0, lost = 0;
-    struct tg_error *error = tg_chunk_decoder_begin(pass->decoder, source, pass->raw.size,
-                                                    pass->header.first_time_ns, pass->header.n_events);
+    struct tg_error *error = tg_chunk_decoder_begin(pass->decoder, source, pass->raw.size, &pass->header);
     while (error == NULL) {
         error = tg_chunk_decoder_block(pass->decoder, &events, &count, &unknown);
         if (error != NULL || count == 0)

@@ -59,8 +59,8 @@ enum tg_section_check tg_section_header_decode(const uint8_t bytes[TG_SECTION_HE
         .last_time_ns = tg_load_le(bytes + 48, 8),
         .payload_hash = tg_load_le(bytes + 56, 8),
     };
-    if (header->major > TG_TRACE_MAJOR ||
-        (header->flags & TG_SECTION_REQUIRED_FLAGS & ~(unsigned)TG_SECTION_KNOWN_FLAGS) != 0)
+    unsigned known_flags = header->kind == TG_SECTION_EVENTS ? TG_SECTION_BY_THREAD : 0;
+    if (header->major > TG_TRACE_MAJOR || (header->flags & TG_SECTION_REQUIRED_FLAGS & ~known_flags) != 0)
         return TG_SECTION_NEWER_VERSION;
     if (header->compressed_bytes > TG_SECTION_MAX_COMPRESSED_BYTES ||
         header->raw_bytes > TG_SECTION_MAX_RAW_BYTES || header->n_events > TG_CHUNK_MAX_EVENTS)

@@ -9,7 +9,7 @@
 
 enum {
     TG_TRACE_MAJOR = 1, /* a reader refuses newer ones */
-    TG_TRACE_MINOR = 0, /* newer ones only add what this reader may skip */
+    TG_TRACE_MINOR = 1, /* newer ones only add what this reader may skip */
 
     TG_SECTION_HEADER_BYTES = 72,
     TG_TRAILER_BYTES = 32,
@@ -34,7 +34,7 @@ enum tg_section_kind {
 
 /* Flags. Of the low eight bits a reader must know every one that is set; the others may be ignored. */
 enum {
-    TG_SECTION_KNOWN_FLAGS = 0x0000,
+    TG_SECTION_BY_THREAD = 0x0001, /* EVENTS: payload in the order of threads (since 1.1) */
     TG_SECTION_REQUIRED_FLAGS = 0x00ff,
     TG_SECTION_SKIPPABLE = 0x0100, /* a reader that does not know the kind passes over the section */
 };

@@ -1,13 +1,14 @@
 /*
- * trace_bench [EVENTS [FILE]]: what writing and reading a trace costs, beside two floors in the same run:
- * copying the decoded payloads, and decompressing them alone. The trace is made up: 64 threads in 4 processes
- * that start, take signals, hit breakpoints and exit, at jittered times with jittered stop costs, or (second
- * part) without stop costs, as an observer without stops writes them. One line a figure; nothing passes or
- * fails.
+ * trace_bench [--levels] [EVENTS [FILE]]: what writing and reading a trace costs, beside two floors in the
+ * same run: copying the decoded payloads, and decompressing them alone. The traces are made up: 64 threads in
+ * 4 processes that start, take signals, hit breakpoints and exit, at jittered times with jittered stop costs,
+ * or without stop costs, as an observer without stops writes them; and the OpenMP events of a hydrodynamics
+ * program. trace_bench --read FILE: the reading of any trace. One line a figure; nothing passes or fails.
  */
 #include "format/section_codec.h"
 #include "format/trace_reader.h"
 #include "format/trace_writer.h"
+#include "tests/bench/openmp_load.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STOP_RESOLUTION_NS = 64, AGENT_RESOLUTION_NS = 16 };
 enum { N_THREADS = 64, N_PROCESSES = 4, N_ADDRESSES = 24 };
 
 struct load {
@@ -58,9 +58,9 @@ static void make_event(struct load *load, struct tg_event *event)
     *event = (struct tg_event){.pid = 4000 + (int32_t)(t % N_PROCESSES) * 100};
     /* A stop takes some microseconds, now and then much more; the next event cannot come before its end. */
     uint64_t stop_ns = load->stops ? 4000 + draw_gap(load, 800) : 0;
-    load->time_ns += stop_ns + draw_gap(load, load->stops ? 3000 : 400);
-    event->time_ns = load->time_ns;
+    event->time_ns = load->time_ns + draw_gap(load, load->stops ? 3000 : 400);
     event->stop_ns = stop_ns;
+    load->time_ns = event->time_ns + stop_ns;
     if (!load->alive[t]) {
         load->alive[t] = true;
         load->tids[t] = load->next_tid++;
@@ -191,33 +191,62 @@ static void measure_floors(const char *path, uint64_t n)
     tg_byte_buffer_deinit(&payload);
 }
 
+static void make_storm(struct tg_event *events, uint64_t n, bool stops)
+{
+    struct load load;
+    load_init(&load, stops);
+    for (uint64_t i = 0; i < n; i++)
+        make_event(&load, &events[i]);
+}
+
+static const struct scenario {
+    const char *name;
+    unsigned processes, threads;
+    bool stops;     /* of a storm */
+    double work_ns; /* of a thread in a loop of an OpenMP program; 0: a storm */
+    uint64_t resolution_ns;
+} scenarios[] = {
+    {"thread events with stop costs", N_PROCESSES, N_THREADS / N_PROCESSES, true, 0, 64},
+    {"thread events without stop costs", N_PROCESSES, N_THREADS / N_PROCESSES, false, 0, 16},
+    {"OpenMP events", 1, 8, false, 30e3, 16},
+    {"OpenMP events", 4, 8, false, 120e3, 16},
+};
+
+static void measure(const struct scenario *scenario, const char *path, struct tg_event *events, uint64_t n,
+                    bool all_levels)
+{
+    if (scenario->work_ns == 0)
+        make_storm(events, n, scenario->stops);
+    else if (openmp_load(events, n, scenario->processes, scenario->threads, scenario->work_ns, 7) != 0)
+        exit(2);
+    printf("%" PRIu64 " %s of %u processes with %u threads each, %.2f million events a second\n", n,
+           scenario->name, scenario->processes, scenario->threads,
+           (double)n / (double)(events[n - 1].time_ns - events[0].time_ns) * 1e3);
+    static const int levels[] = {-1, 1, 2, 3, 5, 7, 9, 12, 15};
+    for (size_t i = 0; all_levels && i < sizeof levels / sizeof *levels; i++)
+        write_events(path, events, n, levels[i], scenario->resolution_ns);
+    write_events(path, events, n, 0, 1);
+    write_events(path, events, n, 0, scenario->resolution_ns);
+    read_events(path, n);
+    measure_floors(path, n);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--read") == 0) {
         measure_floors(argv[2], read_events(argv[2], 0));
         return 0;
     }
+    bool all_levels = argc > 1 && strcmp(argv[1], "--levels") == 0;
+    argc -= all_levels;
+    argv += all_levels;
     uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000000;
     const char *path = argc > 2 ? argv[2] : "trace_bench.tgt";
     struct tg_event *events = calloc(n + 1, sizeof *events);
     if (events == NULL || n == 0)
         return 2;
-    for (int stops = 1; stops >= 0; stops--) {
-        struct load load;
-        uint64_t resolution_ns = stops != 0 ? STOP_RESOLUTION_NS : AGENT_RESOLUTION_NS;
-        load_init(&load, stops != 0);
-        for (uint64_t i = 0; i < n; i++)
-            make_event(&load, &events[i]);
-        printf("%" PRIu64 " thread events of %d threads, %s stop costs\n", n, N_THREADS,
-               stops != 0 ? "with" : "without");
-        static const int levels[] = {-1, 1, 2, 3, 5, 7, 9, 12, 15};
-        for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-            write_events(path, events, n, levels[i], resolution_ns);
-        write_events(path, events, n, 0, 1);
-        write_events(path, events, n, 0, resolution_ns);
-        read_events(path, n);
-        measure_floors(path, n);
-    }
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        measure(&scenarios[i], path, events, n, all_levels);
     unlink(path);
     free(events);
     return 0;

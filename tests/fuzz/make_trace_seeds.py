@@ -21,6 +21,7 @@ def seed(name, content):
 
 def seed_events(name, part, variant=None):
     seed(name, b"\1" + len(part).to_bytes(2, "little") + write_v1.Chunk(variant).payload(part))
+    seed(f"{name}-by-thread", b"\4" + len(part).to_bytes(2, "little") + write_v1.ChunkByThread(variant).payload(part))
 
 
 os.makedirs(sys.argv[2], exist_ok=True)
@@ -34,4 +35,5 @@ seed("meta", b"\2" + write_v1.varint(len(meta)) +
      b"".join(write_v1.raw(key) + b"\0" + write_v1.raw(value) + b"\0" for key, value in meta.items()))
 seed("index", b"\3" + write_v1.index([(80 * i, events[i:i + 5]) for i in range(4)], 5))
 seed("file", b"\0" + write_v1.write([lines[0]] + events[:12], None, 4))
+seed("file-by-thread", b"\0" + write_v1.write([lines[0]] + events[:12], None, 4, True))
 seed("file-newer", b"\0" + write_v1.write([lines[0]] + events[:4], "newer", 4))

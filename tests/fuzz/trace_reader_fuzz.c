@@ -1,8 +1,8 @@
 /*
  * The trace reader. The first byte says what the rest is: 1 the payload of an EVENTS section behind two bytes
- * with the number of events, 2 of META, 3 of INDEX, all without compression and checksums, which mutations
- * would only break; otherwise a whole file, whose checksums are made right first. What decodes is walked,
- * encoded again and must be the same when decoded from that.
+ * with the number of events, 4 of one by thread likewise, 2 of META, 3 of INDEX, all without compression and
+ * checksums, which mutations would only break; otherwise a whole file, whose checksums are made right first.
+ * What decodes is walked, encoded again and must be the same when decoded from that.
  */
 #include "format/chunk_decoder.h"
 #include "format/chunk_encoder.h"
@@ -58,12 +58,14 @@ static void walk(const struct tg_event *event)
 }
 
 static struct tg_chunk_decoder *begin(const struct tg_byte_source *source, size_t size,
-                                      uint64_t first_time_ns, uint32_t n_events)
+                                      uint64_t first_time_ns, uint32_t n_events, bool by_thread)
 {
+    struct tg_section_header header = {
+        .flags = by_thread ? TG_SECTION_BY_THREAD : 0, .n_events = n_events, .first_time_ns = first_time_ns};
     struct tg_chunk_decoder *decoder = NULL;
     struct tg_error *error = tg_chunk_decoder_create(&decoder);
     assert(error == NULL);
-    error = tg_chunk_decoder_begin(decoder, source, size, first_time_ns, n_events);
+    error = tg_chunk_decoder_begin(decoder, source, size, &header);
     if (error != NULL) {
         assert(tg_error_code(error) == TG_ERROR_INPUT || tg_error_code(error) == TG_ERROR_NO_MEMORY);
         tg_error_destroy(error);
@@ -115,14 +117,14 @@ static void compare(struct tg_chunk_decoder *a, struct tg_chunk_decoder *b)
     }
 }
 
-static void run_events(const uint8_t *data, size_t size)
+static void run_events(const uint8_t *data, size_t size, bool by_thread)
 {
     if (size < 2)
         return;
     uint32_t n_events = (uint32_t)tg_load_le(data, 2);
     uint8_t *payload = copy_padded(data + 2, size - 2);
     struct tg_byte_source source = {.file = "input", .section = "EVENTS", .start = payload};
-    struct tg_chunk_decoder *decoder = begin(&source, size - 2, FIRST_TIME, n_events);
+    struct tg_chunk_decoder *decoder = begin(&source, size - 2, FIRST_TIME, n_events, by_thread);
     struct tg_chunk_encoder *encoder = tg_chunk_encoder_create(0);
     assert(encoder != NULL);
     if (decoder != NULL && decode_into(decoder, encoder)) {
@@ -131,8 +133,8 @@ static void run_events(const uint8_t *data, size_t size)
         uint8_t *bytes = copy_padded(again.data, again.size);
         struct tg_byte_source second = {.file = "again", .section = "EVENTS", .start = bytes};
         struct tg_chunk_decoder *other = begin(&second, again.size, tg_chunk_encoder_first_time(encoder),
-                                               (uint32_t)tg_chunk_encoder_count(encoder));
-        struct tg_chunk_decoder *first = begin(&source, size - 2, FIRST_TIME, n_events);
+                                               (uint32_t)tg_chunk_encoder_count(encoder), true);
+        struct tg_chunk_decoder *first = begin(&source, size - 2, FIRST_TIME, n_events, by_thread);
         assert(other != NULL && first != NULL);
         compare(first, other);
         tg_chunk_decoder_destroy(first);
@@ -228,13 +230,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     switch (data[0]) {
     case 1:
-        run_events(data + 1, size - 1);
+        run_events(data + 1, size - 1, false);
         break;
     case 2:
         run_meta(data + 1, size - 1);
         break;
     case 3:
         run_index(data + 1, size - 1);
+        break;
+    case 4:
+        run_events(data + 1, size - 1, true);
         break;
     default:
         run_file(data + 1, size - 1);

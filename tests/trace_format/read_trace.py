@@ -14,6 +14,8 @@ import zstandard
 
 META, EVENTS, INDEX = 1, 2, 3
 UNSIGNED, SIGNED, ADDRESS, STRING, LIST = range(5)
+FORMS = PLAIN, ZIGZAGS, DIFFERENCES = range(3)
+BY_THREAD = 1
 MASK = (1 << 64) - 1
 
 
@@ -84,11 +86,13 @@ class Bytes:
         end = self.data.index(0, self.at)
         return self.take(end + 1 - self.at)[:-1].decode("utf-8", "surrogateescape")
 
-    def column(self, n):
+    def column(self, n, forms=(PLAIN,)):
         body = Bytes(self.take(self.varint()))
         if not body.data:
             return [0] * n
-        width = body.take(1)[0]
+        first = body.take(1)[0]
+        width, form = first & 15, first >> 4
+        expect(form in forms, "a form that may not be")
         expect(width <= 8 and 1 + width * n <= len(body.data), "a column that is too short")
         start = len(body.data) - width * n
         planes = [body.data[start + p * n:start + (p + 1) * n] for p in range(width)]
@@ -101,7 +105,9 @@ class Bytes:
             index += 1 + exceptions.varint()
             expect(index < n, "an exception beyond its column")
             values[index] = exceptions.varint()
-        return values
+        if form == ZIGZAGS:
+            return [unzigzag(value) & MASK for value in values]
+        return list(running_sum(values)) if form == DIFFERENCES else values
 
 
 def unzigzag(value):
@@ -123,14 +129,24 @@ def read_shape(data):
     return kind, n_items, [data.varint() for _ in range(data.varint())]
 
 
-def decode(kind, values, strings):
-    if kind == SIGNED:
-        return [unzigzag(value) for value in values]
-    if kind == ADDRESS:
-        return list(running_sum(values))
-    if kind == STRING:
-        return [strings[value] for value in values]
-    return values
+class Column:
+    """How the fields' columns of a section are stored."""
+
+    def __init__(self, data, strings, by_thread):
+        self.data, self.strings, self.by_thread = data, strings, by_thread
+
+    def plain(self, n):
+        return self.data.column(n, FORMS if self.by_thread else (PLAIN,))
+
+    def take(self, kind, n):
+        values = self.plain(n)
+        if kind == SIGNED:
+            return [unzigzag(value) for value in values]
+        if kind == ADDRESS and not self.by_thread:
+            return list(running_sum(values))
+        if kind == STRING:
+            return [self.strings[value] for value in values]
+        return values
 
 
 def show(field, value):
@@ -147,8 +163,8 @@ def zero(field):
     return {STRING: "", LIST: []}.get(field.type, 0)
 
 
-def read_lists(data, field, counts, n_items, shapes, strings, items):
-    columns = [decode(shape, data.column(n_items), strings) for shape in shapes]
+def read_lists(column, field, counts, n_items, shapes, items):
+    columns = [column.take(shape, n_items) for shape in shapes]
     expect(sum(counts) == n_items, "items that belong to no list")
     if field is None:
         return None
@@ -165,54 +181,104 @@ def read_lists(data, field, counts, n_items, shapes, strings, items):
     return lists
 
 
-def read_kind(data, kinds, items, strings):
-    """The kind's name and the fields of its events in turn; None and their number where it is not known."""
-    number, n_events, n_rows, n_fields = (data.varint() for _ in range(4))
-    expect(n_rows <= n_events, "more rows than events")
-    name, known = kinds.get(number, (None, []))
-    shapes = [read_shape(data) for _ in range(n_fields)]
-    index = data.column(n_events) if n_rows < n_events else range(n_events)
-    columns = []
-    for f, (shape, n_items, members) in enumerate(shapes):
-        field = known[f] if f < len(known) else None
-        expect(field is None or field.type == shape, "a field of another type")
-        values = decode(shape, data.column(n_rows), strings)
-        if shape == LIST:
-            values = read_lists(data, field, values, n_items, members, strings, items)
-        columns.append(values)
-    rows = [{field.name: columns[f][r] if field.type == LIST and f < len(columns) else
-             show(field, columns[f][r] if f < len(columns) else zero(field)) for f, field in enumerate(known)}
-            for r in range(n_rows)]
-    return name, iter([rows[r] for r in index]) if name is not None else None
+class Kind:
+    """One kind of a section: its name (None where it is not known), its stops and the fields of its events in turn."""
+
+    def __init__(self, data, kinds, items, column):
+        number, self.n_events, n_rows, n_fields = (data.varint() for _ in range(4))
+        expect(n_rows <= self.n_events, "more rows than events")
+        self.name, known = kinds.get(number, (None, []))
+        shapes = [read_shape(data) for _ in range(n_fields)]
+        self.as_recorded = not column.by_thread or any(n_items > 0 for _, n_items, _ in shapes)
+        self.stops = column.plain(self.n_events) if column.by_thread else None
+        index = column.plain(self.n_events) if n_rows < self.n_events else range(self.n_events)
+        columns = []
+        for f, (shape, n_items, members) in enumerate(shapes):
+            field = known[f] if f < len(known) else None
+            expect(field is None or field.type == shape, "a field of another type")
+            expect(shape != LIST or n_rows == self.n_events, "a list in a kind with fewer rows than events")
+            values = column.take(shape, n_rows)
+            if shape == LIST:
+                values = read_lists(column, field, values, n_items, members, items)
+            columns.append(values)
+        rows = [{field.name: columns[f][r] if field.type == LIST and f < len(columns) else
+                 show(field, columns[f][r] if f < len(columns) else zero(field)) for f, field in enumerate(known)}
+                for r in range(n_rows)]
+        self.fields = [rows[r] for r in index]
+
+
+def read_threads(data, column):
+    """(process, pid, tid) of every thread; processes are numbered in sections by thread only."""
+    n_threads = data.varint()
+    if column.by_thread:
+        n_processes = data.varint()
+        expect(n_processes <= n_threads, "more processes than threads")
+        pids = [unzigzag(value) for value in column.plain(n_processes)]
+        processes = column.plain(n_threads)
+        return [(process, pids[process], unzigzag(tid)) for process, tid in zip(processes, column.plain(n_threads))]
+    pids = list(running_sum(data.column(n_threads)))
+    tids = list(running_sum(data.column(n_threads)))
+    return [(None, *(i - (1 << 64) if i >> 63 else i for i in pair)) for pair in zip(pids, tids)]
+
+
+def find_threads(backs):
+    seen = 0
+    for back in backs:
+        expect(back <= seen, "a thread that is not there")
+        yield seen - back
+        seen += back == 0
+
+
+def order_of_threads(threads, of_event):
+    """The events, as indices, in the order of threads."""
+    return sorted(range(len(of_event)), key=lambda i: (threads[of_event[i]][0], of_event[i]))  # sorted() is stable
 
 
 def read_events(payload, header, kinds, items):
-    data = Bytes(payload)
+    data, by_thread = Bytes(payload), header["flags"] & BY_THREAD != 0
     n_strings = data.varint()
     text = Bytes(data.take(data.varint()))
     strings = [""] + [text.text() for _ in range(n_strings)]
     expect(text.done(), "text that is no string")
-    n_threads = data.varint()
-    pids = list(running_sum(data.column(n_threads)))
-    tids = list(running_sum(data.column(n_threads)))
-    threads = [tuple(i - (1 << 64) if i >> 63 else i for i in pair) for pair in zip(pids, tids)]
-    table = [read_kind(data, kinds, items, strings) for _ in range(data.varint())]
+    column = Column(data, strings, by_thread)
+    threads = read_threads(data, column)
+    unit = data.varint() if by_thread else 0
+    expect(unit <= 20, "a unit beyond the limit")
+    table = [Kind(data, kinds, items, column) for _ in range(data.varint())]
     n = header["events"]
-    kind_column, thread_column, time_column, stop_column = (data.column(n) for _ in range(4))
+    kind_column, thread_column, time_column = (column.plain(n) for _ in range(3))
+    stops = [] if by_thread else data.column(n)
     expect(data.done(), "bytes behind the last column")
-    times = running_sum(time_column, header["first"])
-    seen = 0
-    for kind, back, time, stop in zip(kind_column, thread_column, times, stop_column):
-        expect(back <= seen, "a thread that is not there")
-        pid, tid = threads[seen - back]
-        seen += back == 0
-        name, rows = table[kind]
+    of_event = list(find_threads(thread_column))
+
+    if by_thread:
+        kind_of, stops = [None] * n, [None] * n
+        stop_of_kind = [iter(kind.stops) for kind in table]
+        order = order_of_threads(threads, of_event)
+        for i, kind in zip(order, kind_column):
+            kind_of[i], stops[i] = kind, next(stop_of_kind[kind])
+    else:
+        kind_of, order = kind_column, range(n)
+    fields = [None] * n
+    for k, kind in enumerate(table):
+        events = [i for i in (range(n) if kind.as_recorded else order) if kind_of[i] == k]
+        expect(len(events) == kind.n_events, "another number of events of a kind")
+        for i, row in zip(events, kind.fields):
+            fields[i] = row
+
+    end = header["first"]
+    for i in range(n):
+        time = (end + (time_column[i] << unit if by_thread else unzigzag(time_column[i]))) & MASK
+        stop = stops[i] << unit
+        end = (time + stop) & MASK if by_thread else time
+        name = table[kind_of[i]].name
         if name is None:
             continue
+        _, pid, tid = threads[of_event[i]]
         event = {"t_ns": time}
         if stop:
             event["stop_ns"] = stop
-        event.update(pid=pid, tid=tid, kind=name, **next(rows))
+        event.update(pid=pid, tid=tid, kind=name, **fields[i])
         yield event
 
 
@@ -226,14 +292,14 @@ def read_sections(data):
             struct.unpack_from("<II8sHHHHIIIIQQQQ", data, at)
         expect(magic == 0x184d2a54 and size == 64 and name == b"tollgate", f"no section at {at}")
         expect(own_hash == xxhash.xxh3_64_intdigest(data[at:at + 64]), f"a damaged header at {at}")
-        expect(major == 1 and flags & 0xff == 0, "a newer version")
+        expect(major == 1 and flags & 0xff & ~(BY_THREAD if kind == EVENTS else 0) == 0, "a newer version")
         expect(kind <= INDEX or flags & 0x100, "a section that may not be skipped")
         expect(sequence == number, "sections are missing")
         payload = data[at + 72:at + 72 + stored]
         if len(payload) < stored:
             return
         expect(payload_hash == xxhash.xxh3_64_intdigest(payload), f"a damaged payload at {at}")
-        header = {"kind": kind, "events": events, "first": first, "last": last, "at": at}
+        header = {"kind": kind, "flags": flags, "events": events, "first": first, "last": last, "at": at}
         yield header, zstandard.ZstdDecompressor().decompress(payload, max_output_size=raw)
         at, number = at + 72 + stored, number + 1
     if len(data) - at == 32:

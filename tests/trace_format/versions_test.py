@@ -29,10 +29,10 @@ def dump(path):
     return [json.loads(line) for line in run("dump", "--json", "--meta", path).stdout.decode().splitlines()]
 
 
-def write(variant=None):
-    path = os.path.join(directory, f"{variant}.tgt")
+def write(variant=None, by_thread=False):
+    path = os.path.join(directory, f"{variant}-{by_thread}.tgt")
     with open(path, "wb") as target:
-        target.write(write_v1.write(lines, variant))
+        target.write(write_v1.write(lines, variant, by_thread=by_thread))
     return path
 
 
@@ -67,25 +67,32 @@ def expect(found, expected, what):
     assert found == expected, f"{what}: {first_difference(found, expected)}"
 
 
-with tempfile.TemporaryDirectory() as directory:
-    assert {line["kind"] for line in lines[1:]} == set(write_v1.KIND_FIELDS), "the fixture lacks a kind"
-    expect(dump(write()), lines, "version 1.0")
-    expect(dump(write("older")), [as_older(line) for line in lines], "fields missing")
-    newer = write("newer")
-    expect(dump(newer), lines, "a newer minor version")
+def check(version, by_thread):
+    expect(dump(write(None, by_thread)), lines, version)
+    expect(dump(write("older", by_thread)), [as_older(line) for line in lines], f"{version}, fields missing")
+    newer = write("newer", by_thread)
+    expect(dump(newer), lines, f"a newer minor version than {version}")
     with open(newer, "rb") as stream:
         piped = run("dump", "--json", "--meta", "-", stdin=stream).stdout.decode().splitlines()
-    expect([json.loads(line) for line in piped], lines, "a newer minor version from a pipe")
+    expect([json.loads(line) for line in piped], lines, f"a newer minor version than {version} from a pipe")
     # recover keeps what it does not understand
-    recovered = os.path.join(directory, "recovered.tgt")
+    recovered = os.path.join(directory, f"recovered-{by_thread}.tgt")
     told = json.loads(run("recover", "--json", "-o", recovered, newer).stdout)
     assert told["whole"] and told["events"] == 2 * (len(lines) - 1), told
-    expect(dump(recovered), lines, "a newer minor version, recovered")
+    expect(dump(recovered), lines, f"a newer minor version than {version}, recovered")
     with open(newer, "rb") as before, open(recovered, "rb") as after:
         payload = write_v1.section(77, b"anything", 1)[72:]
         assert payload in before.read() and payload in after.read(), "the unknown section is gone"
-    for variant, words in (("unknown-section", b"kind 77"), ("unknown-flag", b"flags 0x40"), ("newer-major", b"version 2.0")):
+    refused = (("unknown-section", b"kind 77"), ("unknown-flag", b"flags 0x41" if by_thread else b"flags 0x40"),
+               ("newer-major", b"version 2.0"))
+    for variant, words in refused:
         for command in ("dump", "recover"):
-            error = run(command, write(variant), status=2).stderr
+            error = run(command, write(variant, by_thread), status=2).stderr
             assert words in error and b"newer" in error or b"may not skip" in error, (variant, command, error)
             assert error.count(b"\n") == 1, error
+
+
+with tempfile.TemporaryDirectory() as directory:
+    assert {line["kind"] for line in lines[1:]} == set(write_v1.KIND_FIELDS), "the fixture lacks a kind"
+    check("version 1.0", False)
+    check("version 1.1", True)

@@ -1,12 +1,13 @@
-"""Writes traces as version 1.0 of the format had them when it was new: what every later reader must still understand. The
-tables are frozen here; they do not follow the code.
+"""Writes traces as versions 1.0 and 1.1 of the format had them when they were new: what every later reader must still
+understand. The tables are frozen here; they do not follow the code.
 
-usage: write_v1.py IN.jsonl OUT [older|newer|unknown-section|unknown-flag|newer-major]
+usage: write_v1.py IN.jsonl OUT [older|newer|unknown-section|unknown-flag|newer-major] [by-thread]
 
 IN is in the shape of `tollgate dump --json --meta`. The variants are what other versions may write:
   older            the last field of every kind, and the last member of every item, are not there
   newer            fields, members and kinds are there that version 1.0 does not have; a section that may be skipped;
                    a minor version and ignorable flags that it does not know
+  by-thread        with any of these: EVENTS sections by thread, as 1.1 has them; otherwise as 1.0
   unknown-section  a section that may not be skipped; unknown-flag: a flag that must be known; newer-major: version 2
 """
 import json
@@ -85,8 +86,10 @@ def differences(values, start=0):
         start = value
 
 
-def column(values):
+def column(values, form=0):
     """Planes as wide as most values need; the greatest ones become exceptions, to have some."""
+    if form:
+        values = list(differences(values)) if form == 2 else [zigzag(value) for value in values]
     if not any(values):
         return varint(0)
     widths = [(value.bit_length() + 7) // 8 for value in values]
@@ -98,7 +101,7 @@ def column(values):
             after = i + 1
     planes = b"".join(bytes((value >> (8 * p)) & 0xff if widths[i] <= width else 0x55 for i, value in enumerate(values))
                       for p in range(width))
-    body = bytes([width]) + exceptions + planes
+    body = bytes([width | form << 4]) + exceptions + planes
     return varint(len(body)) + body
 
 
@@ -201,6 +204,86 @@ class Chunk:
                 column(list(differences(times, min(times)))) + column([event.get("stop_ns", 0) for event in events]))
 
 
+class ChunkByThread(Chunk):
+    """As 1.1 has it; forms of columns are chosen to have them all."""
+
+    UNIT = 2
+
+    def coded(self, kind, names, values):
+        return [int(value, 16) for value in values] if kind == "a" else super().coded(kind, names, values)
+
+    def ordered_column(self, kind, values):
+        return column(values, {"a": 2, "u": 1}.get(kind, 0))
+
+    def kind(self, name, events):
+        """EVENTS are as recorded."""
+        in_order = sorted(events, key=self.place)
+        if name not in KIND_FIELDS:
+            n = len(events)
+            return (varint(0x7777) + varint(n) * 2 + varint(1) + varint(0) + column(self.stops(in_order)) +
+                    column([9] * n, 1))
+        number, fields = KIND_FIELDS[name]
+        fields = self.fields(fields)
+        lists = [field for field, kind, _ in fields if kind == "L"]
+        rows, index, distinct = in_order, b"", None
+        if not lists:
+            keys = [json.dumps([event[field] for field, _, _ in fields]) for event in in_order]
+            distinct = list(dict.fromkeys(keys))
+        if distinct is not None and len(distinct) < len(keys):
+            rows = [in_order[keys.index(key)] for key in distinct]
+            index = column([distinct.index(key) for key in keys], 2)
+        newer_list = self.variant == "newer" and not index
+        if newer_list or any(event[field] for event in events for field in lists):
+            rows = events
+        shapes, columns = b"", b""
+        for field, kind, names in fields:
+            values = [row[field] for row in rows]
+            if kind == "L":
+                shape, added = self.list_columns(names, values)
+            else:
+                shape, added = varint(TYPES[kind]), self.ordered_column(kind, self.coded(kind, names, values))
+            shapes, columns = shapes + shape, columns + added
+        n_fields = len(fields)
+        if self.variant == "newer":
+            shapes += varint(2)
+            columns += column([5] * len(rows), 2)
+            n_fields += 1
+        if newer_list:
+            shapes += varint(4) + varint(len(rows)) + varint(1) + varint(0)
+            columns += column([1] * len(rows)) + column([7] * len(rows))
+            n_fields += 1
+        return (varint(number) + varint(len(events)) + varint(len(rows)) + varint(n_fields) + shapes +
+                column(self.stops(in_order)) + index + columns)
+
+    def stops(self, events):
+        return [event.get("stop_ns", 0) >> self.unit for event in events]
+
+    def place(self, event):
+        return self.processes.index(event["pid"]), self.threads.index((event["pid"], event["tid"]))
+
+    def payload(self, events):
+        order = list(dict.fromkeys(event["kind"] for event in events))
+        self.threads = list(dict.fromkeys((event["pid"], event["tid"]) for event in events))
+        self.processes = list(dict.fromkeys(pid for pid, _ in self.threads))
+        numbers = [event["t_ns"] for event in events] + [event.get("stop_ns", 0) for event in events]
+        self.unit = self.UNIT if all(number % (1 << self.UNIT) == 0 for number in numbers) else 0
+        kinds = [self.kind(name, [event for event in events if event["kind"] == name]) for name in order]
+        backs, times, seen, end = [], [], 0, min((event["t_ns"] for event in events), default=0)
+        for event in events:
+            thread = self.threads.index((event["pid"], event["tid"]))
+            backs.append(seen - thread)
+            seen += thread == seen
+            times.append(((event["t_ns"] - end) >> self.unit) & MASK)
+            end = event["t_ns"] + event.get("stop_ns", 0)
+        text = b"".join(raw(string) + b"\0" for string in list(self.strings)[1:])
+        return (varint(len(self.strings) - 1) + varint(len(text)) + text + varint(len(self.threads)) +
+                varint(len(self.processes)) + column([zigzag(pid) for pid in self.processes], 1) +
+                column([self.processes.index(pid) for pid, _ in self.threads]) +
+                column([zigzag(tid) for _, tid in self.threads], 2) + varint(self.unit) + varint(len(order)) +
+                b"".join(kinds) + column([order.index(event["kind"]) for event in sorted(events, key=self.place)]) +
+                column(backs) + column(times, 1))
+
+
 def index(chunks, n_sections):
     body, offset, first = varint(n_sections) + varint(0) + varint(len(chunks)), 0, 0
     for at, events in chunks:
@@ -211,13 +294,13 @@ def index(chunks, n_sections):
     return body
 
 
-def write(lines, variant=None, events_per_chunk=40):
+def write(lines, variant=None, events_per_chunk=40, by_thread=False):
     meta = lines[0]["meta"] if "meta" in lines[0] else {}
     events = [line for line in lines if "meta" not in line]
     if variant == "newer":
         events = [e for event in events for e in (event, dict(event, kind="from the future"))]
     payload = varint(len(meta)) + b"".join(raw(key) + b"\0" + raw(value) + b"\0" for key, value in meta.items())
-    version = {"newer": (1, 9), "newer-major": (2, 0)}.get(variant, (1, 0))
+    version = {"newer": (1, 9), "newer-major": (2, 0)}.get(variant, (1, 1 if by_thread else 0))
     flags = 0xfe00 if variant == "newer" else 0
     out, number, chunks = section(1, payload, 0, flags, version=version), 1, []
     if variant in ("newer", "unknown-section"):
@@ -226,8 +309,9 @@ def write(lines, variant=None, events_per_chunk=40):
     for start in range(0, len(events), events_per_chunk):
         part = events[start:start + events_per_chunk]
         chunks.append((len(out), part))
-        out += section(2, Chunk(variant).payload(part), number, flags | (0x40 if variant == "unknown-flag" else 0), part,
-                       version)
+        chunk, chunk_flags = (ChunkByThread, flags | 1) if by_thread else (Chunk, flags)
+        chunk_flags |= 0x40 if variant == "unknown-flag" else 0
+        out += section(2, chunk(variant).payload(part), number, chunk_flags, part, version)
         number += 1
     at = len(out)
     out += section(3, index(chunks, number), number, flags | 0x100, version=version)
@@ -237,6 +321,9 @@ def write(lines, variant=None, events_per_chunk=40):
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as source:
-        trace = write([json.loads(line) for line in source if line.strip()], *sys.argv[3:4])
+        options = sys.argv[3:]
+        trace = write([json.loads(line) for line in source if line.strip()],
+                      next((option for option in options if option != "by-thread"), None),
+                      by_thread="by-thread" in options)
     with open(sys.argv[2], "wb") as target:
         target.write(trace)
