@@ -99,7 +99,7 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
                                     .with_meta = request->with_meta,
                                     .colour = tg_output_colour(output)}};
     *damage = NULL;
-    struct tg_error *error = tg_trace_resolve_ranks(request->path, request->selection);
+    struct tg_error *error = tg_trace_resolve_processes(request->path, request->selection);
     if (error == NULL)
         error = tg_trace_reader_open(request->path, &run.reader);
     if (error == NULL && (request->format->wants_processes || request->selection->n_ranks > 0))

@@ -67,7 +67,7 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
 
 struct tg_error *tg_report_read(const char *path, struct tg_selection *selection, struct tg_report **report)
 {
-    struct tg_error *error = tg_trace_resolve_ranks(path, selection);
+    struct tg_error *error = tg_trace_resolve_processes(path, selection);
     if (error != NULL)
         return error;
     struct tg_report *created = calloc(1, sizeof *created);

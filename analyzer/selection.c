@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,8 +230,42 @@ static bool in_ranges(const struct tg_number_range *ranges, size_t count, int64_
     return false;
 }
 
+/* A range of LIST that no process is in is a mistake: an empty answer would hide it. */
+static struct tg_error *check_ranges(const struct tg_number_range *ranges, size_t count, bool is_rank,
+                                     const struct tg_process_model *model)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool found = !is_rank && ranges[i].first <= 0 && ranges[i].last >= 0; /* the recorder itself */
+        int64_t least = INT64_MAX, greatest = INT64_MIN;
+        for (size_t j = 0; j < tg_process_model_count(model); j++) {
+            const struct tg_process_entry *entry = tg_process_model_at(model, j);
+            int64_t number = is_rank ? entry->rank : entry->pid;
+            if (number < 0)
+                continue;
+            found |= in_ranges(&ranges[i], 1, number);
+            least = number < least ? number : least;
+            greatest = number > greatest ? number : greatest;
+        }
+        if (found)
+            continue;
+        const char *option = is_rank ? "--rank" : "--pid", *noun = is_rank ? "rank" : "process id";
+        if (greatest < least)
+            return tg_error_create(TG_ERROR_USAGE, "%s: no process of the trace has a %s", option, noun);
+        return tg_error_create(TG_ERROR_USAGE,
+                               "%s: no process of the trace has %s %" PRId64 "; there are %ss from %" PRId64
+                               " to %" PRId64,
+                               option, noun, ranges[i].first, noun, least, greatest);
+    }
+    return NULL;
+}
+
 struct tg_error *tg_selection_choose(struct tg_selection *selection, const struct tg_process_model *model)
 {
+    struct tg_error *error = check_ranges(selection->ranks, selection->n_ranks, true, model);
+    if (error == NULL)
+        error = check_ranges(selection->pids, selection->n_pids, false, model);
+    if (error != NULL || selection->n_ranks == 0)
+        return error;
     size_t count = tg_process_model_count(model);
     bool *chosen = calloc(count + 1, sizeof *chosen);
     if (chosen == NULL)

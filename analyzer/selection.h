@@ -49,7 +49,7 @@ struct tg_error *tg_selection_parse_time(const char *text, uint64_t *time_ns);
 void tg_selection_start(struct tg_selection *selection, uint64_t start_ns);
 
 /* Settles which processes --rank means, now that MODEL has seen the whole trace: also their events before
- * their rank was known are theirs. NO_MEMORY. */
+ * their rank was known are theirs. USAGE error where a --rank or --pid means no process at all; NO_MEMORY. */
 struct tg_error *tg_selection_choose(struct tg_selection *selection, const struct tg_process_model *model);
 
 bool tg_selection_limits_processes(const struct tg_selection *selection);

@@ -22,11 +22,12 @@ static struct tg_error *read_processes(struct tg_trace_reader *reader, struct tg
     }
 }
 
-struct tg_error *tg_trace_resolve_ranks(const char *path, struct tg_selection *selection)
+struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection)
 {
-    if (selection->n_ranks == 0)
+    bool is_input = strcmp(path, "-") == 0;
+    if (selection->n_ranks == 0 && (selection->n_pids == 0 || is_input))
         return NULL;
-    if (strcmp(path, "-") == 0)
+    if (is_input)
         return tg_error_create(TG_ERROR_USAGE,
                                "--rank reads the trace twice, which standard input does not allow; "
                                "name the trace's file");
