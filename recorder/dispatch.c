@@ -16,6 +16,7 @@ void tg_tracee_mark_stopped(struct tg_tracee *tracee)
     tracee->regs_changed = false;
     tracee->along_valid = false;
     tracee->trapped_at = 0;
+    tracee->comes_again = false;
     tracee->step.ended_now = false;
 }
 

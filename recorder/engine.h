@@ -150,6 +150,10 @@ const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
 bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *range);
 void tg_thread_took_along(struct tg_thread *thread);
 
+/* In a breakpoint handler: THREAD will run into the same breakpoint again before it runs any code but the
+ * dynamic loader's. What the engine puts right after a hit (the signal mask) can wait until then. */
+void tg_thread_comes_again(struct tg_thread *thread);
+
 /*
  * In a breakpoint handler at the first instruction of a 64-bit function: THREAD returns from it at once with
  * VALUE, the function does not run. False (nothing changed) where the stack cannot be read.

@@ -153,6 +153,7 @@ struct tg_tracee {
     bool along_valid; /* it was read in the stop in progress */
     uint64_t
         trapped_at;   /* a doubled site: the thread stands behind its int3, registers not read yet; 0 none */
+    bool comes_again; /* handlers of the stop in progress said so: tg_thread_comes_again */
     uint64_t passing; /* a doubled site behind whose int3 the thread was let go, 0 none */
     uint64_t passing_sp; /* its stack pointer there */
     struct tg_step step;

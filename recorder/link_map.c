@@ -39,6 +39,7 @@ struct tg_link_maps {
     struct space spaces[TG_LINK_MAP_MAX_NAMESPACES];
     size_t n_spaces;
     struct tg_link_change changes[TG_LINK_MAP_MAX_NAMESPACES]; /* of the last update; hold references */
+    size_t n_used;                                             /* changes beyond these are empty */
     struct window ahead;          /* the expected node of the namespace that is looked at */
     struct tg_memory_range along; /* read with the first r_debug of the next update; no buffer: nothing */
 };
@@ -76,10 +77,11 @@ static void drop_objects(struct tg_object ***objects, size_t *count)
 
 static void drop_changes(struct tg_link_maps *maps)
 {
-    for (size_t i = 0; i < TG_LINK_MAP_MAX_NAMESPACES; i++) {
+    for (size_t i = 0; i < maps->n_used; i++) {
         drop_objects(&maps->changes[i].added, &maps->changes[i].n_added);
         drop_objects(&maps->changes[i].removed, &maps->changes[i].n_removed);
     }
+    maps->n_used = 0;
 }
 
 void tg_link_maps_destroy(struct tg_link_maps *maps)
@@ -657,6 +659,7 @@ void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look
             set_problem(delta, "there are more than 64 namespaces, or their chain is broken", debug);
             break;
         }
+        maps->n_used = index < maps->n_used ? maps->n_used : index + 1;
         debug = update_space(maps, pid, index, look, delta);
         last = index > last ? index : last;
     }

@@ -98,8 +98,8 @@ static uint64_t handle(struct tg_loader *loader, struct tg_thread *thread, const
 {
     if (handling->final)
         return 0;
-    uint64_t now_ns = tg_engine_now_ns();
-    uint64_t window_ns = handling->late && handling->since_ns < now_ns ? now_ns - handling->since_ns : 0;
+    uint64_t now_ns = handling->late ? tg_engine_now_ns() : 0;
+    uint64_t window_ns = handling->since_ns < now_ns ? now_ns - handling->since_ns : 0;
     struct tg_user_breakpoint_object target = tg_loader_process_target(object);
     return tg_user_breakpoints_plant(loader->options.breakpoints, thread, &target, 1, handling->late,
                                      window_ns);
@@ -346,6 +346,8 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
     if (delta.took_along)
         tg_thread_took_along(thread);
     uint64_t read_ns = tg_engine_now_ns() - start_ns;
+    if (delta.state == TG_LINK_ADD) /* the end of the addition is told too, even of one that fails */
+        tg_thread_comes_again(thread);
     if (delta.n_changes == 0)
         emit_null(loader, thread, delta.state);
     else if (!watched->started_up)

@@ -315,9 +315,10 @@ bool tg_step_trap_doubled(struct tg_tracee *tracee)
         return false; /* it may still stand there, and this be a SIGTRAP from elsewhere: its siginfo tells */
     tracee->passing = 0;
     tracee->trapped_at = address;
-    restore_signal_mask(tracee);
     if (tg_site_run_handlers(tracee, site))
         tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
+    if (!tracee->comes_again || tg_traced_of(tracee)->detaching)
+        restore_signal_mask(tracee);
     pass(tracee, address, sp);
     return true;
 }
@@ -336,6 +337,11 @@ void tg_step_end_pass(struct tg_tracee *tracee)
     tracee->regs.rip = target;
     tracee->regs.rsp += word;
     tracee->regs_changed = true;
+}
+
+void tg_thread_comes_again(struct tg_thread *thread)
+{
+    tg_tracee_of(thread)->comes_again = true;
 }
 
 bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *range)

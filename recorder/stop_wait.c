@@ -59,11 +59,13 @@ static bool is_alone(struct tg_stop_wait *wait)
 
 pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *status)
 {
+    if (is_alone(wait))
+        return waitpid(pid, status, wait_options);
     uint64_t start_ns = now_ns();
     pid_t tid = 0;
     if (wait->sleeps_due > 0)
         wait->sleeps_due--;
-    else if (wait->short_waits >= ENOUGH_SHORT_WAITS && n_threads <= MAX_THREADS_LOOKED_AT && !is_alone(wait))
+    else if (wait->short_waits >= ENOUGH_SHORT_WAITS && n_threads <= MAX_THREADS_LOOKED_AT)
         tid = look(wait, pid, start_ns, status);
     if (tid == 0)
         tid = waitpid(pid, status, wait_options);

@@ -4,12 +4,13 @@
 #include "recorder/image_file.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    HEAD_BYTES = 4 << 10,  /* of a file, read first: headers and notes, often .dynstr */
+    HEAD_BYTES = 2 << 10,  /* of a file, read first: headers and notes, often .dynstr */
     TAIL_BYTES = 4 << 10,  /* up to the end of the section headers: of a small file all that is left to see */
     MORE_BYTES = 64 << 10, /* the largest piece read elsewhere; longer string tables are searched in pieces */
     MAX_SEGMENTS = 64,
@@ -20,6 +21,7 @@ static const uint64_t MAX_TABLE_BYTES = 4 << 20; /* in a larger one an image's i
 
 struct tg_symbol_probe {
     int descriptors;
+    struct tg_elf_segment segments[MAX_SEGMENTS];
     uint8_t head[HEAD_BYTES];
     uint8_t tail[TAIL_BYTES];
     uint8_t more[MORE_BYTES];
@@ -38,7 +40,7 @@ struct file {
     uint64_t size;
     struct region head, tail;
     struct tg_elf_header header;
-    struct tg_elf_segment segments[MAX_SEGMENTS];
+    struct tg_elf_segment *segments;
     struct region tables[MAX_TABLES]; /* string tables in which names are looked up */
     size_t n_tables;
 };
@@ -172,15 +174,17 @@ static bool add_section_tables(struct file *file)
     const uint8_t *raw = view(file, (struct region){file->header.sections_at, count * entry_size});
     bool found = false;
     for (size_t i = 0; raw != NULL && i < count; i++) {
-        struct tg_elf_section symbols = tg_elf_section_decode(bits, raw + i * entry_size);
-        if (symbols.type != SHT_SYMTAB && symbols.type != SHT_DYNSYM)
+        uint32_t type =
+            tg_elf_u32(raw + i * entry_size + offsetof(Elf64_Shdr, sh_type)); /* in both classes */
+        if (type != SHT_SYMTAB && type != SHT_DYNSYM)
             continue;
+        struct tg_elf_section symbols = tg_elf_section_decode(bits, raw + i * entry_size);
         if (symbols.link >= count)
             return false;
         struct tg_elf_section strings = tg_elf_section_decode(bits, raw + symbols.link * entry_size);
         if (strings.type != SHT_STRTAB || !add_table(file, (struct region){strings.offset, strings.size}))
             return false;
-        found |= symbols.type == SHT_SYMTAB;
+        found |= type == SHT_SYMTAB;
     }
     return found;
 }
@@ -287,7 +291,7 @@ bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_
     for (size_t i = 0; i < n_names; i++)
         if (names[i][0] == '\0' || bare_length(names[i]) > MAX_NAME_BYTES)
             return false;
-    struct file file = {.probe = probe};
+    struct file file = {.probe = probe, .segments = probe->segments};
     file.fd = open_file(probe, source, &file.size);
     if (file.fd < 0)
         return false;

@@ -1,6 +1,7 @@
 #include "recorder/user_breakpoints.h"
 
 #include "format/break_spec.h"
+#include "recorder/digest_set.h"
 #include "recorder/symbol_probe.h"
 
 #include <inttypes.h>
@@ -10,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum {
     MAX_PLACES = 1024, /* of one specification in one object */
     MAX_SPECS = 65536,
     PAGE_BYTES = 4096,
-    MAX_KEY_BYTES = PATH_MAX + 160,
-    MAX_ABSENCES = 65536,
 };
 
 struct spec {
@@ -40,15 +40,6 @@ struct sites {
     size_t capacity;
 };
 
-/*
- * A file in which no specification has a place: it is not opened again, whichever process maps it. Known by
- * its build-id and by its path, which specifications may name.
- */
-struct absence {
-    UT_hash_handle hh;
-    char key[];
-};
-
 struct tg_user_breakpoints {
     struct tg_engine *engine;
     struct tg_image_cache *cache;
@@ -56,7 +47,7 @@ struct tg_user_breakpoints {
     unsigned slot;
     struct spec **specs; /* their addresses are the contexts of engine breakpoints */
     size_t count;
-    struct absence *absences; /* uthash by key */
+    struct tg_digest_set absences; /* files in which no specification has a place: not opened again */
     struct tg_symbol_probe *probe;
 };
 
@@ -268,32 +259,16 @@ static void plant_address(struct planting *planting, struct spec *spec)
 
 /* ---- files without places */
 
-/* The key of OBJECT's file; false where it has none. */
-static bool absence_key(const struct tg_user_breakpoint_object *object, char key[MAX_KEY_BYTES])
+/* A digest of the build-id of OBJECT's file and of its path, which specifications may name; false where it
+ * has no build-id. */
+static bool digest_file(const struct tg_user_breakpoint_object *object, struct tg_digest *digest)
 {
     if (object->build_id == NULL || object->build_id[0] == '\0')
         return false;
-    return snprintf(key, MAX_KEY_BYTES, "%s %s", object->build_id, object->path) < MAX_KEY_BYTES;
-}
-
-static bool is_absent(const struct tg_user_breakpoints *breakpoints, const char *key)
-{
-    const struct absence *found;
-    HASH_FIND_STR(breakpoints->absences, key, found);
-    return found != NULL;
-}
-
-static void add_absence(struct tg_user_breakpoints *breakpoints, const char *key)
-{
-    size_t size = strlen(key) + 1;
-    struct absence *added =
-        HASH_COUNT(breakpoints->absences) < MAX_ABSENCES ? malloc(sizeof *added + size) : NULL;
-    if (added == NULL)
-        return; /* the file is opened again next time */
-    memcpy(added->key, key, size);
-    HASH_ADD_STR(breakpoints->absences, key, added);
-    if (added->hh.tbl == NULL)
-        free(added);
+    XXH64_hash_t seed = XXH3_64bits(object->build_id, strlen(object->build_id));
+    XXH128_hash_t hash = XXH3_128bits_withSeed(object->path, strlen(object->path), seed);
+    *digest = (struct tg_digest){.low = hash.low64, .high = hash.high64 | 1};
+    return true;
 }
 
 /* Whether a look at the names in the file is enough to know that no specification has a place in it. */
@@ -317,12 +292,12 @@ static bool probe_lacks(const struct planting *planting)
 static void plant_object(struct planting *planting)
 {
     struct tg_user_breakpoints *breakpoints = planting->breakpoints;
-    char key[MAX_KEY_BYTES];
-    bool has_key = absence_key(&planting->object, key);
-    bool absent = has_key && is_absent(breakpoints, key);
-    if (has_key && !absent && probe_lacks(planting)) {
+    struct tg_digest file;
+    bool has_digest = digest_file(&planting->object, &file);
+    bool absent = has_digest && tg_digest_set_has(&breakpoints->absences, file);
+    if (has_digest && !absent && probe_lacks(planting)) {
         absent = true;
-        add_absence(breakpoints, key);
+        tg_digest_set_add(&breakpoints->absences, file);
     }
     for (size_t i = 0; i < breakpoints->count; i++) {
         struct spec *spec = breakpoints->specs[i];
@@ -333,8 +308,8 @@ static void plant_object(struct planting *planting)
         else if (!absent)
             plant_found(planting, spec);
     }
-    if (has_key && planting->image != NULL && planting->n_places == 0)
-        add_absence(breakpoints, key);
+    if (has_digest && !absent && planting->image != NULL && planting->n_places == 0)
+        tg_digest_set_add(&breakpoints->absences, file);
     tg_image_unref(planting->image);
 }
 
@@ -469,11 +444,7 @@ void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints)
         free(breakpoints->specs[i]);
     }
     free(breakpoints->specs);
-    struct absence *absence, *next;
-    HASH_ITER (hh, breakpoints->absences, absence, next) {
-        HASH_DEL(breakpoints->absences, absence);
-        free(absence);
-    }
+    tg_digest_set_deinit(&breakpoints->absences);
     tg_symbol_probe_destroy(breakpoints->probe);
     free(breakpoints);
 }
