@@ -132,3 +132,27 @@ void *tg_agent_next(const char *name)
     dl_iterate_phdr(look_into, &search);
     return search.found;
 }
+
+struct beside {
+    const void *object;
+    struct search search;
+};
+
+static int look_beside(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct beside *beside = context;
+    if (!holds(info, (uintptr_t)beside->object))
+        return 0;
+    look_into(info, size, &beside->search);
+    return 1;
+}
+
+void *tg_agent_beside(const void *object, const char *name)
+{
+    struct beside beside = {
+        .object = object,
+        .search = {.name = name, .hash = gnu_hash(name), .behind_us = true},
+    };
+    dl_iterate_phdr(look_beside, &beside);
+    return beside.search.found;
+}

@@ -2,6 +2,7 @@
 
 /* A runtime that speaks OMPT knows more than its libgomp entry points would tell. */
 const struct tg_openmp_backend *const tg_openmp_backends[] = {
+    &tg_ompt_backend,
     NULL,
 };
 
