@@ -160,6 +160,10 @@ void tg_thread_comes_again(struct tg_thread *thread);
  */
 bool tg_thread_return(struct tg_thread *thread, uint64_t value);
 
+/* In program_loaded: THREAD's program will begin with its stack pointer at ADDRESS. False (nothing changed)
+ * where the thread was killed meanwhile. */
+bool tg_thread_set_stack(struct tg_thread *thread, uint64_t address);
+
 /*
  * Lets PROCESS go, as tg_engine_run does with all in the end: soon, when all its threads were brought to a
  * stop, everything of the engine is taken out of it and its detach event says REASON (a static string).

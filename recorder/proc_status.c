@@ -6,7 +6,7 @@
 static void take_line(const char *line, struct tg_proc_status *status)
 {
     int number;
-    unsigned uid;
+    unsigned uid, file_uid;
     if (sscanf(line, "Name: %63[^\n]", status->name) == 1 || sscanf(line, "State: %c", &status->state) == 1)
         return;
     if (sscanf(line, "Tgid: %d", &number) == 1)
@@ -15,9 +15,10 @@ static void take_line(const char *line, struct tg_proc_status *status)
         status->parent = number;
     else if (sscanf(line, "TracerPid: %d", &number) == 1)
         status->tracer = number;
-    else if (sscanf(line, "Uid: %u", &uid) == 1)
+    else if (sscanf(line, "Uid: %u %*u %*u %u", &uid, &file_uid) == 2) {
         status->uid = uid;
-    else if (strncmp(line, "VmSize:", 7) == 0)
+        status->file_uid = file_uid;
+    } else if (strncmp(line, "VmSize:", 7) == 0)
         status->has_memory = true;
 }
 
@@ -41,4 +42,19 @@ bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status)
 bool tg_proc_status_is_dead(const struct tg_proc_status *status)
 {
     return status->state == 'Z' || status->state == 'X';
+}
+
+int tg_proc_status_seccomp_filters(pid_t pid)
+{
+    char path[40], line[512];
+    int count = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && count < 0 && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "Seccomp_filters: %d", &count) != 1)
+            count = -1;
+    }
+    if (file != NULL)
+        fclose(file);
+    return count;
 }

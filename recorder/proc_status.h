@@ -12,6 +12,7 @@ struct tg_proc_status {
     pid_t parent; /* the real one, not a tracer; 0: outside of this pid namespace */
     pid_t tracer; /* 0 none */
     uid_t uid;
+    uid_t file_uid;  /* which files are opened as */
     bool has_memory; /* kernel threads and processes that ended have none */
 };
 
@@ -20,5 +21,9 @@ bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status);
 
 /* It runs no more, whether its parent or tracer has taken note or not. */
 bool tg_proc_status_is_dead(const struct tg_proc_status *status);
+
+/* How many seccomp filters PID is under, all of those that it inherited included; -1 where that cannot be
+ * known (before Linux 5.9). */
+int tg_proc_status_seccomp_filters(pid_t pid);
 
 #endif

@@ -111,6 +111,16 @@ void tg_program_loaded(struct tg_tracee *tracee, bool attached)
             engine->observers[i]->program_loaded(engine->observers[i]->context, &tracee->thread, attached);
 }
 
+bool tg_thread_set_stack(struct tg_thread *thread, uint64_t address)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    if (!tg_tracee_load_registers(tracee))
+        return false;
+    tracee->regs.rsp = address;
+    tracee->regs_changed = true;
+    return true;
+}
+
 /* ---- exec */
 
 static void note_lost_privilege(struct tg_tracee *tracee, const char *link)

@@ -106,6 +106,7 @@ static __attribute__((constructor(101))) void start(int argc, char **argv, char 
 {
     (void)argc;
     (void)argv;
+    tg_agent_environment_set(environment);
     bool observes = tg_agent_is_set_up();
     tg_agent_rings_prepare();
     /* The variables are taken away also where nobody listens: whoever put them there meant this program. */

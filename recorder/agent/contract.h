@@ -14,10 +14,14 @@
  * all of mode 0600 and owned by the same user; neither side opens anything else (O_NOFOLLOW, a regular file,
  * owner and mode are checked).
  *
- * The agent finds the directory by TG_AGENT_VARIABLE. The variables that load the agent are put behind all
- * others of the environment by whoever starts the program; their number is even, the agent takes them away
- * again and leaves the auxiliary vector's AT_IGNORE in their place (TG_AGENT_HIDE), so that the program and
- * its children see the environment that they would have seen.
+ * The agent finds the directory by TG_AGENT_VARIABLE; where there are several, the last one counts. Who
+ * starts the program puts TG_AGENT_VARIABLES strings behind all others of its environment:
+ *     LD_PRELOAD=.../TG_AGENT_LIBRARY[:what the program preloads itself]  (of several the last one counts)
+ *     LD_AUDIT=.../TG_AGENT_AUDIT_LIBRARY  (they add up; the fourth again where the program has this one
+ * already) TG_AGENT_TUNABLES bytes              (auditors make static thread-local storage scarce)
+ *     TG_AGENT_VARIABLE=directory
+ * The agent takes them away again and leaves the auxiliary vector's AT_IGNORE in their place (TG_AGENT_HIDE),
+ * so that the program and its children see the environment that they would have seen.
  */
 #ifndef TG_RECORDER_AGENT_CONTRACT_H
 #define TG_RECORDER_AGENT_CONTRACT_H
@@ -26,6 +30,8 @@
 
 #define TG_AGENT_PROTOCOL      1
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
+#define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
+#define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
 #define TG_AGENT_CONTROL_MAGIC UINT64_C(0x314c525443544754) /* "TGTCTRL1" */
 #define TG_AGENT_RING_MAGIC    UINT64_C(0x31474e4952544754) /* "TGTRING1" */
 
@@ -34,6 +40,7 @@
 #define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
 
 enum {
+    TG_AGENT_VARIABLES = 4, /* strings that load the agent */
     TG_AGENT_CONTROL_BYTES = 4096,
     TG_AGENT_RING_HEADER_BYTES = 4096,
     TG_AGENT_RING_MIN_BYTES = 1 << 16, /* of the data part, which is a power of two */

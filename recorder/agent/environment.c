@@ -7,9 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What the agent's constructor was given. It runs before libc's own. */
+static char **given;
+
+static char **current(void)
+{
+    return environ != NULL ? environ : given;
+}
+
+void tg_agent_environment_set(char **environment)
+{
+    given = environment;
+}
+
 bool tg_agent_environment_is_there(void)
 {
-    return environ != NULL;
+    return current() != NULL;
 }
 
 static const char *value_of(const char *entry, const char *name)
@@ -21,7 +34,7 @@ static const char *value_of(const char *entry, const char *name)
 const char *tg_agent_environment_get(const char *name)
 {
     const char *found = NULL;
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+    for (char **entry = current(); entry != NULL && *entry != NULL; entry++) {
         const char *value = value_of(*entry, name);
         if (value != NULL)
             found = value;
@@ -39,36 +52,46 @@ static bool begins_with(const char *value, const char *name)
            memcmp(value + item - length, name, length) == 0;
 }
 
-static bool is_of_the_agent(const char *entry)
+/* Whether VARIABLES, TG_AGENT_VARIABLES of them, are as the contract has them. */
+static bool are_the_agents(char **variables)
 {
-    return begins_with(value_of(entry, "LD_PRELOAD"), TG_AGENT_LIBRARY) ||
-           begins_with(value_of(entry, "LD_AUDIT"), TG_AGENT_AUDIT_LIBRARY) ||
-           value_of(entry, TG_AGENT_VARIABLE) != NULL;
+    return begins_with(value_of(variables[0], "LD_PRELOAD"), TG_AGENT_LIBRARY) &&
+           (begins_with(value_of(variables[1], "LD_AUDIT"), TG_AGENT_AUDIT_LIBRARY) ||
+            value_of(variables[1], TG_AGENT_VARIABLE) != NULL) &&
+           strncmp(variables[2], TG_AGENT_TUNABLES, strlen(TG_AGENT_TUNABLES)) == 0 &&
+           value_of(variables[3], TG_AGENT_VARIABLE) != NULL;
 }
 
-/* How many of the COUNT variables are left without the agent's at the end. */
-static size_t without_trailing(char **environment, size_t *count)
+/* A constructor of another library was first to call setenv or putenv: takes the same strings out of its
+ * copy.
+ */
+static void take_out(char **copy, char *const *variables)
 {
-    *count = 0;
-    while (environment[*count] != NULL)
-        ++*count;
-    size_t kept = *count;
-    while (kept > 0 && is_of_the_agent(environment[kept - 1]))
-        kept--;
-    return kept;
+    char **kept = copy;
+    for (; *copy != NULL; copy++) {
+        bool taken = false;
+        for (size_t i = 0; i < TG_AGENT_VARIABLES; i++)
+            taken = taken || *copy == variables[i];
+        if (!taken)
+            *kept++ = *copy;
+    }
+    *kept = NULL;
 }
 
 void tg_agent_environment_hide(char **environment)
 {
-    size_t count;
-    if (environ != NULL && environ != environment) /* a constructor before this one called setenv */
-        environ[without_trailing(environ, &count)] = NULL;
-    size_t kept = without_trailing(environment, &count);
-    /* the auxiliary vector's entries are two words: only an even gap can be made of them */
-    if (kept == count || (count - kept) % 2 != 0)
+    size_t count = 0;
+    while (environment[count] != NULL)
+        count++;
+    if (count < TG_AGENT_VARIABLES || !are_the_agents(environment + count - TG_AGENT_VARIABLES))
         return;
-    environment[kept] = NULL;
-    Elf64_auxv_t *gap = (Elf64_auxv_t *)(void *)(environment + kept + 1);
-    for (size_t i = 0; i < (count - kept) / 2; i++)
+    char **variables = environment + count - TG_AGENT_VARIABLES;
+    if (environ != NULL && environ != environment)
+        take_out(environ, variables);
+    /* the NULL moves to the front of the gap, whose words then are the auxiliary vector's */
+    _Static_assert(TG_AGENT_VARIABLES % 2 == 0, "an entry of the auxiliary vector is two words");
+    variables[0] = NULL;
+    Elf64_auxv_t *gap = (Elf64_auxv_t *)(void *)(variables + 1);
+    for (size_t i = 0; i < TG_AGENT_VARIABLES / 2; i++)
         gap[i] = (Elf64_auxv_t){.a_type = AT_IGNORE};
 }

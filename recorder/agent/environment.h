@@ -4,7 +4,10 @@
 
 #include <stdbool.h>
 
-/* False before libc knows the environment. */
+/* ENVIRONMENT is that on the initial stack: the constructor knows it before libc does. */
+void tg_agent_environment_set(char **environment);
+
+/* False where neither libc nor the constructor knows the environment yet. */
 bool tg_agent_environment_is_there(void);
 
 /* The last value of NAME; NULL where there is none. */

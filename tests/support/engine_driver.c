@@ -3,12 +3,14 @@
  * of text: "pid=TID/PID kind field=value...". For tests of the engine; what it exits with is what the command
  * exited with, a signal is raised again.
  *
- *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-k] [--] COMMAND...
+ *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-k] [-a LIBRARIES -d RINGS] [--] COMMAND...
  *   engine_driver [-o FILE] [-b ...]... [-r ROUNDS] [-n HITS] -p PID...
  *
  * -b plants a breakpoint at that offset of the first program wherever it is executed (load bias added); -p
  * attaches, -r detaches and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
+ * -a puts the agent of that directory (absolute) into the programs, -d says where its rings go.
  */
+#include "recorder/agent_injector.h"
 #include "recorder/engine.h"
 #include "recorder/image_cache.h"
 #include "recorder/memory.h"
@@ -39,6 +41,8 @@ struct driver {
     uint64_t hits_a_round; /* detach after so many, 0: at the first stop */
     uint64_t round_hits;
     bool stop_at_start;
+    const char *libraries; /* of the agent, NULL none */
+    const char *rings;
     char program[4096]; /* the first program that ran: breakpoints are meant for it alone */
 };
 
@@ -131,7 +135,8 @@ static void stop_engine(int signal)
 
 _Noreturn static void usage(void)
 {
-    fputs("usage: engine_driver [-o FILE] [-b OFFSET[,user]]... [-k] COMMAND... | -p PID... [-r ROUNDS]\n",
+    fputs("usage: engine_driver [-o FILE] [-b OFFSET[,user]]... [-k] [-a LIBRARIES -d RINGS] COMMAND... | -p "
+          "PID... [-r ROUNDS]\n",
           stderr);
     exit(2);
 }
@@ -181,8 +186,14 @@ int main(int argc, char **argv)
     struct driver driver = {.output = stderr, .rounds = 1};
     bool kill_on_exit = false;
     int option;
-    while ((option = getopt(argc, argv, "+o:b:kn:p:r:")) != -1) {
+    while ((option = getopt(argc, argv, "+a:d:o:b:kn:p:r:")) != -1) {
         switch (option) {
+        case 'a':
+            driver.libraries = optarg;
+            break;
+        case 'd':
+            driver.rings = optarg;
+            break;
         case 'o':
             driver.output = fopen(optarg, "we");
             break;
@@ -206,7 +217,8 @@ int main(int argc, char **argv)
             usage();
         }
     }
-    if (driver.output == NULL || (optind == argc) == (driver.n_pids == 0))
+    if (driver.output == NULL || (optind == argc) == (driver.n_pids == 0) ||
+        (driver.libraries == NULL) != (driver.rings == NULL))
         usage();
     setvbuf(driver.output, NULL, _IOLBF, 0);
     struct tg_engine_options options = {.sink = {&driver, print_event}, .kill_on_exit = kill_on_exit};
@@ -222,6 +234,14 @@ int main(int argc, char **argv)
     error = tg_image_cache_create(0, &images);
     if (error == NULL)
         error = tg_ptrace_use_create(driver.engine, images, &use);
+    struct tg_agent_files files = {0};
+    struct tg_agent_injector *injector = NULL;
+    if (error == NULL && driver.libraries != NULL)
+        error = tg_agent_files_find_in(driver.libraries, &files);
+    const struct tg_agent_injector_options agent = {
+        .files = &files, .directory = driver.rings, .images = images};
+    if (error == NULL && driver.libraries != NULL)
+        error = tg_agent_injector_create(driver.engine, &agent, &injector);
     if (error != NULL)
         return fail(error);
     int status = 0;
@@ -239,6 +259,8 @@ int main(int argc, char **argv)
     }
     tg_engine_destroy(driver.engine);
     tg_ptrace_use_destroy(use);
+    tg_agent_injector_destroy(injector);
+    tg_agent_files_deinit(&files);
     tg_image_cache_destroy(images);
     fprintf(driver.output, "hits %" PRIu64 "\n", driver.hits);
     if (driver.output != stderr)

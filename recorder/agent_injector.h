@@ -1,0 +1,37 @@
+/*
+ * Gets the agent into the programs of a recording: an engine observer that, at every exec, puts the variables
+ * which make the dynamic loader load it behind all others on the new program's stack (initial_stack.h). The
+ * agent takes them away again when it starts, so that program and children never see them.
+ *
+ * Where the agent cannot be, the program is left as it was, and an agent event says why.
+ */
+#ifndef TG_RECORDER_AGENT_INJECTOR_H
+#define TG_RECORDER_AGENT_INJECTOR_H
+
+#include "format/error.h"
+#include "recorder/agent_files.h"
+#include "recorder/engine.h"
+#include "recorder/image_cache.h"
+
+#include <stdbool.h>
+
+struct tg_agent_injector;
+
+struct tg_agent_injector_options {
+    const struct tg_agent_files *files;
+    const char *directory; /* of the rings: absolute */
+    struct tg_image_cache *images;
+};
+
+/* Adds itself to ENGINE, before the observers that ask tg_agent_injector_is_in, and must outlive it; what
+ * OPTIONS points to must outlive both. */
+struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
+                                          const struct tg_agent_injector_options *options,
+                                          struct tg_agent_injector **injector);
+void tg_agent_injector_destroy(struct tg_agent_injector *injector); /* NULL is accepted */
+
+/* Whether the agent was put into the program that PROCESS runs, or into the one that it was forked from. What
+ * was attached to has none. */
+bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process);
+
+#endif
