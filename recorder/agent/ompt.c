@@ -9,6 +9,7 @@
  * - Chunks of loops, single sections and the bodies' addresses are not told.
  */
 #include "recorder/agent/ompt_chain.h"
+#include "recorder/agent/ompt_redirect.h"
 
 #include <link.h>
 #include <stdlib.h>
@@ -660,20 +661,12 @@ const struct tg_openmp_backend tg_ompt_backend = {
     .covers = covers,
 };
 
-static __attribute__((constructor(103))) void say_what_is_off(void)
-{
-    if (!is_enabled() && tg_agent_observes(TG_AGENT_OPENMP) && tg_agent_next(ENTRY_POINT) != NULL)
-        tg_agent_say(TG_RECORD_NOTE,
-                     "OMP_TOOL keeps the OpenMP runtime from calling tools: what it does is not seen");
-}
-
-/* What the runtime calls; whoever else defines it comes behind the agent. */
-TG_AGENT_EXPORT struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version,
-                                                                  const char *runtime_version);
-struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const char *runtime_version)
+static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const char *runtime_version)
 {
     static struct tg_ompt_start_tool_result result = {.initialize = initialize, .finalize = finalize};
-    tg_ompt_start_tool next = (tg_ompt_start_tool)(uintptr_t)tg_agent_next("ompt_start_tool");
+    tg_ompt_start_tool next = tg_ompt_tool_before();
+    if (next == NULL)
+        next = (tg_ompt_start_tool)(uintptr_t)tg_agent_next("ompt_start_tool");
     const char *none = NULL;
     if (!tg_agent_observes(TG_AGENT_OPENMP))
         return next == NULL ? NULL : next(omp_version, runtime_version);
@@ -687,4 +680,26 @@ struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const ch
     }
     tg_ompt_chain_start(next, omp_version, runtime_version);
     return &result;
+}
+
+/* What the runtime calls, by the search order. */
+TG_AGENT_EXPORT struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version,
+                                                                  const char *runtime_version);
+struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const char *runtime_version)
+{
+    return start_tool(omp_version, runtime_version);
+}
+
+/* Before the runtimes that are there from the start look for a tool. */
+static __attribute__((constructor(103))) void prepare(void)
+{
+    if (!tg_agent_observes(TG_AGENT_OPENMP) || tg_agent_next(ENTRY_POINT) == NULL)
+        return;
+    if (!is_enabled())
+        tg_agent_say(TG_RECORD_NOTE,
+                     "OMP_TOOL keeps the OpenMP runtime from calling tools: what it does is not seen");
+    else if (tg_ompt_tool_before() != NULL && !tg_ompt_redirect(start_tool))
+        tg_agent_say(
+            TG_RECORD_NOTE,
+            "the program has an OpenMP tool of its own, which cannot be chained: OpenMP is not seen");
 }
