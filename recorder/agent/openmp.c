@@ -3,6 +3,7 @@
 /* A runtime that speaks OMPT knows more than its libgomp entry points would tell. */
 const struct tg_openmp_backend *const tg_openmp_backends[] = {
     &tg_ompt_backend,
+    &tg_gomp_backend,
     NULL,
 };
 

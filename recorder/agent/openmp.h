@@ -52,9 +52,9 @@ struct tg_openmp_frame {
     uint32_t thread_num;
     uint32_t level;          /* how many regions are around */
     uint16_t workshare;      /* 1 + enum tg_omp_zone of the worksharing construct it is in, 0 none */
-    uint16_t single;         /* libgomp: a single was met whose end is not seen, enum gomp_single */
+    uint16_t single;         /* libgomp: a single was met whose end is not seen, enum tg_gomp_single */
     uint32_t doacross_loops; /* libgomp: loops of the doacross loop it is in */
-    const void *code;        /* libgomp: of the construct around, for what is inferred */
+    const void *code;        /* in the program, for what is recorded without an address of its own */
 };
 extern __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
 
