@@ -267,7 +267,12 @@ size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t lin
 
 /* ---- memory alone */
 
-enum { PEEK_SEGMENTS = 64, PEEK_NOTE_BYTES = 1024 };
+enum {
+    PEEK_SEGMENTS = 64,
+    PEEK_NOTE_BYTES = 1024,
+    PEEK_FIRST_BYTES =
+        1024, /* the program headers and the build-id mostly lie there; copying more takes time */
+};
 
 /* The build-id of the PT_NOTE at ADDRESS of PID, or in the PAGE of the header where it lies there. */
 static bool peek_note(pid_t pid, const struct tg_elf_segment *segment, uint64_t start, uint64_t header,
@@ -287,11 +292,14 @@ bool tg_image_peek(pid_t pid, uint64_t header_address, char build_id[129], uint6
 {
     uint8_t page[TG_ELF_PAGE_BYTES];
     struct tg_elf_header header;
-    size_t n = sizeof page - (header_address & (TG_ELF_PAGE_BYTES - 1));
+    size_t whole = sizeof page - (header_address & (TG_ELF_PAGE_BYTES - 1));
+    size_t n = whole < PEEK_FIRST_BYTES ? whole : PEEK_FIRST_BYTES;
     n = tg_memory_read_some(pid, header_address, page, n);
     if (!tg_elf_header_decode(page, n, &header))
         return false;
     size_t entry_size = tg_elf_segment_size(header.bits);
+    if (header.segments_at > n || header.n_segments * entry_size > n - header.segments_at)
+        n = tg_memory_read_some(pid, header_address, page, whole);
     struct tg_elf_segment segments[PEEK_SEGMENTS];
     size_t count = 0;
     uint64_t start = UINT64_MAX, end = 0;

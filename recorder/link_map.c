@@ -257,36 +257,53 @@ static bool take_head(struct tg_link_maps *maps, pid_t pid, const struct space *
     return true;
 }
 
-/*
- * r_debug, the last known object and, where one is expected, the node behind it, in one system call. False
- * where r_debug itself cannot be read.
- */
+/* In the middle of an addition: r_debug and the expected node alone, in one system call. The tail was looked
+ * at when the node was seen behind it; false where the node does not follow it any more. */
+static bool read_expected(struct tg_link_maps *maps, pid_t pid, const struct space *space, struct ends *ends)
+{
+    uint8_t debug[DEBUG_WORDS_2 * 8] = {0};
+    size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
+    const struct tg_memory_range ranges[] = {
+        {space->debug, debug, words * maps->word},
+        window_range(&maps->ahead, space->expected, maps->word),
+    };
+    if (tg_memory_read_ranges(pid, ranges, 2) < 2)
+        return false;
+    const uint8_t *bytes = maps->ahead.bytes + maps->ahead.before;
+    uint64_t tail = space->objects[space->count - 1]->link_map;
+    if (parse_node(bytes, maps->word, space->expected).previous != tail)
+        return false;
+    maps->ahead.address = space->expected;
+    ends->tail = (struct tg_link_node){.address = tail, .next = space->expected};
+    ends->tail_same = true;
+    return take_head(maps, pid, space, debug, &ends->head);
+}
+
+/* r_debug and the last known object in one system call. False where r_debug itself cannot be read. */
 static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *space, struct ends *ends,
                       bool *took_along)
 {
+    maps->ahead.address = 0;
+    if (space->expected != 0 && maps->along.buffer == NULL && read_expected(maps, pid, space, ends))
+        return true;
     uint8_t debug[DEBUG_WORDS_2 * 8] = {0};
     struct remembered found;
     size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
-    struct tg_memory_range ranges[5] = {{space->debug, debug, words * maps->word}};
+    struct tg_memory_range ranges[4] = {{space->debug, debug, words * maps->word}};
     size_t count = 1;
     const struct tg_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
     if (tail != NULL)
         count += remember_ranges(tail, maps->word, &found, ranges + count);
-    size_t total = count, along_at = 0, ahead_at = 0;
+    size_t n_along = 0;
     if (maps->along.buffer != NULL) {
-        along_at = total;
-        ranges[total++] = maps->along;
+        ranges[count] = maps->along;
         maps->along.buffer = NULL;
+        n_along = 1;
     }
-    if (space->expected != 0) {
-        ahead_at = total;
-        ranges[total++] = window_range(&maps->ahead, space->expected, maps->word);
-    }
-    size_t done = tg_memory_read_ranges(pid, ranges, total);
+    size_t done = tg_memory_read_ranges(pid, ranges, count + n_along);
     if (done == 0)
         return false;
-    *took_along |= along_at > 0 && done > along_at;
-    maps->ahead.address = ahead_at > 0 && done > ahead_at ? space->expected : 0;
+    *took_along |= n_along > 0 && done == count + n_along;
     ends->tail_same = false;
     if (tail != NULL && done >= count) {
         ends->tail = parse_node(found.node, maps->word, tail->link_map);
@@ -615,7 +632,6 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
 {
     struct space *space = &maps->spaces[index];
     struct ends ends;
-    maps->ahead.address = 0;
     if (!read_ends(maps, pid, space, &ends, &delta->took_along)) {
         set_problem(delta, "the loader's r_debug cannot be read", space->debug);
         space->suspect = true;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { FEW_LIBRARIES = 8 }; /* of an event, described without asking for memory */
+
 struct tg_loader {
     struct tg_engine *engine;
     struct tg_loader_options options;
@@ -118,7 +120,8 @@ static uint64_t handle_at_once(struct tg_loader *loader, struct tg_thread *threa
 static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const struct load *load,
                       struct tg_library *libraries, struct tg_event **kept)
 {
-    bool *dependency = calloc(load->count, sizeof *dependency);
+    bool few[FEW_LIBRARIES];
+    bool *dependency = load->count <= FEW_LIBRARIES ? few : calloc(load->count, sizeof *dependency);
     if (dependency == NULL) {
         lose(loader, thread, "out of memory for a library event");
         *kept = NULL;
@@ -127,7 +130,8 @@ static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const 
     mark_dependencies(thread, load->found, load->objects, load->count, dependency);
     for (size_t i = 0; i < load->count; i++)
         describe(load->objects[i], dependency[i], &libraries[i]);
-    free(dependency);
+    if (dependency != few)
+        free(dependency);
     struct tg_event event = {
         .kind = TG_EVENT_LIBRARY_LOAD,
         .library_load = {.found = load->found,
@@ -197,7 +201,9 @@ static void tell_load(struct tg_loader *loader, struct tg_thread *thread, const 
 {
     if (load->count == 0)
         return;
-    struct tg_library *libraries = calloc(load->count, sizeof *libraries);
+    struct tg_library few[FEW_LIBRARIES];
+    struct tg_library *libraries =
+        load->count <= FEW_LIBRARIES ? few : calloc(load->count, sizeof *libraries);
     struct tg_event *kept = NULL;
     if (libraries == NULL) {
         lose(loader, thread, "out of memory for a library event");
@@ -212,7 +218,8 @@ static void tell_load(struct tg_loader *loader, struct tg_thread *thread, const 
     } else {
         decide(loader, thread, load, libraries, kept, since_ns);
     }
-    free(libraries);
+    if (libraries != few)
+        free(libraries);
 }
 
 static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,

@@ -23,7 +23,8 @@ static bool is_vdso(const char *path)
 bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name, bool main,
                     struct tg_object **object, bool *no_memory)
 {
-    char text_read[PATH_MAX + 1] = "";
+    char text_read[PATH_MAX + 1];
+    text_read[0] = '\0'; /* the rest is not cleared: this is in the way of every dlopen */
     const char *path = name[0] != '\0' ? name : text_read;
     *no_memory = false;
     if (path == text_read && node->name != 0 &&
