@@ -18,7 +18,7 @@ from agent_rings import Directory, LOSSY, DLOPEN, MPI, KIND_LOADER, string  # no
 from recording import (LOADS, TIME_LIMIT_S, build_library, check, is_loader, run, skip,  # noqa: E402
                        witness_environment, witnessed)
 
-AUDIT = os.environ["TG_AUDIT"]
+AUDIT = os.path.join(os.environ["TG_AGENT_LIBRARIES"], "tollgate-audit.so")
 
 
 def audited(command, directory=None, environment=None, drain=False, before=None):

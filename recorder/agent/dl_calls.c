@@ -1,0 +1,286 @@
+/*
+ * The program's calls of dlopen, dlmopen and dlclose. The audit library sees what is loaded, but not who
+ * asked for it, how, and what came of it; what this file sees is only told, never changed: see dl_thunk.S.
+ *
+ * dlerror is the program's: reading it would take the text away. libc keeps the error in a variable of the
+ * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected.
+ */
+#include "recorder/agent/agent.h"
+#include "recorder/agent/return_site.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PLAIN_SHIFT = 62,
+    FRAMED_SHIFT = 63,
+    MAX_TEXT = 1024,
+    SITES = 64, /* a power of two */
+    IMPOSSIBLE_MODE = 1 << 30,
+};
+
+/* enum tg_library_call of the trace's format */
+enum library_call {
+    CALL_DLOPEN,
+    CALL_DLMOPEN,
+    CALL_DLCLOSE,
+};
+
+typedef void *real_dlopen(const char *path, int flags);
+typedef void *real_dlmopen(Lmid_t namespace_id, const char *path, int flags);
+typedef int real_dlclose(void *handle);
+
+/* What the thunk does next. Returned in rax and rdx. */
+struct plan {
+    void *function;
+    uint64_t site; /* address of a `ret` and a bit for its frame; 0: leave it to the function to return */
+};
+
+struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller);
+struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, uint64_t caller);
+void *tg_dl_returned_dlopen(void *handle);
+void *tg_dl_returned_dlmopen(void *handle);
+TG_AGENT_EXPORT int dlclose(void *handle);
+
+/* glibc's struct dl_action_result, from 2.34 on. */
+struct error_result {
+    int code;
+    char source;
+    bool returned; /* dlerror has handed it out */
+    const char *object;
+    char *text;
+};
+
+enum error_state {
+    ERRORS_NOT_TRIED,
+    ERRORS_TRYING,
+    ERRORS_UNKNOWN,
+    ERRORS_KNOWN,
+};
+
+static struct {
+    real_dlopen *dlopen;
+    real_dlmopen *dlmopen;
+    real_dlclose *dlclose;
+    int error_state;       /* enum error_state, __atomic */
+    intptr_t error_offset; /* of libc's variable, from the thread pointer */
+    char lock;             /* of the sites, __atomic; whoever does not get it does without */
+    uint64_t generation;   /* __atomic: counts up whenever something may have been unloaded */
+    struct {
+        uint64_t caller; /* 0: none */
+        uint64_t generation;
+        uint64_t site;
+    } sites[SITES];
+    char told; /* __atomic: why returns are not seen */
+} calls;
+
+static void *find_real(void **where, const char *name)
+{
+    void *known = __atomic_load_n(where, __ATOMIC_RELAXED);
+    if (known == NULL) {
+        known = tg_agent_next(name);
+        __atomic_store_n(where, known, __ATOMIC_RELAXED);
+    }
+    return known;
+}
+
+/* ---- libc's error */
+
+static struct error_result *current_error(void)
+{
+    return *(struct error_result **)((char *)__builtin_thread_pointer() + calls.error_offset);
+}
+
+/* An error made on purpose must look as expected. What it overwrites is an error that the call which is about
+ * to be made would forget in any case. */
+static bool try_errors(void)
+{
+    char *variable = dlvsym(RTLD_DEFAULT, "__libc_dlerror_result", "GLIBC_PRIVATE");
+    if (variable == NULL || calls.dlopen == NULL)
+        return false;
+    calls.error_offset = variable - (char *)__builtin_thread_pointer();
+    if (calls.dlopen(NULL, IMPOSSIBLE_MODE) != NULL)
+        return false;
+    const struct error_result *result = current_error();
+    if (result == NULL || (uintptr_t)result % sizeof(void *) != 0 || result->code != 0 || result->returned)
+        return false;
+    const char *text = dlerror();
+    bool same = text != NULL && current_error() == result && result->returned && result->text == text;
+    return dlerror() == NULL && current_error() == NULL && same;
+}
+
+static void learn_errors(void)
+{
+    int expected = ERRORS_NOT_TRIED;
+    if (TG_AGENT_LIKELY(__atomic_load_n(&calls.error_state, __ATOMIC_ACQUIRE) >= ERRORS_UNKNOWN) ||
+        !__atomic_compare_exchange_n(&calls.error_state, &expected, ERRORS_TRYING, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    (void)find_real((void **)&calls.dlopen, "dlopen");
+    int saved = errno;
+    bool known = try_errors();
+    errno = saved;
+    __atomic_store_n(&calls.error_state, known ? ERRORS_KNOWN : ERRORS_UNKNOWN, __ATOMIC_RELEASE);
+}
+
+/* What dlerror would say, untranslated; "" where it would say nothing. */
+static void describe_error(char *text, size_t size)
+{
+    if (__atomic_load_n(&calls.error_state, __ATOMIC_ACQUIRE) != ERRORS_KNOWN) {
+        snprintf(text, size, "it failed; this libc does not let the agent see why");
+        return;
+    }
+    const struct error_result *result = current_error();
+    if (result == (const struct error_result *)-1) {
+        snprintf(text, size, "out of memory");
+        return;
+    }
+    text[0] = '\0';
+    if (result == NULL || result->text == NULL || result->returned)
+        return;
+    const char *object = result->object != NULL ? result->object : "";
+    const char *reason = result->code != 0 ? strerrordesc_np(result->code) : NULL;
+    snprintf(text, size, "%s%s%s%s%s", object, object[0] != '\0' ? ": " : "", result->text,
+             reason != NULL ? ": " : "", reason != NULL ? reason : "");
+}
+
+/* ---- records */
+
+static void record_call(enum library_call call, uint64_t flags, int64_t namespace_id, uint64_t handle,
+                        uint64_t caller, const char *path)
+{
+    size_t n_words = tg_agent_string_words(path);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_LIBRARY_CALL, 5 + n_words);
+    if (arguments == NULL)
+        return;
+    arguments[0] = call;
+    arguments[1] = flags;
+    arguments[2] = (uint64_t)namespace_id;
+    arguments[3] = handle;
+    arguments[4] = caller;
+    tg_agent_put_string(arguments + 5, path, n_words);
+    tg_agent_commit();
+}
+
+/* ERROR: the call says that it failed. */
+static void record_return(enum library_call call, uint64_t handle, bool failed)
+{
+    char text[MAX_TEXT] = "";
+    if (failed)
+        describe_error(text, sizeof text);
+    size_t n_words = tg_agent_string_words(text);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_LIBRARY_RETURN, 2 + n_words);
+    if (arguments == NULL)
+        return;
+    arguments[0] = call;
+    arguments[1] = handle;
+    tg_agent_put_string(arguments + 2, text, n_words);
+    tg_agent_commit();
+}
+
+/* ---- where to return to */
+
+static void tell_once(const char *text)
+{
+    if (!__atomic_test_and_set(&calls.told, __ATOMIC_RELAXED))
+        tg_agent_say(TG_RECORD_NOTE, text);
+}
+
+static uint64_t find_site(uint64_t caller)
+{
+    if (tg_return_site_is_guarded()) {
+        tell_once("the program has a shadow stack: what its dlopen calls return is not seen");
+        return 0;
+    }
+    struct tg_return_site site = tg_return_site_find(caller);
+    if (site.frame == TG_RETURN_NOWHERE) {
+        tell_once("what some dlopen calls return is not seen: their callers' code has no place to return by");
+        return 0;
+    }
+    return site.address | UINT64_C(1) << (site.frame == TG_RETURN_PLAIN ? PLAIN_SHIFT : FRAMED_SHIFT);
+}
+
+static uint64_t site_of(uint64_t caller)
+{
+    size_t slot = (caller ^ caller >> 12) % SITES;
+    uint64_t generation = __atomic_load_n(&calls.generation, __ATOMIC_ACQUIRE);
+    if (__atomic_test_and_set(&calls.lock, __ATOMIC_ACQUIRE))
+        return find_site(caller);
+    uint64_t site = calls.sites[slot].site;
+    if (calls.sites[slot].caller != caller || calls.sites[slot].generation != generation) {
+        site = find_site(caller);
+        calls.sites[slot].caller = caller;
+        calls.sites[slot].generation = generation;
+        calls.sites[slot].site = site;
+    }
+    __atomic_clear(&calls.lock, __ATOMIC_RELEASE);
+    return site;
+}
+
+/* ---- the calls */
+
+static void *nothing_there(void)
+{
+    return NULL;
+}
+
+static struct plan enter(void *function, bool observed, uint64_t caller)
+{
+    if (function == NULL)
+        return (struct plan){.function = (void *)(uintptr_t)nothing_there};
+    return (struct plan){.function = function, .site = observed ? site_of(caller) : 0};
+}
+
+struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller)
+{
+    bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
+    if (observed) {
+        learn_errors();
+        record_call(CALL_DLOPEN, (uint32_t)flags, 0, 0, caller, path);
+    }
+    return enter(find_real((void **)&calls.dlopen, "dlopen"), observed, caller);
+}
+
+struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, uint64_t caller)
+{
+    bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
+    if (observed) {
+        learn_errors();
+        record_call(CALL_DLMOPEN, (uint32_t)flags, namespace_id, 0, caller, path);
+    }
+    return enter(find_real((void **)&calls.dlmopen, "dlmopen"), observed, caller);
+}
+
+void *tg_dl_returned_dlopen(void *handle)
+{
+    record_return(CALL_DLOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
+    return handle;
+}
+
+void *tg_dl_returned_dlmopen(void *handle)
+{
+    record_return(CALL_DLMOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
+    return handle;
+}
+
+/* It does not ask who called it. */
+int dlclose(void *handle)
+{
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
+    if (observed) {
+        learn_errors();
+        record_call(CALL_DLCLOSE, 0, 0, value, (uint64_t)(uintptr_t)__builtin_return_address(0), NULL);
+    }
+    real_dlclose *function = (real_dlclose *)find_real((void **)&calls.dlclose, "dlclose");
+    if (function == NULL)
+        return -1;
+    int result = function(handle);
+    if (observed) {
+        __atomic_fetch_add(&calls.generation, 1, __ATOMIC_RELEASE);
+        record_return(CALL_DLCLOSE, result == 0 ? value : 0, result != 0);
+    }
+    return result;
+}

@@ -1,0 +1,93 @@
+/*
+ * dlopen and dlmopen as the program calls them: they tell dl_calls.c, and enter the real function so that it
+ * finds its real caller's object behind its return address, and the agent sees what it returns.
+ *
+ * S is the stack pointer at entry, which points to the caller's return address. The real function is entered
+ * with
+ *     plain     S-16: a `ret` of the caller's object, S-8: `returned_plain`
+ *     framed    S-32: a `ret` of the caller's object, S-24: `returned_framed`, S-8: rbp; rbp = S-8
+ * (see return_site.h): an unwinder gets from that `ret` by its own function's row to the caller, where the row
+ * is CFA = rsp + 8 by way of `returned_plain`. Nothing but the stack holds state, so it may be left by longjmp,
+ * an exception or cancellation, and entered anew by a constructor.
+ */
+
+	.text
+
+/* enter(the arguments, the return address) -> rax the real function, rdx the `ret`, its lowest bits the frame:
+ * enum tg_return_frame in bits 62-63. returned(result) -> the result. */
+	.macro	wrap name enter returned caller
+	.globl	\name
+	.type	\name, @function
+	.p2align 4
+\name:
+	.cfi_startproc
+	endbr64
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	push	%rsi
+	.cfi_adjust_cfa_offset 8
+	push	%rdx
+	.cfi_adjust_cfa_offset 8
+	mov	24(%rsp), \caller
+	call	\enter
+	mov	%rax, %r10
+	mov	%rdx, %r11
+	pop	%rdx
+	.cfi_adjust_cfa_offset -8
+	pop	%rsi
+	.cfi_adjust_cfa_offset -8
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	btr	$62, %r11
+	jc	1f
+	btr	$63, %r11
+	jc	2f
+	jmp	*%r10
+
+1:	lea	3f(%rip), %rax
+	push	%rax
+	.cfi_adjust_cfa_offset 8
+	push	%r11
+	.cfi_adjust_cfa_offset 8
+	jmp	*%r10
+	.cfi_adjust_cfa_offset -16
+	nop			/* unwinders look up the byte before a return address */
+3:	mov	%rax, %rdi
+	jmp	\returned
+
+2:	push	%rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset %rbp, -16
+	mov	%rsp, %rbp
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	lea	4f(%rip), %rax
+	push	%rax
+	.cfi_adjust_cfa_offset 8
+	push	%r11
+	.cfi_adjust_cfa_offset 8
+	jmp	*%r10
+	.cfi_adjust_cfa_offset -16
+	nop
+4:	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop	%rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %rbp
+	mov	%rax, %rdi
+	jmp	\returned
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	wrap dlopen tg_dl_enter_dlopen tg_dl_returned_dlopen %rdx
+	wrap dlmopen tg_dl_enter_dlmopen tg_dl_returned_dlmopen %rcx
+
+	.section .note.GNU-stack, "", @progbits
+
+/* Fit for indirect branch tracking and shadow stacks: else the whole program would go without. */
+	.section .note.gnu.property, "a"
+	.p2align 3
+	.long	4, 16, 5
+	.asciz	"GNU"
+	.long	0xc0000002, 4, 3, 0
