@@ -14,11 +14,12 @@
 #include <string.h>
 
 enum {
+    SKIPPED_SHIFT = 48,
     PLAIN_SHIFT = 62,
     FRAMED_SHIFT = 63,
     MAX_TEXT = 1024,
     SITES = 64, /* a power of two */
-    IMPOSSIBLE_MODE = 1 << 30,
+    IMPOSSIBLE_MODE = 1 << 29,
 };
 
 /* enum tg_library_call of the trace's format */
@@ -35,7 +36,8 @@ typedef int real_dlclose(void *handle);
 /* What the thunk does next. Returned in rax and rdx. */
 struct plan {
     void *function;
-    uint64_t site; /* address of a `ret` and a bit for its frame; 0: leave it to the function to return */
+    uint64_t site; /* bits 0-47 address of a `ret`, 48-57 what its row skips, 62 plain, 63 framed; 0: leave it
+                      to the function to return */
 };
 
 struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller);
@@ -104,7 +106,7 @@ static bool try_errors(void)
     if (calls.dlopen(NULL, IMPOSSIBLE_MODE) != NULL)
         return false;
     const struct error_result *result = current_error();
-    if (result == NULL || (uintptr_t)result % sizeof(void *) != 0 || result->code != 0 || result->returned)
+    if (result == NULL || (uintptr_t)result % sizeof(void *) != 0 || result->returned)
         return false;
     const char *text = dlerror();
     bool same = text != NULL && current_error() == result && result->returned && result->text == text;
@@ -199,7 +201,8 @@ static uint64_t find_site(uint64_t caller)
         tell_once("what some dlopen calls return is not seen: their callers' code has no place to return by");
         return 0;
     }
-    return site.address | UINT64_C(1) << (site.frame == TG_RETURN_PLAIN ? PLAIN_SHIFT : FRAMED_SHIFT);
+    return site.address | (uint64_t)site.skipped << SKIPPED_SHIFT |
+           UINT64_C(1) << (site.frame == TG_RETURN_PLAIN ? PLAIN_SHIFT : FRAMED_SHIFT);
 }
 
 static uint64_t site_of(uint64_t caller)

@@ -4,17 +4,18 @@
  *
  * S is the stack pointer at entry, which points to the caller's return address. The real function is entered
  * with
- *     plain     S-16: a `ret` of the caller's object, S-8: `returned_plain`
- *     framed    S-32: a `ret` of the caller's object, S-24: `returned_framed`, S-8: rbp; rbp = S-8
- * (see return_site.h): an unwinder gets from that `ret` by its own function's row to the caller, where the row
- * is CFA = rsp + 8 by way of `returned_plain`. Nothing but the stack holds state, so it may be left by longjmp,
- * an exception or cancellation, and entered anew by a constructor.
+ *     plain     S-16: a `ret` of the caller's object, S-8: where that leads to
+ *     skipping  the same lower by what the row skips, S-8 or lower: how much that is
+ *     framed    S-32: a `ret` of the caller's object, S-24: where that leads to, S-8: rbp; rbp = S-8
+ * (see return_site.h): from that `ret` an unwinder gets to the caller by the row of the function around it;
+ * where the row is CFA = rsp + 8, by way of the plain return here. Nothing but the stack holds state, so it may
+ * be left by longjmp, an exception or cancellation, and entered anew by a constructor.
  */
 
 	.text
 
-/* enter(the arguments, the return address) -> rax the real function, rdx the `ret`, its lowest bits the frame:
- * enum tg_return_frame in bits 62-63. returned(result) -> the result. */
+/* enter(the arguments, the return address) -> struct plan of dl_calls.c in rax and rdx. returned(result) -> the
+ * result. */
 	.macro	wrap name enter returned caller
 	.globl	\name
 	.type	\name, @function
@@ -44,7 +45,10 @@
 	jc	2f
 	jmp	*%r10
 
-1:	lea	3f(%rip), %rax
+1:	mov	%r11, %rax
+	shr	$48, %rax
+	jnz	5f
+	lea	3f(%rip), %rax
 	push	%rax
 	.cfi_adjust_cfa_offset 8
 	push	%r11
@@ -53,6 +57,22 @@
 	.cfi_adjust_cfa_offset -16
 	nop			/* unwinders look up the byte before a return address */
 3:	mov	%rax, %rdi
+	jmp	\returned
+
+5:	shl	$16, %r11
+	shr	$16, %r11
+	sub	%rax, %rsp	/* from here on to the call there is no row for what the stack looks like */
+	mov	%rax, (%rsp)
+	.cfi_remember_state
+	.cfi_escape 0x0f, 6, 0x77, 0, 0x06, 0x77, 8, 0x22	/* CFA = rsp + *rsp + 8 */
+	lea	6f(%rip), %rax
+	push	%rax
+	push	%r11
+	jmp	*%r10
+	nop
+6:	add	(%rsp), %rsp
+	.cfi_restore_state
+	mov	%rax, %rdi
 	jmp	\returned
 
 2:	push	%rbp

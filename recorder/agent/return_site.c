@@ -44,11 +44,14 @@ static struct tg_return_site site_at(const struct tg_unwind_function *function, 
     if (address <= function->start || *code != RET || !tg_unwind_row_at(function, address - 1, &row))
         return site;
     if (row.cfa_register == TG_UNWIND_RSP && row.n_saved == 0 &&
-        (row.cfa_offset == 8 || row.cfa_offset == 16))
+        (row.cfa_offset == 8 ||
+         (row.cfa_offset > 0 && row.cfa_offset % 16 == 0 && row.cfa_offset <= 16 + TG_RETURN_MAX_SKIPPED))) {
         site.frame = TG_RETURN_PLAIN;
-    else if (row.cfa_register == TG_UNWIND_RBP && row.cfa_offset == 16 && row.n_saved == 1 &&
-             row.rbp_offset == -16)
+        site.skipped = row.cfa_offset == 8 ? 0 : (unsigned)row.cfa_offset - 16;
+    } else if (row.cfa_register == TG_UNWIND_RBP && row.cfa_offset == 16 && row.n_saved == 1 &&
+               row.rbp_offset == -16) {
         site.frame = TG_RETURN_FRAMED;
+    }
     return site;
 }
 

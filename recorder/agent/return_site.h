@@ -17,13 +17,16 @@
 
 enum tg_return_frame {
     TG_RETURN_NOWHERE, /* there is no such place */
-    TG_RETURN_PLAIN,   /* the row: CFA = rsp + 8 or rsp + 16, nothing saved */
+    TG_RETURN_PLAIN,   /* the row: CFA = rsp + 8, or rsp + 16 + SKIPPED, nothing saved */
     TG_RETURN_FRAMED,  /* the row: CFA = rbp + 16, rbp saved below the return address, nothing else saved */
 };
+
+enum { TG_RETURN_MAX_SKIPPED = 1008 };
 
 struct tg_return_site {
     uint64_t address; /* of the `ret` */
     enum tg_return_frame frame;
+    unsigned skipped; /* bytes; a multiple of 16 */
 };
 
 /*
