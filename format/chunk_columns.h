@@ -37,7 +37,7 @@ struct tg_chunk_encoder {
     struct tg_chunk_column kind_column, thread_column; /* as in the file */
     struct tg_chunk_column time_column; /* zigzag of the difference to the time before, from 0 */
     struct tg_chunk_column stop_column;
-    unsigned time_shift;
+    struct tg_trace_units units;
     uint64_t previous_time_ns;
     size_t n_events, raw_bytes, n_list_items;
     uint64_t first_time_ns, last_time_ns;

@@ -406,7 +406,7 @@ static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, s
 static struct tg_error *decode_times(struct tg_chunk_decoder *decoder, uint32_t n)
 {
     struct tg_packed_column *times = &decoder->directory.common[TG_COMMON_TIME];
-    unsigned shift = decoder->directory.time_shift;
+    unsigned shift = decoder->directory.units.time_shift;
     if (!tg_packed_column_take(times, decoder->values, n))
         return value_error(decoder, times, "", "t_ns", "");
     uint64_t end_ns = decoder->previous_time_ns;

@@ -382,17 +382,28 @@ static struct tg_error *read_kinds(struct tg_chunk_directory *directory, struct 
     return error;
 }
 
+static struct tg_error *read_units(struct tg_byte_cursor *cursor, struct tg_trace_units *units)
+{
+    uint64_t time = 0, stop = 0;
+    struct tg_error *error =
+        tg_byte_cursor_varint(cursor, "unit of times", TG_TRACE_META_MAX_TIME_SHIFT, &time);
+    if (error == NULL)
+        error = tg_byte_cursor_varint(cursor, "unit of stops", TG_TRACE_META_MAX_TIME_SHIFT, &stop);
+    if (error == NULL && stop < time)
+        error = tg_byte_cursor_error(cursor, "unit of stops", "less than that of times");
+    *units = (struct tg_trace_units){(unsigned)time, (unsigned)stop};
+    return error;
+}
+
 struct tg_error *tg_chunk_directory_read(struct tg_chunk_directory *directory, struct tg_byte_cursor *cursor,
                                          uint32_t n_events, bool by_thread)
 {
-    uint64_t shift = 0;
     directory->by_thread = by_thread;
     struct tg_error *error = read_strings(directory, cursor);
     if (error == NULL)
         error = read_threads(directory, cursor);
     if (error == NULL && by_thread)
-        error = tg_byte_cursor_varint(cursor, "unit of time", TG_TRACE_META_MAX_TIME_SHIFT, &shift);
-    directory->time_shift = (unsigned)shift;
+        error = read_units(cursor, &directory->units);
     if (error == NULL)
         error = read_kinds(directory, cursor, n_events);
     size_t n_columns = by_thread ? TG_COMMON_STOP : TG_COMMON_COLUMNS;

@@ -4,6 +4,7 @@
 
 #include "format/event.h"
 #include "format/packed_column.h"
+#include "format/trace_meta.h"
 
 struct tg_chunk_thread {
     int32_t pid, tid;
@@ -45,7 +46,7 @@ struct tg_chunk_directory {
     struct tg_chunk_kind_entry **kinds; /* the first N_KINDS are of this chunk */
     size_t n_kinds, kind_capacity;
     bool by_thread;
-    unsigned time_shift; /* times and stops are in units of 1 << TIME_SHIFT nanoseconds */
+    struct tg_trace_units units; /* of chunks by thread */
     struct tg_packed_column common[TG_COMMON_COLUMNS];
 };
 

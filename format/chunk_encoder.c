@@ -15,12 +15,12 @@ struct tg_thread_slot {
 /* Directory, counts and column lengths: far below this, whatever the kinds. */
 enum { DIRECTORY_BYTES = 64 << 10 };
 
-struct tg_chunk_encoder *tg_chunk_encoder_create(unsigned time_shift)
+struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
 {
     struct tg_chunk_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL)
         return NULL;
-    encoder->time_shift = time_shift;
+    encoder->units = units;
     encoder->n_kinds = tg_event_kind_count();
     encoder->kinds = calloc(encoder->n_kinds, sizeof *encoder->kinds);
     encoder->kinds_used = calloc(encoder->n_kinds, sizeof *encoder->kinds_used);
@@ -300,19 +300,23 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
     return encoder->recent_id - 1;
 }
 
+static uint64_t round_down(uint64_t value, unsigned shift)
+{
+    return value >> shift << shift;
+}
+
 /* Rounds as tg_chunk_encoder_create says. */
 static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64_t stop_ns)
 {
-    const uint64_t unit_ns = UINT64_C(1) << encoder->time_shift, mask = ~(unit_ns - 1);
-    uint64_t start_ns = time_ns & mask;
-    if (stop_ns > 0 && unit_ns > 1) {
-        uint64_t end_ns = time_ns + stop_ns;
-        if (end_ns < time_ns) /* cannot be; the length is kept then */
-            stop_ns &= mask;
+    unsigned stop_shift = encoder->units.stop_shift;
+    uint64_t start_ns = round_down(time_ns, encoder->units.time_shift), end_ns = time_ns + stop_ns;
+    if (stop_ns > 0 && stop_shift > 0) {
+        if (end_ns < time_ns) /* cannot be; its own length is rounded then */
+            stop_ns = round_down(stop_ns, stop_shift);
         else
-            stop_ns = (end_ns & mask) - start_ns;
+            stop_ns = round_down(end_ns, stop_shift) - round_down(time_ns, stop_shift);
         if (stop_ns == 0)
-            stop_ns = unit_ns;
+            stop_ns = UINT64_C(1) << stop_shift;
     }
     put(encoder, &encoder->time_column, tg_zigzag(start_ns - encoder->previous_time_ns));
     encoder->previous_time_ns = start_ns;

@@ -5,6 +5,7 @@
 #include "format/byte_buffer.h"
 #include "format/error.h"
 #include "format/event.h"
+#include "format/trace_meta.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,11 +13,11 @@
 struct tg_chunk_encoder;
 
 /*
- * NULL where memory is short. Times are kept in units of 1 << TIME_SHIFT nanoseconds: the beginning and the
- * end of each event's stop are rounded down to one, so that order is kept and the sum of many stops is not
- * biased; a stop stays one unit at least.
+ * NULL where memory is short. Times are rounded down to UNITS' time; a stop is the difference of its
+ * beginning and its end, both rounded down to UNITS' stop, so that the sum of many is not biased, but one
+ * unit at least.
  */
-struct tg_chunk_encoder *tg_chunk_encoder_create(unsigned time_shift);
+struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units);
 void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder);
 
 /* Forgets the events, keeps the memory. */

@@ -110,7 +110,7 @@ bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_enc
         return false;
     size_t n_stops = tg_chunk_column_read(&encoder->stop_column, values);
     for (size_t i = 0; i < n_stops; i++)
-        order->stops[i] = values[i] >> encoder->time_shift;
+        order->stops[i] = values[i] >> encoder->units.stop_shift;
     sort_by_thread(order, encoder, values);
     sort_by_kind(order, encoder, values);
     return true;

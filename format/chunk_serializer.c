@@ -112,13 +112,13 @@ static void write_kinds(struct output *output)
 /* Times are stored against the end of the stop before, the first against the header's first time. */
 static void write_times(struct output *output)
 {
-    unsigned shift = output->encoder->time_shift;
+    struct tg_trace_units units = output->encoder->units;
     size_t n = tg_chunk_column_read(&output->encoder->time_column, output->values);
     uint64_t time_ns = 0, end_ns = output->encoder->first_time_ns;
     for (size_t i = 0; i < n; i++) {
         time_ns += tg_unzigzag(output->values[i]);
-        output->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> shift);
-        end_ns = time_ns + (output->order.stops[i] << shift);
+        output->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> units.time_shift);
+        end_ns = time_ns + (output->order.stops[i] << units.stop_shift);
     }
     write_smallest(output, output->values, n, TG_COLUMN_ZIGZAG);
 }
@@ -330,7 +330,8 @@ static void write_payload(struct output *output)
     const struct tg_chunk_encoder *encoder = output->encoder;
     write_strings(output);
     write_thread_table(output);
-    write_varint(output, encoder->time_shift);
+    write_varint(output, encoder->units.time_shift);
+    write_varint(output, encoder->units.stop_shift);
     write_varint(output, encoder->n_kinds_used);
     for (uint32_t i = 0; i < encoder->n_kinds_used; i++)
         write_kind(output, &encoder->kinds[encoder->kinds_used[i]]);

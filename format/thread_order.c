@@ -130,7 +130,7 @@ static struct tg_error *fill_slots(struct tg_thread_order *order, struct tg_chun
             uint32_t event = next[values[i]]++;
             order->slots[at + i] = (uint32_t)values[i] << 24 | order->rows[event];
             if (order->any_stop)
-                order->stops_ns[at + i] = order->kind_stops[event] << directory->time_shift;
+                order->stops_ns[at + i] = order->kind_stops[event] << directory->units.stop_shift;
         }
     }
     return NULL;

@@ -152,14 +152,31 @@ const char *tg_trace_meta_value_at(const struct tg_trace_meta *meta, size_t i)
     return meta->in_order[i]->value;
 }
 
-struct tg_error *tg_trace_meta_time_shift(const struct tg_trace_meta *meta, unsigned *shift)
+static struct tg_error *read_resolution(const struct tg_trace_meta *meta, const char *key, unsigned fallback,
+                                        unsigned *shift)
 {
-    const char *key = "time.resolution_ns", *value = tg_trace_meta_get(meta, key);
-    uint64_t resolution_ns = tg_trace_meta_get_number(meta, key, value == NULL ? 1 : 0);
+    const char *value = tg_trace_meta_get(meta, key);
+    *shift = fallback;
+    if (value == NULL)
+        return NULL;
+    uint64_t resolution_ns = tg_trace_meta_get_number(meta, key, 0);
     if (resolution_ns == 0 || resolution_ns > UINT64_C(1) << TG_TRACE_META_MAX_TIME_SHIFT ||
         (resolution_ns & (resolution_ns - 1)) != 0)
         return tg_error_create(TG_ERROR_USAGE, "%s is \"%.40s\", not a power of two from 1 to %d", key, value,
                                1 << TG_TRACE_META_MAX_TIME_SHIFT);
     *shift = (unsigned)__builtin_ctzll(resolution_ns);
     return NULL;
+}
+
+struct tg_error *tg_trace_meta_units(const struct tg_trace_meta *meta, struct tg_trace_units *units)
+{
+    struct tg_trace_units found;
+    struct tg_error *error = read_resolution(meta, "time.resolution_ns", 0, &found.time_shift);
+    if (error == NULL)
+        error = read_resolution(meta, "stop.resolution_ns", found.time_shift, &found.stop_shift);
+    if (error == NULL && found.stop_shift < found.time_shift)
+        error = tg_error_create(TG_ERROR_USAGE, "stop.resolution_ns is less than time.resolution_ns");
+    if (error == NULL)
+        *units = found;
+    return error;
 }

@@ -11,8 +11,8 @@
  * Text keys with text values, in insertion order, stored in the trace's first section. Keys that the recorder
  * writes: tool.version  host.name  host.kernel  host.arch  host.page_size  host.cpus command.N (arguments
  * from 0)  command.cwd  start.realtime_ns  start.monotonic_ns  (the clock relation) time.resolution_ns
- * capture.dlopen capture.mode  capture.match  capture.target ("launch" or "attach") cost.stop_ns
- * cost.tracer_ns cost.samples  (struct tg_stop_cost measured when recording began)
+ * stop.resolution_ns capture.dlopen capture.mode  capture.match  capture.target ("launch" or "attach")
+ * cost.stop_ns cost.tracer_ns cost.samples  (struct tg_stop_cost measured when recording began)
  */
 struct tg_trace_meta;
 
@@ -41,12 +41,18 @@ size_t tg_trace_meta_count(const struct tg_trace_meta *meta);
 const char *tg_trace_meta_key_at(const struct tg_trace_meta *meta, size_t i);
 const char *tg_trace_meta_value_at(const struct tg_trace_meta *meta, size_t i);
 
+/* What times, and the lengths of stops, in the trace are multiples of: binary logarithms of nanoseconds. */
+struct tg_trace_units {
+    unsigned time_shift;
+    unsigned stop_shift; /* not less */
+};
+
 /*
- * Binary logarithm of time.resolution_ns, the nanoseconds that times in the trace are multiples of; 0 (one
- * nanosecond) where the key is not there. USAGE error where it is not a power of two in [1, 1 <<
- * TG_TRACE_META_MAX_TIME_SHIFT].
+ * As time.resolution_ns (0 where it is not there: one nanosecond) and stop.resolution_ns (as that of times)
+ * say. USAGE error where one is not a power of two in [1, 1 << TG_TRACE_META_MAX_TIME_SHIFT], or that of
+ * stops the smaller one.
  */
-struct tg_error *tg_trace_meta_time_shift(const struct tg_trace_meta *meta, unsigned *shift);
+struct tg_error *tg_trace_meta_units(const struct tg_trace_meta *meta, struct tg_trace_units *units);
 enum { TG_TRACE_META_MAX_TIME_SHIFT = 20 };
 
 #endif

@@ -110,7 +110,7 @@ static struct tg_error *write_loss(struct pass *pass, uint64_t count, const char
     struct tg_error *error = begin_file(pass);
     if (error != NULL || pass->file == NULL)
         return error;
-    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create(0);
+    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create((struct tg_trace_units){0});
     struct tg_byte_buffer payload = {0}, boundaries = {0};
     struct tg_event event = {.time_ns = pass->recovery->last_time_ns, .kind = TG_EVENT_LOSS};
     if (pass->recovery->events == 0)

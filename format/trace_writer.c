@@ -37,7 +37,7 @@ struct tg_trace_writer {
     bool thread_started;
     uint64_t flush_ns;
     size_t max_queue_bytes;
-    unsigned time_shift;
+    struct tg_trace_units units;
 
     /* Under the mutex, which nobody holds for longer than it takes to encode an event. */
     struct tg_chunk_encoder *current; /* NULL after a failed allocation */
@@ -75,8 +75,8 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced)
     *writer->queue_end = chunk;
     writer->queue_end = &chunk->next;
     writer->queue_bytes += memory;
-    writer->current = writer->n_spares > 0 ? writer->spares[--writer->n_spares]
-                                           : tg_chunk_encoder_create(writer->time_shift);
+    writer->current =
+        writer->n_spares > 0 ? writer->spares[--writer->n_spares] : tg_chunk_encoder_create(writer->units);
     writer->current_serial++;
     pthread_cond_signal(&writer->wake);
     return true;
@@ -91,7 +91,7 @@ static bool is_full(const struct tg_chunk_encoder *encoder)
 /* The counter of what went wrong, or NULL where EVENT was kept. */
 static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *event)
 {
-    if (writer->current == NULL && (writer->current = tg_chunk_encoder_create(writer->time_shift)) == NULL)
+    if (writer->current == NULL && (writer->current = tg_chunk_encoder_create(writer->units)) == NULL)
         return &writer->losses.queue;
     if (is_full(writer->current) && !hand_over(writer, false))
         return &writer->losses.queue;
@@ -286,8 +286,8 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&created->wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    struct tg_error *error = tg_trace_meta_time_shift(meta, &created->time_shift);
-    if (error == NULL && (created->current = tg_chunk_encoder_create(created->time_shift)) == NULL)
+    struct tg_error *error = tg_trace_meta_units(meta, &created->units);
+    if (error == NULL && (created->current = tg_chunk_encoder_create(created->units)) == NULL)
         error = tg_error_no_memory();
     if (error == NULL)
         error = tg_trace_file_create(path, TG_TRACE_INCOMPLETE_SUFFIX, options->overwrite,

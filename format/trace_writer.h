@@ -27,8 +27,8 @@ struct tg_trace_writer_stats {
 
 /*
  * Creates PATH.incomplete (mode 0600 & ~umask) with META in its first section; it becomes PATH at a clean
- * close. Blocks all signals in its thread. Times are rounded as META's time.resolution_ns says. Errors: OS
- * (cannot create), EXISTS, USAGE (that key).
+ * close. Blocks all signals in its thread. Times are rounded as META's time.resolution_ns and
+ * stop.resolution_ns say. Errors: OS (cannot create), EXISTS, USAGE (these keys).
  */
 struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_writer_options *options,
                                         const struct tg_trace_meta *meta, struct tg_trace_writer **writer);

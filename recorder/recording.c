@@ -25,8 +25,9 @@
 static const uint64_t check_interval_ns = 100000000;
 
 /* A stop takes about a microsecond at least and its clock is read by the tracer, some 30 ns a reading: finer
- * digits are noise, which would take half of a trace of stops. */
-static const uint64_t time_resolution_ns = 64;
+ * digits are noise, which would take half of a trace of stops. Events of agents, whose clock is finer, need
+ * 16 for their times, not for stops. */
+static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64;
 
 struct tg_recording {
     const struct tg_record_options *options;
@@ -136,13 +137,14 @@ static struct tg_error *describe_capture(const struct tg_record_options *options
         {"capture.match", tg_glob_list_text(options->filter.list)},
         {"capture.target", launch ? "launch" : "attach"},
     };
-    const struct number resolution[] = {{"time.resolution_ns", time_resolution_ns}};
+    const struct number resolution[] = {{"time.resolution_ns", time_resolution_ns},
+                                        {"stop.resolution_ns", stop_resolution_ns}};
     const struct number numbers[] = {
         {"cost.stop_ns", cost->stop_ns},
         {"cost.tracer_ns", cost->tracer_ns},
         {"cost.samples", cost->samples},
     };
-    struct tg_error *error = set_numbers(meta, resolution, 1);
+    struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
     if (error == NULL)
         error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
     if (error == NULL && cost->samples > 0)

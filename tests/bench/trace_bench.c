@@ -96,7 +96,7 @@ static double seconds(clockid_t clock)
 }
 
 static void write_events(const char *path, const struct tg_event *events, uint64_t n, int level,
-                         uint64_t resolution_ns)
+                         uint64_t resolution_ns, uint64_t stop_resolution_ns)
 {
     struct tg_trace_meta *meta = NULL;
     struct tg_trace_writer *writer = NULL;
@@ -105,6 +105,7 @@ static void write_events(const char *path, const struct tg_event *events, uint64
     struct tg_trace_writer_stats stats;
     check(tg_trace_meta_create(&meta));
     check(tg_trace_meta_set_number(meta, "time.resolution_ns", resolution_ns));
+    check(tg_trace_meta_set_number(meta, "stop.resolution_ns", stop_resolution_ns));
     check(tg_trace_writer_create(path, &options, meta, &writer));
     double thread = seconds(CLOCK_THREAD_CPUTIME_ID), process = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t i = 0; i < n; i++)
@@ -204,12 +205,14 @@ static const struct scenario {
     unsigned processes, threads;
     bool stops;     /* of a storm */
     double work_ns; /* of a thread in a loop of an OpenMP program; 0: a storm */
-    uint64_t resolution_ns;
+    uint64_t resolution_ns, stop_resolution_ns;
 } scenarios[] = {
-    {"thread events with stop costs", N_PROCESSES, N_THREADS / N_PROCESSES, true, 0, 64},
-    {"thread events without stop costs", N_PROCESSES, N_THREADS / N_PROCESSES, false, 0, 16},
-    {"OpenMP events", 1, 8, false, 30e3, 16},
-    {"OpenMP events", 4, 8, false, 120e3, 16},
+    {"thread events with stop costs", N_PROCESSES, N_THREADS / N_PROCESSES, true, 0, 64, 64},
+    {"thread events with stop costs beside an agent's", N_PROCESSES, N_THREADS / N_PROCESSES, true, 0, 16,
+     64},
+    {"thread events without stop costs", N_PROCESSES, N_THREADS / N_PROCESSES, false, 0, 16, 64},
+    {"OpenMP events", 1, 8, false, 30e3, 16, 64},
+    {"OpenMP events", 4, 8, false, 120e3, 16, 64},
 };
 
 static void measure(const struct scenario *scenario, const char *path, struct tg_event *events, uint64_t n,
@@ -224,9 +227,9 @@ static void measure(const struct scenario *scenario, const char *path, struct tg
            (double)n / (double)(events[n - 1].time_ns - events[0].time_ns) * 1e3);
     static const int levels[] = {-1, 1, 2, 3, 5, 7, 9, 12, 15};
     for (size_t i = 0; all_levels && i < sizeof levels / sizeof *levels; i++)
-        write_events(path, events, n, levels[i], scenario->resolution_ns);
-    write_events(path, events, n, 0, 1);
-    write_events(path, events, n, 0, scenario->resolution_ns);
+        write_events(path, events, n, levels[i], scenario->resolution_ns, scenario->stop_resolution_ns);
+    write_events(path, events, n, 0, 1, 1);
+    write_events(path, events, n, 0, scenario->resolution_ns, scenario->stop_resolution_ns);
     read_events(path, n);
     measure_floors(path, n);
 }

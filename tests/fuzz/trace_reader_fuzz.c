@@ -125,7 +125,7 @@ static void run_events(const uint8_t *data, size_t size, bool by_thread)
     uint8_t *payload = copy_padded(data + 2, size - 2);
     struct tg_byte_source source = {.file = "input", .section = "EVENTS", .start = payload};
     struct tg_chunk_decoder *decoder = begin(&source, size - 2, FIRST_TIME, n_events, by_thread);
-    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create(0);
+    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create((struct tg_trace_units){0});
     assert(encoder != NULL);
     if (decoder != NULL && decode_into(decoder, encoder)) {
         struct tg_byte_buffer again = {0}, boundaries = {0};

@@ -61,7 +61,7 @@ void trace_fixture_write(const char *path, uint64_t seed, uint64_t n, uint64_t p
     struct tg_trace_meta *meta = trace_fixture_meta();
     assert_fine(tg_trace_file_create(path, TG_TRACE_INCOMPLETE_SUFFIX, true, 0, meta, &file));
     struct event_sample *sample = event_sample_create(seed);
-    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create(0);
+    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create((struct tg_trace_units){0});
     assert_non_null(encoder);
     for (uint64_t i = 0; i < n; i++) {
         assert_int_equal(tg_chunk_encoder_add(encoder, event_sample_at(sample, i)), TG_CHUNK_ADDED);

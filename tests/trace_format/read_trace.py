@@ -242,8 +242,8 @@ def read_events(payload, header, kinds, items):
     expect(text.done(), "text that is no string")
     column = Column(data, strings, by_thread)
     threads = read_threads(data, column)
-    unit = data.varint() if by_thread else 0
-    expect(unit <= 20, "a unit beyond the limit")
+    unit, stop_unit = (data.varint(), data.varint()) if by_thread else (0, 0)
+    expect(unit <= stop_unit <= 20, "units that may not be")
     table = [Kind(data, kinds, items, column) for _ in range(data.varint())]
     n = header["events"]
     kind_column, thread_column, time_column = (column.plain(n) for _ in range(3))
@@ -269,7 +269,7 @@ def read_events(payload, header, kinds, items):
     end = header["first"]
     for i in range(n):
         time = (end + (time_column[i] << unit if by_thread else unzigzag(time_column[i]))) & MASK
-        stop = stops[i] << unit
+        stop = stops[i] << stop_unit
         end = (time + stop) & MASK if by_thread else time
         name = table[kind_of[i]].name
         if name is None:

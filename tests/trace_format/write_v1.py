@@ -207,7 +207,7 @@ class Chunk:
 class ChunkByThread(Chunk):
     """As 1.1 has it; forms of columns are chosen to have them all."""
 
-    UNIT = 2
+    UNIT, STOP_UNIT = 1, 2
 
     def coded(self, kind, names, values):
         return [int(value, 16) for value in values] if kind == "a" else super().coded(kind, names, values)
@@ -256,7 +256,7 @@ class ChunkByThread(Chunk):
                 column(self.stops(in_order)) + index + columns)
 
     def stops(self, events):
-        return [event.get("stop_ns", 0) >> self.unit for event in events]
+        return [event.get("stop_ns", 0) >> self.stop_unit for event in events]
 
     def place(self, event):
         return self.processes.index(event["pid"]), self.threads.index((event["pid"], event["tid"]))
@@ -265,8 +265,9 @@ class ChunkByThread(Chunk):
         order = list(dict.fromkeys(event["kind"] for event in events))
         self.threads = list(dict.fromkeys((event["pid"], event["tid"]) for event in events))
         self.processes = list(dict.fromkeys(pid for pid, _ in self.threads))
-        numbers = [event["t_ns"] for event in events] + [event.get("stop_ns", 0) for event in events]
-        self.unit = self.UNIT if all(number % (1 << self.UNIT) == 0 for number in numbers) else 0
+        self.unit, self.stop_unit = self.UNIT, self.STOP_UNIT
+        if any(event["t_ns"] % (1 << self.unit) or event.get("stop_ns", 0) % (1 << self.stop_unit) for event in events):
+            self.unit = self.stop_unit = 0
         kinds = [self.kind(name, [event for event in events if event["kind"] == name]) for name in order]
         backs, times, seen, end = [], [], 0, min((event["t_ns"] for event in events), default=0)
         for event in events:
@@ -279,7 +280,7 @@ class ChunkByThread(Chunk):
         return (varint(len(self.strings) - 1) + varint(len(text)) + text + varint(len(self.threads)) +
                 varint(len(self.processes)) + column([zigzag(pid) for pid in self.processes], 1) +
                 column([self.processes.index(pid) for pid, _ in self.threads]) +
-                column([zigzag(tid) for _, tid in self.threads], 2) + varint(self.unit) + varint(len(order)) +
+                column([zigzag(tid) for _, tid in self.threads], 2) + varint(self.unit) + varint(self.stop_unit) + varint(len(order)) +
                 b"".join(kinds) + column([order.index(event["kind"]) for event in sorted(events, key=self.place)]) +
                 column(backs) + column(times, 1))
 

@@ -73,59 +73,81 @@ static struct tg_event timed_event(uint64_t i)
                              .stop_ns = i % 3 == 0 ? 0 : 1 + (random >> 20) % (i % 3 == 1 ? 3000 : 200)};
 }
 
-static void write_timed(const char *path, const char *resolution, uint64_t n)
+static struct tg_trace_meta *meta_with(const char *time_ns, const char *stop_ns)
 {
     struct tg_trace_meta *meta = trace_fixture_meta();
-    assert_fine(tg_trace_meta_set(meta, "time.resolution_ns", resolution));
+    if (time_ns != NULL)
+        assert_fine(tg_trace_meta_set(meta, "time.resolution_ns", time_ns));
+    if (stop_ns != NULL)
+        assert_fine(tg_trace_meta_set(meta, "stop.resolution_ns", stop_ns));
+    return meta;
+}
+
+static void expect_rounded(const char *path, const char *time_text, const char *stop_text)
+{
+    enum { N = 3000 };
+    struct tg_trace_meta *meta = meta_with(time_text, stop_text);
     struct tg_trace_writer *writer = NULL;
-    assert_fine(tg_trace_writer_create(path, &(struct tg_trace_writer_options){0}, meta, &writer));
-    for (uint64_t i = 0; i < n; i++) {
+    uint64_t unit = tg_trace_meta_get_number(meta, "time.resolution_ns", 1);
+    uint64_t stop_unit = tg_trace_meta_get_number(meta, "stop.resolution_ns", unit);
+    assert_fine(
+        tg_trace_writer_create(path, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
+    for (uint64_t i = 0; i < N; i++) {
         struct tg_event event = timed_event(i);
         tg_trace_writer_add(writer, &event);
     }
     assert_fine(tg_trace_writer_close(writer, NULL));
     tg_trace_meta_destroy(meta);
-}
 
-static void times_are_rounded_as_the_trace_says(void **state)
-{
-    enum { N = 3000, UNIT = 64 };
-    char *path = temporary_path(*state, "trace");
-    write_timed(path, "64", N);
     struct tg_trace_reader *reader = NULL;
     const struct tg_event *event = NULL;
     assert_fine(tg_trace_reader_open(path, &reader));
-    assert_string_equal(tg_trace_meta_get(tg_trace_reader_meta(reader), "time.resolution_ns"), "64");
     int64_t sum = 0;
     for (uint64_t i = 0; i < N; i++) {
         struct tg_event exact = timed_event(i);
         assert_fine(tg_trace_reader_next(reader, &event));
         assert_non_null(event);
-        assert_int_equal(event->time_ns, exact.time_ns / UNIT * UNIT);
+        assert_int_equal(event->time_ns, exact.time_ns / unit * unit);
         assert_int_equal(event->stop_ns > 0, exact.stop_ns > 0); /* a stop stays one */
-        assert_int_equal(event->stop_ns % UNIT, 0);
-        uint64_t end_ns = (exact.time_ns + exact.stop_ns) / UNIT * UNIT;
-        if (end_ns > event->time_ns) {
-            assert_int_equal(event->time_ns + event->stop_ns, end_ns);
+        assert_int_equal(event->stop_ns % stop_unit, 0);
+        uint64_t start_ns = exact.time_ns / stop_unit * stop_unit;
+        uint64_t end_ns = (exact.time_ns + exact.stop_ns) / stop_unit * stop_unit;
+        if (exact.stop_ns == 0)
+            continue;
+        assert_int_equal(event->stop_ns, end_ns > start_ns ? end_ns - start_ns : stop_unit);
+        if (end_ns > start_ns)
             sum += (int64_t)event->stop_ns - (int64_t)exact.stop_ns;
-        }
     }
+    assert_fine(tg_trace_reader_next(reader, &event));
+    assert_null(event);
     assert_true(sum > -N * 4 &&
-                sum < N * 4); /* no bias worth naming: it would be N * 32 for lengths rounded down */
+                sum < N * 4); /* no bias worth naming: it would be N * 20 for lengths rounded down */
     tg_trace_reader_close(reader);
+}
+
+static void times_are_rounded_as_the_trace_says(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    expect_rounded(path, NULL, NULL);
+    expect_rounded(path, "1", "64");
+    expect_rounded(path, "16", "64");
+    expect_rounded(path, "64", NULL);
+    expect_rounded(path, "64", "64");
+    expect_rounded(path, NULL, "32");
     free(path);
 }
 
-static void a_resolution_that_is_none_is_refused(void **state)
+static void resolutions_that_are_none_are_refused(void **state)
 {
     char *path = temporary_path(*state, "trace");
-    static const char *const values[] = {"0", "", "48", "2097152", "-8", "8.0"};
+    static const char *const values[][2] = {{"0", NULL},       {"", NULL},   {"48", NULL},
+                                            {"2097152", NULL}, {"-8", NULL}, {"8.0", NULL},
+                                            {NULL, "63"},      {"8", "0"},   {"16", "8"}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        struct tg_trace_meta *meta = trace_fixture_meta();
+        struct tg_trace_meta *meta = meta_with(values[i][0], values[i][1]);
         struct tg_trace_writer *writer = NULL;
-        assert_fine(tg_trace_meta_set(meta, "time.resolution_ns", values[i]));
         expect_error(tg_trace_writer_create(path, &(struct tg_trace_writer_options){0}, meta, &writer),
-                     TG_ERROR_USAGE, "time.resolution_ns");
+                     TG_ERROR_USAGE, "resolution_ns");
         assert_int_not_equal(access(path, F_OK), 0);
         tg_trace_meta_destroy(meta);
     }
@@ -226,9 +248,9 @@ static void what_is_no_trace_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        trace_test(every_kind_and_field_comes_back),      trace_test(times_are_rounded_as_the_trace_says),
-        trace_test(a_resolution_that_is_none_is_refused), trace_test(an_empty_trace_is_a_trace),
-        trace_test(a_pipe_is_read_but_not_sought),        trace_test(seeking_finds_the_chunk),
+        trace_test(every_kind_and_field_comes_back),       trace_test(times_are_rounded_as_the_trace_says),
+        trace_test(resolutions_that_are_none_are_refused), trace_test(an_empty_trace_is_a_trace),
+        trace_test(a_pipe_is_read_but_not_sought),         trace_test(seeking_finds_the_chunk),
         trace_test(what_is_no_trace_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
