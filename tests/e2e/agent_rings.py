@@ -18,7 +18,8 @@ LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
 KIND_THREAD, KIND_LOADER = 0, 1
 FUTEX_WAKE, SYS_FUTEX = 1, 202
 
-Record = collections.namedtuple("Record", "ticks kind arguments pid")
+# team: its low 28 bits; tid: of the THREAD record before it in its ring, None without one
+Record = collections.namedtuple("Record", "ticks kind arguments pid tid team thread_num")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -39,6 +40,12 @@ def string(words):
     return struct.pack(f"<{len(words)}Q", *words).split(b"\0")[0].decode()
 
 
+def is_ready(path):
+    """The magic number is what a ring's maker writes last."""
+    with open(path, "rb") as file:
+        return file.read(8).strip(b"\0") != b""
+
+
 class Ring:
     """One ring file; reads on from where it was."""
 
@@ -53,6 +60,7 @@ class Ring:
         self.head = ctypes.c_uint64.from_buffer(self.memory, 64)
         self.waiting = ctypes.c_uint32.from_buffer(self.memory, 80)
         self.tail = ctypes.c_uint64.from_buffer(self.memory, 128)
+        self.tid = None
 
     @property
     def lost(self):
@@ -68,8 +76,10 @@ class Ring:
             kind, n_words = word & 0xff, word >> 8 & 0xfff
             assert 2 <= n_words and n_words % 2 == 0 and tail % self.data_bytes + n_words * 8 <= self.data_bytes
             arguments = struct.unpack_from(f"<{n_words - 2}Q", self.memory, at + 16)
+            if KINDS[kind] == "THREAD":
+                self.tid = arguments[0]
             if KINDS[kind] != "PAD":
-                records.append(Record(ticks, KINDS[kind], arguments, self.pid))
+                records.append(Record(ticks, KINDS[kind], arguments, self.pid, self.tid, word >> 36, word >> 20 & 0xffff))
             tail += n_words * 8
         self.tail.value = tail
         if self.waiting.value:
@@ -105,8 +115,11 @@ class Directory:
         """What is new in all rings."""
         records = []
         for name in self.ring_files():
+            path = os.path.join(self.path, name)
+            if name not in self.rings and not is_ready(path):
+                continue
             if name not in self.rings:
-                self.rings[name] = Ring(os.path.join(self.path, name))
+                self.rings[name] = Ring(path)
             records += self.rings[name].read()
         return records
 

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""What the agent records of programs that run on libgomp, against what the programs tell of themselves.
+
+usage: openmp_gomp.py CASE CFLAG...
+
+CASE is a program of tests/programs/openmp/gomp, or one of the functions below.
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+from agent_rings import Directory, OPENMP, string  # noqa: E402
+from recording import TIME_LIMIT_S, check, skip  # noqa: E402
+
+SOURCE = os.environ["TG_SOURCE"]
+PROGRAMS = os.path.join(SOURCE, "tests/programs/openmp/gomp")
+AGENT = os.path.join(os.environ["TG_AGENT_LIBRARIES"], "tollgate-agent.so")
+MASK_48 = (1 << 48) - 1
+HIGH = 1 << 63
+
+
+def enumerators(enum, prefix):
+    """The names of an enum of format/event.h by value, or by bit."""
+    with open(os.path.join(SOURCE, "format/event.h")) as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    body = re.search(r"enum tg_omp_" + enum + r"\s*\{(.*?)\}", text, re.S).group(1)
+    return [name.lower() for name in re.findall(r"\bTG_OMP_" + prefix + r"_(\w+)", body)]
+
+
+ZONES = enumerators("zone", "ZONE")
+SCHEDULES = enumerators("schedule", "SCHEDULE")
+SYNCS = enumerators("sync", "SYNC")
+MUTEXES = enumerators("mutex", "MUTEX")
+TASK_ENDS = enumerators("task_end", "TASK")
+DEPENDENCES = enumerators("dependence_kind", "DEPEND")
+CONSTRUCTS = enumerators("cancel_construct", "CANCEL")
+TASK_FLAGS = enumerators("task_flag", "TASK")
+SEEN = ["wrapped", "ompt", "breakpoint", "inferred"]
+
+
+def place(record):
+    """(code address, how it was seen, the enum of the kind)"""
+    word = record.arguments[0]
+    return word & MASK_48, SEEN[word >> 48 & 0xff], word >> 56
+
+
+def in_words(record):
+    """A record as programs tell it."""
+    arguments, which = record.arguments, place(record)[2]
+    kind = record.kind[4:]
+    if kind == "PARALLEL_BEGIN":
+        return f"parallel @{arguments[1]} {arguments[2]}"
+    if kind == "PARALLEL_END":
+        return f"end parallel @{arguments[1]}"
+    if kind == "IMPLICIT_BEGIN":
+        check(arguments[1] & (1 << 28) - 1 == record.team, f"implicit_begin of another team than its place: {record}")
+        return (f"begin @{arguments[1]} of @{arguments[2]} {record.thread_num}/{arguments[3]} "
+                f"level {arguments[4]}")
+    if kind == "IMPLICIT_END":
+        return "end"
+    if kind == "ZONE_BEGIN":
+        words = ["zone", ZONES[which]]
+        if arguments[1] & 0xff:
+            words.append(SCHEDULES[arguments[1] & 0xff])
+        if arguments[1] >> 8:
+            words.append(str(arguments[1] >> 8))
+        return " ".join(words)
+    if kind == "ZONE_END":
+        return f"end zone {ZONES[which]}"
+    if kind == "SECTION":
+        return f"section {arguments[1]}"
+    if kind == "SYNC_BEGIN":
+        return f"arrive {SYNCS[which]} {arguments[1]}"
+    if kind == "SYNC_END":
+        return f"leave {SYNCS[which]} {arguments[1] % HIGH}" + (" cancelled" if arguments[1] & HIGH else "")
+    if kind in ("MUTEX_WAIT", "MUTEX_ENTER", "MUTEX_LEAVE"):
+        word = {"MUTEX_WAIT": "wait", "MUTEX_ENTER": "enter", "MUTEX_LEAVE": "exit"}[kind]
+        return f"{word} {MUTEXES[which]} &{arguments[1]}"
+    if kind == "TASK_CREATE":
+        words = ["create", f"#{arguments[1]}", "of", f"#{arguments[2]}"]
+        words += [name for bit, name in enumerate(TASK_FLAGS) if arguments[4] >> bit & 1]
+        words += [DEPENDENCES[number] for number in arguments[7:7 + 2 * arguments[5]:2]]
+        return " ".join(words)
+    if kind == "TASK_BEGIN":
+        return f"resume #{arguments[1] % HIGH}" if arguments[1] & HIGH else f"task #{arguments[1]}"
+    if kind == "TASK_END":
+        return f"end task #{arguments[1]} {TASK_ENDS[which]}"
+    if kind == "CANCEL":
+        return f"cancel {CONSTRUCTS[which]} {arguments[1]}"
+    sys.exit(f"FAILED: unknown record {record}")
+
+
+def build(name, flags, compiler="gcc"):
+    """Builds PROGRAMS/NAME.c, or .f90, with the log."""
+    source = os.path.join(PROGRAMS, name + ".c")
+    if not os.path.exists(source):
+        source, compiler = os.path.join(PROGRAMS, name + ".f90"), "gfortran"
+    command = [compiler, "-fopenmp", "-g", "-w", *flags, "-o", name, source]
+    log = subprocess.run(["gcc", "-fopenmp", "-g", "-c", "-O1", "-o", "log.o", os.path.join(PROGRAMS, "log.c")])
+    check(log.returncode == 0, "the log does not build")
+    made = subprocess.run(command + ["log.o"], capture_output=True, text=True)
+    if made.returncode != 0 and compiler != "gcc":
+        skip(f"cannot build with {compiler}: {made.stderr}")
+    check(made.returncode == 0, made.stderr)
+    return os.path.abspath(name)
+
+
+def run_observed(command, environment=None, flags=OPENMP):
+    """Runs COMMAND with the agent: (output, status, errors), the records of all rings."""
+    directory = Directory(flags=flags, ring_bytes=1 << 22)
+    records, over = [], threading.Event()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=dict(os.environ, LD_PRELOAD=AGENT, TOLLGATE_AGENT=directory.path,
+                                        **(environment or {})))
+
+    def read_on():
+        while not over.wait(0.002):
+            records.extend(directory.read())
+
+    reader = threading.Thread(target=read_on)
+    reader.start()
+    try:
+        output, errors = process.communicate(timeout=TIME_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        over.set()
+        sys.exit(f"FAILED: {command}: still running")
+    over.set()
+    reader.join()
+    records += directory.read()
+    directory.remove()
+    return (output.decode(), process.returncode, errors.decode()), records
+
+
+def run_native(command, environment=None):
+    done = subprocess.run(command, capture_output=True, timeout=TIME_LIMIT_S,
+                          env=dict(os.environ, **(environment or {})))
+    return done.stdout.decode(), done.returncode, done.stderr.decode()
+
+
+def read_log(path):
+    """tid -> lines in order; all lines in the order in which they were told; what to leave out."""
+    threads, ignored, ordered = collections.defaultdict(list), [], []
+    with open(path) as file:
+        for line in file:
+            tid, order, text = line.rstrip("\n").split(" ", 2)
+            if text.startswith("ignore "):
+                ignored.append(text[len("ignore "):])
+            else:
+                threads[int(tid)].append(text)
+                ordered.append((int(order), int(tid), text))
+    return threads, sorted(ordered), tuple(ignored)
+
+
+class Names:
+    """Which recorded number each of the program's numbers is: one each, and the same throughout."""
+
+    def __init__(self):
+        self.recorded, self.told = {}, {}
+
+    def same(self, told, recorded):
+        told_words, recorded_words = told.split(), recorded.split()
+        if len(told_words) != len(recorded_words):
+            return False
+        return all(self.same_word(*words) for words in zip(told_words, recorded_words))
+
+    def same_word(self, told, recorded):
+        if told[0] not in "@#&" or recorded[0] != told[0]:
+            return told == recorded
+        if "0" in (told[1:], recorded[1:]):
+            return told == recorded
+        return self.recorded.setdefault(told, recorded) == recorded and self.told.setdefault(recorded, told) == told
+
+
+def compare(log_path, records):
+    """Thread by thread, what was told and what was recorded is the same."""
+    threads, ordered, ignored = read_log(log_path)
+    recorded = collections.defaultdict(list)
+    for record in records:
+        if record.kind.startswith("OMP_") and record.kind != "OMP_RUNTIME":
+            text = in_words(record)
+            if not text.startswith(ignored):
+                recorded[record.tid].append(text)
+    check(set(recorded) <= set(threads), f"threads that told nothing: {set(recorded) - set(threads)}")
+    names, n = Names(), 0
+    for tid, lines in threads.items():
+        lines = [line for line in lines if not line.startswith(ignored)]
+        for i, (told, seen) in enumerate(zip(lines, recorded[tid])):
+            check(names.same(told, seen), f"thread {tid}, line {i}: told {told!r}, recorded {seen!r}; before:\n  " +
+                  "\n  ".join(f"{a:50}{b}" for a, b in zip(lines[max(0, i - 8):i], recorded[tid][max(0, i - 8):i])))
+            n += 1
+        check(len(lines) == len(recorded[tid]), f"thread {tid}: told {len(lines)} lines, recorded {len(recorded[tid])}: "
+              f"{lines[len(recorded[tid]):][:3]} {recorded[tid][len(lines):][:3]}")
+    check(n > 0, "nothing was compared")
+    return threads, ordered, names
+
+
+def check_places(program, records):
+    """Every code address is the program's; only what is inferred may have none."""
+    sections = subprocess.run(["readelf", "-SW", program], capture_output=True, text=True).stdout
+    start, size = re.search(r"\] \.text +PROGBITS +(\w+) \w+ (\w+)", sections).groups()
+    start, size = int(start, 16), int(size, 16)
+    for record in records:
+        if record.kind.startswith("OMP_") and record.kind != "OMP_RUNTIME":
+            code, seen, _ = place(record)
+            check(seen in ("wrapped", "inferred"), f"{record}: seen as {seen}")
+            at_end = record.kind in ("OMP_IMPLICIT_END", "OMP_TASK_BEGIN", "OMP_TASK_END") or seen == "inferred"
+            check(start <= code < start + size or code == 0 and at_end, f"code {code:#x} is not the program's: {record}")
+
+
+def check_excluded(records, ordered, names):
+    """Nobody enters what another is in, and the order of entering is the one that the program told."""
+    holders, orders = {}, collections.defaultdict(list)
+    for record in sorted(records, key=lambda record: record.ticks):
+        if not record.kind.startswith("OMP_MUTEX"):
+            continue
+        what = MUTEXES[place(record)[2]], record.arguments[1]
+        if what[0] == "ordered":
+            continue
+        if record.kind == "OMP_MUTEX_ENTER":
+            tid, depth = holders.get(what, (None, 0))
+            check(depth == 0 or tid == record.tid, f"{record.tid} enters {what}, which {tid} holds")
+            holders[what] = record.tid, depth + 1
+            orders[what].append(record.tid)
+        elif record.kind == "OMP_MUTEX_LEAVE":
+            tid, depth = holders[what]
+            check(tid == record.tid and depth > 0, f"{record.tid} leaves {what}, which {tid} holds")
+            holders[what] = tid, depth - 1
+    told = collections.defaultdict(list)
+    for _, tid, text in ordered:
+        words = text.split()
+        if words[0] == "enter" and words[1] not in ("ordered", "atomic"):
+            told[words[1], int(names.recorded.get(words[2], "&0")[1:])].append(tid)
+    for what, tids in told.items():
+        check(tids == orders[what], f"{what} was entered in another order than told")
+
+
+def check_barriers(records):
+    """Nobody leaves the Nth barrier of a team before all have arrived at it."""
+    sizes, arrived = {}, collections.defaultdict(list)
+    for record in sorted(records, key=lambda record: record.ticks):
+        if record.kind == "OMP_IMPLICIT_BEGIN":
+            sizes[record.team] = record.arguments[3]
+        elif record.kind in ("OMP_SYNC_BEGIN", "OMP_SYNC_END") and record.arguments[1] % HIGH and record.team:
+            instance = record.team, record.arguments[1] % HIGH
+            if record.kind == "OMP_SYNC_BEGIN":
+                check(record.thread_num not in arrived[instance], f"{record} arrives twice")
+                arrived[instance].append(record.thread_num)
+            elif not record.arguments[1] & HIGH:
+                check(len(arrived[instance]) == sizes[record.team],
+                      f"{record} leaves when only {arrived[instance]} had arrived")
+
+
+def program(name, flags, environment=None):
+    """The case of one program: same output with and without agent, and what was recorded is what it told."""
+    path = build(name, [*flags, "-no-pie"])
+    environment = dict(environment or {}, OPENMP_LOG=os.path.abspath("log"))
+    native = run_native([path], environment)
+    observed, records = run_observed([path], environment)
+    check(native == observed, f"output natively {native}, observed {observed}")
+    check(native[1] == 0, f"it failed: {native}")
+    runtimes = [string(record.arguments[1:]) for record in records if record.kind == "OMP_RUNTIME"]
+    check(runtimes == ["libgomp"], f"runtimes recorded: {runtimes}")
+    _, ordered, names = compare("log", records)
+    check_places(path, records)
+    check_barriers(records)
+    check_excluded(records, ordered, names)
+    for kind in ("NOTE", "ASIDE", "LOST"):
+        check(not [record for record in records if record.kind == kind], f"there is a record {kind}")
+    return records
+
+
+CASES = {}
+
+
+def main():
+    case, flags = sys.argv[1], sys.argv[2:]
+    if case in CASES:
+        CASES[case](flags)
+    else:
+        program(case, flags)
+
+
+main()
