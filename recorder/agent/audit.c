@@ -12,6 +12,7 @@
  * without unlinking anything. A destructor may load and unload between those. So how many are gone is counted
  * in the list, and if K are, it is the last K that la_objclose was called for.
  */
+#include "recorder/agent/audit_needs.h"
 #include "recorder/agent/audit_object.h"
 #include "recorder/agent/audit_ring.h"
 #include "recorder/agent/raw_system.h"
@@ -55,7 +56,150 @@ static struct {
         unsigned id;
     } closing[MAX_CLOSING]; /* the last ones, of all namespaces */
     size_t n_closing;       /* ever */
+    bool started;           /* the start-up libraries were told */
 } watch;
+
+static struct tg_audit_needs needs;
+
+/* ---- records */
+
+static void record_activity(const struct namespace *namespace, unsigned action)
+{
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_ACTIVITY, 3);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = action;
+    tg_audit_ring_commit();
+}
+
+/* FLAGS: enum tg_agent_open. */
+static void record_open(const struct namespace *namespace, const struct link_map *map, unsigned flags)
+{
+    struct tg_audit_object object;
+    tg_audit_object_read(map->l_addr, &object);
+    size_t n_words = tg_audit_ring_string_words(map->l_name);
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_OPEN, 10 + n_words);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = flags;
+    arguments[3] = (uint64_t)(uintptr_t)map;
+    arguments[4] = map->l_addr;
+    arguments[5] = object.size_bytes;
+    arguments[6] = object.build_id_length;
+    for (size_t i = 0; i < TG_AUDIT_BUILD_ID_BYTES; i++)
+        ((unsigned char *)&arguments[7])[i] = object.build_id[i];
+    tg_audit_ring_put_string(&arguments[10], map->l_name, n_words);
+    tg_audit_ring_commit();
+}
+
+static void record_close(const struct namespace *namespace, const struct link_map *map)
+{
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_CLOSE, 3);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = (uint64_t)(uintptr_t)map;
+    tg_audit_ring_commit();
+}
+
+/* ---- lists */
+
+static bool begins_with(const char *text, const char *beginning)
+{
+    while (*beginning != '\0' && *text == *beginning)
+        text++, beginning++;
+    return *beginning == '\0';
+}
+
+/* The program itself and the kernel's object are no libraries. */
+static bool is_library(const struct namespace *namespace, const struct link_map *map)
+{
+    bool is_program = namespace == watch.namespaces && map == namespace->head;
+    return !is_program && map->l_name != NULL && map->l_name[0] != '\0' &&
+           !begins_with(map->l_name, "linux-vdso") && !begins_with(map->l_name, "linux-gate");
+}
+
+/* At start-up, which libraries the others of the list need: what came for its own sake is what is left. */
+static void note_needs(const struct namespace *namespace)
+{
+    needs.count = 0;
+    const struct link_map *map = namespace->head;
+    for (size_t i = 0; map != NULL && i < MAX_OBJECTS; i++, map = map->l_next)
+        if (is_library(namespace, map))
+            tg_audit_needs_add(&needs, map);
+}
+
+static struct link_map *first_of(struct link_map *map)
+{
+    for (size_t i = 0; map->l_prev != NULL && i < MAX_OBJECTS; i++)
+        map = map->l_prev;
+    return map;
+}
+
+/* The last object of the list, and how many there are. */
+static struct link_map *last_of(const struct namespace *namespace, size_t *count)
+{
+    struct link_map *last = NULL;
+    *count = 0;
+    for (struct link_map *map = namespace->head; map != NULL && *count < MAX_OBJECTS; map = map->l_next) {
+        last = map;
+        ++*count;
+    }
+    return last;
+}
+
+/* Tells what stands behind the last object that was told. Not while the loader takes something away. */
+static void tell_new(struct namespace *namespace)
+{
+    if (namespace->deleting)
+        return;
+    bool startup = !watch.started;
+    struct link_map *map = namespace->told != NULL ? namespace->told->l_next : namespace->head;
+    if (startup)
+        note_needs(namespace);
+    for (size_t i = 0; map != NULL && i < MAX_OBJECTS; i++, map = map->l_next) {
+        if (is_library(namespace, map))
+            record_open(namespace, map,
+                        startup && tg_audit_needs_has(&needs, map) ? TG_AGENT_OPEN_NEEDED : 0);
+        namespace->told = map;
+    }
+}
+
+/* To the ring of a fork's child: what its parent told of. */
+static void tell_inherited(void)
+{
+    for (size_t n = 0; n < MAX_NAMESPACES; n++) {
+        const struct namespace *namespace = &watch.namespaces[n];
+        const struct link_map *map = namespace->told != NULL ? namespace->head : NULL;
+        for (size_t i = 0; map != NULL && !namespace->deleting && i < MAX_OBJECTS; i++, map = map->l_next) {
+            if (is_library(namespace, map))
+                record_open(namespace, map, TG_AGENT_OPEN_INHERITED);
+            if (map == namespace->told)
+                break;
+        }
+    }
+}
+
+/* The namespace that a cookie says, NULL where it says none; *MAP is the object's link map. */
+static struct namespace *of_cookie(uintptr_t cookie, struct link_map **map)
+{
+    *map = (struct link_map *)(cookie & ~(uintptr_t)COOKIE_MASK); // NOLINT: an address
+    unsigned number = cookie & COOKIE_MASK;
+    if (number > 0)
+        return &watch.namespaces[number - 1];
+    if (*map == NULL)
+        return NULL;
+    const struct link_map *head = first_of(*map);
+    for (size_t i = 0; i < MAX_NAMESPACES; i++)
+        if (watch.namespaces[i].head == head)
+            return &watch.namespaces[i];
+    return NULL;
+}
 
 /* ---- one at a time */
 
@@ -88,6 +232,7 @@ static bool enter(void)
     if (watch.pid != pid) {
         watch.pid = pid;
         (void)tg_audit_ring_make(pid); /* where it fails, records are counted */
+        tell_inherited();
     }
     return true;
 }
@@ -95,115 +240,6 @@ static bool enter(void)
 static void leave(void)
 {
     __atomic_store_n(&watch.owner, 0, __ATOMIC_RELEASE);
-}
-
-/* ---- records */
-
-static void record_activity(const struct namespace *namespace, unsigned action)
-{
-    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_ACTIVITY, 3);
-    if (arguments == NULL)
-        return;
-    arguments[0] = (uint64_t)watch.tid;
-    arguments[1] = (uint64_t)(namespace - watch.namespaces);
-    arguments[2] = action;
-    tg_audit_ring_commit();
-}
-
-static void record_open(const struct namespace *namespace, const struct link_map *map)
-{
-    struct tg_audit_object object;
-    tg_audit_object_read(map->l_addr, &object);
-    size_t n_words = tg_audit_ring_string_words(map->l_name);
-    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_OPEN, 9 + n_words);
-    if (arguments == NULL)
-        return;
-    arguments[0] = (uint64_t)watch.tid;
-    arguments[1] = (uint64_t)(namespace - watch.namespaces);
-    arguments[2] = (uint64_t)(uintptr_t)map;
-    arguments[3] = map->l_addr;
-    arguments[4] = object.size_bytes;
-    arguments[5] = object.build_id_length;
-    for (size_t i = 0; i < TG_AUDIT_BUILD_ID_BYTES; i++)
-        ((unsigned char *)&arguments[6])[i] = object.build_id[i];
-    tg_audit_ring_put_string(&arguments[9], map->l_name, n_words);
-    tg_audit_ring_commit();
-}
-
-static void record_close(const struct namespace *namespace, const struct link_map *map)
-{
-    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_CLOSE, 3);
-    if (arguments == NULL)
-        return;
-    arguments[0] = (uint64_t)watch.tid;
-    arguments[1] = (uint64_t)(namespace - watch.namespaces);
-    arguments[2] = (uint64_t)(uintptr_t)map;
-    tg_audit_ring_commit();
-}
-
-/* ---- lists */
-
-static bool begins_with(const char *text, const char *beginning)
-{
-    while (*beginning != '\0' && *text == *beginning)
-        text++, beginning++;
-    return *beginning == '\0';
-}
-
-/* The program itself and the kernel's object are no libraries. */
-static bool is_library(const struct namespace *namespace, const struct link_map *map)
-{
-    bool is_program = namespace == watch.namespaces && map == namespace->head;
-    return !is_program && map->l_name != NULL && map->l_name[0] != '\0' &&
-           !begins_with(map->l_name, "linux-vdso") && !begins_with(map->l_name, "linux-gate");
-}
-
-static struct link_map *first_of(struct link_map *map)
-{
-    for (size_t i = 0; map->l_prev != NULL && i < MAX_OBJECTS; i++)
-        map = map->l_prev;
-    return map;
-}
-
-/* The last object of the list, and how many there are. */
-static struct link_map *last_of(const struct namespace *namespace, size_t *count)
-{
-    struct link_map *last = NULL;
-    *count = 0;
-    for (struct link_map *map = namespace->head; map != NULL && *count < MAX_OBJECTS; map = map->l_next) {
-        last = map;
-        ++*count;
-    }
-    return last;
-}
-
-/* Tells what stands behind the last object that was told. Not while the loader takes something away. */
-static void tell_new(struct namespace *namespace)
-{
-    if (namespace->deleting)
-        return;
-    struct link_map *map = namespace->told != NULL ? namespace->told->l_next : namespace->head;
-    for (size_t i = 0; map != NULL && i < MAX_OBJECTS; i++, map = map->l_next) {
-        if (is_library(namespace, map))
-            record_open(namespace, map);
-        namespace->told = map;
-    }
-}
-
-/* The namespace that a cookie says, NULL where it says none; *MAP is the object's link map. */
-static struct namespace *of_cookie(uintptr_t cookie, struct link_map **map)
-{
-    *map = (struct link_map *)(cookie & ~(uintptr_t)COOKIE_MASK); // NOLINT: an address
-    unsigned number = cookie & COOKIE_MASK;
-    if (number > 0)
-        return &watch.namespaces[number - 1];
-    if (*map == NULL)
-        return NULL;
-    const struct link_map *head = first_of(*map);
-    for (size_t i = 0; i < MAX_NAMESPACES; i++)
-        if (watch.namespaces[i].head == head)
-            return &watch.namespaces[i];
-    return NULL;
 }
 
 /* ---- unloading */
@@ -271,6 +307,7 @@ static void act(struct namespace *namespace, unsigned action)
             end_deleting(namespace);
         tell_new(namespace);
         namespace->adding = false;
+        watch.started = watch.started || namespace == watch.namespaces;
         record_activity(namespace, LA_ACT_CONSISTENT);
     }
     namespace->closing = 0;
@@ -332,6 +369,7 @@ EXPORT void la_preinit(uintptr_t *cookie)
     struct namespace *namespace = of_cookie(*cookie, &head);
     if (namespace != NULL)
         tell_new(namespace);
+    watch.started = true;
     uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_PREINIT, 1);
     if (arguments != NULL) {
         arguments[0] = (uint64_t)watch.tid;

@@ -167,8 +167,8 @@ enum {
     X(LIBRARY_CALL, 6)    /* tg_library_call, flags, namespace, handle, caller, STRING path ("" for NULL) */ \
     X(LIBRARY_RETURN, 3)  /* tg_library_call, handle, STRING error */                                        \
     X(LOADER_ACTIVITY, 3) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete */                  \
-    X(LOADER_OPEN, 10)    /* tid, namespace, link map, base, size in bytes, build-id's length in bytes, the  \
-                             build-id in 3 words (cut at 24 bytes), STRING path */                           \
+    X(LOADER_OPEN, 11)    /* tid, namespace, tg_agent_open bits, link map, base, size in bytes, build-id's   \
+                             length in bytes, the build-id in 3 words (cut at 24 bytes), STRING path */      \
     X(LOADER_CLOSE, 3)    /* tid, namespace, link map */                                                     \
     X(LOADER_PREINIT, 1)  /* tid: the start-up libraries are there, none is initialised */                   \
     X(OMP_RUNTIME, 3)     /* tg_omp_seen, STRING name, STRING version */                                     \
@@ -192,6 +192,11 @@ enum {
     X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                        \
     X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                   \
     X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */
+
+enum tg_agent_open {
+    TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */
+    TG_AGENT_OPEN_INHERITED = 2, /* the parent had it open: told so that its unload can be understood */
+};
 
 enum tg_agent_record {
     TG_RECORD_NONE, /* no record has this kind */
