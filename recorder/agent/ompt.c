@@ -159,11 +159,22 @@ static void begin_implicit(const struct tg_ompt_region *region, unsigned team_si
         tg_openmp_zone_begin(region->code, TG_OMP_OMPT, TG_OMP_ZONE_TEAMS, TG_OMP_SCHEDULE_NONE, 0);
 }
 
+/* Behind libgomp's entry points LLVM's runtime does not tell the end of a single that this thread executes.
+ */
+static void end_open_single(void)
+{
+    if (tg_openmp_frame.workshare != 1 + TG_OMP_ZONE_SINGLE)
+        return;
+    tg_openmp_frame.workshare = 0;
+    tg_openmp_zone_end(NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
+}
+
 /* The thread is through with the body of PLACE, its innermost. */
 static void end_body(struct tg_ompt_place *place)
 {
     if (place->ended)
         return;
+    end_open_single();
     place->ended = true;
     if (place->kind == TG_OMPT_REGION_LEAGUE)
         tg_openmp_zone_end(tg_openmp_frame.code, TG_OMP_OMPT, TG_OMP_ZONE_TEAMS);
@@ -231,6 +242,8 @@ static void record_join(struct tg_ompt_place *place, int endpoint)
 static void record_sync(enum tg_omp_sync sync, int endpoint, const void *code)
 {
     const void *known = code_in_program(code);
+    if (tg_openmp_is_barrier(sync))
+        end_open_single();
     if ((endpoint & TG_OMPT_BEGIN) != 0)
         tg_openmp_sync_begin(known, TG_OMP_OMPT, sync);
     if ((endpoint & TG_OMPT_END) != 0)
@@ -340,6 +353,10 @@ static void record_work(int kind, int endpoint, uint64_t count, const void *code
         tg_ompt_thread.taskloops++;
     if (kind == TG_OMPT_WORK_TASKLOOP && (endpoint & TG_OMPT_END) != 0 && tg_ompt_thread.taskloops > 0)
         tg_ompt_thread.taskloops--;
+    if ((endpoint & TG_OMPT_BEGIN) != 0 && kind != TG_OMPT_WORK_TASKLOOP)
+        end_open_single();
+    if (kind == TG_OMPT_WORK_SINGLE_EXECUTOR)
+        tg_openmp_frame.workshare = (endpoint & TG_OMPT_END) != 0 ? 0 : 1 + TG_OMP_ZONE_SINGLE;
     record_zone(works[kind].zone, works[kind].schedule, kind == TG_OMPT_WORK_SECTIONS ? count : 0, endpoint,
                 code);
 }
