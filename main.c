@@ -7,6 +7,7 @@
 #include "format/printable.h"
 #include "recorder/calibrate.h"
 #include "recorder/record_command.h"
+#include "recorder/symbolizer.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -23,6 +24,9 @@ static const struct tg_command *const commands[] = {
 
 static const struct tg_command_services services = {
     .measure_stop_cost = tg_calibrate_stop_cost,
+    .symbolizer_create = tg_symbolizer_create,
+    .symbolizer_destroy = tg_symbolizer_destroy,
+    .symbolizer_resolve = tg_symbolizer_resolve,
 };
 
 static void print_help(FILE *stream)

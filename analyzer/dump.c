@@ -18,6 +18,11 @@ static struct tg_error *handle_event(struct dump_run *run, const struct tg_event
     const struct tg_selection *selection = run->request->selection;
     struct tg_process_entry unknown = {.pid = event->pid, .rank = -1};
     struct tg_process_entry *entry = event->pid == 0 ? NULL : &unknown;
+    if (run->dump.names != NULL) {
+        struct tg_error *error = tg_code_names_feed(run->dump.names, event);
+        if (error != NULL)
+            return error;
+    }
     if (run->processes != NULL) {
         struct tg_error *error = tg_process_model_feed(run->processes, event, &entry);
         if (error != NULL)
@@ -40,7 +45,7 @@ static struct tg_error *start(struct dump_run *run, const struct tg_event **even
     run->dump.start_ns = tg_trace_start_ns(run->reader, *event);
     tg_selection_start(selection, run->dump.start_ns);
     run->dump.meta = tg_trace_reader_meta(run->reader);
-    if (*event == NULL || !selection->has_from || run->processes != NULL)
+    if (*event == NULL || !selection->has_from || run->processes != NULL || run->dump.names != NULL)
         return NULL;
     struct tg_error *error = tg_trace_reader_seek(run->reader, selection->from_ns);
     if (error != NULL)
@@ -104,12 +109,15 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
         error = tg_trace_reader_open(request->path, &run.reader);
     if (error == NULL && (request->format->wants_processes || request->selection->n_ranks > 0))
         error = tg_process_model_create(&run.processes);
+    if (error == NULL && request->symbols != NULL)
+        error = tg_code_names_create(request->symbols, &run.dump.names);
     if (error == NULL)
         error = run_dump(&run);
     if (error == NULL) {
         struct tg_trace_summary summary = tg_trace_reader_summary(run.reader);
         *interrupted = summary.truncated || !summary.complete;
     }
+    tg_code_names_destroy(run.dump.names);
     tg_process_model_destroy(run.processes);
     tg_trace_reader_close(run.reader);
     return error;

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_DUMP_H
 #define TG_ANALYZER_DUMP_H
 
+#include "analyzer/code_names.h"
 #include "analyzer/output.h"
 #include "analyzer/process_model.h"
 #include "analyzer/selection.h"
@@ -18,6 +19,7 @@ struct tg_dump {
     FILE *stream;
     const struct tg_trace_meta *meta;
     const struct tg_selection *selection; /* started */
+    struct tg_code_names *names;          /* of code addresses; NULL: not asked for */
     uint64_t start_ns;                    /* times are told relative to it */
     bool with_meta;                       /* asked for what the trace says about itself */
     bool colour;
@@ -49,6 +51,7 @@ struct tg_dump_request {
     struct tg_selection *selection; /* not started yet */
     const struct tg_dump_format *format;
     bool with_meta;
+    const struct tg_command_services *symbols; /* that name code addresses; NULL: they stay numbers */
 };
 
 /*

@@ -266,7 +266,7 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
     tg_json_member_string(&chrome->json, "cat", tg_event_kind_name(event->kind));
     tg_json_key(&chrome->json, "args");
     tg_json_begin_object(&chrome->json);
-    tg_event_json_fields(&chrome->json, tg_event_schema(event->kind), TG_EVENT_PAYLOAD(event));
+    tg_event_json_payload(&chrome->json, event, dump->names);
     tg_json_end_object(&chrome->json);
     end_event(dump);
     return NULL;

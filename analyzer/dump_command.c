@@ -6,12 +6,22 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <string.h>
 
-enum { KEY_JSON = 'j', KEY_KIND = 'k', KEY_OUTPUT = 'o', KEY_CHROME = 0x200, KEY_META, KEY_FORCE };
+enum {
+    KEY_JSON = 'j',
+    KEY_KIND = 'k',
+    KEY_OUTPUT = 'o',
+    KEY_CHROME = 0x200,
+    KEY_META,
+    KEY_FORCE,
+    KEY_SYMBOLS
+};
 
 struct dump_arguments {
     struct tg_selection selection;
     struct tg_dump_request request;
+    const struct tg_command_services *services;
     const char *output;
     bool force;
 };
@@ -47,6 +57,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_OUTPUT:
         arguments->output = argument;
         return 0;
+    case KEY_SYMBOLS:
+        if (strcmp(argument, "auto") == 0)
+            arguments->request.symbols = arguments->services;
+        else if (strcmp(argument, "off") == 0)
+            arguments->request.symbols = NULL;
+        else
+            argp_error(state, "--symbols is auto or off");
+        return 0;
     case KEY_FORCE:
         arguments->force = true;
         return 0;
@@ -67,6 +85,8 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "One JSON object a line, as tollgate-dump(1) documents it", 0},
     {"chrome", KEY_CHROME, NULL, 0, "One JSON document that the Perfetto UI and chrome://tracing read", 0},
     {"meta", KEY_META, NULL, 0, "First say what the trace says about itself (text and --json)", 0},
+    {"symbols", KEY_SYMBOLS, "auto|off", 0,
+     "Function and source line of code addresses, from the files that are there (default: auto)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE instead of standard output", 0},
     {"force", KEY_FORCE, NULL, 0, "Replace FILE where it exists", 0},
     {"kind", KEY_KIND, "KIND[,KIND...]", 0, "Only events of these kinds (names and globs like 'library_*')",
@@ -115,8 +135,7 @@ static struct tg_error *run_dump(struct dump_arguments *arguments)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    (void)services;
-    struct dump_arguments arguments = {0};
+    struct dump_arguments arguments = {.services = services, .request.symbols = services};
     argp_err_exit_status = 2;
     TG_AUTO_ERROR struct tg_error *error = NULL;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {

@@ -34,7 +34,7 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
     tg_json_member_signed(&json, "pid", event->pid);
     tg_json_member_signed(&json, "tid", event->tid);
     tg_json_member_string(&json, "kind", tg_event_kind_name(event->kind));
-    tg_event_json_fields(&json, tg_event_schema(event->kind), TG_EVENT_PAYLOAD(event));
+    tg_event_json_payload(&json, event, dump->names);
     tg_json_end_object(&json);
     tg_json_end_line(&json);
     return NULL;

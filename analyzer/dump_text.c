@@ -155,6 +155,30 @@ static void write_who(FILE *stream, const struct tg_event *event, const struct t
     fprintf(stream, "%-*s ", WHO_WIDTH, who);
 }
 
+/* " <function+0x1c, file.c:12>" behind a code address; what is not known is left out. */
+static void write_name(const struct tg_dump *dump, const struct tg_event *event, const struct tg_field *field)
+{
+    uint64_t value;
+    struct tg_code_name name;
+    if (dump->names == NULL || field->type != TG_FIELD_ADDRESS)
+        return;
+    memcpy(&value, (const char *)TG_EVENT_PAYLOAD(event) + field->offset, sizeof value);
+    if (!tg_code_names_find(dump->names, event->pid, field, value, &name))
+        return;
+    const struct tg_symbol *symbol = &name.symbol;
+    fputs(" <", dump->stream);
+    if (symbol->function != NULL) {
+        tg_printable_write(dump->stream, symbol->function);
+        fprintf(dump->stream, "+0x%" PRIx64, symbol->offset);
+    }
+    if (symbol->file != NULL) {
+        fputs(symbol->function != NULL ? ", " : "", dump->stream);
+        tg_printable_write(dump->stream, tg_event_headline_base_name(symbol->file));
+        fprintf(dump->stream, ":%" PRIu64, symbol->line);
+    }
+    fputc('>', dump->stream);
+}
+
 static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
                                     const struct tg_process_entry *entry)
 {
@@ -168,6 +192,7 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
         const struct tg_field *field = &schema->fields[i];
         if (field->type != TG_FIELD_LIST || holds_strings(field))
             write_field(stream, field, TG_EVENT_PAYLOAD(event));
+        write_name(dump, event, field);
     }
     if (event->stop_ns != 0) {
         fputs(" stop=", stream);

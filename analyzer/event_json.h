@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_EVENT_JSON_H
 #define TG_ANALYZER_EVENT_JSON_H
 
+#include "analyzer/code_names.h"
 #include "format/event.h"
 #include "format/json_writer.h"
 
@@ -11,5 +12,11 @@
  * element is one string.
  */
 void tg_event_json_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload);
+
+/*
+ * Likewise EVENT's payload, with what NAMES (NULL: nothing) knows behind each code address FIELD:
+ * FIELD_object, FIELD_function, FIELD_offset, FIELD_file, FIELD_line, as far as they are known.
+ */
+void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, struct tg_code_names *names);
 
 #endif

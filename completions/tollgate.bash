@@ -35,6 +35,7 @@ _tollgate_value()
         [[ $2 == *,* ]] && before=${2%,*},
         mapfile -t COMPREPLY < <(compgen -P "$before" -W "$_tollgate_kinds" -- "${2##*,}")
         ;;
+    --symbols) _tollgate_words "auto off" "$2" ;;
     --mode) _tollgate_words "slow medium fast" "$2" ;;
     --dlopen) _tollgate_words "stops none" "$2" ;;
     --output | -o | --settings) _tollgate_files "$2" ;;

@@ -3,6 +3,8 @@
 #define TG_FORMAT_COMMAND_H
 
 #include "format/error.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -17,10 +19,31 @@ struct tg_stop_cost {
     uint64_t samples;   /* number of stops measured */
 };
 
+/* What is known of a code address. Strings are the symbolizer's, valid until its next answer. */
+struct tg_symbol {
+    const char *function; /* as the symbol table has it; NULL unknown */
+    uint64_t offset;      /* of the address in it */
+    const char *file;     /* source file, as the debug information has it; NULL unknown */
+    uint64_t line;
+};
+
+/* Answers from the files of this machine, and remembers; one thread. */
+struct tg_symbolizer;
+
 /* What the program offers to its commands; filled by main.c, constant while a command runs. */
 struct tg_command_services {
     /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
     struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
+
+    struct tg_error *(*symbolizer_create)(struct tg_symbolizer **symbolizer);
+    /* NULL is accepted. */
+    void (*symbolizer_destroy)(struct tg_symbolizer *symbolizer);
+    /*
+     * What the code at ADDRESS (virtual, without load bias) of the object PATH is. The file there counts only
+     * if it has BUILD_ID, both may have none ("" or NULL). False where nothing is known.
+     */
+    bool (*symbolizer_resolve)(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
+                               uint64_t address, struct tg_symbol *symbol);
 };
 
 /*

@@ -250,19 +250,30 @@ static bool has_lines(struct tg_elf_object *object)
            tg_elf_object_section(object, ".zdebug_line") != NULL;
 }
 
-size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses,
-                          size_t max)
+static struct tg_image_lines *lines_of(struct tg_image *image)
 {
-    struct tg_address_set set = {.items = addresses, .max = max};
     if (image->lines == NULL) {
         struct tg_elf_object *object = image->object;
         if (!has_lines(object) && debug_of(image) != NULL)
             object = image->debug;
         image->lines = tg_image_lines_create(object, image->object, image->object->start - object->start);
     }
-    if (image->lines != NULL)
+    return image->lines;
+}
+
+size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses,
+                          size_t max)
+{
+    struct tg_address_set set = {.items = addresses, .max = max};
+    if (lines_of(image) != NULL)
         tg_image_lines_find(image->lines, file, line, function_start, image, &set);
     return set.count;
+}
+
+bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line)
+{
+    return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL &&
+           tg_image_lines_at(image->lines, address, path, size, line);
 }
 
 /* ---- memory alone */

@@ -67,6 +67,12 @@ size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t lin
 bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **name, uint64_t *offset);
 
 /*
+ * The source line that the code at ADDRESS is from: its file, as the line table names it (absolute where that
+ * has the directory of the compilation), into PATH of SIZE bytes. False where it is not known.
+ */
+bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line);
+
+/*
  * What can be said of a loaded object by reading its memory alone, for the price of one or two reads:
  * build-id (hex in BUILD_ID, 129 bytes, "" where none is found), extent of PT_LOADs. False where there is no
  * ELF header at HEADER (the address that its first page has in PID's memory).

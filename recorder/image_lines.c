@@ -1,7 +1,7 @@
 #include "recorder/image_lines.h"
 
 #include "recorder/debug_blocks.h"
-#include "recorder/line_table.h"
+#include "recorder/line_index.h"
 #include "recorder/source_path.h"
 
 #include <gelf.h>
@@ -34,6 +34,7 @@ struct tg_image_lines {
     struct tg_line_sections sections;
     bool blocks_tried;
     struct tg_debug_blocks *blocks;
+    struct tg_line_index *index; /* made at the first question by address */
     struct answer *answers;
     size_t n_answers;
 };
@@ -64,6 +65,7 @@ void tg_image_lines_destroy(struct tg_image_lines *lines)
     if (lines == NULL)
         return;
     tg_image_lines_trim(lines);
+    tg_line_index_destroy(lines->index);
     while (lines->answers != NULL) {
         struct answer *answer = lines->answers;
         lines->answers = answer->next;
@@ -316,6 +318,14 @@ static bool see_row(void *context, const struct tg_line_row *row)
     return true;
 }
 
+static void load_strings(struct tg_image_lines *lines, const struct tg_line_unit *unit)
+{
+    if (lines->strings_tried || !tg_line_unit_needs_strings(&lines->sections, unit))
+        return;
+    lines->strings_tried = true;
+    lines->sections.strings = (const char *)read_section(lines->object, "str", &lines->sections.strings_size);
+}
+
 static void search_units(struct search *search, const char *file)
 {
     struct tg_image_lines *lines = search->lines;
@@ -323,11 +333,7 @@ static void search_units(struct search *search, const char *file)
     for (uint64_t at = 0; tg_line_unit_decode(&lines->sections, at, &unit); at = unit.next) {
         if (!unit.understood)
             continue;
-        if (!lines->strings_tried && tg_line_unit_needs_strings(&lines->sections, &unit)) {
-            lines->strings_tried = true;
-            lines->sections.strings =
-                (const char *)read_section(lines->object, "str", &lines->sections.strings_size);
-        }
+        load_strings(lines, &unit);
         if (!find_numbers(lines, &unit, file, &search->numbers))
             continue;
         search->unit = &unit;
@@ -443,4 +449,31 @@ void tg_image_lines_find(struct tg_image_lines *lines, const char *file, uint64_
         tg_address_set_add(addresses, search.rows[i].address + lines->delta);
     free(search.rows);
     free(search.numbers.items);
+}
+
+/* ---- lines of addresses */
+
+static bool is_code(void *context, uint64_t address)
+{
+    const struct tg_image_lines *lines = context;
+    return tg_elf_object_is_code(lines->code, address + lines->delta);
+}
+
+bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *path, size_t size,
+                       uint64_t *line)
+{
+    struct tg_line_unit unit;
+    struct tg_line_row row;
+    if (!load(lines))
+        return false;
+    if (lines->index == NULL)
+        lines->index = tg_line_index_create(&lines->sections, is_code, lines);
+    if (lines->index == NULL ||
+        !tg_line_index_find(lines->index, &lines->sections, address - lines->delta, &unit, &row))
+        return false;
+    load_strings(lines, &unit);
+    if (!tg_line_unit_file_path(&lines->sections, &unit, row.file, path, size))
+        return false;
+    *line = row.line;
+    return true;
 }

@@ -20,6 +20,10 @@ typedef uint64_t tg_function_start(void *context, uint64_t address);
 void tg_image_lines_find(struct tg_image_lines *lines, const char *file, uint64_t line,
                          tg_function_start *function_start, void *context, struct tg_address_set *addresses);
 
+/* As tg_image_line_at. */
+bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *path, size_t size,
+                       uint64_t *line);
+
 /* Lets go of the section contents that were read (not of the answers): nobody is asking just now. */
 void tg_image_lines_trim(struct tg_image_lines *lines);
 

@@ -1,6 +1,6 @@
 /* Any bytes as .debug_line; the same bytes serve as the string sections. */
 #include "fuzz.h"
-#include "recorder/line_table.h"
+#include "recorder/line_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,30 @@ static void walk_unit(const struct tg_line_sections *sections, const struct tg_l
         abort();
 }
 
+static bool is_code(void *context, uint64_t address)
+{
+    (void)context;
+    return address < UINT64_C(1) << 62;
+}
+
+/* Every address that the index knows of has a row at or before it. */
+static void look_up(const struct tg_line_sections *sections)
+{
+    static const uint64_t addresses[] = {0, 1, 0x1000, 0x401136, UINT64_MAX};
+    struct tg_line_index *index = tg_line_index_create(sections, is_code, NULL);
+    for (size_t i = 0; index != NULL && i < sizeof addresses / sizeof *addresses; i++) {
+        struct tg_line_unit unit;
+        struct tg_line_row row;
+        char path[256];
+        if (!tg_line_index_find(index, sections, addresses[i], &unit, &row))
+            continue;
+        if (row.address > addresses[i] || row.line == 0)
+            abort();
+        (void)tg_line_unit_file_path(sections, &unit, row.file, path, sizeof path);
+    }
+    tg_line_index_destroy(index);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *bytes = malloc(size + 1);
@@ -53,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint64_t at = 0; tg_line_unit_decode(&sections, at, &unit); at = unit.next)
         if (unit.understood)
             walk_unit(&sections, &unit);
+    look_up(&sections);
     free(bytes);
     return 0;
 }

@@ -1,0 +1,72 @@
+#include "analyzer/code_names.h"
+
+#include "analyzer/address_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tg_code_names {
+    const struct tg_command_services *services;
+    struct tg_address_model *addresses;
+    struct tg_symbolizer *symbolizer;
+};
+
+struct tg_error *tg_code_names_create(const struct tg_command_services *services,
+                                      struct tg_code_names **names)
+{
+    struct tg_code_names *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->services = services;
+    struct tg_error *error = tg_address_model_create(&made->addresses);
+    if (error == NULL)
+        error = services->symbolizer_create(&made->symbolizer);
+    if (error != NULL) {
+        tg_code_names_destroy(made);
+        return error;
+    }
+    *names = made;
+    return NULL;
+}
+
+void tg_code_names_destroy(struct tg_code_names *names)
+{
+    if (names == NULL)
+        return;
+    names->services->symbolizer_destroy(names->symbolizer);
+    tg_address_model_destroy(names->addresses);
+    free(names);
+}
+
+struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event)
+{
+    return tg_address_model_feed(names->addresses, event);
+}
+
+/* How far before the address in FIELD lies the instruction that it is about; -1: it is no code address. */
+static int distance_of(const struct tg_field *field)
+{
+    if (field->type != TG_FIELD_ADDRESS)
+        return -1;
+    if (strcmp(field->name, "code") == 0 || strcmp(field->name, "caller") == 0)
+        return 1; /* behind a call */
+    return strcmp(field->name, "body") == 0 ? 0 : -1;
+}
+
+bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
+                        uint64_t value, struct tg_code_name *name)
+{
+    int distance = distance_of(field);
+    if (value == 0 || distance < 0)
+        return false;
+    uint64_t address = value - (uint64_t)distance;
+    const struct tg_mapped_object *object = tg_address_model_find(names->addresses, pid, address);
+    struct tg_symbol symbol;
+    if (object == NULL ||
+        !names->services->symbolizer_resolve(names->symbolizer, object->path, object->build_id,
+                                             address - object->base, &symbol))
+        return false;
+    symbol.offset += (uint64_t)distance;
+    *name = (struct tg_code_name){.object = object->path, .symbol = symbol};
+    return true;
+}

@@ -1,0 +1,36 @@
+/* Names for the code addresses in events: object, function, source line. */
+#ifndef TG_ANALYZER_CODE_NAMES_H
+#define TG_ANALYZER_CODE_NAMES_H
+
+#include "format/command.h"
+#include "format/error.h"
+#include "format/event.h"
+
+#include <stdbool.h>
+
+struct tg_code_names;
+
+/* SERVICES must outlive it. */
+struct tg_error *tg_code_names_create(const struct tg_command_services *services,
+                                      struct tg_code_names **names);
+/* NULL is accepted. */
+void tg_code_names_destroy(struct tg_code_names *names);
+
+/* Takes one event of the trace, all of them in order. Only error: NO_MEMORY. */
+struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
+
+/* What is known of an address. */
+struct tg_code_name {
+    const char *object; /* path of the program or library that it is in */
+    struct tg_symbol symbol;
+};
+
+/*
+ * What the address VALUE in FIELD of an event of process PID is: of a return address, the call before it.
+ * False where nothing is known beyond the object, or FIELD is no code address. Strings live until the next
+ * call.
+ */
+bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
+                        uint64_t value, struct tg_code_name *name);
+
+#endif
