@@ -53,6 +53,9 @@ struct tg_agent_control tg_agent_directory_control(const struct tg_agent_directo
  * or until TIMEOUT_NS have passed. */
 void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns);
 
+/* Ends the wait of another thread. */
+void tg_agent_directory_call(const struct tg_agent_directory *directory);
+
 /* Removes the directories of this user whose recorder is dead and that no interrupted trace needs. Best
  * effort. */
 void tg_agent_directory_clean(void);

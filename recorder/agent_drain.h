@@ -9,29 +9,45 @@
 #include "format/event.h"
 #include "recorder/agent_directory.h"
 #include "recorder/engine.h"
+#include "recorder/tick_clock.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tg_agent_drain;
 
-struct tg_agent_drain_stats {
-    uint64_t losses;       /* loss events among what was handed on */
-    uint64_t lost_events;  /* their counts */
-    uint64_t records;      /* taken from rings */
-    uint64_t out_of_order; /* events that came later than the order could wait for */
-    uint64_t programs;     /* in which an agent recorded something */
+struct tg_agent_drain_options {
+    struct tg_agent_directory *directory;
+    struct tg_tick_clock *clock; /* with its first pair, taken before any agent started */
+    struct tg_event_sink sink;   /* runs on the drain's thread, until tg_agent_drain_finish returns */
+    /* Whether SINK cannot keep up for the moment: then nothing is taken, rings fill, and their threads wait
+     * (or lose, with TG_AGENT_LOSSY). NULL: always keeps up. */
+    bool (*is_behind)(void *context);
 };
 
-/*
- * Starts the thread, all signals blocked. DIRECTORY must outlive it. SINK runs on that thread from now on,
- * until tg_agent_drain_finish returns.
- */
-struct tg_error *tg_agent_drain_create(struct tg_agent_directory *directory, const struct tg_event_sink *sink,
+struct tg_agent_drain_stats {
+    uint64_t records;      /* of rings */
+    uint64_t rings;        /* that were read */
+    uint64_t programs;     /* in which an agent recorded something */
+    uint64_t out_of_order; /* records and events that came later than the order could wait for */
+};
+
+/* How long an event may come after its time and still be put in order. */
+extern const uint64_t tg_agent_drain_hold_ns;
+
+/* Starts the thread, all signals but those of faults blocked. What OPTIONS names must outlive it. */
+struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *options,
                                        struct tg_agent_drain **drain);
 
 /* Hands over a copy of an event of the engine. One thread; never waits for the disk, never fails: what finds
  * no room is counted and becomes a loss event. */
 void tg_agent_drain_add(struct tg_agent_drain *drain, const struct tg_event *event);
+
+/*
+ * From now on events of times from TIME_NS on may still be added, however late it is: a stop is being worked
+ * on. UINT64_MAX: none. Any thread.
+ */
+void tg_agent_drain_hold(struct tg_agent_drain *drain, uint64_t time_ns);
 
 /*
  * When everything has ended: takes what the rings still hold, hands on all of it in order, ends the thread.

@@ -37,6 +37,7 @@ static void *allocate(struct tg_stop_events *events, size_t size)
     }
     void *memory = block->bytes + block->used;
     block->used += size;
+    events->bytes += size;
     return memory;
 }
 
@@ -111,7 +112,23 @@ void tg_stop_events_flush(struct tg_stop_events *events, uint64_t stop_ns,
         kept->event.stop_ns = kept == events->first ? stop_ns : 0;
         add(context, &kept->event);
     }
+    tg_stop_events_clear(events);
+}
+
+const struct tg_event *tg_stop_events_first(const struct tg_stop_events *events)
+{
+    return events->first == NULL ? NULL : &events->first->event;
+}
+
+void tg_stop_events_pop(struct tg_stop_events *events)
+{
+    events->first = events->first->next;
+}
+
+void tg_stop_events_clear(struct tg_stop_events *events)
+{
     events->first = NULL;
+    events->bytes = 0;
     if (events->blocks != NULL) {
         free_blocks(events->blocks->next);
         events->blocks->next = NULL;

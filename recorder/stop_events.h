@@ -20,6 +20,7 @@ struct tg_stop_events {
     struct tg_stop_event *first;
     struct tg_stop_event **last;
     uint64_t lost; /* events that no memory could be had for */
+    size_t bytes;  /* taken by what was added since the last flush or clear */
 };
 
 /* Copies EVENT with its strings and lists; a NULL string becomes "". Returns the copy, which lives until
@@ -29,6 +30,12 @@ struct tg_event *tg_stop_events_add(struct tg_stop_events *events, const struct 
 /* Hands everything to ADD in order, STOP_NS on the first one, and forgets it. */
 void tg_stop_events_flush(struct tg_stop_events *events, uint64_t stop_ns,
                           void (*add)(void *context, const struct tg_event *event), void *context);
+
+/* One by one instead: the first event kept, NULL where there is none; and on to the next. What was popped
+ * stays valid until the clear, which keeps memory for what is added next. */
+const struct tg_event *tg_stop_events_first(const struct tg_stop_events *events);
+void tg_stop_events_pop(struct tg_stop_events *events);
+void tg_stop_events_clear(struct tg_stop_events *events);
 
 void tg_stop_events_deinit(struct tg_stop_events *events);
 

@@ -1,0 +1,367 @@
+#include "recorder/ring_set.h"
+
+#include "recorder/event_merge.h"
+#include "recorder/ring_decoder.h"
+#include "recorder/ring_reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+enum {
+    ROOM_BYTES = 1 << 18,
+    DEFAULT_MAX_BYTES = 64 << 20,
+    MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
+    FINISH_ROUNDS = 64,
+};
+
+struct ring {
+    char name[64];
+    struct tg_ring_reader *reader; /* NULL: refused, and said so */
+    struct tg_merge_ring *merged;
+    struct tg_ring_source *source;
+    int32_t pid;
+    bool was_alive;    /* its process was seen alive, so that it has gone when it is not any more */
+    bool gone;         /* the process */
+    uint64_t over;     /* round after which nothing came any more, 0: still open */
+    UT_hash_handle hh; /* by name, in the order of their coming */
+};
+
+struct tg_ring_set {
+    struct tg_ring_set_options options;
+    struct tg_event_merge *merge;
+    struct tg_ring_decoder *decoder;
+    struct ring *rings;
+    size_t n_rings;
+    uint64_t round; /* counts takes */
+    uint64_t opened;
+    bool too_many_said;
+    _Alignas(8) unsigned char room[ROOM_BYTES];
+};
+
+/* ---- telling */
+
+static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t *record)
+{
+    struct tg_ring_set *set = context;
+    tg_ring_decoder_add(set->decoder, source, time_ns, record);
+}
+
+static void tell_event(void *context, const struct tg_event *event)
+{
+    struct tg_ring_set *set = context;
+    set->options.sink.add(set->options.sink.context, event);
+}
+
+void tg_ring_set_tell_loss(struct tg_ring_set *set, int32_t pid, int32_t tid, uint64_t count,
+                           const char *reason)
+{
+    uint64_t told_ns = tg_event_merge_told_ns(set->merge); /* where the trace is by now */
+    struct tg_event event = {
+        .time_ns = told_ns != 0 ? told_ns : tg_tick_clock_last(set->options.clock).time_ns,
+        .pid = pid,
+        .tid = tid,
+        .kind = TG_EVENT_LOSS,
+        .loss = {.source = TG_LOSS_RING, .count = count, .reason = reason},
+    };
+    tell_event(set, &event);
+}
+
+static void tell_error(struct tg_ring_set *set, int32_t pid, struct tg_error *error)
+{
+    if (error == NULL)
+        return;
+    tg_ring_set_tell_loss(set, pid, pid, 0, tg_error_message(error));
+    tg_error_destroy(error);
+}
+
+bool tg_ring_set_tell(struct tg_ring_set *set, uint64_t until_ns, uint64_t max_records)
+{
+    return tg_event_merge_tell(set->merge, until_ns, max_records);
+}
+
+/* ---- finding rings */
+
+static bool is_alive(int32_t pid)
+{
+    return kill(pid, 0) == 0 || errno == EPERM;
+}
+
+static struct tg_error *set_up(struct tg_ring_set *set, struct ring *ring)
+{
+    const struct tg_ring_facts facts = tg_ring_reader_facts(ring->reader);
+    struct tg_error *error = tg_ring_decoder_add_source(set->decoder, &facts, &ring->source);
+    if (error == NULL)
+        error = tg_event_merge_add_ring(set->merge, ring->source, &ring->merged);
+    ring->pid = facts.pid;
+    ring->was_alive = is_alive(facts.pid);
+    return error;
+}
+
+static void forget_ring(struct tg_ring_set *set, struct ring *ring)
+{
+    tg_ring_reader_close(ring->reader);
+    if (ring->merged != NULL)
+        tg_event_merge_remove_ring(set->merge, ring->merged);
+    if (ring->source != NULL)
+        tg_ring_decoder_remove_source(set->decoder, ring->source);
+    ring->reader = NULL;
+    ring->merged = NULL;
+    ring->source = NULL;
+}
+
+/* A ring that cannot be opened is remembered as well: that it was refused is said once. */
+static void add_ring(struct tg_ring_set *set, const char *name)
+{
+    struct ring *ring = calloc(1, sizeof *ring);
+    if (ring == NULL)
+        return; /* another look finds it again */
+    snprintf(ring->name, sizeof ring->name, "%.63s", name);
+    struct tg_error *error =
+        tg_ring_reader_open(set->options.directory_fd, name, set->options.clock, &ring->reader);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
+        tg_error_destroy(error); /* still being made: another look will show */
+        free(ring);
+        return;
+    }
+    if (error == NULL)
+        error = set_up(set, ring);
+    if (error != NULL) {
+        forget_ring(set, ring);
+        tell_error(set, 0, error);
+    }
+    HASH_ADD_STR(set->rings, name, ring);
+    if (ring->hh.tbl == NULL) {
+        forget_ring(set, ring);
+        free(ring);
+        return;
+    }
+    set->n_rings++;
+    set->opened += ring->reader != NULL;
+}
+
+void tg_ring_set_scan(struct tg_ring_set *set)
+{
+    int fd = openat(set->options.directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    if (listing == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(listing)) != NULL) {
+        struct ring *known = NULL;
+        if (!tg_ring_reader_is_ring(entry->d_name))
+            continue;
+        HASH_FIND_STR(set->rings, entry->d_name, known);
+        if (known != NULL)
+            continue;
+        if (set->n_rings < MAX_RINGS) {
+            add_ring(set, entry->d_name);
+        } else if (!set->too_many_said) {
+            set->too_many_said = true;
+            tg_ring_set_tell_loss(set, 0, 0, 0, "there are more rings than are read: 20000");
+        }
+    }
+    closedir(listing);
+}
+
+/* ---- taking */
+
+static size_t max_bytes(const struct tg_ring_set *set)
+{
+    return set->options.max_bytes == 0 ? DEFAULT_MAX_BYTES : set->options.max_bytes;
+}
+
+/* Every ring brings something in every round, however much is held, so that it cannot hold up the order for
+ * ever; but not more than it is long, however fast its thread is. */
+static void take_ring(struct tg_ring_set *set, struct ring *ring, struct tg_ring_round *round)
+{
+    uint64_t length = tg_ring_reader_facts(ring->reader).data_bytes, all = 0, first_left = 0;
+    size_t taken;
+    do {
+        struct tg_error *error = tg_ring_reader_take(ring->reader, set->room, sizeof set->room, &taken);
+        if (all == 0)
+            first_left = taken + tg_ring_reader_left(ring->reader);
+        tell_error(set, ring->pid, error);
+        error = tg_event_merge_add(set->merge, ring->merged, (const uint64_t *)(void *)set->room, taken);
+        if (error != NULL)
+            tell_error(set, ring->pid, tg_error_prefix(error, "%s: records were dropped", ring->name));
+        all += taken;
+    } while (taken > 0 && tg_ring_reader_left(ring->reader) > 0 && all < length &&
+             tg_event_merge_stats(set->merge).held_bytes < max_bytes(set));
+    unsigned fill = (unsigned)(first_left * 256 / length);
+    round->fullest = fill > round->fullest ? fill : round->fullest;
+    round->taken_bytes += all;
+    if (tg_ring_reader_left(ring->reader) == 0)
+        return;
+    uint64_t last_ns = tg_event_merge_last_ns(set->merge, ring->merged);
+    round->order_ns = last_ns < round->order_ns ? last_ns : round->order_ns;
+}
+
+struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set)
+{
+    struct tg_ring_round round = {.order_ns = UINT64_MAX};
+    set->round++;
+    for (struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next)
+        if (ring->reader != NULL)
+            take_ring(set, ring, &round);
+    return round;
+}
+
+/* ---- closing */
+
+static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
+{
+    char text[160];
+    uint64_t lost = tg_ring_reader_lost(ring->reader), told = tg_ring_source_told_lost(ring->source);
+    uint64_t wrong = tg_ring_reader_wrong_ticks(ring->reader);
+    int32_t tid = tg_ring_source_tid(ring->source);
+    if (lost > told) {
+        snprintf(text, sizeof text, "%s was full", ring->name);
+        tg_ring_set_tell_loss(set, ring->pid, tid, lost - told, text);
+    }
+    if (wrong > 0) {
+        snprintf(text, sizeof text, "%s: %" PRIu64 " records had times that cannot be", ring->name, wrong);
+        tg_ring_set_tell_loss(set, ring->pid, tid, 0, text);
+    }
+}
+
+static void remove_ring(struct tg_ring_set *set, struct ring *ring)
+{
+    tell_ring_losses(set, ring);
+    unlinkat(set->options.directory_fd, ring->name, 0);
+    HASH_DEL(set->rings, ring);
+    set->n_rings--;
+    int32_t pid = ring->pid;
+    bool gone = ring->gone;
+    forget_ring(set, ring);
+    free(ring);
+    for (const struct ring *other = set->rings; gone && other != NULL; other = other->hh.next)
+        gone = other->reader == NULL || other->pid != pid;
+    if (gone)
+        tg_ring_decoder_end_process(set->decoder, pid);
+}
+
+static bool has_gone(struct tg_ring_set *set, struct ring *ring)
+{
+    if (is_alive(ring->pid)) {
+        ring->was_alive = true;
+        return false;
+    }
+    /* an id that was never seen alive can be of another namespace */
+    return ring->was_alive || tg_ring_reader_is_orphan(ring->reader, set->options.directory_fd);
+}
+
+/* Notes from which round on nothing can come any more. What came just before is taken in the next one. */
+static void look_for_end(struct tg_ring_set *set, struct ring *ring, bool *any_gone)
+{
+    if (ring->over != 0)
+        return;
+    ring->gone = has_gone(set, ring);
+    *any_gone = *any_gone || ring->gone;
+    if (ring->gone || tg_ring_reader_is_finished(ring->reader) ||
+        tg_ring_decoder_is_superseded(set->decoder, ring->source))
+        ring->over = set->round;
+}
+
+void tg_ring_set_reap(struct tg_ring_set *set)
+{
+    struct ring *ring, *next;
+    bool any_gone = false;
+    for (ring = set->rings; ring != NULL; ring = ring->hh.next)
+        if (ring->reader != NULL)
+            look_for_end(set, ring, &any_gone);
+    if (any_gone)
+        tg_ring_set_scan(set); /* its last rings, before its last known one is closed */
+    HASH_ITER (hh, set->rings, ring, next)
+        if (ring->reader != NULL && ring->over != 0 && ring->over < set->round &&
+            tg_ring_reader_left(ring->reader) == 0 && tg_merge_ring_is_empty(ring->merged))
+            remove_ring(set, ring);
+}
+
+static void tell_decoder_losses(struct tg_ring_set *set)
+{
+    struct tg_ring_decoder_stats stats = tg_ring_decoder_stats(set->decoder);
+    if (stats.unknown > 0)
+        tg_ring_set_tell_loss(set, 0, 0, stats.unknown,
+                              "records of agents that are of no kind known to this version");
+    if (stats.misformed > 0)
+        tg_ring_set_tell_loss(set, 0, 0, stats.misformed, "records of agents that lack arguments");
+}
+
+void tg_ring_set_finish(struct tg_ring_set *set)
+{
+    uint64_t end_ns = tg_tick_clock_last(set->options.clock).time_ns;
+    struct ring *ring, *next;
+    tg_ring_set_scan(set);
+    /* living processes may go on filling their rings: not for ever */
+    for (int i = 0; i < FINISH_ROUNDS; i++) {
+        struct tg_ring_round round = tg_ring_set_take(set);
+        tg_ring_set_tell(set, round.order_ns < end_ns ? round.order_ns : end_ns, UINT64_MAX);
+        if (round.order_ns == UINT64_MAX)
+            break;
+    }
+    tg_ring_set_tell(set, UINT64_MAX, UINT64_MAX);
+    HASH_ITER (hh, set->rings, ring, next) {
+        ring->gone = true;
+        if (ring->reader != NULL)
+            remove_ring(set, ring);
+    }
+    tell_decoder_losses(set);
+}
+
+/* ---- life */
+
+struct tg_error *tg_ring_set_create(const struct tg_ring_set_options *options, struct tg_ring_set **set)
+{
+    struct tg_ring_set *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = *options;
+    const struct tg_merge_sink merged = {.context = made, .record = tell_record, .event = tell_event};
+    const struct tg_event_sink decoded = {.context = made, .add = tell_event};
+    struct tg_error *error = tg_ring_decoder_create(&decoded, &made->decoder);
+    if (error == NULL)
+        error = tg_event_merge_create(options->clock, options->queue, &merged, &made->merge);
+    if (error != NULL) {
+        tg_ring_set_destroy(made);
+        return error;
+    }
+    *set = made;
+    return NULL;
+}
+
+void tg_ring_set_destroy(struct tg_ring_set *set)
+{
+    if (set == NULL)
+        return;
+    struct ring *ring, *next;
+    HASH_ITER (hh, set->rings, ring, next) {
+        HASH_DEL(set->rings, ring);
+        forget_ring(set, ring);
+        free(ring);
+    }
+    tg_ring_decoder_destroy(set->decoder);
+    tg_event_merge_destroy(set->merge);
+    free(set);
+}
+
+struct tg_ring_set_stats tg_ring_set_stats(const struct tg_ring_set *set)
+{
+    struct tg_merge_stats merged = tg_event_merge_stats(set->merge);
+    return (struct tg_ring_set_stats){
+        .records = merged.records,
+        .out_of_order = merged.out_of_order,
+        .programs = tg_ring_decoder_stats(set->decoder).programs,
+        .rings = set->opened,
+    };
+}
