@@ -165,8 +165,6 @@ void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee)
     traced->process.previous_stop_ns = traced->last_stop_ns;
     traced->last_stop_ns = engine->stop_time_ns;
     tg_tracee_mark_stopped(tracee);
-    if (engine->sink.working != NULL)
-        engine->sink.working(engine->sink.context, engine->stop_time_ns);
 }
 
 void tg_engine_end_stop(struct tg_engine *engine)
@@ -186,8 +184,6 @@ void tg_engine_end_stop(struct tg_engine *engine)
         engine->stop_events.lost = 0;
         tg_engine_emit(engine, NULL, &event);
     }
-    if (engine->sink.working != NULL)
-        engine->sink.working(engine->sink.context, UINT64_MAX);
 }
 
 void tg_engine_fail(struct tg_engine *engine, struct tg_error *error)

@@ -86,9 +86,6 @@ struct tg_observer {
 struct tg_event_sink {
     void *context;
     void (*add)(void *context, const struct tg_event *event);
-    /* A stop that was seen at TIME_NS is worked on: its events still come. UINT64_MAX: they have come. May be
-     * NULL. */
-    void (*working)(void *context, uint64_t time_ns);
 };
 
 struct tg_engine_options {
