@@ -18,6 +18,9 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages,
 bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *pattern,
                                struct tg_mpi_message *sent);
 
+/* Whether a message on its way is one that RECEIVE, with its any source and any tag, would take. */
+bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive);
+
 /* A receive by REQUEST of POSTED's process; a persistent one stays when it completes. */
 struct tg_error *tg_mpi_messages_add_request(struct tg_mpi_messages *messages,
                                              const struct tg_mpi_message *posted, uint64_t request,

@@ -779,3 +779,8 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
     struct tg_error *error = visit_blocked(model, visit, context);
     return error != NULL ? error : tg_mpi_messages_visit_requests(model->messages, visit, context);
 }
+
+bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive)
+{
+    return tg_mpi_messages_has_send(model->messages, receive);
+}

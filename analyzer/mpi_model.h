@@ -169,4 +169,7 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
                                                                        const struct tg_mpi_message *message),
                                              void *context);
 
+/* Whether a message on its way would satisfy RECEIVE. */
+bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive);
+
 #endif

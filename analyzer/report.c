@@ -14,6 +14,10 @@ static struct tg_error *create_models(struct tg_report *report)
         error = tg_library_model_create(&report->libraries);
     if (error == NULL)
         error = tg_session_model_create(&report->session);
+    if (error == NULL)
+        error = tg_openmp_statistics_create(&report->openmp);
+    if (error == NULL)
+        error = tg_mpi_model_create(NULL, &report->mpi);
     return error;
 }
 
@@ -40,6 +44,10 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         error = tg_session_model_feed(report->session, event);
     if (error == NULL && admitted && entry != NULL)
         error = tg_library_model_feed(report->libraries, event, entry->index);
+    if (error == NULL && before_end && entry != NULL)
+        error = tg_mpi_model_feed(report->mpi, event, entry->index);
+    if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
+        error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
     return error;
 }
 
@@ -65,6 +73,20 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
     return NULL;
 }
 
+static struct tg_error *explain(struct tg_report *report)
+{
+    const struct tg_post_mortem_input input = {
+        .processes = report->processes,
+        .openmp = tg_openmp_statistics_model(report->openmp),
+        .mpi = report->mpi,
+        .start_ns = report->start_ns,
+        .namer = report->namer,
+    };
+    if (!tg_post_mortem_is_called_for(report->processes))
+        return NULL;
+    return tg_post_mortem_make(&input, &report->post_mortem);
+}
+
 struct tg_error *tg_report_read(const char *path, struct tg_selection *selection, struct tg_report **report)
 {
     struct tg_error *error = tg_trace_resolve_processes(path, selection);
@@ -80,6 +102,8 @@ struct tg_error *tg_report_read(const char *path, struct tg_selection *selection
         error = create_models(created);
     if (error == NULL)
         error = read_events(created, selection);
+    if (error == NULL)
+        error = explain(created);
     if (error != NULL) {
         tg_report_destroy(created);
         return error;
@@ -96,6 +120,9 @@ void tg_report_destroy(struct tg_report *report)
     tg_process_model_destroy(report->processes);
     tg_library_model_destroy(report->libraries);
     tg_session_model_destroy(report->session);
+    tg_openmp_statistics_destroy(report->openmp);
+    tg_mpi_model_destroy(report->mpi);
+    tg_post_mortem_deinit(&report->post_mortem);
     tg_error_destroy(report->damage);
     tg_trace_reader_close(report->reader);
     free(report);

@@ -3,6 +3,9 @@
 #define TG_ANALYZER_REPORT_H
 
 #include "analyzer/library_model.h"
+#include "analyzer/mpi_model.h"
+#include "analyzer/openmp_statistics.h"
+#include "analyzer/post_mortem.h"
 #include "analyzer/process_model.h"
 #include "analyzer/selection.h"
 #include "analyzer/session_model.h"
@@ -24,6 +27,10 @@ struct tg_report {
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
     struct tg_session_model *session;
+    struct tg_openmp_statistics *openmp;
+    struct tg_mpi_model *mpi;
+    struct tg_post_mortem post_mortem; /* empty where all went well */
+    struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
 };
 
 /*

@@ -3,6 +3,7 @@
 #define TG_ANALYZER_REPORT_INTERNAL_H
 
 #include "analyzer/report.h"
+#include "format/json_writer.h"
 
 /* What a section writes with. */
 struct tg_report_page {
@@ -19,5 +20,14 @@ void tg_report_title(const struct tg_report_page *page, const char *title);
 struct tg_error *tg_report_bad_ends(const struct tg_report_page *page);
 struct tg_error *tg_report_tree(const struct tg_report_page *page);
 struct tg_error *tg_report_libraries(const struct tg_report_page *page);
+struct tg_error *tg_report_post_mortem(const struct tg_report_page *page);
+struct tg_error *tg_report_openmp(const struct tg_report_page *page);
+struct tg_error *tg_report_mpi(const struct tg_report_page *page);
+
+/* "loop", "wait for critical section", ...: SIZE at least 64. */
+void tg_report_zone_label(enum tg_openmp_place_kind kind, uint64_t what, char *buffer, size_t size);
+
+/* Members "post_mortem", "openmp" and "mpi" of the JSON report. Only error: NO_MEMORY. */
+struct tg_error *tg_report_parallel_json(const struct tg_report *report, struct tg_json *json);
 
 #endif

@@ -1,4 +1,4 @@
-#include "analyzer/report.h"
+#include "analyzer/report_internal.h"
 
 #include "format/json_writer.h"
 
@@ -318,7 +318,9 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
     write_trace(&json, report);
     write_meta(&json, report->meta);
     write_processes(&json, report);
-    struct tg_error *error = write_libraries(&json, report);
+    struct tg_error *error = tg_report_parallel_json(report, &json);
+    if (error == NULL)
+        error = write_libraries(&json, report);
     if (error != NULL)
         return error;
     write_kinds(&json, report->session);

@@ -1,0 +1,258 @@
+#include "analyzer/post_mortem_words.h"
+
+#include "analyzer/quantity.h"
+#include "format/printable.h"
+#include "format/signal_name.h"
+
+#include <inttypes.h>
+
+const char *tg_words_mutex(uint64_t mutex)
+{
+    static const char *const words[] = {
+        [TG_OMP_MUTEX_CRITICAL] = "critical section",
+        [TG_OMP_MUTEX_CRITICAL_NAMED] = "named critical section",
+        [TG_OMP_MUTEX_ORDERED] = "ordered section",
+        [TG_OMP_MUTEX_ATOMIC] = "atomic section",
+        [TG_OMP_MUTEX_LOCK] = "lock",
+        [TG_OMP_MUTEX_NEST_LOCK] = "nestable lock",
+    };
+    return mutex < sizeof words / sizeof words[0] ? words[mutex] : "mutex";
+}
+
+const char *tg_words_sync(uint64_t sync)
+{
+    static const char *const words[] = {
+        [TG_OMP_SYNC_BARRIER] = "barrier",
+        [TG_OMP_SYNC_BARRIER_IMPLICIT] = "implicit barrier",
+        [TG_OMP_SYNC_BARRIER_JOIN] = "end of the parallel region",
+        [TG_OMP_SYNC_TASKWAIT] = "taskwait",
+        [TG_OMP_SYNC_TASKGROUP] = "end of a taskgroup",
+        [TG_OMP_SYNC_TASKYIELD] = "taskyield",
+        [TG_OMP_SYNC_REDUCTION] = "reduction",
+        [TG_OMP_SYNC_COPYPRIVATE] = "copyprivate values of a single",
+        [TG_OMP_SYNC_DOACROSS] = "depend(sink)",
+    };
+    return sync < sizeof words / sizeof words[0] ? words[sync] : "synchronisation";
+}
+
+static const char *zone_words(uint64_t zone)
+{
+    static const char *const words[] = {
+        [TG_OMP_ZONE_LOOP] = "a loop",
+        [TG_OMP_ZONE_SECTIONS] = "sections",
+        [TG_OMP_ZONE_SINGLE] = "a single",
+        [TG_OMP_ZONE_SINGLE_OTHER] = "a single that another thread executes",
+        [TG_OMP_ZONE_MASKED] = "a masked section",
+        [TG_OMP_ZONE_WORKSHARE] = "a workshare",
+        [TG_OMP_ZONE_DISTRIBUTE] = "a distribute",
+        [TG_OMP_ZONE_SCOPE] = "a scope",
+        [TG_OMP_ZONE_TASKGROUP] = "a taskgroup",
+        [TG_OMP_ZONE_TASKLOOP] = "a taskloop",
+        [TG_OMP_ZONE_TEAMS] = "a teams region",
+        [TG_OMP_ZONE_TARGET] = "a target region",
+        [TG_OMP_ZONE_ORDERED_LOOP] = "an ordered loop",
+        [TG_OMP_ZONE_DOACROSS_LOOP] = "a doacross loop",
+    };
+    return zone < sizeof words / sizeof words[0] ? words[zone] : "a zone";
+}
+
+static const struct tg_process_entry *entry_of(const struct tg_post_mortem_input *input, size_t process)
+{
+    return process < tg_process_model_count(input->processes) ? tg_process_model_at(input->processes, process)
+                                                              : NULL;
+}
+
+void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, size_t process)
+{
+    const struct tg_process_entry *entry = entry_of(input, process);
+    if (entry == NULL) {
+        fputs("a process that is not in the trace", stream);
+    } else if (entry->rank >= 0) {
+        fprintf(stream, "rank %" PRId64, entry->rank);
+    } else {
+        fprintf(stream, "process %" PRId32 " (", entry->pid);
+        tg_printable_write(stream, tg_process_entry_name(entry));
+        fputc(')', stream);
+    }
+}
+
+void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+{
+    char text[TG_QUANTITY_SIZE];
+    fprintf(stream, " at %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
+}
+
+static void print_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+{
+    char text[TG_QUANTITY_SIZE];
+    fprintf(stream, " since %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
+}
+
+void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_t process, uint64_t code)
+{
+    char text[512];
+    if (code == 0)
+        return;
+    if (input->namer.name == NULL)
+        fprintf(stream, " at 0x%" PRIx64, code);
+    else
+        fprintf(stream, " in %s", input->namer.name(input->namer.context, process, code, text, sizeof text));
+}
+
+void tg_words_worker(FILE *stream, const struct tg_post_mortem_input *input,
+                     const struct tg_openmp_worker *worker)
+{
+    fprintf(stream, "worker %" PRIu64 " of ", worker->number);
+    tg_words_process(stream, input, worker->process);
+    fprintf(stream, " (thread %" PRId32 ")", worker->tid);
+}
+
+void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
+{
+    enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
+    tg_printable_write(stream, call->name);
+    if (role == TG_MPI_COLLECTIVE && call->instance != 0)
+        fprintf(stream, " (number %" PRIu64 " on its communicator)", call->instance);
+    if (call->peer == -3 || call->peer == -2)
+        return;
+    bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE;
+    if (call->peer == -1)
+        fputs(" from any rank", stream);
+    else
+        fprintf(stream, " %s rank %" PRId64, sends ? "to" : "from", call->peer);
+    if (call->tag == -1)
+        fputs(" (any tag)", stream);
+    else if (call->tag >= 0)
+        fprintf(stream, " (tag %" PRId64 ")", call->tag);
+}
+
+/* ---- states */
+
+static const struct tg_mpi_thread *find_mpi_thread(const struct tg_post_mortem_input *input, size_t process,
+                                                   int32_t tid)
+{
+    const struct tg_mpi_thread *found = NULL; /* the latest: thread ids are used again */
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process == process && thread->tid == tid)
+            found = thread;
+    }
+    return found;
+}
+
+static void print_call_state(FILE *stream, const struct tg_post_mortem_input *input,
+                             const struct tg_mpi_thread *thread)
+{
+    fputs("in ", stream);
+    tg_words_call(stream, &thread->call);
+    print_since(stream, input, thread->call.since_ns);
+    tg_words_code(stream, input, thread->process, thread->call.code);
+}
+
+static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
+                        const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = &worker->places[worker->n_places - 1];
+    switch (place->kind) {
+    case TG_OPENMP_IN_REGION:
+        fputs("in the body of a parallel region", stream);
+        break;
+    case TG_OPENMP_IN_ZONE:
+        fprintf(stream, "in %s", zone_words(place->what));
+        if (place->section != 0)
+            fprintf(stream, " (section %" PRIu64 ")", place->section);
+        break;
+    case TG_OPENMP_IN_MUTEX_WAIT:
+        fprintf(stream, "waiting to enter the %s", tg_words_mutex(place->what));
+        break;
+    case TG_OPENMP_IN_MUTEX:
+        fprintf(stream, "inside of the %s", tg_words_mutex(place->what));
+        break;
+    case TG_OPENMP_IN_SYNC:
+        fprintf(stream, "waiting at the %s", tg_words_sync(place->what));
+        break;
+    case TG_OPENMP_IN_TASK:
+        fprintf(stream, "in task %" PRIu64, place->id);
+        break;
+    }
+    print_since(stream, input, place->since_ns);
+    tg_words_code(stream, input, worker->process, place->code);
+}
+
+static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
+                      const struct tg_process_entry *entry)
+{
+    char name[32];
+    switch (entry->end) {
+    case TG_PROCESS_KILLED:
+        fprintf(stream, ", until it was killed by %s", tg_signal_name(entry->status, name, sizeof name));
+        tg_words_moment(stream, input, entry->last_ns);
+        break;
+    case TG_PROCESS_EXITED:
+        fprintf(stream, ", until it ended with exit status %" PRId64, entry->status);
+        tg_words_moment(stream, input, entry->last_ns);
+        break;
+    case TG_PROCESS_RUNNING:
+    case TG_PROCESS_LOST:
+    case TG_PROCESS_DETACHED:
+        break;
+    }
+}
+
+/* What TID of PROCESS was in, by MPI before OpenMP: the call is inside of the zone. False: nothing is known.
+ */
+bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process,
+                           int32_t tid, const struct tg_openmp_worker *worker)
+{
+    const struct tg_mpi_thread *thread = find_mpi_thread(input, process, tid);
+    if (thread != NULL && thread->in_call) {
+        print_call_state(stream, input, thread);
+        return true;
+    }
+    if (worker != NULL && worker->n_places > 0) {
+        print_place(stream, input, worker);
+        return true;
+    }
+    if (thread == NULL || thread->calls == 0)
+        return false;
+    fputs("outside of MPI; its last call was ", stream);
+    tg_words_call(stream, &thread->call);
+    fputs(", which it left", stream);
+    tg_words_moment(stream, input, thread->left_ns);
+    return true;
+}
+
+void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *input,
+                           const struct tg_openmp_worker *worker)
+{
+    const struct tg_process_entry *entry = entry_of(input, worker->process);
+    if (!tg_words_thread_state(stream, input, worker->process, worker->tid, worker)) {
+        fputs("outside of all regions; the last that was seen of it is", stream);
+        tg_words_moment(stream, input, worker->last_ns);
+        tg_words_code(stream, input, worker->process, worker->last_code);
+    }
+    if (entry != NULL)
+        print_end(stream, input, entry);
+}
+
+void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process)
+{
+    const struct tg_process_entry *entry = entry_of(input, process);
+    char last[256];
+    if (entry == NULL) {
+        fputs("not in the trace", stream);
+        return;
+    }
+    const struct tg_openmp_worker *worker = NULL; /* the latest with the main thread's id, dead or not */
+    for (size_t i = 0; i < tg_openmp_model_worker_count(input->openmp); i++) {
+        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(input->openmp, i);
+        if (other->process == process && other->tid == entry->pid)
+            worker = other;
+    }
+    if (!tg_words_thread_state(stream, input, process, entry->pid, worker)) {
+        fputs("not known to be in MPI or OpenMP; the last that was seen of it is \"", stream);
+        fprintf(stream, "%s\"", tg_event_headline_print(&entry->last, last, sizeof last));
+        tg_words_moment(stream, input, entry->last.time_ns);
+    }
+    print_end(stream, input, entry);
+}

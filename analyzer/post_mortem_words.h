@@ -1,0 +1,37 @@
+/* How the post-mortem says things: names, moments, and what a thread or rank was doing. Internal to
+ * post_mortem.c. */
+#ifndef TG_ANALYZER_POST_MORTEM_WORDS_H
+#define TG_ANALYZER_POST_MORTEM_WORDS_H
+
+#include "analyzer/post_mortem.h"
+
+#include <stdio.h>
+
+/* Each prints to STREAM, without a full stop. */
+
+/* "rank 3", or "process 1234 (app)" */
+void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
+/* " at 1.234567 s" */
+void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns);
+/* " in solve() at solver.c:120"; nothing where CODE is 0 */
+void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_t process, uint64_t code);
+/* "worker 2 of rank 1 (thread 1236)" */
+void tg_words_worker(FILE *stream, const struct tg_post_mortem_input *input,
+                     const struct tg_openmp_worker *worker);
+/* "in a critical section since 1.2 s in ...", "in MPI_Recv from rank 2 (tag 5) since ...", "killed by SIGSEGV
+ * at ..." : where the thread is, by its calls of MPI, by OpenMP, or by what it did last. */
+void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *input,
+                           const struct tg_openmp_worker *worker);
+/* What thread TID of PROCESS was in, of MPI or OpenMP (WORKER may be NULL), without how it ended; false, and
+ * nothing printed: that is not known. */
+bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process,
+                           int32_t tid, const struct tg_openmp_worker *worker);
+/* As the worker's state, for a process by its main thread. */
+void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
+/* "MPI_Recv from rank 2 (tag 5)" */
+void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
+/* "the barrier", "the named critical section": what a mutex or a sync is called. */
+const char *tg_words_mutex(uint64_t mutex);
+const char *tg_words_sync(uint64_t sync);
+
+#endif
