@@ -15,18 +15,23 @@
 #include <unistd.h>
 
 enum {
-    NESTED_BYTES = 2048,   /* of records that handlers made while a record was being written */
+    NESTED_BYTES = 1536,   /* of records that handlers made while a record was being written */
     WAIT_NS = 20000000,    /* between looks whether the recorder still lives */
     LOCK_TRIES = 1000,     /* the list of idle rings is never worth waiting for */
-    PRIVATE_OFFSET = 2048, /* of struct idle_ring in a ring's header page */
+    PRIVATE_OFFSET = 2048, /* of struct private_part in a ring's header page */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
 };
 
 /* In the header page of a ring, where only this process looks. */
-struct idle_ring {
+struct private_part {
     struct tg_agent_ring_header *next;
-    uint64_t generation; /* of the process that made it */
+    uint64_t unused;
+    /* What handlers of the ring's thread recorded while it was writing a record: here and not in thread-local
+     * storage, of which programs have little. */
+    unsigned char nested[NESTED_BYTES];
 };
+_Static_assert(PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
+               "beyond the header page");
 
 /* What only the slow paths need of a thread. */
 struct thread_slow {
@@ -38,7 +43,6 @@ struct thread_slow {
     struct tg_agent_thread outer;
     uint64_t nested_used;
     struct tg_agent_ring_header nested_header; /* takes the stores that go to a ring's header */
-    unsigned char nested_data[NESTED_BYTES] __attribute__((aligned(16)));
 };
 
 static __thread struct thread_slow slow __attribute__((tls_model("initial-exec")));
@@ -54,9 +58,9 @@ static struct {
 
 /* ---- idle rings */
 
-static struct idle_ring *idle_part(struct tg_agent_ring_header *header)
+static struct private_part *private_part(struct tg_agent_ring_header *header)
 {
-    return (struct idle_ring *)(void *)((unsigned char *)header + PRIVATE_OFFSET);
+    return (struct private_part *)(void *)((unsigned char *)header + PRIVATE_OFFSET);
 }
 
 /* A handler may interrupt who holds it in the same thread: never waits for long. */
@@ -79,7 +83,7 @@ static struct tg_agent_ring_header *take_idle(void)
         return NULL;
     struct tg_agent_ring_header *header = rings.idle;
     if (header != NULL)
-        rings.idle = idle_part(header)->next;
+        rings.idle = private_part(header)->next;
     unlock_idle();
     return header;
 }
@@ -89,7 +93,7 @@ static void put_idle(struct tg_agent_ring_header *header)
     __atomic_store_n(&header->state, TG_AGENT_RING_IDLE, __ATOMIC_RELEASE);
     if (!lock_idle())
         return; /* it stays mapped, and is nobody's */
-    idle_part(header)->next = rings.idle;
+    private_part(header)->next = rings.idle;
     rings.idle = header;
     unlock_idle();
 }
@@ -267,7 +271,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
 static void flush_nested(struct tg_agent_thread *thread)
 {
     for (uint64_t at = 0; at < slow.nested_used;) {
-        const uint64_t *from = (const uint64_t *)(const void *)(slow.nested_data + at);
+        const uint64_t *from = (const uint64_t *)(const void *)(private_part(thread->header)->nested + at);
         uint64_t bytes = (from[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
         if (make_room(thread, bytes)) {
             memcpy(thread->data + (thread->written & thread->mask), from, bytes);
@@ -381,7 +385,7 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
     }
     slow.outer = *thread;
     slow.nested = true;
-    thread->data = slow.nested_data;
+    thread->data = private_part(thread->header)->nested;
     thread->mask = UINT64_MAX;
     thread->written = slow.nested_used;
     thread->limit = 0;
