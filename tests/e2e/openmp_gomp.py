@@ -183,12 +183,13 @@ def compare(log_path, records):
     for record in records:
         if record.kind.startswith("OMP_") and record.kind != "OMP_RUNTIME":
             text = in_words(record)
-            if not text.startswith(ignored):
+            if not (text + "  ").startswith(ignored):
                 recorded[record.tid].append(text)
-    check(set(recorded) <= set(threads), f"threads that told nothing: {set(recorded) - set(threads)}")
+    check(set(recorded) <= set(threads),
+          f"threads that told nothing: {set(recorded) - set(threads)}")
     names, n = Names(), 0
     for tid, lines in threads.items():
-        lines = [line for line in lines if not line.startswith(ignored)]
+        lines = [line for line in lines if not (line + "  ").startswith(ignored)]
         for i, (told, seen) in enumerate(zip(lines, recorded[tid])):
             check(names.same(told, seen), f"thread {tid}, line {i}: told {told!r}, recorded {seen!r}; before:\n  " +
                   "\n  ".join(f"{a:50}{b}" for a, b in zip(lines[max(0, i - 8):i], recorded[tid][max(0, i - 8):i])))
@@ -274,7 +275,29 @@ def program(name, flags, environment=None):
     return records
 
 
-CASES = {}
+def joined(flags):
+    """Regions joined with a loop or sections: each thread's body is one zone, of the schedule told."""
+    records = program("joined", flags)
+    threads, _, _ = read_log("log")
+    told = [line.split()[2:] for lines in threads.values() for line in lines if line.startswith("joined")]
+    teams = collections.defaultdict(lambda: collections.defaultdict(list))
+    for record in records:
+        if record.kind.startswith("OMP_") and record.team:
+            teams[record.team][record.thread_num].append(in_words(record))
+    check(len(teams) == len(told), f"{len(teams)} teams recorded, {len(told)} told")
+    for words, (_, members) in zip(told, sorted(teams.items())):
+        check(sorted(members) == [0, 1, 2], f"members {sorted(members)}")
+        for lines in members.values():
+            inside = [line for line in lines[2:-2] if not line.startswith("section ")]
+            check(lines[0].startswith("begin") and lines[1] == " ".join(["zone", *words]) and not inside and
+                  lines[-2] == f"end zone {words[0]}" and lines[-1] == "end", f"recorded {lines}, told {words}")
+
+
+def cancel(flags):
+    program("cancel", flags, {"OMP_CANCELLATION": "true"})
+
+
+CASES = {"joined": joined, "cancel": cancel}
 
 
 def main():

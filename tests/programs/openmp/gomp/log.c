@@ -56,6 +56,17 @@ long log_new(void)
     return __atomic_add_fetch(&numbers, 1, __ATOMIC_SEQ_CST);
 }
 
+void tell_text(const char *text)
+{
+    tell("%s", text);
+}
+
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+void tell_number(const char *format, long number)
+{
+    tell(format, number);
+}
+
 void tell_begin(long team, long parent)
 {
     tell("begin @%ld of @%ld %d/%d level %d", team, parent, omp_get_thread_num(), omp_get_num_threads(),

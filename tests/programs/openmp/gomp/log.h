@@ -29,4 +29,8 @@ long log_task(void);
 /* In a new region no explicit task runs: returns what ran, for log_restore_task. */
 long log_no_task(void);
 void log_restore_task(long task);
+/* For Fortran, which has no variable arguments. */
+void tell_text(const char *text);
+void tell_number(const char *format, long number);
+
 #endif
