@@ -1,11 +1,14 @@
 #include "recorder/agent/gomp.h"
 
+#include "recorder/agent/gomp_provider.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 const struct tg_gomp *tg_gomp_only;
+__thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("initial-exec")));
 
 void *tg_gomp_memory(size_t n_bytes)
 {
@@ -63,46 +66,139 @@ static int one_thread(void)
 
 typedef void any_function(void);
 
-/* What PLACE, a pointer to a function, is to point to. */
-static void resolve(void *place, const char *name, any_function *otherwise)
+/* What PLACE, a pointer to a function, is to point to: NAME of PROVIDER, NULL: of the first one behind us. */
+static void resolve(void *place, const struct tg_gomp_provider *provider, const char *name,
+                    any_function *otherwise)
 {
-    void *found = tg_agent_next(name);
+    void *found = provider == NULL ? tg_agent_next(name) : tg_agent_symbols_find(&provider->symbols, name);
     memcpy(place, found != NULL ? (const void *)&found : (const void *)&otherwise, sizeof found);
 }
 
-static void resolve_all(struct tg_gomp *gomp)
+static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *provider)
 {
 #define TG_GOMP_ENTRY(result, name, parameters, version)                                                     \
-    resolve(&gomp->name, #name, (any_function *)missing_##name);
+    resolve(&gomp->name, provider, #name, (any_function *)missing_##name);
     TG_GOMP_ENTRIES
 #undef TG_GOMP_ENTRY
-    resolve(&gomp->omp_get_thread_num, "omp_get_thread_num", (any_function *)no_thread_num);
-    resolve(&gomp->omp_get_num_threads, "omp_get_num_threads", (any_function *)one_thread);
+    resolve(&gomp->omp_get_thread_num, provider, "omp_get_thread_num", (any_function *)no_thread_num);
+    resolve(&gomp->omp_get_num_threads, provider, "omp_get_num_threads", (any_function *)one_thread);
+    const void *object = (const void *)(uintptr_t)gomp->GOMP_barrier;
+    gomp->is_ours = (any_function *)gomp->GOMP_barrier != (any_function *)missing_GOMP_barrier &&
+                    tg_openmp_owner(object) == &tg_gomp_backend;
 }
 
-static bool is_there(const struct tg_gomp *gomp)
+/* What all have; a program may use locks alone, or no region, but who has this one has all of them. */
+static const char ANY_ENTRY[] = "GOMP_barrier";
+
+static void tell_runtime(const struct tg_gomp *gomp)
 {
-    return (any_function *)gomp->GOMP_parallel != (any_function *)missing_GOMP_parallel ||
-           (any_function *)gomp->GOMP_parallel_start != (any_function *)missing_GOMP_parallel_start;
+    if (tg_agent_observes(TG_AGENT_OPENMP) && gomp->is_ours)
+        tg_openmp_runtime(TG_OMP_WRAPPED, "libgomp", "");
+}
+
+/* ---- the one that the program started with */
+
+static const struct tg_gomp *find_startup(void)
+{
+    struct tg_gomp *gomp = tg_gomp_memory(sizeof *gomp);
+    if (gomp == NULL)
+        die_of_undefined(ANY_ENTRY, "GOMP_1.0"); /* no memory: nothing else could go on either */
+    resolve_all(gomp, NULL);
+    const struct tg_gomp *expected = NULL;
+    if (__atomic_compare_exchange_n(&tg_gomp_only, &expected, gomp, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        tell_runtime(gomp);
+        return gomp;
+    }
+    tg_gomp_memory_free(gomp, sizeof *gomp);
+    return expected;
+}
+
+/* ---- those that came later: they are kept for good, there are few of them */
+
+static struct late {
+    struct late *next;
+    struct tg_gomp gomp;
+} * late_ones; /* __atomic */
+
+enum { CACHE_SLOTS = 16 };
+
+static struct {
+    char lock; /* __atomic: who does not get it at once goes without */
+    unsigned n_filled;
+    struct slot {
+        uint64_t epoch;
+        uintptr_t start, end; /* of the caller's object */
+        const struct tg_gomp *gomp;
+    } slots[CACHE_SLOTS];
+} cache;
+
+static const struct tg_gomp *cached(uint64_t epoch, uintptr_t code)
+{
+    const struct tg_gomp *found = NULL;
+    if (__atomic_test_and_set(&cache.lock, __ATOMIC_ACQUIRE))
+        return NULL;
+    for (size_t i = 0; i < CACHE_SLOTS && found == NULL; i++) {
+        const struct slot *slot = &cache.slots[i];
+        if (slot->epoch == epoch && code >= slot->start && code < slot->end)
+            found = slot->gomp;
+    }
+    __atomic_clear(&cache.lock, __ATOMIC_RELEASE);
+    return found;
+}
+
+static void put_into_cache(const struct slot *slot)
+{
+    if (__atomic_test_and_set(&cache.lock, __ATOMIC_ACQUIRE))
+        return;
+    cache.slots[cache.n_filled++ % CACHE_SLOTS] = *slot;
+    __atomic_clear(&cache.lock, __ATOMIC_RELEASE);
+}
+
+/* The one that is LATE already, or LATE, which is kept then. */
+static const struct tg_gomp *keep(struct late *late)
+{
+    struct late *first = __atomic_load_n(&late_ones, __ATOMIC_ACQUIRE);
+    do {
+        for (const struct late *known = first; known != NULL; known = known->next)
+            if (memcmp(&known->gomp, &late->gomp, sizeof late->gomp) == 0) {
+                tg_gomp_memory_free(late, sizeof *late);
+                return &known->gomp;
+            }
+        late->next = first;
+    } while (
+        !__atomic_compare_exchange_n(&late_ones, &first, late, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    tell_runtime(&late->gomp);
+    return &late->gomp;
+}
+
+static const struct tg_gomp *find_late(const void *code)
+{
+    uint64_t epoch = tg_gomp_provider_epoch();
+    const struct tg_gomp *gomp = cached(epoch, (uintptr_t)code);
+    if (gomp != NULL)
+        return gomp;
+    struct late *late = tg_gomp_memory(sizeof *late);
+    struct tg_gomp_provider provider;
+    if (late == NULL || !tg_gomp_provider_find(ANY_ENTRY, code, &provider))
+        die_of_undefined(ANY_ENTRY, "GOMP_1.0");
+    resolve_all(&late->gomp, &provider);
+    gomp = keep(late);
+    put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, gomp});
+    return gomp;
 }
 
 const struct tg_gomp *tg_gomp_find(const void *code)
 {
-    (void)code;
-    bool observes = tg_agent_observes(TG_AGENT_OPENMP);
-    struct tg_gomp *gomp = tg_gomp_memory(sizeof *gomp);
-    resolve_all(gomp);
-    const void *object = (const void *)(uintptr_t)gomp->GOMP_parallel;
-    gomp->is_ours = is_there(gomp) && tg_openmp_owner(object) == &tg_gomp_backend;
-    const struct tg_gomp *expected = NULL;
-    if (!__atomic_compare_exchange_n(&tg_gomp_only, &expected, gomp, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-        tg_gomp_memory_free(gomp, sizeof *gomp);
-        return expected;
-    }
-    if (observes && gomp->is_ours)
-        tg_openmp_runtime(TG_OMP_WRAPPED, "libgomp", "");
-    return gomp;
+    if (tg_gomp_inside != NULL)
+        return tg_gomp_inside;
+    (void)tg_agent_observes(TG_AGENT_OPENMP); /* may be the first thing that happens here */
+    return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup() : find_late(code);
+}
+
+static __attribute__((constructor)) void start(void)
+{
+    tg_gomp_provider_count_startup();
 }
 
 /* ---- constructs whose end is not seen */

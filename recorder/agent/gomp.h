@@ -29,11 +29,14 @@ struct tg_gomp {
 TG_GOMP_ENTRIES
 #undef TG_GOMP_ENTRY
 
-/* The one libgomp of the process; NULL: none was looked for yet, or it depends on who calls. */
+/* The libgomp that the program started with; NULL: none was looked for yet, or it started without. */
 extern const struct tg_gomp *tg_gomp_only;
 
+/* The libgomp of the region that this thread is in, NULL outside of all. */
+extern __thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("initial-exec")));
+
 /* Finds what a call from CODE would have reached without the agent. Does not return where there is nothing:
- * then the process ends as the dynamic loader ends it for an undefined symbol NAME. */
+ * then the process ends as the dynamic loader ends it for an undefined symbol. */
 const struct tg_gomp *tg_gomp_find(const void *code);
 
 /* Zeroed memory for what the program's stack cannot hold, NULL: there is none. Not for hot paths. */

@@ -23,6 +23,7 @@ static void begin_body(const struct region *region)
     int size = region->gomp->omp_get_num_threads();
     tg_openmp_enter(region->code, TG_OMP_WRAPPED, region->team, region->parent_team, (uint32_t)thread_num,
                     (uint32_t)size, region->level);
+    tg_gomp_inside = region->gomp;
     tg_openmp_frame.code = tg_gomp_in_body(region->body);
     if (region->workshare != 0)
         tg_gomp_workshare_begin(region->code, region->workshare - 1, region->schedule, region->count);
@@ -42,9 +43,16 @@ static void run_body(void *argument)
     end_body();
 }
 
+/* Where a thread is that meets a region, and to where it comes back. */
+struct around {
+    struct tg_openmp_frame frame;
+    const struct tg_gomp *inside;
+};
+
 /* The thread meets REGION, whose body, data, gomp, code and workshare are set. */
-static void meet(struct region *region, unsigned n_threads)
+static void meet(struct region *region, unsigned n_threads, struct around *around)
 {
+    *around = (struct around){tg_openmp_frame, tg_gomp_inside};
     region->team = tg_openmp_new_team();
     region->parent_team = tg_openmp_frame.team;
     region->level = tg_openmp_frame.level + 1;
@@ -52,10 +60,11 @@ static void meet(struct region *region, unsigned n_threads)
                              (const void *)(uintptr_t)region->body);
 }
 
-/* It is back from it, in frame OUTER. */
-static void leave(const struct region *region, const struct tg_openmp_frame *outer)
+/* It is back from it. */
+static void leave(const struct region *region, const struct around *around)
 {
-    tg_openmp_return(outer);
+    tg_gomp_inside = around->inside;
+    tg_openmp_return(&around->frame);
     tg_openmp_parallel_end(region->code, TG_OMP_WRAPPED, region->team);
 }
 
@@ -63,15 +72,15 @@ static void leave(const struct region *region, const struct tg_openmp_frame *out
  * since the runtime's functions take different arguments. */
 #define THROUGH(region, n_threads, call)                                                                     \
     do {                                                                                                     \
-        const struct tg_openmp_frame outer = tg_openmp_frame;                                                \
-        meet(&(region), (n_threads));                                                                        \
+        struct around around;                                                                                \
+        meet(&(region), (n_threads), &around);                                                               \
         call;                                                                                                \
-        leave(&(region), &outer);                                                                            \
+        leave(&(region), &around);                                                                           \
     } while (0)
 
 void GOMP_parallel(tg_gomp_body *body, void *data, unsigned n_threads, unsigned flags)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);
     if (!tg_gomp_records(gomp)) {
         gomp->GOMP_parallel(body, data, n_threads, flags);
         return;
@@ -82,7 +91,7 @@ void GOMP_parallel(tg_gomp_body *body, void *data, unsigned n_threads, unsigned 
 
 unsigned GOMP_parallel_reductions(tg_gomp_body *body, void *data, unsigned n_threads, unsigned flags)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);
     if (!tg_gomp_records(gomp))
         return gomp->GOMP_parallel_reductions(body, data, n_threads, flags);
     struct region region = {.first_word = *(void **)data,
@@ -98,7 +107,7 @@ unsigned GOMP_parallel_reductions(tg_gomp_body *body, void *data, unsigned n_thr
 void GOMP_parallel_sections(tg_gomp_body *body, void *data, unsigned n_threads, unsigned count,
                             unsigned flags)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);
     if (!tg_gomp_records(gomp)) {
         gomp->GOMP_parallel_sections(body, data, n_threads, count, flags);
         return;
@@ -116,7 +125,7 @@ void GOMP_parallel_sections(tg_gomp_body *body, void *data, unsigned n_threads, 
     void name(tg_gomp_body *body, void *data, unsigned n_threads, long start, long end,                      \
               long increment chunk_parameter, unsigned flags)                                                \
     {                                                                                                        \
-        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);                            \
         if (!tg_gomp_records(gomp)) {                                                                        \
             gomp->name(body, data, n_threads, start, end, increment chunk_argument, flags);                  \
             return;                                                                                          \
@@ -143,8 +152,8 @@ TG_GOMP_PARALLEL_LOOPS_RUNTIME(RUNTIME)
 
 struct started {
     struct region region;
-    struct tg_openmp_frame outer;
-    struct started *around;
+    struct around around;
+    struct started *outer;
 };
 
 static __thread struct {
@@ -161,8 +170,7 @@ static struct started *start(const struct tg_gomp *gomp, const struct region *li
     if (begun == NULL)
         return NULL;
     begun->region = *like;
-    begun->outer = tg_openmp_frame;
-    meet(&begun->region, n_threads);
+    meet(&begun->region, n_threads, &begun->around);
     return begun;
 }
 
@@ -172,14 +180,14 @@ static void has_started(struct started *begun)
         started.n_unseen++;
         return;
     }
-    begun->around = started.innermost;
+    begun->outer = started.innermost;
     started.innermost = begun;
     begin_body(&begun->region);
 }
 
 void GOMP_parallel_start(tg_gomp_body *body, void *data, unsigned n_threads)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);
     struct region like = {.body = body, .data = data, .gomp = gomp, .code = tg_gomp_code(TG_GOMP_CALLER())};
     struct started *begun = start(gomp, &like, n_threads);
     if (begun == NULL)
@@ -191,7 +199,7 @@ void GOMP_parallel_start(tg_gomp_body *body, void *data, unsigned n_threads)
 
 void GOMP_parallel_sections_start(tg_gomp_body *body, void *data, unsigned n_threads, unsigned count)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);
     struct region like = {.body = body,
                           .data = data,
                           .gomp = gomp,
@@ -210,7 +218,7 @@ void GOMP_parallel_sections_start(tg_gomp_body *body, void *data, unsigned n_thr
     void name(tg_gomp_body *body, void *data, unsigned n_threads, long first, long end,                      \
               long increment chunk_parameter)                                                                \
     {                                                                                                        \
-        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);                            \
         struct region like = {.body = body,                                                                  \
                               .data = data,                                                                  \
                               .gomp = gomp,                                                                  \
@@ -241,7 +249,7 @@ void GOMP_parallel_end(void)
     }
     end_body();
     gomp->GOMP_parallel_end();
-    leave(&ended->region, &ended->outer);
-    started.innermost = ended->around;
+    leave(&ended->region, &ended->around);
+    started.innermost = ended->outer;
     tg_gomp_memory_free(ended, sizeof *ended);
 }

@@ -253,7 +253,7 @@ static uint64_t flags_of(unsigned gomp_flags)
 void GOMP_task(tg_gomp_body *body, void *data, tg_gomp_copy *copy, long data_size, long data_alignment,
                bool deferrable, unsigned gomp_flags, void **dependences, int priority, void *detach)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);
     size_t alignment = alignment_of(data_alignment);
     struct header like = {.body = body,
                           .copy = copy,
@@ -291,7 +291,7 @@ void GOMP_task(tg_gomp_body *body, void *data, tg_gomp_copy *copy, long data_siz
     void name(tg_gomp_body *body, void *data, tg_gomp_copy *copy, long data_size, long data_alignment,       \
               unsigned gomp_flags, unsigned long n_tasks, int priority, type start, type end, type step)     \
     {                                                                                                        \
-        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        const struct tg_gomp *gomp = tg_gomp_next((const void *)(uintptr_t)body);                            \
         size_t alignment = alignment_of(data_alignment);                                                     \
         struct header like = {.body = body,                                                                  \
                               .copy = copy,                                                                  \

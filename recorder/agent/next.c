@@ -1,5 +1,7 @@
 /* Finding the definition behind the agent's own, without the dynamic loader's help: dlsym would change what
  * dlerror says, and does not see what was opened with RTLD_LOCAL. */
+#include "recorder/agent/next.h"
+
 #include "recorder/agent/agent.h"
 
 #include <elf.h>
@@ -7,15 +9,6 @@
 #include <string.h>
 
 enum { HIDDEN_VERSION = 0x8000 };
-
-/* What of an object's dynamic section the search needs. */
-struct symbols {
-    const ElfW(Sym) * table;
-    const char *names;
-    const uint16_t *versions; /* NULL: none */
-    const uint32_t *gnu_hash;
-    uintptr_t base;
-};
 
 struct search {
     const char *name;
@@ -32,13 +25,13 @@ static uint32_t gnu_hash(const char *name)
     return hash;
 }
 
-static bool read_dynamic(const struct dl_phdr_info *info, struct symbols *symbols)
+bool tg_agent_symbols_read(const struct dl_phdr_info *info, struct tg_agent_symbols *symbols)
 {
     const ElfW(Dyn) *entry = NULL;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    *symbols = (struct symbols){.base = info->dlpi_addr};
+    *symbols = (struct tg_agent_symbols){.base = info->dlpi_addr, .dynamic = entry};
     for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
         uintptr_t address = entry->d_un.d_ptr;
         if (address < info->dlpi_addr) /* the loader has not relocated this one: the vdso */
@@ -56,7 +49,7 @@ static bool read_dynamic(const struct dl_phdr_info *info, struct symbols *symbol
 }
 
 /* A definition that a reference without a version would bind to. */
-static bool matches(const struct symbols *symbols, uint32_t index, const char *name)
+static bool matches(const struct tg_agent_symbols *symbols, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &symbols->table[index];
     unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
@@ -67,7 +60,7 @@ static bool matches(const struct symbols *symbols, uint32_t index, const char *n
            strcmp(symbols->names + symbol->st_name, name) == 0;
 }
 
-static void *address_of(const struct symbols *symbols, uint32_t index)
+static void *address_of(const struct tg_agent_symbols *symbols, uint32_t index)
 {
     const ElfW(Sym) *symbol = &symbols->table[index];
     void *address = (void *)(symbols->base + symbol->st_value);
@@ -78,7 +71,7 @@ static void *address_of(const struct symbols *symbols, uint32_t index)
 
 /* The table: number of buckets, index of the first symbol in it, words and shift of the bloom filter; the
  * filter, the buckets, and a chain of hashes whose last one in a bucket has its lowest bit set. */
-static void *look_up(const struct symbols *symbols, const char *name, uint32_t hash)
+static void *look_up(const struct tg_agent_symbols *symbols, const char *name, uint32_t hash)
 {
     const uint32_t *table = symbols->gnu_hash;
     uint32_t n_buckets = table[0], first = table[1], n_words = table[2], shift = table[3];
@@ -102,7 +95,7 @@ static void *look_up(const struct symbols *symbols, const char *name, uint32_t h
     }
 }
 
-static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+bool tg_agent_object_holds(const struct dl_phdr_info *info, uintptr_t address)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -117,13 +110,18 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     struct search *search = context;
     if (!search->behind_us) {
-        search->behind_us = holds(info, (uintptr_t)&tg_agent_next);
+        search->behind_us = tg_agent_object_holds(info, (uintptr_t)&tg_agent_next);
         return 0;
     }
-    struct symbols symbols;
-    if (read_dynamic(info, &symbols))
+    struct tg_agent_symbols symbols;
+    if (tg_agent_symbols_read(info, &symbols))
         search->found = look_up(&symbols, search->name, search->hash);
     return search->found != NULL;
+}
+
+void *tg_agent_symbols_find(const struct tg_agent_symbols *symbols, const char *name)
+{
+    return look_up(symbols, name, gnu_hash(name));
 }
 
 void *tg_agent_next(const char *name)
@@ -141,7 +139,7 @@ struct beside {
 static int look_beside(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct beside *beside = context;
-    if (!holds(info, (uintptr_t)beside->object))
+    if (!tg_agent_object_holds(info, (uintptr_t)beside->object))
         return 0;
     look_into(info, size, &beside->search);
     return 1;
