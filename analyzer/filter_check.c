@@ -192,6 +192,8 @@ static struct tg_error *meet(struct tg_filter_check *check, int32_t pid, struct 
 struct tg_error *tg_filter_check_predict(struct tg_filter_check *check,
                                          const struct tg_filter_prediction *prediction)
 {
+    if (prediction->by_agent)
+        return NULL; /* the recorder did not filter there */
     struct slot *slot = NULL;
     struct tg_error *error = find_slot(check, prediction->pid, &slot);
     if (error != NULL)

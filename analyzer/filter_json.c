@@ -222,6 +222,7 @@ struct tg_error *tg_filter_write_json(const struct tg_filter_evaluation *evaluat
     tg_json_member_unsigned(&json, "unload_events", survey->unload_events);
     tg_json_member_unsigned(&json, "libraries", survey->libraries);
     tg_json_member_unsigned(&json, "catch_up_events", survey->catch_up_events);
+    tg_json_member_unsigned(&json, "agent_events", survey->agent_events);
     tg_json_member_bool(&json, "lower_bound", survey->catch_up_events > 0);
     tg_json_member_bool(&json, "cuda", survey->cuda);
     write_recorded(&json, evaluation);

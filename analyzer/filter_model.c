@@ -70,6 +70,7 @@ struct dlopen {
     unsigned deferred; /* lanes in which they wait */
     size_t n_again;    /* libraries that nobody sees who did not stop at their unload */
     bool caught_up;    /* found at another stop, not at the loader's */
+    bool by_agent;     /* seen without a stop, where it would have been one */
     bool cuda;
 };
 
@@ -103,8 +104,8 @@ static uint64_t handling_ns(const struct tg_filter_model *model, const struct dl
 {
     uint64_t ns = dlopen->event->library_load.handle_ns;
     bool recorded =
-        ns > 0 || (model->options.survey->has_settings && !model->options.survey->settings_changed &&
-                   model->options.survey->mode == TG_FILTER_SLOW);
+        ns > 0 || (!dlopen->by_agent && model->options.survey->has_settings &&
+                   !model->options.survey->settings_changed && model->options.survey->mode == TG_FILTER_SLOW);
     *unmeasured = recorded ? 0 : dlopen->count;
     return ns;
 }
@@ -266,13 +267,15 @@ static bool is_new_loader_stop(struct tg_filter_process *process, const struct t
 
 /*
  * Start-up: handled before the program's own code in every mode, so no dlopen event. Where the loader is
- * watched it is a stop (which the recorder's own, at the entry point, is not).
+ * watched, which shows by a null event before it, it is a stop (which the recorder's own, at the entry point,
+ * is not).
  */
 static void add_startup(struct tg_filter_model *model, struct tg_filter_process *process,
                         const struct tg_event *event)
 {
     const struct tg_event_library_load *load = &event->library_load;
-    bool stop = load->found == TG_FOUND_STARTUP && event->stop_ns > 0 && is_new_loader_stop(process, event);
+    bool watched = event->stop_ns > 0 || process->loader_ns != 0;
+    bool stop = load->found == TG_FOUND_STARTUP && watched && is_new_loader_stop(process, event);
     struct tg_cost cost = {0};
     struct tg_cost work = {.ns = load->read_ns + load->handle_ns};
     if (stop) {
@@ -328,9 +331,11 @@ static struct tg_error *add_load(struct tg_filter_model *model, struct tg_filter
                             .count = load->libraries.count,
                             .stop = true,
                             .since_ns = event->time_ns,
-                            .caught_up = load->found == TG_FOUND_CATCH_UP};
+                            .caught_up = load->found == TG_FOUND_CATCH_UP,
+                            .by_agent = load->found == TG_FOUND_AGENT};
     process->has_dlopens = true;
-    if (load->found == TG_FOUND_LOADER) {
+    process->by_agent = process->by_agent || dlopen.by_agent;
+    if (load->found == TG_FOUND_LOADER || dlopen.by_agent) {
         dlopen.stop = is_new_loader_stop(process, event);
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
     }
@@ -546,6 +551,8 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
     case TG_EVENT_EXEC:
         tg_filter_drop_waiting(model, process);
         process->threads = 1;
+        process->by_agent = false;
+        process->loader_ns = 0;
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
         return NULL;
     case TG_EVENT_IDENTITY:

@@ -57,7 +57,8 @@ struct tg_filter_prediction {
     size_t lane;
     uint64_t time_ns;
     int32_t pid;
-    int64_t rank; /* -1: not a rank, or not known yet */
+    int64_t rank;  /* -1: not a rank, or not known yet */
+    bool by_agent; /* the process's loads were seen without stops: nobody decided anything there */
     /* decision; in fast mode it comes when the libraries are found, with all of them */
     enum tg_filter_decision decision;
     enum tg_filter_rule rule;

@@ -32,6 +32,7 @@ struct tg_filter_process {
     int32_t pid;
     int64_t rank;
     bool has_dlopens;
+    bool by_agent; /* the loads of its program were seen without stops */
     int64_t threads;
     uint64_t start_ns, last_ns;  /* first and latest event */
     uint64_t stopped_ns;         /* how long the recording held it, hidden parts included */

@@ -328,6 +328,8 @@ static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stre
             tg_quantity_count(survey->null_events, c), plural(survey->null_events));
     if (survey->settings_changed)
         fputs(" The filter was changed while it was recorded.", stream);
+    else if (survey->agent_events > 0 && survey->agent_events == survey->dlopen_events)
+        fputs(" Recorded by the agent, in no mode.", stream);
     else if (survey->has_settings)
         fprintf(stream, " Recorded in %s mode.", mode_names[survey->mode]);
     putc('\n', stream);
@@ -338,6 +340,11 @@ static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stre
                 "dlopens and their null events: figures for Slow and Medium are lower bounds. Record with "
                 "--mode slow for exact ones.\n",
                 survey->catch_up_events);
+    if (survey->agent_events > 0)
+        fprintf(stream,
+                "note: %" PRIu64 " of the events were seen by the agent, without a stop: what stops cost is "
+                "estimated from a stop's cost as measured when recording began.\n",
+                survey->agent_events);
     if (evaluation->summary.truncated)
         fputs("note: the trace ends early; what is there was used.\n", stream);
     if (survey->has_loss)

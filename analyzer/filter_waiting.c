@@ -63,6 +63,7 @@ static struct tg_error *predict(struct tg_filter_model *model, const struct tg_f
     prediction->time_ns = time_ns;
     prediction->pid = process->pid;
     prediction->rank = process->rank;
+    prediction->by_agent = process->by_agent;
     return model->options.predict(model->options.context, prediction);
 }
 

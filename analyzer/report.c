@@ -13,6 +13,8 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_library_model_create(&report->libraries);
     if (error == NULL)
+        error = tg_load_call_model_create(&report->load_calls);
+    if (error == NULL)
         error = tg_session_model_create(&report->session);
     if (error == NULL)
         error = tg_openmp_statistics_create(&report->openmp);
@@ -48,6 +50,8 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         error = tg_mpi_model_feed(report->mpi, event, entry->index);
     if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
         error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
+    if (error == NULL && admitted && entry != NULL)
+        error = tg_load_call_model_feed(report->load_calls, event, entry->index, "");
     return error;
 }
 
@@ -119,6 +123,7 @@ void tg_report_destroy(struct tg_report *report)
         return;
     tg_process_model_destroy(report->processes);
     tg_library_model_destroy(report->libraries);
+    tg_load_call_model_destroy(report->load_calls);
     tg_session_model_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);

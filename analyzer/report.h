@@ -6,6 +6,7 @@
 #include "analyzer/mpi_model.h"
 #include "analyzer/openmp_statistics.h"
 #include "analyzer/post_mortem.h"
+#include "analyzer/load_call_model.h"
 #include "analyzer/process_model.h"
 #include "analyzer/selection.h"
 #include "analyzer/session_model.h"
@@ -26,6 +27,7 @@ struct tg_report {
     uint64_t end_ns;         /* of the last event within the window */
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
+    struct tg_load_call_model *load_calls;
     struct tg_session_model *session;
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;

@@ -29,5 +29,6 @@ void tg_report_zone_label(enum tg_openmp_place_kind kind, uint64_t what, char *b
 
 /* Members "post_mortem", "openmp" and "mpi" of the JSON report. Only error: NO_MEMORY. */
 struct tg_error *tg_report_parallel_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_load_calls(const struct tg_report_page *page);
 
 #endif

@@ -183,6 +183,47 @@ static void write_library(struct tg_json *json, const struct tg_report *report,
     tg_json_end_object(json);
 }
 
+static const char *call_name(uint64_t call)
+{
+    const char *name = tg_field_value_name(&tg_event_schema(TG_EVENT_LIBRARY_CALL)->fields[0], call);
+    return name != NULL ? name : "unknown";
+}
+
+static void write_failed_call(struct tg_json *json, const struct tg_report *report,
+                              const struct tg_load_failure *failure)
+{
+    tg_json_begin_object(json);
+    write_moment(json, "first_ns", report, failure->first_ns);
+    tg_json_member_unsigned(json, "first_process", failure->first_process);
+    tg_json_member_unsigned(json, "times", failure->times);
+    tg_json_member_string(json, "call", call_name(failure->call));
+    tg_json_member_string(json, "path", failure->path);
+    tg_json_key(json, "caller");
+    tg_json_address(json, failure->caller);
+    tg_json_member_string(json, "caller_object", failure->object);
+    tg_json_member_string(json, "error", failure->error);
+    tg_json_end_object(json);
+}
+
+static void write_load_calls(struct tg_json *json, const struct tg_report *report)
+{
+    struct tg_load_call_totals totals = tg_load_call_model_totals(report->load_calls);
+    tg_json_key(json, "load_calls");
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "dlopen", totals.calls[TG_CALL_DLOPEN]);
+    tg_json_member_unsigned(json, "dlmopen", totals.calls[TG_CALL_DLMOPEN]);
+    tg_json_member_unsigned(json, "dlclose", totals.calls[TG_CALL_DLCLOSE]);
+    tg_json_member_unsigned(json, "returned", totals.returned);
+    tg_json_member_unsigned(json, "not_loaded", totals.not_loaded);
+    tg_json_member_unsigned(json, "failed", totals.failed);
+    tg_json_key(json, "failures");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < tg_load_call_model_count(report->load_calls); i++)
+        write_failed_call(json, report, tg_load_call_model_at(report->load_calls, i));
+    tg_json_end_array(json);
+    tg_json_end_object(json);
+}
+
 static struct tg_error *write_libraries(struct tg_json *json, const struct tg_report *report)
 {
     size_t count = tg_library_model_count(report->libraries);
@@ -198,6 +239,7 @@ static struct tg_error *write_libraries(struct tg_json *json, const struct tg_re
     tg_json_member_unsigned(json, "startup_events", totals.startup_events);
     tg_json_member_unsigned(json, "loader_events", totals.loader_events);
     tg_json_member_unsigned(json, "catch_up_events", totals.catch_up_events);
+    tg_json_member_unsigned(json, "agent_events", totals.agent_events);
     tg_json_member_unsigned(json, "unload_events", totals.unload_events);
     tg_json_member_unsigned(json, "null_events", totals.null_events);
     tg_json_member_unsigned(json, "load_stop_ns", totals.load_stop_ns);
@@ -323,6 +365,7 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
         error = write_libraries(&json, report);
     if (error != NULL)
         return error;
+    write_load_calls(&json, report);
     write_kinds(&json, report->session);
     write_breakpoints(&json, report->session);
     write_filter(&json, report);

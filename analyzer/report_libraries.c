@@ -91,8 +91,11 @@ static void write_totals(const struct tg_report_page *page, const struct tg_libr
             plural(totals.load_events));
     fprintf(page->stream, "%s at start-up, ", tg_quantity_count(totals.startup_events, text));
     fprintf(page->stream, "%s at loader stops, ", tg_quantity_count(totals.loader_events, text));
-    fprintf(page->stream, "%s found later), stopped for %s\n",
-            tg_quantity_count(totals.catch_up_events, text), tg_quantity_duration(totals.load_stop_ns, more));
+    fprintf(page->stream, "%s found later", tg_quantity_count(totals.catch_up_events, text));
+    if (totals.agent_events > 0)
+        fprintf(page->stream, ", %s seen by the agent without a stop",
+                tg_quantity_count(totals.agent_events, text));
+    fprintf(page->stream, "), stopped for %s\n", tg_quantity_duration(totals.load_stop_ns, more));
     if (totals.unload_events > 0)
         fprintf(page->stream, "%s unload event%s, stopped for %s\n",
                 tg_quantity_count(totals.unload_events, text), plural(totals.unload_events),

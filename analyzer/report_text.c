@@ -351,6 +351,8 @@ struct tg_error *tg_report_write_text(const struct tg_report *report,
     if (error == NULL)
         error = tg_report_libraries(&page);
     if (error == NULL)
+        error = tg_report_load_calls(&page);
+    if (error == NULL)
         error = write_kinds(&page);
     if (error == NULL)
         error = write_breakpoints(&page);
