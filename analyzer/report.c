@@ -15,6 +15,8 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_load_call_model_create(&report->load_calls);
     if (error == NULL)
+        error = tg_address_model_create(&report->addresses);
+    if (error == NULL)
         error = tg_session_model_create(&report->session);
     if (error == NULL)
         error = tg_openmp_statistics_create(&report->openmp);
@@ -29,6 +31,16 @@ static bool is_always_told(enum tg_event_kind kind)
            kind == TG_EVENT_BREAKPOINT_SPEC;
 }
 
+/* The path of the object that calls the loader, "" where that is not known or not what happens. */
+static const char *caller_of(const struct tg_report *report, const struct tg_event *event)
+{
+    if (event->kind != TG_EVENT_LIBRARY_CALL)
+        return "";
+    const struct tg_mapped_object *object =
+        tg_address_model_find(report->addresses, event->pid, event->library_call.caller);
+    return object != NULL ? object->path : "";
+}
+
 static struct tg_error *feed(struct tg_report *report, const struct tg_event *event)
 {
     const struct tg_selection *selection = report->selection;
@@ -37,6 +49,8 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
     struct tg_error *error = NULL;
     if (before_end) {
         error = tg_process_model_feed(report->processes, event, &entry);
+        if (error == NULL)
+            error = tg_address_model_feed(report->addresses, event);
         if (event->time_ns > report->end_ns)
             report->end_ns = event->time_ns;
     }
@@ -51,7 +65,7 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
     if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
         error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
     if (error == NULL && admitted && entry != NULL)
-        error = tg_load_call_model_feed(report->load_calls, event, entry->index, "");
+        error = tg_load_call_model_feed(report->load_calls, event, entry->index, caller_of(report, event));
     return error;
 }
 
@@ -124,6 +138,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_process_model_destroy(report->processes);
     tg_library_model_destroy(report->libraries);
     tg_load_call_model_destroy(report->load_calls);
+    tg_address_model_destroy(report->addresses);
     tg_session_model_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);

@@ -2,11 +2,12 @@
 #ifndef TG_ANALYZER_REPORT_H
 #define TG_ANALYZER_REPORT_H
 
+#include "analyzer/address_model.h"
 #include "analyzer/library_model.h"
+#include "analyzer/load_call_model.h"
 #include "analyzer/mpi_model.h"
 #include "analyzer/openmp_statistics.h"
 #include "analyzer/post_mortem.h"
-#include "analyzer/load_call_model.h"
 #include "analyzer/process_model.h"
 #include "analyzer/selection.h"
 #include "analyzer/session_model.h"
@@ -28,6 +29,7 @@ struct tg_report {
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
     struct tg_load_call_model *load_calls;
+    struct tg_address_model *addresses; /* while reading */
     struct tg_session_model *session;
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
