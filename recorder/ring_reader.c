@@ -193,32 +193,37 @@ static void clamp_ticks(struct tg_ring_reader *reader, uint64_t *ticks, uint64_t
     reader->wrong_ticks += off > TOLERATED_TICKS;
 }
 
-/*
- * Looks at the copy of SIZE bytes: *USED of it are consumed, of which *TAKEN, from its beginning, are
- * records. CUT says that the copy may end within a record. Returns why the rest is nonsense, NULL where it is
- * not.
- */
-static const char *check_records(struct tg_ring_reader *reader, uint64_t *words, size_t size, bool cut,
-                                 size_t *used, size_t *taken)
+/* What was copied out of the ring at once, and what became of it. */
+struct piece {
+    uint64_t *words;
+    size_t bytes;
+    uint64_t to_end; /* bytes from its beginning to the end of the ring's data */
+    bool cut;        /* it may end within a record: there was no room for more */
+    size_t used;     /* bytes consumed, ... */
+    size_t taken;    /* ... of which as many, from the beginning on, are records */
+};
+
+/* Returns why the rest is nonsense, NULL where it is not. */
+static const char *check_records(struct tg_ring_reader *reader, struct piece *piece)
 {
     uint64_t first = tg_tick_clock_first(reader->clock).ticks;
     uint64_t last = tg_tick_clock_now(reader->clock), noted = tg_tick_clock_last(reader->clock).ticks;
     last = last > noted ? last : noted; /* the machine may have been started anew since they were written */
     size_t at = 0;
-    *used = *taken = 0;
-    while (size - at >= RECORD_UNIT) {
-        uint64_t *record = words + at / WORD_BYTES;
+    while (piece->bytes - at >= RECORD_UNIT) {
+        uint64_t *record = piece->words + at / WORD_BYTES;
         size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
         if (n_words < 2 || n_words % 2 != 0 || n_words > TG_AGENT_MAX_WORDS)
             return "a record in it has a size that cannot be";
-        if (n_words * WORD_BYTES > size - at)
-            return cut ? NULL : "a record in it reaches beyond its end";
+        if (n_words * WORD_BYTES > piece->bytes - at)
+            return piece->cut ? NULL : "a record in it reaches beyond its end";
         at += n_words * WORD_BYTES;
-        *used = at;
-        if ((record[1] & 0xff) == TG_RECORD_PAD)
-            return NULL; /* what comes behind it, at the ring's beginning, is for the next time */
+        if ((record[1] & 0xff) == TG_RECORD_PAD) {
+            piece->used = at;
+            return at == piece->to_end ? NULL : "a filler in it does not reach its end";
+        }
         clamp_ticks(reader, &record[0], first, last);
-        *taken = at;
+        piece->used = piece->taken = at;
     }
     return NULL;
 }
@@ -252,17 +257,34 @@ static void empty(struct tg_ring_reader *reader)
     tg_mapping_guard_end();
 }
 
-static size_t copy_out(struct tg_ring_reader *reader, void *room, size_t size, bool *cut)
+static void copy_out(struct tg_ring_reader *reader, size_t room, struct piece *piece)
 {
     uint64_t place = reader->tail & (reader->facts.data_bytes - 1);
     uint64_t held = reader->head - reader->tail;
-    uint64_t to_end = reader->facts.data_bytes - place;
-    uint64_t n = held < to_end ? held : to_end;
-    *cut = n > size;
-    if (n > size)
-        n = size & ~(size_t)(RECORD_UNIT - 1);
-    memcpy(room, reader->data + place, (size_t)n);
-    return (size_t)n;
+    piece->to_end = reader->facts.data_bytes - place;
+    uint64_t n = held < piece->to_end ? held : piece->to_end;
+    piece->cut = n > room;
+    piece->bytes = piece->cut ? room & ~(size_t)(RECORD_UNIT - 1) : (size_t)n;
+    memcpy(piece->words, reader->data + place, piece->bytes);
+}
+
+/* Returns why the ring is to be given up. PIECE has what was taken also then. */
+static const char *take_piece(struct tg_ring_reader *reader, size_t room, struct piece *piece)
+{
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    const char *reason = look(reader);
+    if (reason == NULL)
+        copy_out(reader, room, piece);
+    if (!tg_mapping_guard_end())
+        return "it was cut short";
+    if (reason != NULL || piece->bytes == 0)
+        return reason;
+    reason = check_records(reader, piece);
+    reader->tail += piece->used;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    tell_tail(reader);
+    tg_mapping_guard_end();
+    return reason;
 }
 
 struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, size_t size, size_t *taken)
@@ -273,21 +295,13 @@ struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, 
             empty(reader);
         return NULL;
     }
-    bool cut = false;
-    size_t n = 0, used;
-    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
-    const char *reason = look(reader);
-    if (reason == NULL)
-        n = copy_out(reader, room, size, &cut);
-    if (!tg_mapping_guard_end())
-        return give_up(reader, "it was cut short");
-    if (reason != NULL || n == 0)
-        return reason == NULL ? NULL : give_up(reader, reason);
-    reason = check_records(reader, room, n, cut, &used, taken);
-    reader->tail += used;
-    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
-    tell_tail(reader);
-    tg_mapping_guard_end();
+    struct piece piece = {.words = room};
+    const char *reason = take_piece(reader, size, &piece);
+    if (reason == NULL && piece.taken == 0 && piece.used > 0) { /* a filler alone: go on at the beginning */
+        piece = (struct piece){.words = room};
+        reason = take_piece(reader, size, &piece);
+    }
+    *taken = piece.taken;
     return reason == NULL ? NULL : give_up(reader, reason);
 }
 

@@ -176,7 +176,7 @@ static uint64_t outside(const struct tg_tick_clock *clock, uint64_t ticks)
     if (clock->n_knots < 2)
         return first.time_ns;
     uint64_t scale = scale_between(first, last);
-    if (ticks > last.ticks) {
+    if (ticks >= last.ticks) {
         uint64_t after_ns = scaled(ticks - last.ticks, scale);
         return after_ns > UINT64_MAX - last.time_ns ? UINT64_MAX : last.time_ns + after_ns;
     }

@@ -1,0 +1,95 @@
+#include "tests/support/ring_producer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void expect(bool condition, const char *what)
+{
+    if (condition)
+        return;
+    perror(what);
+    abort();
+}
+
+void ring_producer_init(struct ring_producer *producer, int directory, int32_t pid, unsigned n,
+                        uint64_t data_bytes, uint64_t instance)
+{
+    *producer = (struct ring_producer){.data_bytes = data_bytes};
+    snprintf(producer->name, sizeof producer->name, "ring.%d.%u", pid, n);
+    int fd = openat(directory, producer->name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    expect(fd >= 0 && fchmod(fd, 0600) == 0, producer->name);
+    size_t size = TG_AGENT_RING_HEADER_BYTES + data_bytes;
+    expect(ftruncate(fd, (off_t)size) == 0, "ftruncate");
+    void *mapping = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    expect(mapping != MAP_FAILED, "mmap");
+    close(fd);
+    producer->header = mapping;
+    producer->data = (unsigned char *)mapping + TG_AGENT_RING_HEADER_BYTES;
+    producer->header->protocol = TG_AGENT_PROTOCOL;
+    producer->header->kind = TG_AGENT_RING_THREAD;
+    producer->header->data_bytes = data_bytes;
+    producer->header->pid = pid;
+    producer->header->instance = instance;
+    __atomic_store_n(&producer->header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
+}
+
+void ring_producer_deinit(struct ring_producer *producer)
+{
+    munmap(producer->header, TG_AGENT_RING_HEADER_BYTES + producer->data_bytes);
+}
+
+static uint64_t *place_of(const struct ring_producer *producer)
+{
+    return (uint64_t *)(void *)(producer->data + (producer->written & (producer->data_bytes - 1)));
+}
+
+static void publish(struct ring_producer *producer, size_t n_words)
+{
+    producer->written += n_words * sizeof(uint64_t);
+    __atomic_store_n(&producer->header->head, producer->written, __ATOMIC_RELEASE);
+}
+
+bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t ticks, uint64_t place,
+                       const uint64_t *arguments, size_t n_arguments)
+{
+    size_t n_words = (n_arguments + 3) & ~(size_t)1;
+    uint64_t tail = __atomic_load_n(&producer->header->tail, __ATOMIC_ACQUIRE);
+    uint64_t to_end = producer->data_bytes - (producer->written & (producer->data_bytes - 1));
+    uint64_t padding = to_end < n_words * 8 ? to_end : 0;
+    if (producer->written + padding + n_words * 8 - tail > producer->data_bytes)
+        return false;
+    if (padding > 0) {
+        uint64_t *pad = place_of(producer);
+        pad[0] = 0;
+        pad[1] = TG_RECORD_PAD | padding / 8 << TG_AGENT_WORDS_SHIFT;
+        publish(producer, padding / 8);
+    }
+    uint64_t *record = place_of(producer);
+    record[0] = ticks;
+    record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | place;
+    if (n_arguments > 0)
+        memcpy(record + 2, arguments, n_arguments * sizeof arguments[0]);
+    if (n_arguments % 2 != 0)
+        record[2 + n_arguments] = 0;
+    publish(producer, n_words);
+    return true;
+}
+
+uint64_t ring_place(uint64_t team, uint64_t thread_num)
+{
+    return (team & TG_AGENT_TEAM_MASK) << TG_AGENT_TEAM_SHIFT | (thread_num & 0xffff)
+                                                                    << TG_AGENT_THREAD_NUM_SHIFT;
+}
+
+size_t ring_string(uint64_t *words, const char *text)
+{
+    size_t n_words = strlen(text) / sizeof words[0] + 1;
+    memset(words, 0, n_words * sizeof words[0]);
+    memcpy(words, text, strlen(text));
+    return n_words;
+}
