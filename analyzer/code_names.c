@@ -1,7 +1,11 @@
 #include "analyzer/code_names.h"
 
 #include "analyzer/address_model.h"
+#include "analyzer/event_headline.h"
+#include "format/printable.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,20 +57,57 @@ static int distance_of(const struct tg_field *field)
     return strcmp(field->name, "body") == 0 ? 0 : -1;
 }
 
-bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
-                        uint64_t value, struct tg_code_name *name)
+static bool find(struct tg_code_names *names, int32_t pid, uint64_t value, unsigned distance,
+                 struct tg_code_name *name)
 {
-    int distance = distance_of(field);
-    if (value == 0 || distance < 0)
+    if (value == 0)
         return false;
-    uint64_t address = value - (uint64_t)distance;
+    uint64_t address = value - distance;
     const struct tg_mapped_object *object = tg_address_model_find(names->addresses, pid, address);
     struct tg_symbol symbol;
     if (object == NULL ||
         !names->services->symbolizer_resolve(names->symbolizer, object->path, object->build_id,
                                              address - object->base, &symbol))
         return false;
-    symbol.offset += (uint64_t)distance;
+    symbol.offset += distance;
     *name = (struct tg_code_name){.object = object->path, .symbol = symbol};
     return true;
+}
+
+bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
+                        uint64_t value, struct tg_code_name *name)
+{
+    int distance = distance_of(field);
+    return distance >= 0 && find(names, pid, value, (unsigned)distance, name);
+}
+
+bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
+                               struct tg_code_name *name)
+{
+    return find(names, pid, address, 1, name);
+}
+
+char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                          size_t size)
+{
+    char function[160], file[160];
+    struct tg_code_name name;
+    if (!tg_code_names_find_return(names, pid, address, &name) ||
+        (name.symbol.function == NULL && name.symbol.file == NULL)) {
+        snprintf(buffer, size, "0x%" PRIx64, address);
+        return buffer;
+    }
+    const struct tg_symbol *symbol = &name.symbol;
+    if (symbol->file != NULL)
+        tg_printable(tg_event_headline_base_name(symbol->file), file, sizeof file);
+    if (symbol->function == NULL) {
+        snprintf(buffer, size, "%s:%" PRIu64, file, symbol->line);
+        return buffer;
+    }
+    tg_printable(symbol->function, function, sizeof function);
+    if (symbol->file != NULL)
+        snprintf(buffer, size, "%s (%s:%" PRIu64 ")", function, file, symbol->line);
+    else
+        snprintf(buffer, size, "%s+0x%" PRIx64, function, symbol->offset);
+    return buffer;
 }

@@ -7,6 +7,8 @@
 #include "format/event.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct tg_code_names;
 
@@ -32,5 +34,14 @@ struct tg_code_name {
  */
 bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
                         uint64_t value, struct tg_code_name *name);
+
+/* The same of a plain return address. */
+bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
+                               struct tg_code_name *name);
+
+/* Prints what is known of the return address ADDRESS into BUFFER: "solve (solver.c:120)", "solve+0x1c", or
+ * its number. Printable; SIZE at least 64. Returns BUFFER. */
+char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                          size_t size);
 
 #endif

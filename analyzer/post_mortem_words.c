@@ -5,6 +5,7 @@
 #include "format/signal_name.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *tg_words_mutex(uint64_t mutex)
 {
@@ -94,9 +95,10 @@ void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_
     if (code == 0)
         return;
     if (input->namer.name == NULL)
-        fprintf(stream, " at 0x%" PRIx64, code);
+        snprintf(text, sizeof text, "0x%" PRIx64, code);
     else
-        fprintf(stream, " in %s", input->namer.name(input->namer.context, process, code, text, sizeof text));
+        input->namer.name(input->namer.context, process, code, text, sizeof text);
+    fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
 void tg_words_worker(FILE *stream, const struct tg_post_mortem_input *input,

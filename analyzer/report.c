@@ -54,6 +54,9 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         if (event->time_ns > report->end_ns)
             report->end_ns = event->time_ns;
     }
+    /* what had been where in a process is asked after its end */
+    if (error == NULL && before_end && report->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
+        error = tg_code_names_feed(report->names, event);
     bool admitted = before_end && tg_selection_admits_time(selection, event->time_ns) &&
                     tg_selection_admits_process(selection, entry);
     if (error == NULL && (admitted || is_always_told(event->kind)))
@@ -105,7 +108,15 @@ static struct tg_error *explain(struct tg_report *report)
     return tg_post_mortem_make(&input, &report->post_mortem);
 }
 
-struct tg_error *tg_report_read(const char *path, struct tg_selection *selection, struct tg_report **report)
+static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    const struct tg_report *report = context;
+    return tg_code_names_print(report->names, tg_process_model_at(report->processes, process)->pid, address,
+                               buffer, size);
+}
+
+struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
+                                const struct tg_command_services *symbols, struct tg_report **report)
 {
     struct tg_error *error = tg_trace_resolve_processes(path, selection);
     if (error != NULL)
@@ -118,6 +129,10 @@ struct tg_error *tg_report_read(const char *path, struct tg_selection *selection
     error = tg_trace_reader_open(path, &created->reader);
     if (error == NULL)
         error = create_models(created);
+    if (error == NULL && symbols != NULL) {
+        error = tg_code_names_create(symbols, &created->names);
+        created->namer = (struct tg_code_namer){.context = created, .name = name_code};
+    }
     if (error == NULL)
         error = read_events(created, selection);
     if (error == NULL)
@@ -143,6 +158,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_post_mortem_deinit(&report->post_mortem);
+    tg_code_names_destroy(report->names);
     tg_error_destroy(report->damage);
     tg_trace_reader_close(report->reader);
     free(report);

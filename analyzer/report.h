@@ -3,6 +3,7 @@
 #define TG_ANALYZER_REPORT_H
 
 #include "analyzer/address_model.h"
+#include "analyzer/code_names.h"
 #include "analyzer/library_model.h"
 #include "analyzer/load_call_model.h"
 #include "analyzer/mpi_model.h"
@@ -34,6 +35,7 @@ struct tg_report {
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
     struct tg_post_mortem post_mortem; /* empty where all went well */
+    struct tg_code_names *names;       /* NULL: addresses stay numbers */
     struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
 };
 
@@ -41,9 +43,11 @@ struct tg_report {
  * Reads the trace at PATH. SELECTION (not started yet; must outlive the report, as PATH must): the process
  * model sees everything up to its end, so that it holds the state at that moment; libraries and totals count
  * what it admits; losses and notes always count. A damaged trace is reported as far as it reads. --rank needs
- * a file that can be read twice. Errors: those of the reader's open, NO_MEMORY.
+ * a file that can be read twice. SYMBOLS name code addresses; NULL: they stay numbers. Errors: those of the
+ * reader's open, NO_MEMORY.
  */
-struct tg_error *tg_report_read(const char *path, struct tg_selection *selection, struct tg_report **report);
+struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
+                                const struct tg_command_services *symbols, struct tg_report **report);
 void tg_report_destroy(struct tg_report *report);
 
 /* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */

@@ -6,11 +6,14 @@
 #include "format/printable.h"
 
 #include <argp.h>
+#include <string.h>
 
-enum { KEY_JSON = 'j', KEY_ALL = 'a', KEY_OUTPUT = 'o', KEY_FORCE = 0x200 };
+enum { KEY_JSON = 'j', KEY_ALL = 'a', KEY_OUTPUT = 'o', KEY_FORCE = 0x200, KEY_SYMBOLS };
 
 struct report_arguments {
     struct tg_selection selection;
+    const struct tg_command_services *services;
+    const struct tg_command_services *symbols; /* NULL: addresses stay numbers */
     const char *trace;
     const char *output;
     bool json, all, force;
@@ -32,6 +35,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_OUTPUT:
         arguments->output = argument;
         return 0;
+    case KEY_SYMBOLS:
+        if (strcmp(argument, "auto") == 0)
+            arguments->symbols = arguments->services;
+        else if (strcmp(argument, "off") == 0)
+            arguments->symbols = NULL;
+        else
+            argp_error(state, "--symbols is auto or off");
+        return 0;
     case KEY_FORCE:
         arguments->force = true;
         return 0;
@@ -51,6 +62,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-report(1) documents", 0},
     {"all", KEY_ALL, NULL, 0, "Show every process on a line of its own, and every library", 0},
+    {"symbols", KEY_SYMBOLS, "auto|off", 0,
+     "Function and source line of code addresses, from the files that are there (default: auto)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE instead of standard output", 0},
     {"force", KEY_FORCE, NULL, 0, "Replace FILE where it exists", 0},
     {0},
@@ -84,7 +97,7 @@ static struct tg_error *run_report(struct report_arguments *arguments)
     if (error == NULL)
         error = tg_output_open(arguments->output, arguments->force, &output);
     if (error == NULL)
-        error = tg_report_read(arguments->trace, &arguments->selection, &report);
+        error = tg_report_read(arguments->trace, &arguments->selection, arguments->symbols, &report);
     if (error == NULL)
         error = write_report(report, arguments, output);
     if (error == NULL)
@@ -100,8 +113,7 @@ static struct tg_error *run_report(struct report_arguments *arguments)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    (void)services;
-    struct report_arguments arguments = {0};
+    struct report_arguments arguments = {.services = services, .symbols = services};
     argp_err_exit_status = 2;
     TG_AUTO_ERROR struct tg_error *error = NULL;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {

@@ -2,6 +2,8 @@
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/report_internal.h"
 
+#include <string.h>
+
 static void write_process(struct tg_json *json, const struct tg_report *report, size_t process)
 {
     tg_json_key(json, "process");
@@ -13,17 +15,19 @@ static void write_process(struct tg_json *json, const struct tg_report *report, 
 
 static void write_code(struct tg_json *json, const struct tg_report *report, size_t process, uint64_t code)
 {
-    char text[512];
+    char text[512] = "0x";
     tg_json_key(json, "code");
     if (code == 0)
         tg_json_null(json);
     else
         tg_json_address(json, code);
     tg_json_key(json, "where");
-    if (code == 0 || report->namer.name == NULL)
+    if (code != 0 && report->namer.name != NULL)
+        report->namer.name(report->namer.context, process, code, text, sizeof text);
+    if (strncmp(text, "0x", 2) == 0) /* it has no name */
         tg_json_null(json);
     else
-        tg_json_string(json, report->namer.name(report->namer.context, process, code, text, sizeof text));
+        tg_json_string(json, text);
 }
 
 static void write_moment(struct tg_json *json, const char *key, const struct tg_report *report,
