@@ -94,11 +94,12 @@ def in_words(record):
     sys.exit(f"FAILED: unknown record {record}")
 
 
-def build(name, flags, compiler="gcc"):
-    """Builds PROGRAMS/NAME.c, or .f90, with the log."""
-    source = os.path.join(PROGRAMS, name + ".c")
-    if not os.path.exists(source):
-        source, compiler = os.path.join(PROGRAMS, name + ".f90"), "gfortran"
+def build(name, flags):
+    """Builds the program NAME with the log."""
+    for ending, compiler in ((".c", "gcc"), (".f90", "gfortran"), (".cc", "g++")):
+        source = os.path.join(PROGRAMS, name + ending)
+        if os.path.exists(source):
+            break
     command = [compiler, "-fopenmp", "-g", "-w", *flags, "-o", name, source]
     log = subprocess.run(["gcc", "-fopenmp", "-g", "-c", "-O1", "-o", "log.o", os.path.join(PROGRAMS, "log.c")])
     check(log.returncode == 0, "the log does not build")
@@ -297,7 +298,85 @@ def cancel(flags):
     program("cancel", flags, {"OMP_CANCELLATION": "true"})
 
 
-CASES = {"joined": joined, "cancel": cancel}
+def edges(flags):
+    """What leaves bodies in unusual ways, and tasks' copies: nothing changes, and what was recorded is whole."""
+    path = build("edges", flags)
+    native = run_native([path])
+    observed, records = run_observed([path])
+    check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
+    began = collections.Counter(record.arguments[1] % HIGH for record in records if record.kind == "OMP_TASK_BEGIN")
+    created = {record.arguments[1] for record in records if record.kind == "OMP_TASK_CREATE"}
+    check(set(began) == created and len(created) >= 461, f"{len(created)} tasks created, {len(began)} begun")
+
+
+def build_late(flags):
+    """A program that opens libraries which bring OpenMP: the system's, and two copies of it of other names."""
+    runtime = subprocess.run(["gcc", "-print-file-name=libgomp.so.1"], capture_output=True, text=True).stdout.strip()
+    with open(runtime, "rb") as file:
+        image = file.read()
+    source = os.path.join(PROGRAMS, "late_library.c")
+    libraries = []
+    for letter in "1ab":
+        own = f"libgomp.so.{letter}"
+        with open(own, "wb") as file:
+            file.write(image.replace(b"\0libgomp.so.1\0", b"\0" + own.encode() + b"\0"))
+        library = os.path.abspath(f"late_{letter}.so")
+        subprocess.run(["gcc", *flags, "-fopenmp", "-w", "-shared", "-fPIC", "-o", library, source, "-nodefaultlibs",
+                        own, "-lc", "-Wl,-rpath," + os.getcwd()], check=True)
+        libraries.append(library)
+    program_path = os.path.abspath("late")
+    subprocess.run(["gcc", "-w", "-o", program_path, os.path.join(PROGRAMS, "late.c"), "-ldl"], check=True)
+    return program_path, libraries
+
+
+def late(flags):
+    """Runtimes that come by dlopen, several of them, and are unloaded: each library gets its own."""
+    path, libraries = build_late(flags)
+    command = [path, "3", *libraries]
+    native = run_native(command)
+    check(native[1] == 0 and len(set(native[0].replace("together", "alone").split("\n"))) == 2,
+          f"natively wrong: {native}")
+    observed, records = run_observed(command)
+    check(native == observed, f"output natively {native}, observed {observed}")
+    regions = [record for record in records if record.kind == "OMP_PARALLEL_BEGIN"]
+    check(len(regions) == 2 * native[0].count("\n"), f"{len(regions)} regions recorded")
+    bodies = collections.Counter(record.arguments[3] for record in records if record.kind == "OMP_IMPLICIT_BEGIN")
+    check(set(bodies) == {3}, f"team sizes {bodies}")
+
+
+def not_asked_for(flags):
+    """Without the flag nothing of OpenMP is recorded, and nothing changes."""
+    path = build("tasks", flags)
+    native = run_native([path])
+    observed, records = run_observed([path], flags=0)
+    check(native == observed, f"output natively {native}, observed {observed}")
+    check(not [record for record in records if record.kind.startswith("OMP_")], f"recorded {records[:3]}")
+
+
+def shim(flags):
+    """A program for libgomp on a runtime that also speaks OMPT: recorded once, by OMPT; without OMPT by its calls."""
+    found = subprocess.run(["clang", "-print-file-name=libomp.so.5"], capture_output=True, text=True).stdout.strip()
+    if not os.path.exists(found):
+        skip("there is no libomp")
+    path = build("mutexes", flags)
+    os.symlink(found, "libgomp.so.1")
+    for enabled, expected in (("enabled", "ompt"), ("disabled", "wrapped")):
+        environment = {"LD_LIBRARY_PATH": os.getcwd(), "OMP_TOOL": enabled, "OPENMP_LOG": os.path.abspath("log")}
+        native = run_native([path], environment)
+        observed, records = run_observed([path], environment)
+        check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
+        seen = {SEEN[record.arguments[0]] for record in records if record.kind == "OMP_RUNTIME"}
+        check(seen == {expected}, f"with OMPT {enabled} the runtime is seen as {seen}")
+        ways = {place(record)[1] for record in records if record.kind.startswith("OMP_MUTEX")}
+        check(ways == {expected}, f"with OMPT {enabled} events were seen as {ways}")
+        enters = [record for record in records
+                  if record.kind == "OMP_MUTEX_ENTER" and MUTEXES[place(record)[2]] == "critical_named"]
+        unnamed = [record for record in records
+                   if record.kind == "OMP_MUTEX_ENTER" and MUTEXES[place(record)[2]] == "critical"]
+        check(len(enters) + len(unnamed) == 3 * 30 * 3, f"{len(enters)} and {len(unnamed)} criticals entered, not 270")
+
+
+CASES = {"shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
 
 
 def main():
