@@ -7,7 +7,7 @@
 #include "recorder/memory.h"
 #include "recorder/proc_status.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
     if (error != NULL)
         return error;
     /* An even number; an auditor that is there already would be loaded twice. */
-    bool audited = has_audit(stack, options->files->audit);
+    bool audited = !options->audit || has_audit(stack, options->files->audit);
     const char *added[TG_AGENT_VARIABLES] = {variables.preload, audited ? variables.agent : variables.audit,
                                              variables.tunables, variables.agent};
     struct tg_stack_image image = {0};
@@ -207,6 +207,12 @@ static struct tg_error *inject(struct tg_agent_injector *injector, struct tg_thr
 
 /* ---- observer */
 
+static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
+{
+    struct tg_event event = {.kind = TG_EVENT_AGENT, .agent = {.state = TG_AGENT_ASIDE, .reason = reason}};
+    tg_engine_emit(injector->engine, thread, &event);
+}
+
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_agent_injector *injector = context;
@@ -227,10 +233,25 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
         process->data[injector->slot] = &is_in;
         return;
     }
-    struct tg_event event = {.kind = TG_EVENT_AGENT,
-                             .agent = {.state = TG_AGENT_ASIDE, .reason = tg_error_message(error)}};
-    tg_engine_emit(injector->engine, thread, &event);
+    tell_aside(injector, thread, tg_error_message(error));
     tg_error_destroy(error);
+}
+
+/* At the entry point the audit library has had something to record: the libraries that the program starts
+ * with. */
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct tg_agent_injector *injector = context;
+    struct tg_process *process = thread->process;
+    if (stop->trigger != TG_TRIGGER_ENTRY || process->data[injector->slot] == NULL ||
+        !injector->options.audit || injector->options.directory_fd < 0)
+        return;
+    char name[40];
+    snprintf(name, sizeof name, "ring.%d.0", (int)tg_proc_status_own_pid(process->pid));
+    if (faccessat(injector->options.directory_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return;
+    process->data[injector->slot] = NULL;
+    tell_aside(injector, thread, "the agent was put into the program and records nothing");
 }
 
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
@@ -265,6 +286,7 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
         .context = made,
         .process_started = process_started,
         .program_loaded = program_loaded,
+        .stopped = stopped,
     };
     made->slot = tg_engine_add_observer(engine, &made->observer);
     *injector = made;

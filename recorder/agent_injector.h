@@ -20,6 +20,8 @@ struct tg_agent_injector;
 struct tg_agent_injector_options {
     const struct tg_agent_files *files;
     const char *directory; /* of the rings: absolute */
+    int directory_fd;      /* open on it, -1: whether the agent comes up is not looked at */
+    bool audit;            /* load the audit library too: libraries are to be observed */
     struct tg_image_cache *images;
 };
 
@@ -30,8 +32,8 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
                                           struct tg_agent_injector **injector);
 void tg_agent_injector_destroy(struct tg_agent_injector *injector); /* NULL is accepted */
 
-/* Whether the agent was put into the program that PROCESS runs, or into the one that it was forked from. What
- * was attached to has none. */
+/* Whether the agent was put into the program that PROCESS runs, or into the one that it was forked from, and,
+ * from its entry point on, came up there. What was attached to has none. */
 bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process);
 
 #endif

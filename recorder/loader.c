@@ -195,12 +195,26 @@ static void decide(struct tg_loader *loader, struct tg_thread *thread, const str
     handle_waiting(loader, thread, TG_TRIGGER_REPORTED_EVENT, false);
 }
 
+/* The agent tells of the load; breakpoints in it are ours to plant. */
+static void handle_untold(struct tg_loader *loader, struct tg_thread *thread, const struct load *load,
+                          uint64_t since_ns)
+{
+    if (load->found == TG_FOUND_STARTUP)
+        handle_at_once(loader, thread, load);
+    else if (!tg_loader_process_wait(watched_of(loader, thread), load->objects, load->count, since_ns))
+        lose(loader, thread, "out of memory for libraries to handle: breakpoints in them are not planted");
+}
+
 /* SINCE_NS: from when on the program could use the libraries. */
 static void tell_load(struct tg_loader *loader, struct tg_thread *thread, const struct load *load,
                       uint64_t since_ns)
 {
     if (load->count == 0)
         return;
+    if (watched_of(loader, thread)->by_agent) {
+        handle_untold(loader, thread, load, since_ns);
+        return;
+    }
     struct tg_library few[FEW_LIBRARIES];
     struct tg_library *libraries =
         load->count <= FEW_LIBRARIES ? few : calloc(load->count, sizeof *libraries);
@@ -238,7 +252,7 @@ static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,
                            .state = change->state,
                            .libraries = {.items = libraries, .count = change->n_removed}},
     };
-    if (libraries != NULL)
+    if (libraries != NULL && !watched->by_agent)
         tg_engine_emit(loader->engine, thread, &event);
     free(libraries);
     for (size_t i = 0; i < change->n_removed; i++) {
@@ -434,11 +448,24 @@ static bool is_last_stop(const struct tg_thread *thread, enum tg_stop_trigger tr
     return trigger == TG_TRIGGER_EXIT && HASH_COUNT(thread->process->threads) == 1;
 }
 
+/*
+ * Whether there is nothing to do here while the agent watches. An agent that was put into the program and did
+ * not come up is found out at the entry point: then libraries are watched as without one.
+ */
+static bool is_left_to_agent(struct tg_loader *loader, const struct tg_thread *thread)
+{
+    struct tg_loader_process *watched = watched_of(loader, thread);
+    watched->by_agent = tg_agent_injector_is_in(loader->options.agent, thread->process);
+    watched->wants_stops = !watched->by_agent && loader->options.filter->mode != TG_FILTER_FAST;
+    return watched->by_agent && tg_user_breakpoints_count(loader->options.breakpoints) == 0;
+}
+
 static void at_other_stop(struct tg_loader *loader, struct tg_thread *thread, enum tg_stop_trigger trigger,
                           bool final)
 {
     struct tg_loader_process *watched = watched_of(loader, thread);
-    if (watched == NULL || !locate(watched, thread))
+    if (watched == NULL || (watched->by_agent && is_left_to_agent(loader, thread)) ||
+        !locate(watched, thread))
         return;
     if (final && watched->references > 1)
         return; /* a vfork child: the memory, and what is to be told of it, is its parent's */
@@ -505,7 +532,10 @@ static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, b
         lose(loader, thread, "out of memory: libraries of this process are not watched");
         return;
     }
-    watched->wants_stops = watch == TG_LOADER_STOPS && loader->options.filter->mode != TG_FILTER_FAST;
+    watched->by_agent = watch == TG_LOADER_AGENT && loader->options.agent != NULL &&
+                        tg_agent_injector_is_in(loader->options.agent, process);
+    watched->wants_stops =
+        watch != TG_LOADER_CATCH_UP && !watched->by_agent && loader->options.filter->mode != TG_FILTER_FAST;
     watched->loader_base = process->loader_base;
     if (process->loader_base == 0) {
         watched->loader_is_program =

@@ -20,10 +20,11 @@ struct tg_loader_process {
     bool started_up;           /* the start-up libraries were told */
     bool wants_stops;          /* r_brk is to be planted */
     bool planted;              /* it is, at BRK */
-    bool loader_is_program;    /* `ld.so PROGRAM` */
-    uint64_t loader_base;      /* load bias of the dynamic loader */
-    uint64_t brk;              /* r_brk, 0 unknown */
-    const char *problem_told;  /* the last problem that became a loss event */
+    bool by_agent; /* the agent tells of libraries: here they are only handled, as late as in fast mode */
+    bool loader_is_program;   /* `ld.so PROGRAM` */
+    uint64_t loader_base;     /* load bias of the dynamic loader */
+    uint64_t brk;             /* r_brk, 0 unknown */
+    const char *problem_told; /* the last problem that became a loss event */
     struct tg_waiting_library *waiting;
     size_t n_waiting;
     size_t waiting_capacity;

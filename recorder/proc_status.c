@@ -44,17 +44,36 @@ bool tg_proc_status_is_dead(const struct tg_proc_status *status)
     return status->state == 'Z' || status->state == 'X';
 }
 
-int tg_proc_status_seccomp_filters(pid_t pid)
+/* The text behind "NAME:" in the status of PID, in LINE; NULL where there is none. */
+static const char *find_line(pid_t pid, const char *name, char *line, int size)
 {
-    char path[40], line[512];
-    int count = -1;
+    char path[40];
+    size_t length = strlen(name);
+    const char *found = NULL;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
-    while (file != NULL && count < 0 && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Seccomp_filters: %d", &count) != 1)
-            count = -1;
+    while (file != NULL && found == NULL && fgets(line, size, file) != NULL) {
+        if (strncmp(line, name, length) == 0 && line[length] == ':')
+            found = line + length + 1;
     }
     if (file != NULL)
         fclose(file);
-    return count;
+    return found;
+}
+
+pid_t tg_proc_status_own_pid(pid_t pid)
+{
+    char line[512];
+    const char *text = find_line(pid, "NSpid", line, sizeof line);
+    const char *last = text != NULL ? strrchr(text, '\t') : NULL;
+    int own;
+    return last != NULL && sscanf(last, "%d", &own) == 1 ? own : pid;
+}
+
+int tg_proc_status_seccomp_filters(pid_t pid)
+{
+    char line[512];
+    const char *text = find_line(pid, "Seccomp_filters", line, sizeof line);
+    int count;
+    return text != NULL && sscanf(text, "%d", &count) == 1 ? count : -1;
 }

@@ -22,6 +22,10 @@ bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status);
 /* It runs no more, whether its parent or tracer has taken note or not. */
 bool tg_proc_status_is_dead(const struct tg_proc_status *status);
 
+/* What process PID itself takes for its process id: another number in a pid namespace of its own. PID where
+ * that cannot be read. */
+pid_t tg_proc_status_own_pid(pid_t pid);
+
 /* How many seccomp filters PID is under, all of those that it inherited included; -1 where that cannot be
  * known (before Linux 5.9). */
 int tg_proc_status_seccomp_filters(pid_t pid);

@@ -2,6 +2,7 @@
 
 #include "format/printable.h"
 #include "format/settings.h"
+#include "recorder/agent/contract.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -21,6 +22,11 @@ enum {
     KEY_ON_MATCH,
     KEY_SETTINGS,
     KEY_DLOPEN,
+    KEY_OPENMP,
+    KEY_MPI,
+    KEY_LOSSY,
+    KEY_RING_SIZE,
+    KEY_NO_PTRACE,
 };
 
 enum { MAX_NOTES_SHOWN = 3, MAX_PROGRAM_NAME = 64 };
@@ -34,6 +40,10 @@ struct arguments {
     const char *settings;
     const char *dlopen;
     const char *on_match;
+    const char *openmp;
+    const char *mpi;
+    const char *ring_size;
+    bool lossy;
     int always; /* -1: not said */
     struct tg_error *error;
 };
@@ -60,9 +70,22 @@ static const struct argp_option argp_options[] = {
     {"settings", KEY_SETTINGS, "FILE", 0,
      "Read `dset TV::dlopen_...` lines from FILE instead of $HOME/.tollgaterc and ./.tollgaterc", 2},
     {"dlopen", KEY_DLOPEN, "HOW", 0,
-     "How libraries are observed: stops (default for a command) at the loader's own, or none; without it an "
-     "attached process is only looked at when it stops anyway",
+     "How libraries are observed: agent (default for a command) from inside, stops (default with --break or "
+     "a "
+     "dlopen filter) at the loader's own, or none; an attached process is only looked at when it stops "
+     "anyway, "
+     "unless stops are asked for",
      3},
+    {"openmp", KEY_OPENMP, "on|off", 0, "Observe OpenMP (default: on)", 3},
+    {"mpi", KEY_MPI, "on|off", 0, "Observe MPI calls (default: on)", 3},
+    {"lossy", KEY_LOSSY, NULL, 0,
+     "Drop and count what the agent sees while the recorder cannot keep up, instead of making the job wait",
+     3},
+    {"ring-size", KEY_RING_SIZE, "BYTES", 0,
+     "Memory in which the agent keeps what a thread does until the recorder takes it, with K or M behind it "
+     "(default: 1M, less where the memory file system is small; 64K to 256M, rounded up to a power of two)",
+     3},
+    {"no-ptrace", KEY_NO_PTRACE, NULL, 0, "Use the agent alone, where ptrace is forbidden", 3},
     {0},
 };
 
@@ -133,6 +156,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_DLOPEN:
         arguments->dlopen = argument;
+        return 0;
+    case KEY_OPENMP:
+        arguments->openmp = argument;
+        return 0;
+    case KEY_MPI:
+        arguments->mpi = argument;
+        return 0;
+    case KEY_LOSSY:
+        arguments->lossy = true;
+        return 0;
+    case KEY_RING_SIZE:
+        arguments->ring_size = argument;
+        return 0;
+    case KEY_NO_PTRACE:
+        options->no_ptrace = true;
         return 0;
     case ARGP_KEY_ARG: /* the command: all the rest is its own */
         options->command = &state->argv[state->next - 1];
@@ -223,21 +261,126 @@ static struct tg_error *set_filter(const struct arguments *arguments, const stru
     return tg_dlopen_filter_set(filter, always, match != NULL ? match : "");
 }
 
-static struct tg_error *set_watch(const struct arguments *arguments, struct tg_record_options *options)
+/* Whether anything asks for control over the job, which takes stops. */
+static bool asks_for_control(const struct arguments *arguments, const struct tg_settings *settings)
 {
-    if (arguments->dlopen == NULL) {
-        options->launched = TG_LOADER_STOPS;
-        options->attached = options->n_breaks > 0 ? TG_LOADER_STOPS : TG_LOADER_CATCH_UP;
-    } else if (strcmp(arguments->dlopen, "stops") == 0) {
-        options->launched = options->attached = TG_LOADER_STOPS;
-    } else if (strcmp(arguments->dlopen, "none") == 0) {
+    return arguments->options->n_breaks > 0 || arguments->mode != NULL || arguments->match != NULL ||
+           arguments->always >= 0 || arguments->on_match != NULL || settings->has_always_recalculate ||
+           settings->match != NULL;
+}
+
+/* What takes ptrace, or stops, and is asked for; NULL nothing. */
+static const char *control_given(const struct arguments *arguments, bool breaks_too)
+{
+    if (arguments->mode != NULL)
+        return "--mode";
+    if (arguments->match != NULL)
+        return "--match";
+    if (arguments->always >= 0 || arguments->on_match != NULL)
+        return "a -dlopen_... option";
+    return breaks_too && arguments->options->n_breaks > 0 ? "--break" : NULL;
+}
+
+static struct tg_error *set_agent_watch(const struct arguments *arguments, struct tg_record_options *options)
+{
+    if (options->n_pids > 0)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "%s is for commands: nothing can be loaded into a process that "
+                               "runs already",
+                               options->no_ptrace ? "--no-ptrace" : "--dlopen=agent");
+    const char *given = control_given(arguments, options->no_ptrace);
+    if (given != NULL)
+        return tg_error_create(TG_ERROR_USAGE, "%s takes stops: leave out %s", given,
+                               options->no_ptrace ? "--no-ptrace" : "--dlopen=agent");
+    options->launched = TG_LOADER_AGENT;
+    /* settings files ask for a filter; where nothing stops, nothing can be deferred */
+    return tg_dlopen_filter_set(&options->filter, true, "");
+}
+
+static struct tg_error *set_watch(const struct arguments *arguments, const struct tg_settings *settings,
+                                  struct tg_record_options *options)
+{
+    const char *how = arguments->dlopen;
+    bool command = options->command != NULL;
+    bool control = asks_for_control(arguments, settings);
+    options->dlopen_given = how != NULL;
+    if (how == NULL)
+        how = command && (options->no_ptrace || !control) ? "agent" : "";
+    options->attached = options->n_breaks > 0 ? TG_LOADER_STOPS : TG_LOADER_CATCH_UP;
+    if (strcmp(how, "agent") == 0)
+        return set_agent_watch(arguments, options);
+    if (options->no_ptrace && strcmp(how, "stops") == 0)
+        return tg_error_create(TG_ERROR_USAGE, "--dlopen=stops takes ptrace: leave out --no-ptrace");
+    if (options->no_ptrace) {
+        struct tg_error *error = set_agent_watch(arguments, options);
+        if (error != NULL)
+            return error;
+    }
+    if (strcmp(how, "none") == 0) {
         if (options->n_breaks > 0)
             return tg_error_create(TG_ERROR_USAGE,
                                    "--break needs to see libraries come: leave out --dlopen=none");
         options->launched = options->attached = TG_LOADER_NONE;
+    } else if (*how == '\0' || strcmp(how, "stops") == 0) {
+        options->launched = TG_LOADER_STOPS;
+        if (*how != '\0')
+            options->attached = TG_LOADER_STOPS;
     } else {
-        return tg_error_create(TG_ERROR_USAGE, "--dlopen takes stops or none, not \"%s\"", arguments->dlopen);
+        return tg_error_create(TG_ERROR_USAGE, "--dlopen takes agent, stops or none, not \"%s\"", how);
     }
+    return NULL;
+}
+
+/* ---- the agent */
+
+static struct tg_error *set_switch(const char *option, const char *value, uint32_t flag, uint32_t *flags)
+{
+    if (value == NULL || strcmp(value, "on") == 0)
+        *flags |= flag;
+    else if (strcmp(value, "off") != 0)
+        return tg_error_create(TG_ERROR_USAGE, "%s takes on or off, not \"%s\"", option, value);
+    return NULL;
+}
+
+static struct tg_error *set_ring_size(const char *text, uint64_t *bytes)
+{
+    *bytes = 0;
+    if (text == NULL)
+        return NULL;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    unsigned shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 : 0;
+    end += shift > 0;
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' ||
+        number > (uint64_t)TG_AGENT_RING_MAX_BYTES >> shift || number << shift < TG_AGENT_RING_MIN_BYTES)
+        return tg_error_create(TG_ERROR_USAGE, "--ring-size takes 64K to 256M, not \"%s\"", text);
+    for (*bytes = TG_AGENT_RING_MIN_BYTES; *bytes < number << shift;)
+        *bytes *= 2;
+    return NULL;
+}
+
+static struct tg_error *set_agent(const struct arguments *arguments, struct tg_record_options *options)
+{
+    struct tg_error *error = set_switch("--openmp", arguments->openmp, TG_AGENT_OPENMP, &options->agent);
+    if (error == NULL)
+        error = set_switch("--mpi", arguments->mpi, TG_AGENT_MPI, &options->agent);
+    if (error == NULL)
+        error = set_ring_size(arguments->ring_size, &options->ring_bytes);
+    if (error != NULL)
+        return error;
+    if (options->launched == TG_LOADER_AGENT)
+        options->agent |= TG_AGENT_DLOPEN;
+    if (options->command == NULL)
+        options->agent = 0;
+    if (options->no_ptrace && options->agent == 0)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--no-ptrace leaves the agent alone to record, and it is to "
+                               "observe nothing: leave out one of --dlopen, --openmp and --mpi");
+    if (arguments->lossy)
+        options->agent |= TG_AGENT_LOSSY;
+    if (!options->no_ptrace)
+        options->agent |= TG_AGENT_HIDE;
     return NULL;
 }
 
@@ -295,9 +438,11 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
         tell_notes(&settings);
     if (error == NULL)
         error = set_filter(arguments, &settings, &options->filter);
+    if (error == NULL)
+        error = set_watch(arguments, &settings, options);
     tg_settings_deinit(&settings);
     if (error == NULL)
-        error = set_watch(arguments, options);
+        error = set_agent(arguments, options);
     return error != NULL ? error : set_trace(arguments->trace, options);
 }
 

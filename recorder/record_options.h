@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct tg_record_options {
@@ -17,7 +18,11 @@ struct tg_record_options {
     struct tg_dlopen_filter filter;
     enum tg_loader_watch launched;
     enum tg_loader_watch attached;
-    char **breaks; /* specifications as given; into ARGV */
+    bool dlopen_given;   /* --dlopen was: what it asks for is not to be replaced by something else */
+    bool no_ptrace;      /* the agent alone */
+    uint32_t agent;      /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN there is no agent */
+    uint64_t ring_bytes; /* of a ring of the agent's, a power of two; 0: as much as is reasonable */
+    char **breaks;       /* specifications as given; into ARGV */
     size_t n_breaks;
     pid_t *pids; /* to attach to; none: COMMAND is run */
     size_t n_pids;

@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     if (error == NULL && driver.libraries != NULL)
         error = tg_agent_files_find_in(driver.libraries, &files);
     const struct tg_agent_injector_options agent = {
-        .files = &files, .directory = driver.rings, .images = images};
+        .files = &files, .directory = driver.rings, .directory_fd = -1, .audit = true, .images = images};
     if (error == NULL && driver.libraries != NULL)
         error = tg_agent_injector_create(driver.engine, &agent, &injector);
     if (error != NULL)
