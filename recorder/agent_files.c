@@ -119,15 +119,22 @@ static uint64_t own_static_tls(const char *tunables)
     return bytes;
 }
 
+char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own)
+{
+    bool has_own = own != NULL && own[0] != '\0';
+    char *text = NULL;
+    return asprintf(&text, "%s%s%s", files->agent, has_own ? ":" : "", has_own ? own : "") < 0 ? NULL : text;
+}
+
 struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
                                          const struct tg_agent_files *files, const char *directory,
                                          const struct tg_agent_own_variables *own, uint64_t static_tls_bytes)
 {
     struct tg_agent_variables made = {0};
-    bool has_own = own->preload != NULL && own->preload[0] != '\0';
-    if (asprintf(&made.preload, "LD_PRELOAD=%s%s%s", files->agent, has_own ? ":" : "",
-                 has_own ? own->preload : "") < 0)
+    char *preload = tg_agent_files_preload(files, own->preload);
+    if (preload == NULL || asprintf(&made.preload, "LD_PRELOAD=%s", preload) < 0)
         made.preload = NULL;
+    free(preload);
     if (asprintf(&made.audit, "LD_AUDIT=%s", files->audit) < 0)
         made.audit = NULL;
     if (asprintf(&made.tunables, TG_AGENT_TUNABLES "%" PRIu64,

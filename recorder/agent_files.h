@@ -21,6 +21,9 @@ struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_f
 
 void tg_agent_files_deinit(struct tg_agent_files *files);
 
+/* What LD_PRELOAD is to say where it said OWN (NULL: nothing). Free with free; NULL without memory. */
+char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own);
+
 /* NAME=VALUE, each to be freed; the caller's storage. */
 struct tg_agent_variables {
     char *preload;

@@ -6,6 +6,7 @@
 #include "recorder/loader_process.h"
 #include "recorder/memory.h"
 #include "recorder/proc_status.h"
+#include "recorder/startup_libraries.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,13 +18,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { BUILD_ID_CHARS = 129, STATIC_TLS_BYTES = 4096 };
+enum { BUILD_ID_CHARS = 129 };
 
 struct tg_agent_injector {
     struct tg_engine *engine;
     struct tg_agent_injector_options options;
     struct tg_observer observer;
     unsigned slot;
+    struct tg_startup_libraries *libraries;
     char loader_build_id[BUILD_ID_CHARS]; /* of the dynamic loader that runs this program; "" unknown */
     int seccomp_filters;                  /* of this process */
 };
@@ -159,6 +161,28 @@ static bool has_audit(const struct tg_initial_stack *stack, const char *path)
     return own != NULL && strstr(own, path) != NULL;
 }
 
+/* The static thread-local storage to ask for, in a program with auditors: without them the loader would have
+ * added up just this. */
+static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_t pid,
+                                  const struct tg_initial_stack *stack, uint64_t *bytes)
+{
+    const struct tg_agent_injector_options *options = &injector->options;
+    *bytes = 0;
+    if (!options->audit)
+        return NULL;
+    char *preload = tg_agent_files_preload(options->files, tg_initial_stack_variable(stack, "LD_PRELOAD"));
+    if (preload == NULL)
+        return tg_error_no_memory();
+    const struct tg_startup_program program = {
+        .pid = pid,
+        .library_path = tg_initial_stack_variable(stack, "LD_LIBRARY_PATH"),
+        .preload = preload,
+    };
+    struct tg_error *error = tg_startup_libraries_tls(injector->libraries, &program, bytes);
+    free(preload);
+    return tg_error_prefix(error, "its thread-local storage is not known beforehand");
+}
+
 static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_thread *thread,
                              const struct tg_initial_stack *stack)
 {
@@ -168,8 +192,10 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
         .preload = tg_initial_stack_variable(stack, "LD_PRELOAD"),
         .tunables = tg_initial_stack_variable(stack, "GLIBC_TUNABLES"),
     };
-    struct tg_error *error =
-        tg_agent_variables_init(&variables, options->files, options->directory, &own, STATIC_TLS_BYTES);
+    uint64_t tls_bytes;
+    struct tg_error *error = count_tls(injector, thread->process->pid, stack, &tls_bytes);
+    if (error == NULL)
+        error = tg_agent_variables_init(&variables, options->files, options->directory, &own, tls_bytes);
     if (error != NULL)
         return error;
     /* An even number; an auditor that is there already would be loaded twice. */
@@ -274,6 +300,11 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
     struct tg_agent_injector *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
+    struct tg_error *error = tg_startup_libraries_create(&made->libraries);
+    if (error != NULL) {
+        free(made);
+        return error;
+    }
     made->engine = engine;
     made->options = *options;
     uint64_t loader = getauxval(AT_BASE);
@@ -295,5 +326,7 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
 
 void tg_agent_injector_destroy(struct tg_agent_injector *injector)
 {
+    if (injector != NULL)
+        tg_startup_libraries_destroy(injector->libraries);
     free(injector);
 }

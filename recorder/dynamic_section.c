@@ -116,6 +116,10 @@ static struct tg_error *read_names(struct tg_dynamic_section *dynamic, const str
         struct tg_elf_dynamic entry = tg_elf_dynamic_decode(bits, raw + i * tg_elf_dynamic_size(bits));
         if (entry.tag == DT_SONAME && dynamic->soname == NULL) {
             dynamic->soname = string_new(dynamic, object, entry.value);
+        } else if (entry.tag == DT_RPATH && dynamic->rpath == NULL) {
+            dynamic->rpath = string_new(dynamic, object, entry.value);
+        } else if (entry.tag == DT_RUNPATH && dynamic->runpath == NULL) {
+            dynamic->runpath = string_new(dynamic, object, entry.value);
         } else if (entry.tag == DT_NEEDED && dynamic->n_needed < n_needed) {
             char *name = string_new(dynamic, object, entry.value);
             if (name != NULL)
@@ -161,6 +165,8 @@ void tg_dynamic_section_deinit(struct tg_dynamic_section *dynamic)
         free(dynamic->needed[i]);
     free(dynamic->needed);
     free(dynamic->soname);
+    free(dynamic->rpath);
+    free(dynamic->runpath);
     *dynamic = (struct tg_dynamic_section){0};
 }
 

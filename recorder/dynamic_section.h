@@ -15,6 +15,8 @@ enum { TG_DYNAMIC_MAX_NEEDED = 4096 };
 struct tg_dynamic_section {
     uint64_t address;
     char *soname; /* NULL: none */
+    char *rpath;
+    char *runpath;
     char **needed;
     size_t n_needed;
 

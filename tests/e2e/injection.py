@@ -152,6 +152,45 @@ def chains():
     same(["sh", "-c", f"exec env A=1 {INITIAL} sum"], base())
 
 
+def thread_storage():
+    """Libraries with much thread-local storage, wherever the loader finds them."""
+    text = ('static __thread char NAME_storage[SIZE] __attribute__((tls_model("initial-exec"), aligned(ALIGN)));\n'
+            'char *NAME(void)\n{ return NAME_storage; }\n')
+
+    def library(name, size, *flags, directory=".", align=8):
+        os.makedirs(directory, exist_ok=True)
+        source = text.replace("NAME", name).replace("SIZE", str(size)).replace("ALIGN", str(align))
+        return build(f"{directory}/lib{name}.so", source, "-shared", "-fPIC", f"-Wl,-soname,lib{name}.so",
+                     "-Wl,--no-as-needed", *flags)
+
+    def program(name, *flags):
+        return build(name, "#include <pthread.h>\n#include <stdio.h>\nextern char *one(void);\n"
+                     "static void *run(void *x)\n{ return one() != NULL ? x : NULL; }\nint main(void)\n"
+                     "{ pthread_t t; pthread_attr_t a; void *r; pthread_attr_init(&a);\n"
+                     "  printf(\"%d\\n\", pthread_attr_setstacksize(&a, 16384));\n"
+                     "  printf(\"%d\\n\", pthread_create(&t, &a, run, &a)); if (one() == NULL) return 1;\n"
+                     "  return pthread_create(&t, NULL, run, &a) || pthread_join(t, &r) || r != &a; }\n", *flags)
+
+    here = os.getcwd()
+    for size in (10, 900, 1700, 3000, 5000, 100000):
+        one = library("one", size)
+        same([program("found", one, "-Wl,-rpath," + here)], base())
+    two = library("two", 7000, directory="deep/er")
+    one = library("one", 5000, two, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/er", directory="deep")
+    same([program("by-origin", one, "-Wl,--allow-shlib-undefined,--enable-new-dtags,-rpath,$ORIGIN/deep")], base())
+    one = library("one", 5000, two, directory="deep")
+    same([program("inherited", one, "-Wl,--allow-shlib-undefined,--disable-new-dtags,-rpath,$ORIGIN/deep:${ORIGIN}/deep/er")],
+         base())
+    plain_program = program("by-variable", one, "-Wl,--allow-shlib-undefined")
+    same(["env", f"LD_LIBRARY_PATH=/nowhere:{here}/deep:{here}/deep/er", plain_program], base())
+    same(["sh", "-c", f"cd deep/er; LD_LIBRARY_PATH=../../deep: exec {plain_program}"], base())
+    same(["env", f"LD_PRELOAD={one} {two}", plain_program], base())
+    same([plain_program], base(), ["libone.so is not found"])
+    same(["env", "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192:glibc.malloc.check=0", INITIAL], base())
+    big = library("one", 5000, align=4096)
+    same([program("aligned", big, "-Wl,-rpath," + here)], base(), ["aligned to 4096"])
+
+
 def scripts():
     """The kernel starts the interpreter with other arguments than were given."""
     with open("script", "w") as file:
