@@ -323,6 +323,14 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
     pthread_mutex_unlock(&writer->mutex);
 }
 
+bool tg_trace_writer_is_behind(struct tg_trace_writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    bool behind = writer->queue_bytes > writer->max_queue_bytes / 2;
+    pthread_mutex_unlock(&writer->mutex);
+    return behind;
+}
+
 struct tg_error *tg_trace_writer_take_error(struct tg_trace_writer *writer)
 {
     pthread_mutex_lock(&writer->mutex);

@@ -8,6 +8,7 @@
 #include "recorder/proc_status.h"
 #include "recorder/startup_libraries.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -263,6 +264,30 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     tg_error_destroy(error);
 }
 
+/* Whether process PID made a ring: mostly its first one is called 0, but that name may have been taken by a
+ * process with the same id before, or by its program before exec. */
+static bool has_ring(int directory, pid_t pid)
+{
+    char name[40];
+    snprintf(name, sizeof name, "ring.%d.0", (int)pid);
+    if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return true;
+    size_t prefix = strlen(name) - 1;
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+    if (listing == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return true; /* not known */
+    }
+    bool found = false;
+    const struct dirent *entry;
+    while (!found && (entry = readdir(listing)) != NULL)
+        found = strncmp(entry->d_name, name, prefix) == 0;
+    closedir(listing);
+    return found;
+}
+
 /* At the entry point the audit library has had something to record: the libraries that the program starts
  * with. */
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
@@ -272,9 +297,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     if (stop->trigger != TG_TRIGGER_ENTRY || process->data[injector->slot] == NULL ||
         !injector->options.audit || injector->options.directory_fd < 0)
         return;
-    char name[40];
-    snprintf(name, sizeof name, "ring.%d.0", (int)tg_proc_status_own_pid(process->pid));
-    if (faccessat(injector->options.directory_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    if (has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid)))
         return;
     process->data[injector->slot] = NULL;
     tell_aside(injector, thread, "the agent was put into the program and records nothing");

@@ -90,6 +90,7 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
     if (created == NULL)
         return tg_error_no_memory();
     created->sink = options->sink;
+    created->hold = options->hold;
     created->kill_on_exit = options->kill_on_exit;
     keep_launch_signals(created);
     struct tg_error *error = tg_insn_decoder_create(&created->decoder);
@@ -161,6 +162,8 @@ void tg_engine_begin_stop(struct tg_engine *engine, struct tg_tracee *tracee)
     engine->in_stop = true;
     engine->stop_time_ns = tg_engine_now_ns();
     engine->resume_time_ns = 0;
+    if (engine->hold != NULL)
+        engine->hold(engine->sink.context, engine->stop_time_ns);
     engine->current = tracee;
     traced->process.previous_stop_ns = traced->last_stop_ns;
     traced->last_stop_ns = engine->stop_time_ns;
@@ -184,6 +187,8 @@ void tg_engine_end_stop(struct tg_engine *engine)
         engine->stop_events.lost = 0;
         tg_engine_emit(engine, NULL, &event);
     }
+    if (engine->hold != NULL)
+        engine->hold(engine->sink.context, UINT64_MAX);
 }
 
 void tg_engine_fail(struct tg_engine *engine, struct tg_error *error)

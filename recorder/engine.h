@@ -90,6 +90,9 @@ struct tg_event_sink {
 
 struct tg_engine_options {
     struct tg_event_sink sink;
+    /* Told when a stop begins, with its time: until the next call, with UINT64_MAX, events of that time may
+     * come. Runs on the tracer thread with the sink's context; NULL: not interested. */
+    void (*hold)(void *context, uint64_t from_ns);
     bool kill_on_exit; /* PTRACE_O_EXITKILL for launched processes (docs/decisions.md) */
 };
 

@@ -188,6 +188,7 @@ struct tg_ghost {
 
 struct tg_engine {
     struct tg_event_sink sink;
+    void (*hold)(void *context, uint64_t from_ns);
     bool kill_on_exit;
     const struct tg_observer *observers[TG_ENGINE_MAX_OBSERVERS];
     unsigned n_observers;

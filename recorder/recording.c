@@ -3,6 +3,9 @@
 #include "format/printable.h"
 #include "format/trace_meta.h"
 #include "format/trace_writer.h"
+#include "recorder/agent/contract.h"
+#include "recorder/agent_injector.h"
+#include "recorder/agent_session.h"
 #include "recorder/engine.h"
 #include "recorder/image_cache.h"
 #include "recorder/loader.h"
@@ -25,12 +28,15 @@
 static const uint64_t check_interval_ns = 100000000;
 
 /* A stop takes about a microsecond at least and its clock is read by the tracer, some 30 ns a reading: finer
- * digits are noise, which would take half of a trace of stops. Events of agents, whose clock is finer, need
- * 16 for their times, not for stops. */
-static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64;
+ * digits are noise, which would take half of a trace of stops. Events of agents
+ * have a finer clock. */
+static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64, agent_resolution_ns = 16;
 
 struct tg_recording {
     const struct tg_record_options *options;
+    enum tg_loader_watch launched;  /* what became of options->launched */
+    struct tg_agent_session *agent; /* NULL none */
+    char *without_agent;            /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
     struct tg_engine *engine;
     struct tg_image_cache *images;
@@ -38,6 +44,7 @@ struct tg_recording {
     struct tg_process_facts *facts;
     struct tg_ptrace_use *ptrace_use;
     struct tg_openmp_breakpoints *openmp;
+    struct tg_agent_injector *injector;
     struct tg_loader *loader;
     uint64_t next_check_ns; /* when to ask the writer for an error again */
     bool write_failed;
@@ -48,8 +55,10 @@ struct tg_recording {
 
 static const char *const mode_names[] = {
     [TG_FILTER_SLOW] = "slow", [TG_FILTER_MEDIUM] = "medium", [TG_FILTER_FAST] = "fast"};
-static const char *const watch_names[] = {
-    [TG_LOADER_STOPS] = "stops", [TG_LOADER_CATCH_UP] = "catch_up", [TG_LOADER_NONE] = "none"};
+static const char *const watch_names[] = {[TG_LOADER_AGENT] = "agent",
+                                          [TG_LOADER_STOPS] = "stops",
+                                          [TG_LOADER_CATCH_UP] = "catch_up",
+                                          [TG_LOADER_NONE] = "none"};
 
 /* ---- what the trace says about itself */
 
@@ -127,18 +136,35 @@ static struct tg_error *describe_command(const struct tg_record_options *options
     return error;
 }
 
-static struct tg_error *describe_capture(const struct tg_record_options *options,
+static struct tg_error *describe_agent(const struct tg_recording *recording, struct tg_trace_meta *meta)
+{
+    uint32_t flags = recording->options->agent;
+    if (recording->agent == NULL)
+        return NULL;
+    const struct pair pairs[] = {
+        {"capture.openmp", flags & TG_AGENT_OPENMP ? "on" : "off"},
+        {"capture.mpi", flags & TG_AGENT_MPI ? "on" : "off"},
+        {"capture.lossy", flags & TG_AGENT_LOSSY ? "on" : "off"},
+    };
+    struct tg_error *error = tg_agent_session_describe(recording->agent, meta);
+    return error != NULL ? error : set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+}
+
+static struct tg_error *describe_capture(const struct tg_recording *recording,
                                          const struct tg_stop_cost *cost, struct tg_trace_meta *meta)
 {
+    const struct tg_record_options *options = recording->options;
     bool launch = options->command != NULL;
     const struct pair pairs[] = {
-        {"capture.dlopen", watch_names[launch ? options->launched : options->attached]},
+        {"capture.dlopen", watch_names[launch ? recording->launched : options->attached]},
         {"capture.mode", mode_names[options->filter.mode]},
         {"capture.match", tg_glob_list_text(options->filter.list)},
         {"capture.target", launch ? "launch" : "attach"},
     };
-    const struct number resolution[] = {{"time.resolution_ns", time_resolution_ns},
-                                        {"stop.resolution_ns", stop_resolution_ns}};
+    const struct number resolution[] = {
+        {"time.resolution_ns", recording->agent != NULL ? agent_resolution_ns : time_resolution_ns},
+        {"stop.resolution_ns", stop_resolution_ns},
+    };
     const struct number numbers[] = {
         {"cost.stop_ns", cost->stop_ns},
         {"cost.tracer_ns", cost->tracer_ns},
@@ -147,12 +173,18 @@ static struct tg_error *describe_capture(const struct tg_record_options *options
     struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
     if (error == NULL)
         error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+    if (error == NULL)
+        error = describe_agent(recording, meta);
     if (error == NULL && cost->samples > 0)
         error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
     return error;
 }
 
-/* ---- from the engine to the file */
+/* ---- from the engine and the agents to the file
+ *
+ * Without an agent the tracer's thread writes what the engine emits. With one, all goes through the agent's
+ * drain, which puts it in order and is the one to write.
+ */
 
 /* Takes ERROR. */
 static void report_write_error(struct tg_recording *recording, struct tg_error *error)
@@ -180,6 +212,81 @@ static void add_event(void *context, const struct tg_event *event)
     }
 }
 
+static void take_engine_event(void *context, const struct tg_event *event)
+{
+    struct tg_recording *recording = context;
+    if (recording->agent != NULL)
+        tg_agent_session_add(recording->agent, event);
+    else
+        add_event(recording, event);
+}
+
+static void hold_events(void *context, uint64_t from_ns)
+{
+    struct tg_recording *recording = context;
+    if (recording->agent != NULL)
+        tg_agent_session_hold(recording->agent, from_ns);
+}
+
+static bool is_behind(void *context)
+{
+    struct tg_recording *recording = context;
+    return tg_trace_writer_is_behind(recording->writer);
+}
+
+/* ---- the agent */
+
+/* Whether the recording is worth nothing without an agent. */
+static bool insists_on_agent(const struct tg_record_options *options)
+{
+    return options->no_ptrace || (options->dlopen_given && options->launched == TG_LOADER_AGENT);
+}
+
+/* Where there can be no agent, and nobody insists on it, libraries are watched by stops. */
+static struct tg_error *create_agent(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    recording->launched = options->launched;
+    if ((options->agent & (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN)) == 0)
+        return NULL;
+    const struct tg_agent_session_options agent = {
+        .flags = options->agent, .ring_bytes = options->ring_bytes, .trace = options->trace};
+    struct tg_error *error = tg_agent_session_create(&agent, &recording->agent);
+    if (error == NULL || insists_on_agent(options))
+        return error;
+    if (asprintf(&recording->without_agent, "without the agent: %s", tg_error_message(error)) < 0)
+        recording->without_agent = NULL;
+    tg_error_destroy(error);
+    if (recording->launched == TG_LOADER_AGENT)
+        recording->launched = TG_LOADER_STOPS;
+    return NULL;
+}
+
+static struct tg_error *create_injector(struct tg_recording *recording)
+{
+    const struct tg_agent_directory *directory = tg_agent_session_directory(recording->agent);
+    const struct tg_agent_injector_options options = {
+        .files = tg_agent_session_files(recording->agent),
+        .directory = tg_agent_directory_path(directory),
+        .directory_fd = tg_agent_directory_fd(directory),
+        .audit = recording->launched == TG_LOADER_AGENT,
+        .images = recording->images,
+    };
+    return tg_agent_injector_create(recording->engine, &options, &recording->injector);
+}
+
+static void tell_agent_missing(struct tg_recording *recording)
+{
+    if (recording->without_agent == NULL)
+        return;
+    if (!recording->options->quiet) {
+        char line[400];
+        fprintf(stderr, "tollgate: %s\n", tg_printable(recording->without_agent, line, sizeof line));
+    }
+    const struct tg_event note = {.kind = TG_EVENT_NOTE, .note = {.text = recording->without_agent}};
+    tg_engine_emit(recording->engine, NULL, &note);
+}
+
 /* ---- life */
 
 static struct tg_error *create_writer(struct tg_recording *recording, const struct tg_stop_cost *cost)
@@ -193,7 +300,7 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
     if (error == NULL)
         error = describe_command(options, meta);
     if (error == NULL)
-        error = describe_capture(options, cost, meta);
+        error = describe_capture(recording, cost, meta);
     if (error == NULL)
         error = tg_trace_writer_create(options->trace, &writer, meta, &recording->writer);
     tg_trace_meta_destroy(meta);
@@ -202,15 +309,17 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
 
 static bool wants_openmp_breakpoints(void *context, const struct tg_process *process)
 {
-    (void)context;
+    const struct tg_recording *recording = context;
+    if ((recording->options->agent & TG_AGENT_OPENMP) == 0 && recording->options->command != NULL)
+        return false;
     return process->loader_base == 0; /* static: nothing can be loaded into it */
 }
 
 static struct tg_error *create_engine(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
-    const struct tg_engine_options engine = {.sink = {.context = recording, .add = add_event},
-                                             .kill_on_exit = true};
+    const struct tg_engine_options engine = {
+        .sink = {.context = recording, .add = take_engine_event}, .hold = hold_events, .kill_on_exit = true};
     struct tg_error *error = tg_engine_create(&engine, &recording->engine);
     if (error == NULL)
         error = tg_image_cache_create(0, &recording->images);
@@ -219,22 +328,25 @@ static struct tg_error *create_engine(struct tg_recording *recording)
     if (error == NULL)
         error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
     if (error == NULL) {
-        const struct tg_openmp_breakpoints_options openmp = {.images = recording->images,
-                                                             .wanted = wants_openmp_breakpoints};
+        const struct tg_openmp_breakpoints_options openmp = {
+            .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
         error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
     }
     if (error == NULL)
         error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
     for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
         error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
+    if (error == NULL && recording->agent != NULL)
+        error = create_injector(recording);
     if (error != NULL)
         return error;
     const struct tg_loader_options loader = {
-        .launched = options->launched,
+        .launched = recording->launched,
         .attached = options->attached,
         .filter = &options->filter,
         .images = recording->images,
         .breakpoints = recording->breakpoints,
+        .agent = recording->injector,
     };
     return tg_loader_create(recording->engine, &loader, &recording->loader);
 }
@@ -246,9 +358,14 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
     if (made == NULL)
         return tg_error_no_memory();
     made->options = options;
-    struct tg_error *error = create_engine(made);
+    struct tg_error *error = create_agent(made);
+    if (error == NULL)
+        error = create_engine(made);
     if (error == NULL)
         error = create_writer(made, cost);
+    if (error == NULL && made->agent != NULL)
+        error = tg_agent_session_start(made->agent,
+                                       &(struct tg_event_sink){.context = made, .add = add_event}, is_behind);
     if (error != NULL) {
         tg_recording_destroy(made);
         return error;
@@ -265,6 +382,7 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
         .filter_settings = {.mode = options->filter.mode, .match = tg_glob_list_text(options->filter.list)},
     };
     tg_engine_emit(recording->engine, NULL, &settings);
+    tell_agent_missing(recording);
     tg_user_breakpoints_start(recording->breakpoints);
     *pid = 0;
     if (options->command != NULL)
@@ -288,6 +406,8 @@ void tg_recording_request_stop(struct tg_recording *recording)
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
     struct tg_trace_writer_stats stats = {0};
+    if (recording->agent != NULL)
+        tg_agent_session_finish(recording->agent, NULL);
     report_write_error(recording, tg_trace_writer_take_error(recording->writer));
     report_write_error(recording, tg_trace_writer_close(recording->writer, &stats));
     recording->writer = NULL;
@@ -318,7 +438,9 @@ void tg_recording_destroy(struct tg_recording *recording)
 {
     if (recording == NULL)
         return;
-    tg_engine_destroy(recording->engine);
+    tg_engine_destroy(recording->engine); /* what it lets go of still makes events */
+    tg_agent_session_destroy(recording->agent);
+    tg_agent_injector_destroy(recording->injector);
     tg_loader_destroy(recording->loader);
     tg_process_facts_destroy(recording->facts);
     tg_ptrace_use_destroy(recording->ptrace_use);
@@ -326,5 +448,6 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);
     discard_writer(recording);
+    free(recording->without_agent);
     free(recording);
 }

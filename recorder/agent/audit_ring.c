@@ -12,12 +12,14 @@ enum {
     MAX_DATA_BYTES = 1 << 18, /* loads are few: one ring of 256 KiB holds a thousand */
     MAX_NAMES = 1000,         /* rings that exist already: pids come round */
     MAX_AUXILIARY = 64,
+    MAX_STACK_BYTES = 1 << 18, /* of the initial stack: what is added may hold an LD_PRELOAD of 128 KiB */
 };
 
 /* All that there is: no other mutable state but audit.c's. */
 static struct {
     char directory[PATH_MAX];
     unsigned char random[16];
+    const char *initial_stack_end;    /* the kernel puts the random bytes right behind the initial stack */
     struct tg_agent_control *control; /* NULL: no recorder */
     struct tg_agent_ring_header *ring;
     unsigned char *data;
@@ -47,6 +49,7 @@ static bool read_auxiliary(void)
     }
     for (size_t i = 0; random != NULL && i < sizeof agent.random; i++)
         agent.random[i] = random[i];
+    agent.initial_stack_end = (const char *)random;
     return size > 0;
 }
 
@@ -76,9 +79,28 @@ static void search_byte(struct search *search, char byte)
     }
 }
 
+/*
+ * What was added to the environment at exec by way of the initial stack (recorder/initial_stack.h) is not in
+ * /proc/self/environ; its strings are the last thing on that stack.
+ */
+static bool read_stack(void)
+{
+    const char *start = __builtin_frame_address(0), *end = agent.initial_stack_end;
+    struct search search = {.matched = SIZE_MAX};
+    if (end == NULL || start >= end)
+        return false;
+    if (end - start > MAX_STACK_BYTES)
+        start = end - MAX_STACK_BYTES;
+    while (start < end)
+        search_byte(&search, *start++);
+    return search.found && agent.directory[0] == '/';
+}
+
 /* The last variable of the name counts, as for the agent. */
 static bool read_environment(void)
 {
+    if (read_stack())
+        return true;
     int fd = tg_raw_open_at(AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
