@@ -1,5 +1,7 @@
 # What `cmake --install` puts where, and the Debian package of it.
 install(TARGETS tollgate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The program finds them from where it is itself (recorder/agent_files.c).
+install(TARGETS tg_agent tg_audit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tollgate)
 
 # Manual pages: docs/man/*.1, listed where they are written.
 foreach(page tollgate tollgate-record tollgate-report tollgate-filter tollgate-dump tollgate-recover)

@@ -37,9 +37,10 @@ _tollgate_value()
         ;;
     --symbols) _tollgate_words "auto off" "$2" ;;
     --mode) _tollgate_words "slow medium fast" "$2" ;;
-    --dlopen) _tollgate_words "stops none" "$2" ;;
+    --dlopen) _tollgate_words "agent stops none" "$2" ;;
+    --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --output | -o | --settings) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --match | --break | --processes | --clients)
+    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --processes | --clients)
         COMPREPLY=()
         ;;
     *) return 1 ;;

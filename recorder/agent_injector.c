@@ -169,7 +169,7 @@ static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_
 {
     const struct tg_agent_injector_options *options = &injector->options;
     *bytes = 0;
-    if (!options->audit)
+    if (!options->audit && tg_initial_stack_variable(stack, "LD_AUDIT") == NULL)
         return NULL;
     char *preload = tg_agent_files_preload(options->files, tg_initial_stack_variable(stack, "LD_PRELOAD"));
     if (preload == NULL)

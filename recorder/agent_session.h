@@ -27,7 +27,8 @@ struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *
                                          struct tg_agent_session **session);
 
 /* Adds what a trace says of it: agent.directory, clock.source and clock.ticks_per_second. */
-struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session, struct tg_trace_meta *meta);
+struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session,
+                                           struct tg_trace_meta *meta);
 
 /* Begins to hand events to SINK, on a thread of its own; IS_BEHIND (with SINK's context) as
  * tg_agent_drain_options. */

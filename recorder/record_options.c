@@ -85,7 +85,6 @@ static const struct argp_option argp_options[] = {
      "Memory in which the agent keeps what a thread does until the recorder takes it, with K or M behind it "
      "(default: 1M, less where the memory file system is small; 64K to 256M, rounded up to a power of two)",
      3},
-    {"no-ptrace", KEY_NO_PTRACE, NULL, 0, "Use the agent alone, where ptrace is forbidden", 3},
     {0},
 };
 

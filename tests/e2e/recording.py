@@ -95,23 +95,26 @@ def witnessed(directory):
                     begun[pid] = os.path.basename(generating[1])
                 base = re.match(r"dynamic: \S+\s+base: (0x[0-9a-f]+)", text)
                 if base and pid in begun:
-                    loads[pid][begun.pop(pid), int(base[1], 16)] += 1
+                    name = begun.pop(pid)
+                    if not is_unwitnessed(name):
+                        loads[pid][name, int(base[1], 16)] += 1
     return loads
 
 
-def is_loader(name):
-    return name.startswith("ld-linux") or name.startswith("ld.so") or name.startswith("ld-2.")
+def is_unwitnessed(name):
+    """The loader does not tell of itself, and the recorder not of its own auditor."""
+    return name == "tollgate-audit.so" or name.startswith("ld-linux") or name.startswith("ld.so") or name.startswith("ld-2.")
 
 
 def recorded_loads(trace_events):
-    """The same from a trace, without the loader itself, which does not tell of itself."""
+    """The same from a trace."""
     loads = collections.defaultdict(collections.Counter)
     for event in trace_events:
         if event["kind"] != "library_load":
             continue
         for library in event["libraries"]:
             name = os.path.basename(library["path"])
-            if not is_loader(name):
+            if not is_unwitnessed(name):
                 loads[event["pid"]][name, int(library["base"], 16)] += 1
     return loads
 

@@ -17,6 +17,16 @@ done
 [ -s "$work/prefix/share/bash-completion/completions/tollgate" ] || fail "the bash completion is not installed"
 [ -s "$work/prefix/share/zsh/vendor-completions/_tollgate" ] || fail "the zsh completion is not installed"
 
+# The agent is found where it was installed, wherever that is.
+(cd "$work" && "$work/prefix/bin/tollgate" record --dlopen=agent -o agent.tgt true) || fail "the installed agent is not found"
+"$work/prefix/bin/tollgate" dump --json "$work/agent.tgt" >"$work/agent.json"
+grep -q '"state": *"watching"' "$work/agent.json" || fail "the installed agent does not watch"
+grep -q "$work/prefix/lib.*/tollgate/tollgate-agent.so" "$work/agent.json" || fail "another agent than the installed one is used"
+(cd "$work" && mv prefix "pre fix" && ! "pre fix/bin/tollgate" record --dlopen=agent -o none.tgt true 2>"$work/refused") ||
+    fail "libraries that LD_PRELOAD cannot name are used"
+grep -q "no path with a space" "$work/refused" || fail "unclear: $(cat "$work/refused")"
+mv "$work/pre fix" "$work/prefix"
+
 # A program built through pkg-config reads a trace. The prefix is relocated: it was not the one of the configuration.
 pc_dir=$(dirname "$(find "$work/prefix" -name tollgate.pc)")
 flags=$(PKG_CONFIG_PATH=$pc_dir pkg-config --define-variable=prefix="$work/prefix" --static --cflags --libs tollgate)
@@ -33,6 +43,9 @@ command -v dpkg-shlibdeps >/dev/null || { echo "skipped: no dpkg-shlibdeps for t
 deb=$(echo "$work"/deb/*.deb)
 dpkg-deb -c "$deb" >"$work/contents" # not a pipe to grep -q: dpkg-deb dislikes readers that leave early
 grep -q ' \./usr/bin/tollgate$' "$work/contents" || fail "the package has no /usr/bin/tollgate"
+for library in tollgate-agent.so tollgate-audit.so; do
+    grep -q " \./usr/lib/.*tollgate/$library\$" "$work/contents" || fail "the package has no $library"
+done
 depends=$(dpkg-deb -f "$deb" Depends)
 [[ $depends == *libdw1* ]] || fail "the package does not depend on libdw1: $depends"
 echo "install and package are complete"
