@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Runs a program natively and under the engine: output and wait status must be the same.
 
-usage: transparent.py [--break SYMBOL | --break-each PREFIX | --hits N | --count KIND=N | --user | --repeat N]... \
-PROGRAM ARG...
+usage: transparent.py [--agent [--aside REASON]] [--break SYMBOL | --break-each PREFIX | --hits N | --count KIND=N | --user | \
+--repeat N]... PROGRAM ARG...
+
+--agent        `tollgate record --dlopen=agent` instead of the bare engine, without breakpoints
+--aside        a reason for which the agent may step aside
 
 --break        plants a breakpoint at the function SYMBOL of PROGRAM
 --break-each   plants one on every instruction of every function whose name begins with PREFIX
@@ -12,6 +15,7 @@ PROGRAM ARG...
 """
 import argparse
 import collections
+import json
 import os
 import re
 import signal
@@ -93,8 +97,46 @@ def check_log(path, arguments):
     return hits
 
 
+def check_trace(path, arguments):
+    """The same of a trace, which also says that the agent was in every program that it can be in."""
+    dump = subprocess.run([os.environ["TG_TOLLGATE"], "dump", "--json", path], check=True, capture_output=True, text=True)
+    events = [json.loads(line) for line in dump.stdout.splitlines()]
+    kinds = collections.Counter(event["kind"] for event in events)
+    killed = {event["pid"] for event in events if event["kind"] == "process_exit" and event["status"] == 9}
+    live, watching = set(), False
+    for event in events:
+        pid = event.get("pid", 0)
+        if event["kind"] == "process_start":
+            live.add(pid)
+        elif pid != 0 and pid not in live:
+            sys.exit(f"an event of a process that does not live: {event}")
+        if event["kind"] in ("process_exit", "detach"):
+            live.discard(pid)
+        if event["kind"] == "agent":
+            watching = watching or event["state"] == "watching"
+            if event["state"] == "aside" and pid not in killed and event["reason"] not in arguments.aside:
+                sys.exit(f"the agent stepped aside: {event}")
+        if event["kind"] == "loss" and "killed" not in event["reason"]:
+            sys.exit(f"lost: {event}")
+    if live:
+        sys.exit(f"no end was told of {sorted(live)}")
+    if not watching:
+        sys.exit("the agent watched nothing")
+    for wish in arguments.count:
+        kind, number = wish.split("=")
+        if kinds[kind] != int(number):
+            sys.exit(f"{kinds[kind]} events {kind} instead of {number}")
+    left = [name for name in os.listdir("/dev/shm") if name.startswith(f"tollgate-{os.geteuid()}-")]
+    meta = [event for event in events if "meta" in event]
+    if any(os.path.basename(event["meta"]["agent.directory"]) in left for event in meta):
+        sys.exit("the directory of the rings is left behind")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--agent", action="store_true")
+    parser.add_argument("--aside", action="append", default=[])
     parser.add_argument("--break", dest="symbols", action="append", default=[])
     parser.add_argument("--break-each", dest="prefixes", action="append", default=[])
     parser.add_argument("--hits", type=int)
@@ -110,13 +152,16 @@ def main():
     driver = [os.environ["TG_ENGINE_DRIVER"], "-o", "events", "-k"]
     for offset in offsets:
         driver += ["-b", offset + (",user" if arguments.user else "")]
+    if arguments.agent:
+        driver = [os.environ["TG_TOLLGATE"], "record", "--quiet", "--force", "--dlopen=agent", "-o", "trace", "--"]
+        offsets = []
     expected = run(command)
     for _ in range(arguments.repeat):
         got = run(driver + command)
         if got != expected:
             sys.stdout.buffer.write(b"natively:\n" + expected[0] + b"under the engine:\n" + got[0])
             sys.exit(f"wait status {expected[1]} natively, {got[1]} under the engine")
-        hits = check_log("events", arguments)
+        hits = check_trace("trace", arguments) if arguments.agent else check_log("events", arguments)
     print(f"same output ({len(expected[0])} bytes) and status {expected[1]}; {hits} hits of {len(offsets)} breakpoints")
 
 
