@@ -23,8 +23,7 @@ bool tg_mpi_frame_begin(struct tg_mpi_frame *frame, enum tg_mpi_call call, const
     }
     *frame = (struct tg_mpi_frame){.call = call, .code = code};
     if (TG_AGENT_UNLIKELY(thread->fortran != NULL)) {
-        if (tg_mpi_library_is_fortran(code))
-            frame->code = thread->fortran;
+        frame->code = thread->fortran;
         thread->fortran = NULL;
     }
     return true;

@@ -73,11 +73,11 @@ int64_t tg_mpi_peer(int rank);
 int64_t tg_mpi_tag(int tag);
 int64_t tg_mpi_root(int root);
 
-/* From where Fortran code called the library's Fortran entry point that calls the agent now; set by
- * mpi_fortran.c. */
+/* What is known of a thread. */
 struct tg_mpi_thread {
     const void *outermost; /* frame of the wrapper in progress */
-    const void *fortran;   /* where Fortran code called a binding, which has not called the agent yet */
+    const void *fortran; /* where Fortran code called the library, which has not called the agent yet; set by
+                            mpi_fortran.c */
     unsigned n_polls;
     const void *polls[6]; /* where from in vain, since something else was recorded */
 };

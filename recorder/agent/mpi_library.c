@@ -149,9 +149,3 @@ uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type)
         return 0;
     return (uint64_t)size * (uint64_t)count;
 }
-
-bool tg_mpi_library_is_fortran(const void *code)
-{
-    (void)code;
-    return false;
-}

@@ -49,9 +49,6 @@ bool tg_mpi_library_is_running(void);
 void tg_mpi_library_start(void);
 void tg_mpi_library_stop(void);
 
-/* CODE is in the library that holds the Fortran entry points. */
-bool tg_mpi_library_is_fortran(const void *code);
-
 /* Bytes of COUNT elements of TYPE; 0 where that cannot be known. */
 uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type);
 
