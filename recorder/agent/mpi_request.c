@@ -130,16 +130,18 @@ void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *s
     struct tg_mpi_status read = {0};
     if (status != NULL)
         tg_mpi.abi->read_status(status, &read);
-    bool has_peer = status != NULL && !read.cancelled &&
-                    (kind == TG_MPI_REQUEST_RECEIVE || kind == TG_MPI_REQUEST_UNKNOWN);
-    bool has_bytes = has_peer || (status != NULL && kind == TG_MPI_REQUEST_FILE);
+    bool is_receive = status != NULL && (kind == TG_MPI_REQUEST_RECEIVE || kind == TG_MPI_REQUEST_UNKNOWN);
+    bool is_file = status != NULL && kind == TG_MPI_REQUEST_FILE;
+    /* only messages can be cancelled; in other statuses Open MPI leaves what was in memory */
+    bool is_cancelled = read.cancelled && (is_receive || kind == TG_MPI_REQUEST_SEND);
+    bool has_peer = is_receive && !is_cancelled;
     uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_COMPLETE, 5);
     if (arguments != NULL) {
         arguments[0] = pending->request;
         arguments[1] = (uint64_t)(has_peer ? tg_mpi_peer(read.source) : TG_MPI_NOTHING);
         arguments[2] = (uint64_t)(has_peer ? tg_mpi_tag(read.tag) : TG_MPI_NOTHING);
-        arguments[3] = has_bytes ? read.bytes : 0;
-        arguments[4] = read.cancelled;
+        arguments[3] = has_peer || is_file ? read.bytes : 0;
+        arguments[4] = is_cancelled;
         tg_agent_commit();
     }
     if (kind == TG_MPI_REQUEST_BIRTH)

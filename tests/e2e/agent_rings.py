@@ -111,16 +111,20 @@ class Directory:
     def ring_files(self):
         return sorted(name for name in os.listdir(self.path) if name.startswith("ring."))
 
-    def read(self):
-        """What is new in all rings."""
-        records = []
+    def read_rings(self, take):
+        """Calls TAKE with the name of each ring and what is new in it."""
         for name in self.ring_files():
             path = os.path.join(self.path, name)
             if name not in self.rings and not is_ready(path):
                 continue
             if name not in self.rings:
                 self.rings[name] = Ring(path)
-            records += self.rings[name].read()
+            take(name, self.rings[name].read())
+
+    def read(self):
+        """What is new in all rings."""
+        records = []
+        self.read_rings(lambda name, new: records.extend(new))
         return records
 
     def leave(self):

@@ -1,0 +1,162 @@
+"""For end-to-end tests of MPI capture: builds and runs jobs under Open MPI and MPICH with the agent loaded, and
+tells their MPI events as the trace has them: as fields by name, in the order of each thread."""
+import collections
+import os
+import re
+import signal
+import shutil
+import subprocess
+import sys
+import threading
+
+from agent_rings import MPI, Directory, string
+from recording import Run, check, skip
+
+RANKS = 4
+TIME_LIMIT_S = 50
+Flavour = collections.namedtuple("Flavour", "name c fortran launcher")
+FLAVOURS = {
+    "openmpi": Flavour("openmpi", "mpicc.openmpi", "mpif90.openmpi",
+                       ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]),
+    "mpich": Flavour("mpich", "mpicc.mpich", "mpif90.mpich", ["mpiexec.mpich"]),
+}
+# what UCX says of a sparse /sys holds times and pids
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "UCX_LOG_LEVEL": "fatal"}
+AGENT = os.path.join(os.environ["TG_AGENT_LIBRARIES"], "tollgate-agent.so")
+
+FIELDS = {
+    "MPI_COMM": ["comm", "parent", "handle", "origin", "rank", "size"],
+    "MPI_ENTER": ["call", "comm", "instance", "peer", "tag", "root", "bytes", "code"],
+    "MPI_LEAVE": ["call", "request", "peer", "tag", "bytes", "result"],
+    "MPI_COMPLETE": ["request", "peer", "tag", "bytes", "cancelled"],
+}
+SIGNED = {"peer", "tag", "root", "rank", "size", "result", "world_rank"}
+ORIGINS = ["world", "self", "dup", "split", "create", "spawn", "intercomm", "merge", "freed", "window", "file"]
+
+
+def _calls():
+    with open(os.path.join(os.environ["TG_SOURCE"], "recorder/agent/mpi_calls.h")) as file:
+        return ["MPI_" + name for name in re.findall(r"X\(([A-Z]\w*[a-z]\w*)\)", file.read())]
+
+
+CALLS = _calls()
+
+
+def flavour_named(name):
+    flavour = FLAVOURS[name]
+    for program in (flavour.c, flavour.launcher[0]):
+        if shutil.which(program) is None:
+            skip(program + " is not installed")
+    return flavour
+
+
+def build(compiler, sources, output, *options):
+    """Compiles SOURCES, names below tests/programs or paths, as a user would."""
+    programs = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
+    command = [compiler, "-O0", "-g", *[os.path.join(programs, source) for source in sources], "-o", output, *options]
+    made = subprocess.run(command, capture_output=True, text=True)
+    check(made.returncode == 0, " ".join(command), made.stderr)
+    return os.path.abspath(output)
+
+
+def job(flavour, program, *arguments, ranks=RANKS):
+    return [*flavour.launcher, "-n", str(ranks), program, *arguments]
+
+
+def _signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _event(record):
+    if record.kind in ("NOTE", "ASIDE"):
+        return {"kind": record.kind.lower(), "text": string(record.arguments)}
+    if record.kind == "THREAD":
+        return {"kind": "thread", "tid": record.arguments[0]}
+    if record.kind not in FIELDS:
+        return {"kind": record.kind.lower()}
+    event = {"kind": record.kind.lower(), "ticks": record.ticks}
+    for name, value in zip(FIELDS[record.kind], record.arguments):
+        event[name] = _signed(value) if name in SIGNED else value
+    if "call" in event:
+        event["call"] = CALLS[event["call"]]
+    if record.kind == "MPI_COMM":
+        count = record.arguments[6]
+        event["origin"] = ORIGINS[event["origin"]]
+        event["members"] = [_signed(rank) for rank in record.arguments[7:7 + count]]
+    return event
+
+
+class Job:
+    """A job that runs with the agent, whose rings are read as it goes. EVENTS is, for each pid, a list for each
+    ring."""
+
+    def __init__(self, command, environment=None, preload="", is_first=True, ring_bytes=1 << 16):
+        """PRELOAD is the program's own LD_PRELOAD, before which the agent stands, or behind."""
+        self.directory = Directory(flags=MPI, ring_bytes=ring_bytes)
+        order = [AGENT, preload] if is_first else [preload, AGENT]
+        self.events = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            env=dict(os.environ, **ENVIRONMENT, **(environment or {}), TOLLGATE_AGENT=self.directory.path,
+                     LD_PRELOAD=":".join(library for library in order if library)))
+
+    def drain(self):
+        self.directory.read_rings(self.take)
+
+    def take(self, name, records):
+        for record in records:
+            self.events[record.pid][name].append(_event(record))
+
+    def run(self):
+        """To its end. Returns what it said and its status; its rings are read by then."""
+        said = []
+        talker = threading.Thread(target=lambda: said.append(self.process.communicate(timeout=TIME_LIMIT_S)))
+        talker.start()
+        while talker.is_alive():
+            self.drain()
+            talker.join(0.01)
+        if not said:
+            self.kill()
+            sys.exit(f"FAILED: {self.process.args}: still running after {TIME_LIMIT_S} s")
+        self.drain()
+        self.directory.remove()
+        output, errors = said[0]
+        return Run(output.decode(errors="replace"), errors.decode(errors="replace"), self.process.returncode)
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+        self.drain()
+        self.directory.remove()
+
+    def threads(self, pid):
+        """The events of each of PID's rings that has any of MPI, the main thread's first."""
+        rings = [[event for event in events if event["kind"].startswith("mpi_")] for events in self.events[pid].values()]
+        return [events for events in rings if events]
+
+    def pids(self):
+        """Those that used MPI."""
+        return [pid for pid in list(self.events) if self.threads(pid)]
+
+    def said(self, kind):
+        return [event["text"] for rings in self.events.values() for ring in rings.values() for event in ring
+                if event["kind"] == kind]
+
+
+def run_natively(command, environment=None):
+    made = subprocess.run(command, capture_output=True, env=dict(os.environ, **ENVIRONMENT, **(environment or {})),
+                          timeout=TIME_LIMIT_S)
+    return Run(made.stdout.decode(errors="replace"), made.stderr.decode(errors="replace"), made.returncode)
+
+
+def ranks_of(events_of_job):
+    """{rank: pid}, by each process's record of MPI_COMM_WORLD."""
+    return {event["rank"]: pid for pid in events_of_job.pids() for event in events_of_job.threads(pid)[0]
+            if event["kind"] == "mpi_comm" and event["origin"] == "world"}
+
+
+def functions_at(program, addresses):
+    """The function of PROGRAM at each of ADDRESSES (in the file)."""
+    told = subprocess.run(["addr2line", "-f", "-e", program], input="\n".join(hex(a) for a in addresses), text=True,
+                          capture_output=True, check=True).stdout.splitlines()
+    return told[::2]
