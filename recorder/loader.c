@@ -258,6 +258,8 @@ static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,
     for (size_t i = 0; i < change->n_removed; i++) {
         const struct tg_object *object = change->removed[i];
         tg_loader_process_forget(watched, object);
+        if (object->base == watched->loader_base)
+            continue; /* the loader's entry in another namespace: it itself never goes */
         struct tg_user_breakpoint_object target = tg_loader_process_target(object);
         tg_user_breakpoints_unload(loader->options.breakpoints, thread, &target, 1);
         if (object->size_bytes > 0) /* internal ones, of whoever else planted there */

@@ -302,7 +302,7 @@ static void act(struct namespace *namespace, unsigned action)
         record_activity(namespace, LA_ACT_ADD);
     } else if (action == LA_ACT_DELETE) {
         begin_deleting(namespace);
-    } else if (action == LA_ACT_CONSISTENT && changing) {
+    } else if (action == LA_ACT_CONSISTENT && (changing || !namespace->ending)) {
         if (namespace->deleting)
             end_deleting(namespace);
         tell_new(namespace);

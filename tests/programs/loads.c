@@ -11,6 +11,7 @@
  *   raise            a handled signal: a stop for another reason
  *   iconv CHARSET    a conversion from CHARSET, whose module libc loads by itself
  *   names            name-service look-ups, whose modules libc loads by itself
+ *   cancel           cancels a thread, for which libc loads an unwinder by itself
  *   storm N PATH...  N times dlopen of every PATH, then dlclose
  *   await            prints "ready" and waits for a line on standard input
  *   exec ARG...      replaces the program
@@ -20,6 +21,7 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +135,25 @@ static void look_up_names(void)
     puts("looked up");
 }
 
+static void *wait_for_ever(void *context)
+{
+    sem_post(context);
+    pause();
+    return context;
+}
+
+static void cancel_thread(void)
+{
+    pthread_t thread;
+    sem_t running;
+    void *result = NULL;
+    sem_init(&running, 0, 0);
+    if (pthread_create(&thread, NULL, wait_for_ever, &running) == 0 && sem_wait(&running) == 0 &&
+        pthread_cancel(thread) == 0)
+        pthread_join(thread, &result);
+    puts(result == PTHREAD_CANCELED ? "cancelled" : "not cancelled");
+}
+
 /* Does the command at ARG, returns the next one. */
 static char **run(char **arg)
 {
@@ -156,6 +177,8 @@ static char **run(char **arg)
         return convert(arg[1]), arg + 2;
     if (strcmp(*arg, "names") == 0)
         return look_up_names(), arg + 1;
+    if (strcmp(*arg, "cancel") == 0)
+        return cancel_thread(), arg + 1;
     fprintf(stderr, "loads: what is %s?\n", *arg);
     exit(2);
 }
