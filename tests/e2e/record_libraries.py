@@ -99,7 +99,7 @@ def namespaces():
     # one that is emptied: the loader's own entry in it goes, the loader stays
     trace = recorded(["namespace", library, "close", "0", "namespace", library, "open", library], witness=False)
     seen = [(event["namespace"], os.path.basename(event["libraries"][0]["path"])) for event in trace
-            if event["kind"] == "library_load" and event["found"] == "loader"]
+            if event["kind"] == "library_load" and event["found"] == LOADER]
     check(seen == [(1, "libapart.so"), (1, "libapart.so"), (0, "libapart.so")], seen)
 
 
