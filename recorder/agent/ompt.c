@@ -8,11 +8,11 @@
  * - Inside of teams LLVM's forks regions of its own, which have no code address.
  * - Chunks of loops, single sections and the bodies' addresses are not told.
  */
+#include "recorder/agent/environment.h"
 #include "recorder/agent/ompt_chain.h"
 #include "recorder/agent/ompt_redirect.h"
 
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -660,7 +660,7 @@ static void finalize(union tg_ompt_data *tool_data)
 /* False where the environment keeps the runtime from looking for a tool. */
 static bool is_enabled(void)
 {
-    const char *setting = getenv("OMP_TOOL");
+    const char *setting = tg_agent_environment_get("OMP_TOOL"); /* libc may not be initialised yet */
     return setting == NULL || setting[0] == '\0' || strcasecmp(setting, "enabled") == 0;
 }
 
