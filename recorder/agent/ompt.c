@@ -520,6 +520,10 @@ static void leave_task(union tg_ompt_data *task, int status)
     }
     if (id == NULL || *id == 0 || status == TG_OMPT_TASK_EARLY_FULFILL) /* that one goes on */
         return;
+    /* LLVM's runtime tells the switches between the parts of an untied task more than once. */
+    uint64_t number = *id & ~TG_OMPT_TASK_BEGUN;
+    if ((status == TG_OMPT_TASK_SWITCH || status == TG_OMPT_TASK_YIELD) && tg_openmp_frame.task != number)
+        return;
     if (status == TG_OMPT_TASK_COMPLETE)
         how = TG_OMP_TASK_COMPLETED;
     else if (status == TG_OMPT_TASK_CANCEL)
@@ -528,7 +532,7 @@ static void leave_task(union tg_ompt_data *task, int status)
         how = TG_OMP_TASK_DETACHED;
     else if (status == TG_OMPT_TASK_LATE_FULFILL)
         how = TG_OMP_TASK_FULFILLED;
-    tg_openmp_task_end(NULL, TG_OMP_OMPT, *id & ~TG_OMPT_TASK_BEGUN, how);
+    tg_openmp_task_end(NULL, TG_OMP_OMPT, number, how);
 }
 
 static void enter_task(union tg_ompt_data *task)
@@ -543,8 +547,12 @@ static void enter_task(union tg_ompt_data *task)
 static void on_task_schedule(union tg_ompt_data *prior, int status, union tg_ompt_data *next)
 {
     enter();
-    leave_task(prior, status);
-    enter_task(next);
+    if (prior == NULL || prior != next || status == TG_OMPT_TASK_COMPLETE) {
+        leave_task(prior, status);
+        enter_task(next);
+    } else if (tg_openmp_frame.task == 0) { /* the next part of an untied task that was put aside */
+        enter_task(next);
+    }
     TG_OMPT_HAND_ON(TASK_SCHEDULE, (tg_ompt_their_task(prior), status, tg_ompt_their_task(next)));
     if (status == TG_OMPT_TASK_COMPLETE || status == TG_OMPT_TASK_CANCEL ||
         status == TG_OMPT_TASK_LATE_FULFILL || status == TG_OMPT_TASKWAIT_COMPLETE)

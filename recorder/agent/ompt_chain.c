@@ -12,6 +12,7 @@ static struct {
     struct tg_ompt_start_tool_result *tool; /* NULL: none */
     tg_ompt_lookup lookup;                  /* the runtime's */
     tg_ompt_set_callback set_callback;
+    tg_ompt_get_callback get_callback;
     tg_ompt_get_task_info get_task_info;
     tg_ompt_get_parallel_info get_parallel_info;
     /* The runtime's answers for what the agent registered for itself, plus 1; 0: it did not. */
@@ -168,7 +169,9 @@ static int set_their_callback(int callback, tg_ompt_function function)
 
 static int get_their_callback(int callback, tg_ompt_function *function)
 {
-    if (callback <= 0 || callback >= TG_OMPT_CALLBACK_COUNT)
+    /* LLVM's runtime knows of none as long as the tool is being initialised. */
+    tg_ompt_function registered = NULL;
+    if (callback <= 0 || callback >= TG_OMPT_CALLBACK_COUNT || chain.get_callback(callback, &registered) == 0)
         return 0;
     tg_ompt_function theirs = __atomic_load_n(&tg_ompt_chain_callbacks[callback], __ATOMIC_ACQUIRE);
     if (theirs == NULL)
@@ -208,8 +211,10 @@ static tg_ompt_function look_up(const char *name)
         return NULL;
     if (strcmp(name, "ompt_set_callback") == 0)
         return (tg_ompt_function)set_their_callback;
-    if (strcmp(name, "ompt_get_callback") == 0)
+    if (strcmp(name, "ompt_get_callback") == 0) {
+        chain.get_callback = (tg_ompt_get_callback)found;
         return (tg_ompt_function)get_their_callback;
+    }
     if (strcmp(name, "ompt_get_task_info") == 0) {
         chain.get_task_info = (tg_ompt_get_task_info)found;
         return (tg_ompt_function)get_their_task_info;

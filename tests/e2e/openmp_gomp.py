@@ -115,8 +115,8 @@ def run_observed(command, environment=None, flags=OPENMP):
     directory = Directory(flags=flags, ring_bytes=1 << 22)
     records, over = [], threading.Event()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env=dict(os.environ, LD_PRELOAD=AGENT, TOLLGATE_AGENT=directory.path,
-                                        **(environment or {})))
+                               env={**os.environ, "LD_PRELOAD": AGENT, "TOLLGATE_AGENT": directory.path,
+                                    **(environment or {})})
 
     def read_on():
         while not over.wait(0.002):
@@ -387,4 +387,5 @@ def main():
         program(case, flags)
 
 
-main()
+if __name__ == "__main__":
+    main()

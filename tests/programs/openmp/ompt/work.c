@@ -1,0 +1,12 @@
+/* A library that uses OpenMP. */
+int work(void);
+int work(void)
+{
+    int sum = 0;
+#pragma omp parallel num_threads(3) reduction(+ : sum)
+    {
+#pragma omp barrier
+        sum += 1;
+    }
+    return sum;
+}
