@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-from recording import (LOADS, TOLLGATE, build_library, check, events, is_loader, record, recorded_loads, run,  # noqa: E402
+from recording import (LOADS, TOLLGATE, build_library, check, events, record, recorded_loads, run,  # noqa: E402
                        witness_environment, witnessed)
 
 OURS = ("tollgate-agent.so", "tollgate-audit.so")
