@@ -10,7 +10,8 @@ import sys
 import threading
 
 from agent_rings import MPI, Directory, string
-from recording import Run, check, skip
+from recording import Run, check, record, skip
+from recording import events as trace_events
 
 RANKS = 4
 TIME_LIMIT_S = 50
@@ -141,6 +142,34 @@ class Job:
     def said(self, kind):
         return [event["text"] for rings in self.events.values() for ring in rings.values() for event in ring
                 if event["kind"] == kind]
+
+
+class RecordedJob:
+    """The same by `tollgate record`, and `dump` of the trace."""
+
+    def __init__(self, command, environment=None):
+        self.command, self.environment = command, environment
+        self.events = collections.defaultdict(lambda: collections.defaultdict(list))
+
+    def run(self):
+        made = record("trace", self.command, environment={**ENVIRONMENT, **(self.environment or {})})
+        for event in trace_events("trace"):
+            for name in ("comm", "parent", "handle", "code", "request"):
+                if isinstance(event.get(name), str):
+                    event[name] = int(event[name], 16)
+            if event["kind"] == "mpi_comm":
+                event["members"] = [member["world_rank"] for member in event["members"]]
+            self.events[event["pid"]][event["tid"]].append(event)
+        return made
+
+    threads, pids = Job.threads, Job.pids
+
+    def said(self, kind):
+        """Notes, and why agents stepped aside."""
+        kinds = {"note": ("note", "loss"), "aside": ("agent",)}[kind]
+        return [event.get("text", event.get("reason")) for threads in self.events.values()
+                for events in threads.values() for event in events
+                if event["kind"] in kinds and event.get("state") != "watching"]
 
 
 def run_natively(command, environment=None):
