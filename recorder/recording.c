@@ -312,7 +312,9 @@ static bool wants_openmp_breakpoints(void *context, const struct tg_process *pro
     const struct tg_recording *recording = context;
     if ((recording->options->agent & TG_AGENT_OPENMP) == 0 && recording->options->command != NULL)
         return false;
-    return process->loader_base == 0; /* static: nothing can be loaded into it */
+    if (process->loader_base == 0)
+        return true; /* static: nothing can be loaded into it */
+    return recording->injector != NULL && !tg_agent_injector_is_in(recording->injector, process);
 }
 
 static struct tg_error *create_engine(struct tg_recording *recording)
@@ -327,17 +329,17 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
     if (error == NULL)
         error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
-    if (error == NULL) {
-        const struct tg_openmp_breakpoints_options openmp = {
-            .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
-        error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
-    }
     if (error == NULL)
         error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
     for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
         error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
     if (error == NULL && recording->agent != NULL)
         error = create_injector(recording);
+    if (error == NULL) {
+        const struct tg_openmp_breakpoints_options openmp = {
+            .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
+        error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
+    }
     if (error != NULL)
         return error;
     const struct tg_loader_options loader = {
