@@ -6,6 +6,7 @@
  * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected.
  */
 #include "recorder/agent/agent.h"
+#include "recorder/agent/ompt_redirect.h"
 #include "recorder/agent/return_site.h"
 
 #include <dlfcn.h>
@@ -259,12 +260,16 @@ struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags
 void *tg_dl_returned_dlopen(void *handle)
 {
     record_return(CALL_DLOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
+    if (handle != NULL)
+        tg_ompt_look_again();
     return handle;
 }
 
 void *tg_dl_returned_dlmopen(void *handle)
 {
     record_return(CALL_DLMOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
+    if (handle != NULL)
+        tg_ompt_look_again();
     return handle;
 }
 

@@ -50,7 +50,11 @@ static void flush_pending(const struct tg_openmp_dependence *list, size_t count)
 /* The thread that forked goes on alone in the child, outside of all regions. */
 static void enter_process(struct tg_ompt_thread *thread)
 {
+    /* The generation is 0 in a child until its first record: what was 0 before is no other process. */
+    bool is_child = thread->process != 0;
     thread->process = *tg_agent.generation;
+    if (!is_child)
+        return;
     if (thread->top != NULL)
         tg_openmp_return(&(struct tg_openmp_frame){0});
     thread->top = NULL;
@@ -715,16 +719,29 @@ struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const ch
     return start_tool(omp_version, runtime_version);
 }
 
+static void redirect_runtimes(void)
+{
+    if (tg_ompt_tool_before() != NULL && !tg_ompt_redirect(start_tool))
+        tg_agent_say(
+            TG_RECORD_NOTE,
+            "the program has an OpenMP tool of its own, which cannot be chained: OpenMP is not seen");
+}
+
+void tg_ompt_look_again(void)
+{
+    if (__atomic_load_n(&runtime.version, __ATOMIC_RELAXED) == NULL && tg_agent_observes(TG_AGENT_OPENMP) &&
+        is_enabled())
+        redirect_runtimes();
+}
+
 /* Before the runtimes that are there from the start look for a tool. */
 static __attribute__((constructor(103))) void prepare(void)
 {
     if (!tg_agent_observes(TG_AGENT_OPENMP) || tg_agent_next(ENTRY_POINT) == NULL)
         return;
-    if (!is_enabled())
+    if (is_enabled())
+        redirect_runtimes();
+    else
         tg_agent_say(TG_RECORD_NOTE,
                      "OMP_TOOL keeps the OpenMP runtime from calling tools: what it does is not seen");
-    else if (tg_ompt_tool_before() != NULL && !tg_ompt_redirect(start_tool))
-        tg_agent_say(
-            TG_RECORD_NOTE,
-            "the program has an OpenMP tool of its own, which cannot be chained: OpenMP is not seen");
 }

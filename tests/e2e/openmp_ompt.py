@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import openmp_gomp as gomp  # noqa: E402
-from agent_rings import string  # noqa: E402
+from agent_rings import DLOPEN, OPENMP, string  # noqa: E402
 from recording import check, skip  # noqa: E402
 
 OWN = os.path.join(gomp.SOURCE, "tests/programs/openmp/ompt")
@@ -339,6 +339,35 @@ def shim(_):
         check(entered == sum(line.startswith("enter ") for line in told), f"{name}: {entered} entered")
 
 
+def tool_before_a_late_runtime(_):
+    """The program has a tool, and the runtime comes after it."""
+    path = compile_with(["clang"], "late", ["late.c", "tool.c"], "-rdynamic", "-I", omp_tools_folder())
+    library = compile_with(COMPILE, "libwork.so", ["work.c"], "-shared", "-fPIC")
+    environment = {"TOOL_LOG": os.path.abspath("tool.log")}
+    native = gomp.run_native([path, library], environment)
+    natively = steady_counts("tool.log")
+    observed, records = gomp.run_observed([path, library], environment, flags=OPENMP | DLOPEN)
+    check(native == observed and native[:2] == ("3\n", 0), f"output natively {native}, observed {observed}")
+    chained = steady_counts("tool.log")
+    check(natively == chained, f"natively {natively}, chained {chained}")
+    check(regions_of(records) == [("ompt", 3)], f"{regions_of(records)}")
+
+
+def steady_counts(path):
+    """How often the tool told what; then the log is gone."""
+    with open(path) as file:
+        counts = collections.Counter(line.split()[1] for line in file)
+    os.unlink(path)
+    check(counts["parallel_begin"] > 0, f"the tool told {counts}")
+    return counts
+
+
+def omp_tools_folder():
+    """Where omp-tools.h is; clang finds it by itself only with -fopenmp."""
+    listed = subprocess.run(["clang", "-print-resource-dir"], capture_output=True, text=True).stdout.strip()
+    return os.path.join(listed, "include")
+
+
 def forks(_):
     path = compile_with(COMPILE, "forks", ["forks.c"])
     native = gomp.run_native([path])
@@ -356,6 +385,7 @@ def forks(_):
 
 CASES = {
     "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks,
+    "tool_before_a_late_runtime": tool_before_a_late_runtime,
     "tool_preloaded": lambda _: chain("preload"),
     "tool_linked": lambda _: chain("linked"),
     "tool_in_environment": lambda _: chain("environment"),
