@@ -6,9 +6,11 @@ usage: symbols.py CASE [COMPILER OPTION...]
     stripped    its functions, no lines; then with a separate debug file: the lines again
     other       another program at the same path: nothing is named
     off         --symbols=off, and what is wrong with the option
+    recorded    a recorded OpenMP program: regions and barriers are at their pragmas; stripped, nothing is said
     exec        addresses are those of the program, and of the libraries, that ran at the time
 """
 
+import collections
 import functools
 import json
 import os
@@ -225,6 +227,42 @@ def case_exec(compiler):
     ]
     objects = [json.loads(line).get("caller_object") for line in dump(events, "--json", "--kind=library_call").splitlines()]
     assert objects == [first, None, library, None, library, first, None, second], objects
+
+
+def case_recorded(compiler, *options):
+    folder = f"{SOURCE}/tests/programs/openmp/gomp"
+    if shutil.which(compiler) is None:
+        skip(f"there is no {compiler}")
+    command = [compiler, "-fopenmp", "-w", *options, "-o", "program", f"{folder}/regions.c", f"{folder}/log.c"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode != 0:
+        skip(f"{compiler} has no OpenMP: {made.stderr}")
+    with open(f"{folder}/regions.c") as file:
+        source = file.read().splitlines()
+
+    def record():
+        if os.path.exists("trace.tgt"):
+            os.unlink("trace.tgt")
+        run(TOLLGATE, "record", "-o", "trace.tgt", "--", "./program")
+        told = run(TOLLGATE, "dump", "--json", "--kind", "omp_parallel_begin,omp_sync_begin,omp_implicit_begin",
+                   "trace.tgt")
+        return [json.loads(line) for line in told.splitlines()]
+
+    pragmas = {"omp_parallel_begin": "parallel", "omp_implicit_begin": "parallel", "omp_sync_begin": "barrier"}
+    checked = collections.Counter()
+    for event in record():
+        if event.get("sync") not in (None, "barrier"):
+            continue
+        assert event["code_file"] == f"{folder}/regions.c", event
+        assert f"#pragma omp {pragmas[event['kind']]}" in source[event["code_line"] - 1], event
+        if event["kind"] == "omp_parallel_begin" and compiler == "gcc":
+            assert "_omp_fn." in event["body_function"] and event["body_offset"] == 0, event
+            assert event["body_file"] == event["code_file"] and event["body_line"] >= event["code_line"], event
+        checked[event["kind"]] += 1
+    assert len(checked) == 3 and min(checked.values()) > 3, checked
+    run("strip", "program")
+    events = record()
+    assert len(events) > 10 and not any("code_file" in event or "code_function" in event for event in events)
 
 
 CASES = {name[5:]: value for name, value in globals().items() if name.startswith("case_")}
