@@ -111,47 +111,89 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
         tg_agent_commit_slowly();
 }
 
-/* Whole records of one to four arguments. */
-static inline void tg_agent_record1(unsigned kind, uint64_t a)
+/* So far ahead of a record its cache lines are asked for: the recorder read them last, and the lock that the
+ * program takes next would wait until they are there. */
+enum { TG_AGENT_AHEAD_BYTES = 1024 };
+
+/* The records below where they cannot be written at once, with the first N_ARGUMENTS of the arguments. */
+void tg_agent_record_slowly(unsigned kind, size_t n_arguments, uint64_t a, uint64_t b, uint64_t c,
+                            uint64_t d);
+
+/*
+ * tg_agent_begin and tg_agent_commit for what is hot: N_WORDS is constant and nothing is called, so that no
+ * register is saved, and the next record does not wait for this one's size to come back from memory. NULL:
+ * nothing was begun.
+ */
+static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(unsigned kind, uint64_t n_words)
 {
-    uint64_t *arguments = tg_agent_begin(kind, 1);
-    if (arguments != NULL) {
-        arguments[0] = a;
-        tg_agent_commit();
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    if (TG_AGENT_UNLIKELY(thread->busy != NULL || tg_agent.clock != TG_AGENT_CLOCK_TSC))
+        return NULL;
+    thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
+    uint64_t written = thread->written;
+    if (TG_AGENT_UNLIKELY(written + n_words * 8 > thread->limit ||
+                          thread->generation != *tg_agent.generation)) {
+        thread->busy = NULL;
+        return NULL;
     }
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (written & thread->mask));
+    __builtin_prefetch((const char *)record + TG_AGENT_AHEAD_BYTES, 1);
+    record[0] = __rdtsc();
+    record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
+    return record;
 }
 
+static inline __attribute__((always_inline)) void tg_agent_commit_at_once(uint64_t n_words)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    uint64_t written = thread->written + n_words * 8;
+    thread->written = written;
+    __atomic_store_n(&thread->header->head, written, __ATOMIC_RELEASE);
+    tg_agent_signal_fence();
+    thread->busy = NULL;
+    tg_agent_signal_fence();
+    if (TG_AGENT_UNLIKELY(thread->limit == 0))
+        tg_agent_commit_slowly();
+}
+
+/* Whole records of one to four arguments. */
 static inline void tg_agent_record2(unsigned kind, uint64_t a, uint64_t b)
 {
-    uint64_t *arguments = tg_agent_begin(kind, 2);
-    if (arguments != NULL) {
-        arguments[0] = a;
-        arguments[1] = b;
-        tg_agent_commit();
+    enum { WORDS = 4 };
+    uint64_t *record = tg_agent_begin_at_once(kind, WORDS);
+    if (TG_AGENT_UNLIKELY(record == NULL)) {
+        tg_agent_record_slowly(kind, 2, a, b, 0, 0);
+        return;
     }
+    record[2] = a;
+    record[3] = b;
+    tg_agent_commit_at_once(WORDS);
 }
 
-static inline void tg_agent_record3(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
+static inline void tg_agent_record1(unsigned kind, uint64_t a)
 {
-    uint64_t *arguments = tg_agent_begin(kind, 3);
-    if (arguments != NULL) {
-        arguments[0] = a;
-        arguments[1] = b;
-        arguments[2] = c;
-        tg_agent_commit();
-    }
+    tg_agent_record2(kind, a, 0); /* as large */
 }
 
 static inline void tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-    uint64_t *arguments = tg_agent_begin(kind, 4);
-    if (arguments != NULL) {
-        arguments[0] = a;
-        arguments[1] = b;
-        arguments[2] = c;
-        arguments[3] = d;
-        tg_agent_commit();
+    enum { WORDS = 6 };
+    uint64_t *record = tg_agent_begin_at_once(kind, WORDS);
+    if (TG_AGENT_UNLIKELY(record == NULL)) {
+        tg_agent_record_slowly(kind, 4, a, b, c, d);
+        return;
     }
+    record[2] = a;
+    record[3] = b;
+    record[4] = c;
+    record[5] = d;
+    tg_agent_commit_at_once(WORDS);
+}
+
+static inline void tg_agent_record3(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
+{
+    tg_agent_record4(kind, a, b, c, 0); /* as large */
 }
 
 /* The first word of OpenMP records: "place(WHICH)" of the contract. SEEN is enum tg_omp_seen. */

@@ -396,6 +396,20 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
     return record + 2;
 }
 
+void tg_agent_record_slowly(unsigned kind, size_t n_arguments, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    uint64_t *arguments = tg_agent_begin(kind, n_arguments);
+    if (arguments == NULL)
+        return;
+    arguments[0] = a;
+    arguments[1] = b;
+    if (n_arguments > 2) {
+        arguments[2] = c;
+        arguments[3] = d;
+    }
+    tg_agent_commit();
+}
+
 void tg_agent_commit_slowly(void)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;

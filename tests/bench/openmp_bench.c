@@ -1,0 +1,199 @@
+/*
+ * What OpenMP constructs cost, for openmp_bench.py: one line for each, "NAME N WALL CPU": how many were
+ * executed, and nanoseconds of one, by the clock and of all its threads together.
+ *
+ * usage: openmp_bench [NAME...]
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    THREADS = 2,
+    WIDTH = 1024,
+    HEIGHT = 1024,
+    SWEEPS = 200,
+};
+
+static double now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+static volatile long sink;
+
+static void critical(long n)
+{
+    for (long i = 0; i < n; i++) {
+#pragma omp critical
+        sink = i;
+    }
+}
+
+static void lock(long n)
+{
+    omp_lock_t one;
+    omp_init_lock(&one);
+    for (long i = 0; i < n; i++) {
+        omp_set_lock(&one);
+        sink = i;
+        omp_unset_lock(&one);
+    }
+    omp_destroy_lock(&one);
+}
+
+static void barrier(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+    for (long i = 0; i < n; i++) {
+#pragma omp barrier
+    }
+}
+
+static void single(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+    for (long i = 0; i < n; i++) {
+#pragma omp single
+        sink = i;
+    }
+}
+
+static void region(long n)
+{
+    for (long i = 0; i < n; i++) {
+#pragma omp parallel num_threads(THREADS)
+        sink = i;
+    }
+}
+
+static void dynamic_loop(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+    for (long i = 0; i < n; i++) {
+#pragma omp for schedule(dynamic, 4)
+        for (int j = 0; j < 64; j++)
+            sink = j;
+    }
+}
+
+static void task(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single
+    for (long i = 0; i < n; i++) {
+#pragma omp task firstprivate(i)
+        sink = i;
+    }
+}
+
+static long fibonacci(int n)
+{
+    if (n < 2)
+        return n;
+    long a, b;
+#pragma omp task shared(a) if (n > 8)
+    a = fibonacci(n - 1);
+#pragma omp task shared(b) if (n > 8)
+    b = fibonacci(n - 2);
+#pragma omp taskwait
+    return a + b;
+}
+
+static void fibonacci_tasks(long n)
+{
+    (void)n;
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single
+    sink = fibonacci(24);
+}
+
+/* As hydrodynamics codes do: sweeps over a grid, each a region with a loop, a reduction, now and then more.
+ */
+static double grid[2][HEIGHT][WIDTH];
+
+static void stencil(long n)
+{
+    double residual = 0;
+    memset(grid, 0, sizeof grid);
+    for (int x = 0; x < WIDTH; x++)
+        grid[0][0][x] = grid[1][0][x] = 100;
+    for (long sweep = 0; sweep < n; sweep++) {
+        double(*from)[WIDTH] = grid[sweep % 2], (*to)[WIDTH] = grid[1 - sweep % 2];
+        residual = 0;
+#pragma omp parallel num_threads(THREADS)
+        {
+#pragma omp for schedule(static) reduction(+ : residual)
+            for (int y = 1; y < HEIGHT - 1; y++)
+                for (int x = 1; x < WIDTH - 1; x++) {
+                    double value = 0.25 * (from[y - 1][x] + from[y + 1][x] + from[y][x - 1] + from[y][x + 1]);
+                    residual += fabs(value - from[y][x]);
+                    to[y][x] = value;
+                }
+#pragma omp for schedule(dynamic, 64)
+            for (int y = 1; y < HEIGHT - 1; y++)
+                to[y][0] = to[y][1];
+#pragma omp single
+            sink = (long)residual;
+        }
+    }
+}
+
+/* The same on a grid that fits into a cache: 20 times as many events for the time. */
+static void small_stencil(long n)
+{
+    enum { SIDE = 128 };
+    static double small[2][SIDE][SIDE];
+    double residual = 0;
+    for (long sweep = 0; sweep < n; sweep++) {
+        double(*from)[SIDE] = small[sweep % 2], (*to)[SIDE] = small[1 - sweep % 2];
+        residual = 0;
+#pragma omp parallel for num_threads(THREADS) schedule(static) reduction(+ : residual)
+        for (int y = 1; y < SIDE - 1; y++)
+            for (int x = 1; x < SIDE - 1; x++) {
+                to[y][x] = 0.25 * (from[y - 1][x] + from[y + 1][x] + from[y][x - 1] + from[y][x + 1]) + 1;
+                residual += to[y][x];
+            }
+    }
+    sink = (long)residual;
+}
+
+static const struct {
+    const char *name;
+    void (*run)(long n);
+    long n;
+} constructs[] = {
+    {"critical", critical, 2000000}, {"lock", lock, 2000000},
+    {"barrier", barrier, 200000},    {"single", single, 200000},
+    {"region", region, 100000},      {"dynamic_loop", dynamic_loop, 100000},
+    {"task", task, 400000},          {"fibonacci", fibonacci_tasks, 75024},
+    {"stencil", stencil, SWEEPS},    {"small_stencil", small_stencil, 20000},
+};
+
+static int is_asked_for(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return 1;
+    return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof constructs / sizeof *constructs; i++) {
+        if (!is_asked_for(constructs[i].name, argc, argv))
+            continue;
+        constructs[i].run(constructs[i].n / 20 + 1); /* threads, rings, caches */
+        double wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+        constructs[i].run(constructs[i].n);
+        wall = now_ns(CLOCK_MONOTONIC) - wall;
+        cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        printf("%s %ld %.2f %.2f\n", constructs[i].name, constructs[i].n, wall / constructs[i].n,
+               cpu / constructs[i].n);
+    }
+    return 0;
+}
