@@ -4,7 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <limits.h>
+#include <linux/limits.h>
 #include <x86intrin.h>
 
 enum {
