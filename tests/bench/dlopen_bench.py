@@ -2,8 +2,8 @@
 """What does a debugger's look at every dlopen cost? Measures tollgate beside gdb, lldb and two floors in one run.
 
 A program dlopens N generated libraries; it times its own loop. It runs natively, under a tracer that does no more
-than it must at a loader stop, under one that only follows forks, under `tollgate record` in slow and fast mode, and
-under gdb and lldb; the debuggers and tollgate have one pending breakpoint that no library has (tollgate slow also
+than it must at a loader stop, under one that only follows forks, under `tollgate record` in slow and fast mode and
+with the agent in place of stops, and under gdb and lldb; the debuggers and tollgate have one pending breakpoint that no library has (tollgate slow also
 runs without, as the minimal tracer does). Runs are interleaved; the figures are medians. Nothing fails here on
 timing: ratios are printed beside the aims.
 
@@ -50,6 +50,9 @@ def make_tools(build, arguments):
         return lambda program, work: [tollgate, "record", "--quiet", "-o", os.path.join(work, "trace.tgt"), "--mode",
                                       mode, *options, "--"] + program
 
+    def by_agent(program, work):
+        return [tollgate, "record", "--quiet", "-o", os.path.join(work, "trace.tgt"), "--dlopen=agent", "--"] + program
+
     def gdb(program, _):
         return ["gdb", "-nx", "-q", "-batch", "-ex", "set breakpoint pending on", "-ex", "set debuginfod enabled off",
                 "-ex", "break " + BREAKPOINT, "-ex", "run", "--args"] + program
@@ -65,6 +68,7 @@ def make_tools(build, arguments):
         Tool("tollgate slow", tollgate, record("slow", "--break", BREAKPOINT)),
         Tool("  no breakpoint", tollgate, record("slow")),
         Tool("tollgate fast", tollgate, record("fast", "--break", BREAKPOINT)),
+        Tool("tollgate agent", tollgate, by_agent),
         Tool("gdb", "gdb", gdb, arguments.gdb_max, arguments.debugger_rounds),
         Tool("lldb", "lldb", lldb, arguments.lldb_max, arguments.debugger_rounds),
     ]
@@ -155,6 +159,11 @@ def ratios(results):
         ratio("  the same without a breakpoint to look for, N=%d" % size, added(size, "  no breakpoint"),
               added(size, "minimal tracer"), 1.5)
         row = results[size]
+        if "tollgate agent" in row:
+            ratio("loop under the agent / native, N=%d" % size, row["tollgate agent"]["loop_ms"],
+                  row["native"]["loop_ms"], None)
+            ratio("added by the agent / by tollgate slow, no breakpoint, N=%d" % size, added(size, "tollgate agent"),
+                  added(size, "  no breakpoint"), None)
         if "tollgate fast" in row and "fork-only tracer" in row:
             ratio("loop under tollgate fast / fork-only tracer, N=%d" % size, row["tollgate fast"]["loop_ms"],
                   row["fork-only tracer"]["loop_ms"], 1.05)
