@@ -33,8 +33,24 @@ static struct gist list_gist(const struct tg_list *list)
     return (struct gist){.number = (int64_t)list->count, .text = list->count == 0 ? "" : items[0].text};
 }
 
+/* Behind where it took place an OpenMP event says what it is about: the name of that. */
+static struct gist openmp_gist(const struct tg_event *event)
+{
+    enum { BEHIND_PLACE = 5 };
+    const struct tg_record_schema *schema = tg_event_schema(event->kind);
+    struct gist gist = {0};
+    if (schema->n_fields <= BEHIND_PLACE || schema->fields[BEHIND_PLACE].type != TG_FIELD_ENUM)
+        return gist;
+    uint64_t value;
+    memcpy(&value, (const char *)TG_EVENT_PAYLOAD(event) + schema->fields[BEHIND_PLACE].offset, sizeof value);
+    gist.text = tg_field_value_name(&schema->fields[BEHIND_PLACE], value);
+    return gist;
+}
+
 static struct gist event_gist(const struct tg_event *event)
 {
+    if (event->kind > TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL)
+        return openmp_gist(event);
     switch ((unsigned)event->kind) { /* kinds without a gist fall through */
     case TG_EVENT_PROCESS_START:
         return (struct gist){.number = event->process_start.parent_pid};
@@ -250,7 +266,10 @@ char *tg_event_headline_print(const struct tg_event_headline *headline, char *bu
     default:
         break;
     }
-    snprintf(buffer, size, "%s", headline->kind == 0 ? "" : tg_event_kind_name(headline->kind));
+    bool is_openmp = headline->kind > TG_EVENT_OMP_PARALLEL_BEGIN && headline->kind <= TG_EVENT_OMP_CANCEL;
+    bool has_text = is_openmp && headline->text != NULL && *headline->text != '\0';
+    snprintf(buffer, size, "%s%s%s", headline->kind == 0 ? "" : tg_event_kind_name(headline->kind),
+             has_text ? ": " : "", has_text ? headline->text : "");
     for (char *c = buffer; *c != '\0'; c++)
         if (*c == '_')
             *c = ' ';

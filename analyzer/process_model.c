@@ -200,7 +200,8 @@ static bool is_bookkeeping(enum tg_event_kind kind)
            kind == TG_EVENT_COMMAND_LINE || kind == TG_EVENT_ENVIRONMENT ||
            kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_PROCESS_EXIT ||
            kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_DETACH || kind == TG_EVENT_LOSS ||
-           kind == TG_EVENT_NOTE;
+           kind == TG_EVENT_NOTE || kind == TG_EVENT_AGENT || kind == TG_EVENT_OMP_RUNTIME ||
+           kind == TG_EVENT_MPI_COMM;
 }
 
 static void take_threads(struct tg_process_entry *entry, const struct tg_event *event)
