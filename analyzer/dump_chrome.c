@@ -1,11 +1,13 @@
 /*
- * The trace event format that the Perfetto UI and chrome://tracing read: lifetimes of threads and stops as
- * complete events ("X"), other events as instants ("i"). A lifetime is written when it is over, so that the
- * document is well-formed however the trace ends; viewers sort by themselves.
+ * The trace event format that the Perfetto UI and chrome://tracing read: lifetimes of threads, OpenMP zones,
+ * MPI calls and stops as complete events ("X"), other events as instants ("i"). A lifetime is written when it
+ * is over, so that the document is well-formed however the trace ends; viewers sort by themselves.
  */
 #include "analyzer/dump.h"
 #include "analyzer/event_headline.h"
 #include "analyzer/event_json.h"
+#include "analyzer/mpi_model.h"
+#include "analyzer/openmp_model.h"
 #include "format/json_writer.h"
 #include "format/printable.h"
 
@@ -36,7 +38,16 @@ struct chrome {
     struct tg_json json;
     struct process_tracks *processes;
     uint64_t last_ns; /* of the trace so far */
+    struct tg_openmp_model *openmp;
+    struct tg_mpi_model *mpi;
 };
+
+static struct process_tracks *find_process(struct chrome *chrome, size_t index)
+{
+    struct process_tracks *found = NULL;
+    HASH_FIND(hh, chrome->processes, &index, sizeof index, found);
+    return found;
+}
 
 /* Viewers know a process by its number alone: one that reuses a pid gets another number. pid 0 is the
  * kernel's idle task to them, so the recorder gets a number that no process has. */
@@ -121,6 +132,134 @@ static void name_process(const struct tg_dump *dump, const struct tg_process_ent
         write_metadata(dump, entry, "process_sort_index", NULL, &entry->rank);
 }
 
+/* ---- zones and calls: told by the models when they are left */
+
+static bool is_shown(const struct tg_dump *dump, const struct tg_process_entry *entry,
+                     enum tg_event_kind kind, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct tg_selection *selection = dump->selection;
+    return tg_selection_admits_kind(selection, kind) && tg_selection_admits_process(selection, entry) &&
+           (!selection->has_from || end_ns >= selection->from_ns) &&
+           (!selection->has_to || start_ns <= selection->to_ns);
+}
+
+static void write_slice(const struct tg_dump *dump, const struct tg_process_entry *entry, int32_t tid,
+                        const char *name, const char *category, uint64_t start_ns, uint64_t end_ns,
+                        uint64_t code)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    begin_event(dump, "X", name, entry, shown_number(entry, tid), start_ns);
+    write_duration(dump, start_ns, end_ns);
+    tg_json_member_string(json, "cat", category);
+    tg_json_key(json, "args");
+    tg_json_begin_object(json);
+    tg_json_key(json, "code");
+    tg_json_address(json, code);
+    struct tg_code_name where;
+    if (dump->names != NULL && tg_code_names_find_return(dump->names, entry->pid, code, &where) &&
+        where.symbol.function != NULL)
+        tg_json_member_string(json, "function", where.symbol.function);
+    if (dump->names != NULL && tg_code_names_find_return(dump->names, entry->pid, code, &where) &&
+        where.symbol.file != NULL) {
+        tg_json_member_string(json, "file", where.symbol.file);
+        tg_json_member_unsigned(json, "line", where.symbol.line);
+    }
+    tg_json_end_object(json);
+    end_event(dump);
+}
+
+/* The kind of event that begins PLACE, and the name of its slice. */
+static enum tg_event_kind place_kind(const struct tg_openmp_place *place, char *name, size_t size)
+{
+    static const struct {
+        enum tg_event_kind kind;
+        const char *prefix;
+    } kinds[] = {
+        [TG_OPENMP_IN_REGION] = {TG_EVENT_OMP_IMPLICIT_BEGIN, "parallel"},
+        [TG_OPENMP_IN_ZONE] = {TG_EVENT_OMP_ZONE_BEGIN, ""},
+        [TG_OPENMP_IN_MUTEX_WAIT] = {TG_EVENT_OMP_MUTEX_WAIT, "wait: "},
+        [TG_OPENMP_IN_MUTEX] = {TG_EVENT_OMP_MUTEX_ENTER, ""},
+        [TG_OPENMP_IN_SYNC] = {TG_EVENT_OMP_SYNC_BEGIN, "wait: "},
+        [TG_OPENMP_IN_TASK] = {TG_EVENT_OMP_TASK_BEGIN, "task "},
+    };
+    enum { BEHIND_PLACE = 5 };
+    enum tg_event_kind kind = kinds[place->kind].kind;
+    const struct tg_field *field = &tg_event_schema(kind)->fields[BEHIND_PLACE];
+    const char *what = field->type == TG_FIELD_ENUM ? tg_field_value_name(field, place->what) : NULL;
+    if (place->kind == TG_OPENMP_IN_TASK)
+        snprintf(name, size, "task %" PRIu64, place->id);
+    else
+        snprintf(name, size, "%s%s", kinds[place->kind].prefix, what == NULL ? "" : what);
+    return kind;
+}
+
+static void write_place(const struct tg_dump *dump, const struct tg_openmp_worker *worker,
+                        const struct tg_openmp_place *place, uint64_t end_ns)
+{
+    const struct process_tracks *tracks = find_process(dump->state, worker->process);
+    char name[64];
+    enum tg_event_kind kind = place_kind(place, name, sizeof name);
+    if (tracks != NULL && is_shown(dump, tracks->entry, kind, place->since_ns, end_ns))
+        write_slice(dump, tracks->entry, worker->tid, name, "openmp", place->since_ns, end_ns, place->code);
+}
+
+static struct tg_error *left_place(void *context, const struct tg_openmp_worker *worker,
+                                   const struct tg_openmp_place *place, uint64_t time_ns)
+{
+    write_place(context, worker, place, time_ns);
+    return NULL;
+}
+
+static struct tg_error *left_call(void *context, const struct tg_mpi_thread *thread,
+                                  const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
+                                  uint64_t time_ns)
+{
+    const struct tg_dump *dump = context;
+    const struct process_tracks *tracks = find_process(dump->state, thread->process);
+    (void)leave;
+    if (tracks != NULL && is_shown(dump, tracks->entry, TG_EVENT_MPI_ENTER, call->since_ns, time_ns))
+        write_slice(dump, tracks->entry, thread->tid, call->name, "mpi", call->since_ns, time_ns, call->code);
+    return NULL;
+}
+
+/* What the threads of PROCESS, or only TID, are inside of when it ends: they never leave it. */
+static void close_places(const struct tg_dump *dump, const struct process_tracks *tracks, int32_t tid,
+                         uint64_t end_ns)
+{
+    const struct chrome *chrome = dump->state;
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(chrome->openmp, tracks->index, tid);
+    for (size_t i = 0; worker != NULL && i < worker->n_places; i++)
+        write_place(dump, worker, &worker->places[i], end_ns);
+    for (size_t i = 0; i < tg_mpi_model_thread_count(chrome->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(chrome->mpi, i);
+        if (thread->process == tracks->index && thread->tid == tid && thread->alive && thread->in_call)
+            left_call((void *)(uintptr_t)dump, thread, &thread->call, NULL, end_ns);
+    }
+}
+
+/* An event that a slice stands for. */
+static bool is_in_a_slice(enum tg_event_kind kind)
+{
+    switch ((unsigned)kind) {
+    case TG_EVENT_OMP_IMPLICIT_BEGIN:
+    case TG_EVENT_OMP_IMPLICIT_END:
+    case TG_EVENT_OMP_ZONE_BEGIN:
+    case TG_EVENT_OMP_ZONE_END:
+    case TG_EVENT_OMP_SYNC_BEGIN:
+    case TG_EVENT_OMP_SYNC_END:
+    case TG_EVENT_OMP_MUTEX_WAIT:
+    case TG_EVENT_OMP_MUTEX_ENTER:
+    case TG_EVENT_OMP_MUTEX_LEAVE:
+    case TG_EVENT_OMP_TASK_BEGIN:
+    case TG_EVENT_OMP_TASK_END:
+    case TG_EVENT_MPI_ENTER:
+    case TG_EVENT_MPI_LEAVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Writes the lifetime of a thread that ends at END_NS, and forgets it. */
 static void close_track(const struct tg_dump *dump, struct process_tracks *tracks, struct track *track,
                         uint64_t end_ns, bool open_end)
@@ -128,6 +267,7 @@ static void close_track(const struct tg_dump *dump, struct process_tracks *track
     const struct tg_process_entry *entry = tracks->entry;
     if (end_ns < track->last_ns)
         end_ns = track->last_ns;
+    close_places(dump, tracks, track->tid, end_ns);
     bool in_window = (!dump->selection->has_from || end_ns >= dump->selection->from_ns) &&
                      (!dump->selection->has_to || track->start_ns <= dump->selection->to_ns);
     if (in_window && tg_selection_admits_process(dump->selection, entry)) {
@@ -158,6 +298,8 @@ static void close_threads(const struct tg_dump *dump, struct process_tracks *tra
         close_track(dump, tracks, track, end_ns, open_end);
 }
 
+/* ---- lifetimes */
+
 /* Ends what is under way, and names the process: only now its name is final. */
 static void close_process(const struct tg_dump *dump, struct process_tracks *tracks, uint64_t end_ns,
                           bool open_end)
@@ -169,19 +311,12 @@ static void close_process(const struct tg_dump *dump, struct process_tracks *tra
     free(tracks);
 }
 
-static struct process_tracks *find_process(struct chrome *chrome, const struct tg_process_entry *entry)
-{
-    struct process_tracks *found = NULL;
-    HASH_FIND(hh, chrome->processes, &entry->index, sizeof entry->index, found);
-    return found;
-}
-
 /* Finds or begins the lifetime that EVENT is part of. */
 static struct tg_error *open_track(const struct tg_dump *dump, const struct tg_event *event,
                                    const struct tg_process_entry *entry)
 {
     struct chrome *chrome = dump->state;
-    struct process_tracks *tracks = find_process(chrome, entry);
+    struct process_tracks *tracks = find_process(chrome, entry->index);
     if (tracks == NULL) {
         tracks = calloc(1, sizeof *tracks);
         if (tracks == NULL)
@@ -214,16 +349,11 @@ static struct tg_error *open_track(const struct tg_dump *dump, const struct tg_e
     return NULL;
 }
 
-/* Follows lifetimes; sees every event, wanted or not. */
-static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *event,
-                               const struct tg_process_entry *entry)
+static struct tg_error *follow_lifetimes(const struct tg_dump *dump, const struct tg_event *event,
+                                         const struct tg_process_entry *entry)
 {
     struct chrome *chrome = dump->state;
-    if (end_of_stop(event) > chrome->last_ns)
-        chrome->last_ns = end_of_stop(event);
-    if (entry == NULL)
-        return NULL;
-    struct process_tracks *tracks = find_process(chrome, entry);
+    struct process_tracks *tracks = find_process(chrome, entry->index);
     if (event->kind == TG_EVENT_PROCESS_EXIT || event->kind == TG_EVENT_DETACH) {
         if (tracks != NULL)
             close_process(dump, tracks, end_of_stop(event), false);
@@ -244,12 +374,29 @@ static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *even
     return entry->end == TG_PROCESS_RUNNING ? open_track(dump, event, entry) : NULL;
 }
 
+/* Sees every event, wanted or not. */
+static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *event,
+                               const struct tg_process_entry *entry)
+{
+    struct chrome *chrome = dump->state;
+    if (end_of_stop(event) > chrome->last_ns)
+        chrome->last_ns = end_of_stop(event);
+    if (entry == NULL)
+        return NULL;
+    struct tg_error *error = follow_lifetimes(dump, event, entry);
+    /* the models come last: what ends with a thread is written with it */
+    if (error == NULL)
+        error = tg_openmp_model_feed(chrome->openmp, event, entry->index);
+    return error != NULL ? error : tg_mpi_model_feed(chrome->mpi, event, entry->index);
+}
 static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
                                     const struct tg_process_entry *entry)
 {
     struct chrome *chrome = dump->state;
     struct tg_error *error = follow(dump, event, entry);
     struct tg_event_headline headline = {0};
+    if (error == NULL && is_in_a_slice(event->kind) && event->stop_ns == 0)
+        return NULL;
     if (error == NULL)
         error = tg_event_headline_keep(&headline, event);
     if (error != NULL)
@@ -291,7 +438,12 @@ static struct tg_error *begin(struct tg_dump *dump)
     tg_json_key(json, "traceEvents");
     tg_json_begin_array(json);
     write_metadata(dump, NULL, "process_name", "tollgate recorder", NULL);
-    return NULL;
+    const struct tg_openmp_model_options openmp = {.left = left_place, .context = dump};
+    const struct tg_mpi_model_options mpi = {.left = left_call, .context = dump};
+    struct tg_error *error = tg_openmp_model_create(&openmp, &chrome->openmp);
+    if (error == NULL)
+        error = tg_mpi_model_create(&mpi, &chrome->mpi);
+    return error; /* end frees what there is */
 }
 
 static struct tg_error *end(struct tg_dump *dump)
@@ -305,6 +457,8 @@ static struct tg_error *end(struct tg_dump *dump)
     tg_json_end_array(&chrome->json);
     tg_json_end_object(&chrome->json);
     tg_json_end_line(&chrome->json);
+    tg_openmp_model_destroy(chrome->openmp);
+    tg_mpi_model_destroy(chrome->mpi);
     free(chrome);
     return NULL;
 }
