@@ -13,7 +13,8 @@
  * from 0)  command.cwd  start.realtime_ns  start.monotonic_ns  (the clock relation) time.resolution_ns
  * stop.resolution_ns capture.dlopen capture.mode  capture.match  capture.target ("launch" or "attach")
  * cost.stop_ns cost.tracer_ns cost.samples  (struct tg_stop_cost measured when recording began)
- * and, where an agent was used, agent.directory (where its rings are while the recording lasts)
+ * and, where an agent was used, agent.directory (where its rings are while the recording lasts) clock.source
+ * ("tsc" or "monotonic": what agents read) clock.ticks_per_second (as measured when recording began)
  * capture.openmp capture.mpi capture.lossy ("on" or "off")
  */
 struct tg_trace_meta;
