@@ -17,10 +17,10 @@ enum {
     CALM_NS = 10000000,       /* ... where something came ... */
     IDLE_NS = 50000000,       /* ... and where nothing did */
     PAIR_NS = 5000000,        /* between pairs of the clock */
-    REAP_NS = 100000000,      /* between looks which processes have gone */
+    REAP_NS = 25000000,       /* between looks which processes have gone */
     SCAN_NS = 1000000000,     /* between looks for rings that nothing told of */
     ROUND_RECORDS = 20000,    /* told before rings are looked at again: some milliseconds */
-    MAX_STOP_NS = 1000000000, /* longer than this nobody waits for a stop's events */
+    MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
 };
 const uint64_t tg_agent_drain_hold_ns = 20000000;
 
@@ -74,13 +74,16 @@ static void tell_lost(struct tg_agent_drain *drain)
  * has had its time. */
 static uint64_t settled_ns(struct tg_agent_drain *drain, uint64_t now_ns, uint64_t order_ns)
 {
-    uint64_t until_ns = now_ns > tg_agent_drain_hold_ns ? now_ns - tg_agent_drain_hold_ns : 0;
     uint64_t held_ns = __atomic_load_n(&drain->held_from, __ATOMIC_ACQUIRE);
     uint64_t last_ns = tg_tick_clock_last(drain->options.clock).time_ns;
-    if (held_ns < until_ns)
-        until_ns = held_ns + MAX_STOP_NS > until_ns && held_ns > 0 ? held_ns - 1 : until_ns;
+    uint64_t least_ns = now_ns > MAX_HOLD_NS ? now_ns - MAX_HOLD_NS : 0;
+    uint64_t until_ns = now_ns > tg_agent_drain_hold_ns ? now_ns - tg_agent_drain_hold_ns : 0;
+    if (held_ns > 0 && held_ns - 1 < until_ns)
+        until_ns = held_ns - 1;
     if (order_ns < until_ns)
         until_ns = order_ns;
+    if (until_ns < least_ns) /* a stop without an end, or a ring that lies about its times */
+        until_ns = least_ns;
     return until_ns < last_ns ? until_ns : last_ns;
 }
 

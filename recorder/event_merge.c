@@ -17,7 +17,7 @@ struct tg_merge_ring {
     struct block *first, *last; /* NULL: holds nothing */
     size_t at;                  /* word in FIRST where the next record begins */
     uint64_t ticks;             /* of that record */
-    uint64_t last_ticks;        /* of the last record that was added */
+    uint64_t last_ticks;        /* the latest ones of the records that it holds, or held since it was empty */
     size_t place;               /* in all_rings */
 };
 
@@ -166,8 +166,11 @@ struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merg
     block->next = NULL;
     block->n_words = size / sizeof block->words[0];
     memcpy(block->words, records, size);
+    if (ring->first == NULL)
+        ring->last_ticks = 0;
     for (size_t at = 0; at < block->n_words; at += words_of(block->words + at))
-        ring->last_ticks = block->words[at];
+        if (block->words[at] > ring->last_ticks)
+            ring->last_ticks = block->words[at];
     merge->stats.held_bytes += size;
     if (ring->first != NULL) {
         ring->last->next = block;

@@ -48,7 +48,8 @@ bool tg_merge_ring_is_empty(const struct tg_merge_ring *ring);
 struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
                                     const uint64_t *records, size_t size);
 
-/* The time of the last record that RING was given, by the clock as it is now; 0 where it holds none. */
+/* The latest time of what RING was given since it was empty, by the clock as it is now; 0 where it holds
+ * nothing. Telling up to there empties it. */
 uint64_t tg_event_merge_last_ns(const struct tg_event_merge *merge, const struct tg_merge_ring *ring);
 
 /*

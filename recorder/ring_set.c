@@ -19,7 +19,6 @@ enum {
     ROOM_BYTES = 1 << 18,
     DEFAULT_MAX_BYTES = 64 << 20,
     MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
-    FINISH_ROUNDS = 64,
 };
 
 struct ring {
@@ -28,10 +27,12 @@ struct ring {
     struct tg_merge_ring *merged;
     struct tg_ring_source *source;
     int32_t pid;
-    bool was_alive;    /* its process was seen alive, so that it has gone when it is not any more */
-    bool gone;         /* the process */
-    uint64_t over;     /* round after which nothing came any more, 0: still open */
-    UT_hash_handle hh; /* by name, in the order of their coming */
+    bool was_alive;      /* its process was seen alive, so that it has gone when it is not any more */
+    bool gone;           /* the process */
+    uint64_t over;       /* round after which nothing came any more, 0: still open */
+    uint64_t looked;     /* round in which it was looked into last */
+    uint64_t last_bytes; /* taken since the set is finishing */
+    UT_hash_handle hh;   /* by name, in the order of their coming */
 };
 
 struct tg_ring_set {
@@ -43,6 +44,7 @@ struct tg_ring_set {
     uint64_t round; /* counts takes */
     uint64_t opened;
     bool too_many_said;
+    bool finishing;
     _Alignas(8) unsigned char room[ROOM_BYTES];
 };
 
@@ -181,11 +183,30 @@ static size_t max_bytes(const struct tg_ring_set *set)
     return set->options.max_bytes == 0 ? DEFAULT_MAX_BYTES : set->options.max_bytes;
 }
 
-/* Every ring brings something in every round, however much is held, so that it cannot hold up the order for
- * ever; but not more than it is long, however fast its thread is. */
+/* Records of RING that are later than what was taken from it already may be still to come. */
+static void hold_order(const struct tg_ring_set *set, const struct ring *ring, struct tg_ring_round *round)
+{
+    uint64_t last_ns = tg_event_merge_last_ns(set->merge, ring->merged);
+    round->order_ns = last_ns < round->order_ns ? last_ns : round->order_ns;
+}
+
+static bool is_full(const struct tg_ring_set *set)
+{
+    return tg_event_merge_stats(set->merge).held_bytes >= max_bytes(set);
+}
+
+/* A ring of which nothing is held brings something in every round, however much is held of others, so that
+ * the order gets on; but not more than it is long, however fast its thread is. */
 static void take_ring(struct tg_ring_set *set, struct ring *ring, struct tg_ring_round *round)
 {
+    if (is_full(set) && !tg_merge_ring_is_empty(ring->merged)) {
+        hold_order(set, ring, round);
+        return;
+    }
+    ring->looked = set->round;
     uint64_t length = tg_ring_reader_facts(ring->reader).data_bytes, all = 0, first_left = 0;
+    if (set->finishing && ring->last_bytes >= length)
+        return; /* all that it held when the end came, and a living process goes on filling it */
     size_t taken;
     do {
         struct tg_error *error = tg_ring_reader_take(ring->reader, set->room, sizeof set->room, &taken);
@@ -196,15 +217,13 @@ static void take_ring(struct tg_ring_set *set, struct ring *ring, struct tg_ring
         if (error != NULL)
             tell_error(set, ring->pid, tg_error_prefix(error, "%s: records were dropped", ring->name));
         all += taken;
-    } while (taken > 0 && tg_ring_reader_left(ring->reader) > 0 && all < length &&
-             tg_event_merge_stats(set->merge).held_bytes < max_bytes(set));
+    } while (taken > 0 && tg_ring_reader_left(ring->reader) > 0 && all < length && !is_full(set));
     unsigned fill = (unsigned)(first_left * 256 / length);
     round->fullest = fill > round->fullest ? fill : round->fullest;
     round->taken_bytes += all;
-    if (tg_ring_reader_left(ring->reader) == 0)
-        return;
-    uint64_t last_ns = tg_event_merge_last_ns(set->merge, ring->merged);
-    round->order_ns = last_ns < round->order_ns ? last_ns : round->order_ns;
+    ring->last_bytes += set->finishing ? all : 0;
+    if (tg_ring_reader_left(ring->reader) > 0)
+        hold_order(set, ring, round);
 }
 
 struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set)
@@ -283,7 +302,7 @@ void tg_ring_set_reap(struct tg_ring_set *set)
     if (any_gone)
         tg_ring_set_scan(set); /* its last rings, before its last known one is closed */
     HASH_ITER (hh, set->rings, ring, next)
-        if (ring->reader != NULL && ring->over != 0 && ring->over < set->round &&
+        if (ring->reader != NULL && ring->over != 0 && ring->over < ring->looked &&
             tg_ring_reader_left(ring->reader) == 0 && tg_merge_ring_is_empty(ring->merged))
             remove_ring(set, ring);
 }
@@ -300,17 +319,14 @@ static void tell_decoder_losses(struct tg_ring_set *set)
 
 void tg_ring_set_finish(struct tg_ring_set *set)
 {
-    uint64_t end_ns = tg_tick_clock_last(set->options.clock).time_ns;
     struct ring *ring, *next;
+    struct tg_ring_round round;
     tg_ring_set_scan(set);
-    /* living processes may go on filling their rings: not for ever */
-    for (int i = 0; i < FINISH_ROUNDS; i++) {
-        struct tg_ring_round round = tg_ring_set_take(set);
-        tg_ring_set_tell(set, round.order_ns < end_ns ? round.order_ns : end_ns, UINT64_MAX);
-        if (round.order_ns == UINT64_MAX)
-            break;
-    }
-    tg_ring_set_tell(set, UINT64_MAX, UINT64_MAX);
+    set->finishing = true;
+    do {
+        round = tg_ring_set_take(set);
+        tg_ring_set_tell(set, round.order_ns, UINT64_MAX);
+    } while (round.order_ns != UINT64_MAX);
     HASH_ITER (hh, set->rings, ring, next) {
         ring->gone = true;
         if (ring->reader != NULL)

@@ -166,10 +166,13 @@ static void a_ring_whose_times_fall_is_told_as_it_is(void **state)
 {
     struct fixture *fixture = *state;
     struct tg_merge_ring *a = add_ring(fixture, NULL), *b = add_ring(fixture, NULL);
-    add(fixture, a, TIMES(50, 10, 60), 1);
+    add(fixture, a, TIMES(50, 60, 10), 1);
     add(fixture, b, TIMES(20, 55), 1);
-    tg_event_merge_tell(fixture->merge, 100, UINT64_MAX);
-    expect_times(fixture, TIMES(20, 50, 10, 55, 60));
+    assert_int_equal(tg_event_merge_last_ns(fixture->merge, a), 60); /* telling up to there empties it */
+    tg_event_merge_tell(fixture->merge, 60, UINT64_MAX);
+    assert_true(tg_merge_ring_is_empty(a));
+    assert_int_equal(tg_event_merge_last_ns(fixture->merge, a), 0);
+    expect_times(fixture, TIMES(20, 50, 55, 60, 10));
     assert_int_equal(tg_event_merge_stats(fixture->merge).out_of_order, 1);
 }
 

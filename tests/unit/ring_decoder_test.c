@@ -90,7 +90,8 @@ static void put_to(struct fixture *fixture, struct tg_ring_source *source, unsig
     uint64_t *record =
         calloc(n_words, sizeof *record); /* of its exact size: a sanitizer sees every step too far */
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | place;
-    memcpy(record + 2, arguments, n_arguments * sizeof *arguments);
+    if (n_arguments > 0)
+        memcpy(record + 2, arguments, n_arguments * sizeof *arguments);
     tg_ring_decoder_add(fixture->decoder, source, time_ns, record);
     free(record);
 }
