@@ -16,6 +16,7 @@ enum {
     MAX_SPARES = 2,
     DEFAULT_FLUSH_MS = 1000,
     DEFAULT_QUEUE_BYTES = 64 << 20,
+    BEHIND_PART = 8, /* of the queue: what waits in it is lost with a recorder that is killed */
 };
 
 struct queued_chunk {
@@ -326,7 +327,7 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
 bool tg_trace_writer_is_behind(struct tg_trace_writer *writer)
 {
     pthread_mutex_lock(&writer->mutex);
-    bool behind = writer->queue_bytes > writer->max_queue_bytes / 2;
+    bool behind = writer->queue_bytes > writer->max_queue_bytes / BEHIND_PART;
     pthread_mutex_unlock(&writer->mutex);
     return behind;
 }

@@ -39,8 +39,8 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
  */
 void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event);
 
-/* Whether the thread has fallen behind: more than half of the queue waits for it. What can be held back is
- * better held back then. The producer's thread. */
+/* Whether the thread has fallen behind: more than an eighth of the queue waits for it. What can be held back
+ * is better held back then. The producer's thread. */
 bool tg_trace_writer_is_behind(struct tg_trace_writer *writer);
 
 /* The error that stopped writing (disk full, I/O), once, else NULL; the caller owns it. Any later call gives
