@@ -36,7 +36,7 @@ const char *tg_words_sync(uint64_t sync)
     return sync < sizeof words / sizeof words[0] ? words[sync] : "synchronisation";
 }
 
-static const char *zone_words(uint64_t zone)
+const char *tg_words_zone(uint64_t zone)
 {
     static const char *const words[] = {
         [TG_OMP_ZONE_LOOP] = "a loop",
@@ -160,7 +160,7 @@ static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
         fputs("in the body of a parallel region", stream);
         break;
     case TG_OPENMP_IN_ZONE:
-        fprintf(stream, "in %s", zone_words(place->what));
+        fprintf(stream, "in %s", tg_words_zone(place->what));
         if (place->section != 0)
             fprintf(stream, " (section %" PRIu64 ")", place->section);
         break;

@@ -1,5 +1,5 @@
-/* How the post-mortem says things: names, moments, and what a thread or rank was doing. Internal to
- * post_mortem.c. */
+/* How the post-mortem says things: names, moments, and what a thread or rank was doing. For the
+ * post-mortem, reports and the console. */
 #ifndef TG_ANALYZER_POST_MORTEM_WORDS_H
 #define TG_ANALYZER_POST_MORTEM_WORDS_H
 
@@ -30,8 +30,9 @@ bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *inpu
 void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
 /* "MPI_Recv from rank 2 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
-/* "the barrier", "the named critical section": what a mutex or a sync is called. */
+/* "barrier", "named critical section": what a mutex or a sync is called; "a loop": a zone. */
 const char *tg_words_mutex(uint64_t mutex);
 const char *tg_words_sync(uint64_t sync);
+const char *tg_words_zone(uint64_t zone);
 
 #endif

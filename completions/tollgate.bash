@@ -39,8 +39,8 @@ _tollgate_value()
     --mode) _tollgate_words "slow medium fast" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
-    --output | -o | --settings) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --processes | --clients)
+    --output | -o | --settings | --script | -x) _tollgate_files "$2" ;;
+    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --processes | --clients | --execute | -e)
         COMPREPLY=()
         ;;
     *) return 1 ;;
@@ -49,7 +49,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="record report filter dump recover"
+    local commands="record report filter dump replay recover"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

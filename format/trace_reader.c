@@ -28,6 +28,8 @@ struct tg_trace_reader {
     bool in_chunk, at_end;
     const struct tg_event *events; /* of the decoder's block */
     size_t n_events, next_event;
+    uint64_t chunk_offset; /* of the chunk that was begun last, 0: none yet */
+    uint64_t before_block; /* events of it in front of the decoder's block */
     bool sequence_known;
     uint32_t next_sequence;
     struct tg_trace_summary summary; /* of what was read */
@@ -199,7 +201,8 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
                            reader->path, offset, header->sequence, wanted);
 }
 
-static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header)
+static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
+                                    uint64_t offset)
 {
     struct tg_trace_summary *summary = &reader->summary;
     struct tg_error *error =
@@ -207,6 +210,8 @@ static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct
     if (error != NULL)
         return error;
     reader->in_chunk = true;
+    reader->chunk_offset = offset;
+    reader->before_block = 0;
     if (header->n_events > 0) {
         if (summary->events == 0 || header->first_time_ns < summary->first_time_ns)
             summary->first_time_ns = header->first_time_ns;
@@ -255,7 +260,7 @@ static struct tg_error *next_chunk(struct tg_trace_reader *reader)
         if (error != NULL || reader->at_end)
             return error;
         if (header.kind == TG_SECTION_EVENTS)
-            return begin_chunk(reader, &header);
+            return begin_chunk(reader, &header, offset);
         error = pass_section(reader, &header, offset);
         if (error != NULL)
             return error;
@@ -393,6 +398,7 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
 
 static struct tg_error *next_block(struct tg_trace_reader *reader)
 {
+    reader->before_block += reader->n_events;
     reader->n_events = reader->next_event = 0;
     while (reader->n_events == 0 && !reader->at_end) {
         struct tg_error *error = NULL;
@@ -444,12 +450,18 @@ static struct tg_error *scan_to(struct tg_trace_reader *reader, uint64_t time_ns
     }
 }
 
+static void forget_place(struct tg_trace_reader *reader)
+{
+    reader->n_events = reader->next_event = 0;
+    reader->chunk_offset = reader->before_block = 0;
+    reader->in_chunk = reader->at_end = reader->sequence_known = false;
+}
+
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns)
 {
     if (!reader->seekable)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not a file, one cannot seek in it", reader->path);
-    reader->n_events = reader->next_event = 0;
-    reader->in_chunk = reader->at_end = reader->sequence_known = false;
+    forget_place(reader);
     reader->position = 0;
     if (reader->has_index) {
         size_t i = 0;
@@ -458,6 +470,40 @@ struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t t
         reader->position = i < reader->index.count ? reader->index.entries[i].offset : reader->index_offset;
     }
     return scan_to(reader, time_ns);
+}
+
+struct tg_trace_bookmark tg_trace_reader_tell(const struct tg_trace_reader *reader)
+{
+    return (struct tg_trace_bookmark){reader->chunk_offset, reader->before_block + reader->next_event};
+}
+
+struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
+                                        const struct tg_trace_bookmark *bookmark)
+{
+    if (bookmark->offset == 0)
+        return tg_trace_reader_seek(reader, 0);
+    if (!reader->seekable)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not a file, one cannot go back in it",
+                               reader->path);
+    forget_place(reader);
+    struct tg_error *error = move_to(reader, bookmark->offset);
+    if (error == NULL)
+        error = next_chunk(reader);
+    while (error == NULL && reader->before_block + reader->n_events < bookmark->events) {
+        error = next_block(reader);
+        if (error == NULL && reader->n_events == 0)
+            break;
+    }
+    if (error == NULL && reader->chunk_offset == bookmark->offset &&
+        bookmark->events - reader->before_block <= reader->n_events) {
+        reader->next_event = (size_t)(bookmark->events - reader->before_block);
+        return NULL;
+    }
+    if (error == NULL)
+        error = input_error(reader, bookmark->offset, "the chunk is not the one that it was");
+    forget_place(reader);
+    reader->at_end = true;
+    return error;
 }
 
 struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *reader)

@@ -46,6 +46,20 @@ struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const stru
  * chunk headers). UNSUPPORTED on a pipe. */
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns);
 
+/* A place between two events of a trace. */
+struct tg_trace_bookmark {
+    uint64_t offset; /* of the chunk that the event before it is in; 0: before the first event */
+    uint64_t events; /* of that chunk, how many are before it */
+};
+
+/* Where READER is: behind the event that was handed out last. Cheap enough to ask at every event. */
+struct tg_trace_bookmark tg_trace_reader_tell(const struct tg_trace_reader *reader);
+
+/* Continue behind BOOKMARK, which a reader of the same file told. Decodes at most one chunk. Errors: as for
+ * the next event; UNSUPPORTED on a pipe. */
+struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
+                                        const struct tg_trace_bookmark *bookmark);
+
 /* After the last event it describes the whole trace; before that, what is known without reading on. */
 struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *reader);
 

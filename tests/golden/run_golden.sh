@@ -8,6 +8,7 @@ unset NO_COLOR
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
+ln -s "$source/scripts" scripts
 normalise=(cat)
 if [ "$fixture" != - ]; then
     "$trace_from_json" "$source/fixtures/$fixture.jsonl" "$fixture.tgt"

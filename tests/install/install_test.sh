@@ -11,7 +11,7 @@ fail() {
 
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 [[ $("$work/prefix/bin/tollgate" --version) == "tollgate "[0-9]* ]] || fail "the installed program does not run"
-for page in tollgate tollgate-record tollgate-report tollgate-filter tollgate-dump tollgate-recover; do
+for page in tollgate tollgate-record tollgate-report tollgate-filter tollgate-dump tollgate-replay tollgate-recover; do
     [ -s "$work/prefix/share/man/man1/$page.1" ] || fail "$page.1 is not installed"
 done
 [ -s "$work/prefix/share/bash-completion/completions/tollgate" ] || fail "the bash completion is not installed"
@@ -47,5 +47,7 @@ for library in tollgate-agent.so tollgate-audit.so; do
     grep -q " \./usr/lib/.*tollgate/$library\$" "$work/contents" || fail "the package has no $library"
 done
 depends=$(dpkg-deb -f "$deb" Depends)
-[[ $depends == *libdw1* ]] || fail "the package does not depend on libdw1: $depends"
+for library in libdw1 libtcl8.6; do
+    [[ $depends == *$library* ]] || fail "the package does not depend on $library: $depends"
+done
 echo "install and package are complete"

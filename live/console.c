@@ -1,0 +1,370 @@
+#include "live/console.h"
+
+#include "analyzer/quantity.h"
+#include "format/utf8.h"
+#include "live/console_command.h"
+#include "live/console_names.h"
+#include "live/interrupt.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What Tcl hands back to a command's procedure. */
+struct binding {
+    struct tg_console *console;
+    const struct tg_console_command *command;
+};
+
+/* ---- errors and results */
+
+static int fail(struct tg_console *console, struct tg_error *error)
+{
+    Tcl_SetObjResult(console->interp, Tcl_NewStringObj(tg_error_message(error), -1));
+    Tcl_SetErrorCode(console->interp, "TOLLGATE", tg_error_code_name(tg_error_code(error)), NULL);
+    tg_error_destroy(error);
+    return TCL_ERROR;
+}
+
+static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    const struct binding *binding = data;
+    struct tg_console *console = binding->console;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return fail(console, tg_error_no_memory());
+    struct tg_error *error = binding->command->run(console, argc - 1, argv + 1, out);
+    if (fclose(out) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    Tcl_Obj *result = console->result;
+    console->result = NULL;
+    if (error == NULL && size > INT32_MAX)
+        error = tg_error_create(TG_ERROR_LIMIT, "the answer is too long");
+    if (error == NULL && result == NULL && !console->has_quit && size > 0) {
+        if (text[size - 1] == '\n')
+            size--;
+        result = Tcl_NewStringObj(text, (int)size);
+    }
+    free(text);
+    if (error != NULL) {
+        if (result != NULL)
+            Tcl_DecrRefCount(result);
+        return fail(console, error);
+    }
+    if (result != NULL)
+        Tcl_SetObjResult(interp, result);
+    return console->has_quit ? TCL_ERROR : TCL_OK;
+}
+
+/* Text that a terminal may be given: lines stay lines, what would deceive is shown by number. */
+static void print_safely(FILE *stream, const char *text)
+{
+    for (const char *at = text; *at != '\0';) {
+        uint32_t code_point;
+        size_t length = tg_utf8_decode(at, &code_point);
+        if (length == 0)
+            fprintf(stream, "\\x%02x", (unsigned char)*at++);
+        else if (*at == '\n' || *at == '\t' || !tg_utf8_deceives(code_point))
+            fwrite(at, 1, length, stream);
+        else
+            fprintf(stream, "\\u{%" PRIx32 "}", code_point);
+        at += length;
+    }
+}
+
+/* What scripts print by Tcl's own commands comes in order with the results. */
+static void flush_tcl(void)
+{
+    Tcl_Channel channel = Tcl_GetStdChannel(TCL_STDOUT);
+    if (channel != NULL)
+        Tcl_Flush(channel);
+}
+
+static void print_result(struct tg_console *console)
+{
+    const char *text = Tcl_GetStringResult(console->interp);
+    flush_tcl();
+    if (*text == '\0')
+        return;
+    print_safely(console->options.out, text);
+    fputc('\n', console->options.out);
+    fflush(console->options.out);
+}
+
+static void print_error(struct tg_console *console, const struct tg_console_place *place, size_t line)
+{
+    FILE *stream = console->options.errors;
+    flush_tcl();
+    fflush(console->options.out);
+    if (place->name != NULL) {
+        print_safely(stream, place->name);
+        fprintf(stream, ":%zu: ", line);
+    }
+    print_safely(stream, Tcl_GetStringResult(console->interp));
+    fputc('\n', stream);
+    fflush(stream);
+}
+
+/* ---- life */
+
+/* The interrupt key, at a place where Tcl may be told. */
+static int take_interrupt(ClientData data, Tcl_Interp *interp, int code)
+{
+    struct tg_console *console = data;
+    (void)interp;
+    if (!tg_interrupt_pending())
+        return code;
+    Tcl_CancelEval(console->interp, Tcl_NewStringObj("interrupted", -1), NULL, TCL_CANCEL_UNWIND);
+    return code;
+}
+
+static void notify_interrupt(void *context)
+{
+    Tcl_AsyncMark(context);
+}
+
+static void free_binding(ClientData data)
+{
+    free(data);
+}
+
+/* Makes SUBCOMMAND of ENSEMBLE, which may be Tcl's own, the command NAME. */
+static int add_subcommand(Tcl_Interp *interp, const char *ensemble, const char *subcommand, const char *name)
+{
+    Tcl_Obj *ensemble_name = Tcl_NewStringObj(ensemble, -1), *map = NULL;
+    Tcl_IncrRefCount(ensemble_name);
+    Tcl_Command token = Tcl_FindEnsemble(interp, ensemble_name, 0);
+    if (token == NULL)
+        token = Tcl_CreateEnsemble(interp, ensemble, Tcl_GetGlobalNamespace(interp), TCL_ENSEMBLE_PREFIX);
+    Tcl_DecrRefCount(ensemble_name);
+    int status = Tcl_GetEnsembleMappingDict(interp, token, &map);
+    if (status != TCL_OK)
+        return status;
+    map = map == NULL ? Tcl_NewDictObj() : Tcl_DuplicateObj(map);
+    Tcl_IncrRefCount(map);
+    Tcl_Obj *target = Tcl_NewStringObj(name, -1);
+    Tcl_DictObjPut(interp, map, Tcl_NewStringObj(subcommand, -1), Tcl_NewListObj(1, &target));
+    status = Tcl_SetEnsembleMappingDict(interp, token, map);
+    Tcl_DecrRefCount(map);
+    return status;
+}
+
+static struct tg_error *add_command(struct tg_console *console, const struct tg_console_command *command)
+{
+    struct binding *binding = malloc(sizeof *binding);
+    if (binding == NULL)
+        return tg_error_no_memory();
+    *binding = (struct binding){.console = console, .command = command};
+    const char *blank = strchr(command->name, ' ');
+    char name[64];
+    if (blank == NULL)
+        snprintf(name, sizeof name, "%s", command->name);
+    else
+        snprintf(name, sizeof name, "::tollgate::%.*s_%s", (int)(blank - command->name), command->name,
+                 blank + 1);
+    Tcl_CreateObjCommand(console->interp, name, run_command, binding, free_binding);
+    if (blank == NULL)
+        return NULL;
+    char ensemble[32];
+    snprintf(ensemble, sizeof ensemble, "%.*s", (int)(blank - command->name), command->name);
+    if (add_subcommand(console->interp, ensemble, blank + 1, name) == TCL_OK)
+        return NULL;
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "this Tcl does not let '%s' be extended: %s", ensemble,
+                           Tcl_GetStringResult(console->interp));
+}
+
+static struct tg_error *create_interpreter(struct tg_console *console)
+{
+    Tcl_FindExecutable(NULL);
+    console->interp = Tcl_CreateInterp();
+    /* Tcl sets the locale from the environment; text is UTF-8 here whatever that says. */
+    setlocale(LC_CTYPE, "C.UTF-8");
+    Tcl_SetSystemEncoding(NULL, "utf-8");
+    if (console->options.is_safe)
+        Tcl_MakeSafe(console->interp);
+    else
+        Tcl_Init(console->interp); /* without Tcl's script library its own commands are there all the same */
+    Tcl_ResetResult(console->interp);
+    Tcl_SetVar(console->interp, "tcl_interactive", "0", TCL_GLOBAL_ONLY);
+    console->interrupt = Tcl_AsyncCreate(take_interrupt, console);
+    if (Tcl_CreateNamespace(console->interp, "::tollgate", NULL, NULL) == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && tg_console_commands[i] != NULL; i++)
+        error = add_command(console, tg_console_commands[i]);
+    return error;
+}
+
+struct tg_error *tg_console_create(struct tg_source *source, const struct tg_console_options *options,
+                                   struct tg_console **console)
+{
+    struct tg_console *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->source = source;
+    made->options = *options;
+    tg_focus_init(&made->focus);
+    struct tg_error *error = NULL;
+    if (options->services != NULL)
+        error = options->services->symbolizer_create(&made->symbolizer);
+    if (error == NULL)
+        error = create_interpreter(made);
+    if (error != NULL) {
+        tg_console_destroy(made);
+        return error;
+    }
+    tg_interrupt_catch(notify_interrupt, made->interrupt);
+    *console = made;
+    return NULL;
+}
+
+void tg_console_destroy(struct tg_console *console)
+{
+    if (console == NULL)
+        return;
+    tg_interrupt_release();
+    if (console->interp != NULL)
+        Tcl_DeleteInterp(console->interp);
+    if (console->interrupt != NULL)
+        Tcl_AsyncDelete(console->interrupt);
+    if (console->symbolizer != NULL)
+        console->options.services->symbolizer_destroy(console->symbolizer);
+    free(console);
+}
+
+/* ---- evaluating */
+
+bool tg_console_is_complete(const char *script)
+{
+    return Tcl_CommandComplete(script) != 0;
+}
+
+bool tg_console_has_quit(const struct tg_console *console, int *status)
+{
+    if (console->has_quit)
+        *status = console->quit_status;
+    return console->has_quit;
+}
+
+/* Whether a parsed command is one of the console's own. */
+static bool is_own(const Tcl_Parse *parse)
+{
+    const Tcl_Token *first = parse->numWords > 0 ? &parse->tokenPtr[0] : NULL;
+    if (first == NULL || first->type != TCL_TOKEN_SIMPLE_WORD)
+        return false;
+    const Tcl_Token *second = parse->numWords > 1 ? first + first->numComponents + 1 : NULL;
+    if (second != NULL && second->type != TCL_TOKEN_SIMPLE_WORD)
+        second = NULL;
+    return tg_console_find_command(first[1].start, (size_t)first[1].size,
+                                   second == NULL ? "" : second[1].start,
+                                   second == NULL ? 0 : (size_t)second[1].size) != NULL;
+}
+
+static size_t count_lines(const char *from, const char *to)
+{
+    size_t lines = 0;
+    for (; from < to; from++)
+        lines += *from == '\n';
+    return lines;
+}
+
+/* Evaluates SIZE bytes, one command, that begins on LINE. */
+static bool eval_command(struct tg_console *console, const char *text, int size, bool print,
+                         const struct tg_console_place *place, size_t line)
+{
+    tg_interrupt_clear();
+    Tcl_ResetResult(console->interp);
+    int code = Tcl_EvalEx(console->interp, text, size, TCL_EVAL_GLOBAL);
+    if (console->has_quit) {
+        flush_tcl();
+        return true;
+    }
+    if (code == TCL_OK || code == TCL_RETURN) {
+        if (print)
+            print_result(console);
+        else
+            flush_tcl();
+        return true;
+    }
+    if (code == TCL_BREAK || code == TCL_CONTINUE)
+        Tcl_SetObjResult(console->interp, Tcl_NewStringObj("break or continue outside of a loop", -1));
+    int within = Tcl_GetErrorLine(console->interp);
+    print_error(console, place, line + (within > 1 ? (size_t)within - 1 : 0));
+    return false;
+}
+
+bool tg_console_eval(struct tg_console *console, const char *script, enum tg_console_print print,
+                     const struct tg_console_place *place)
+{
+    const char *end = script + strlen(script), *at = script;
+    size_t line = place->line;
+    if (end - script > INT32_MAX) {
+        fputs("the script is too long\n", console->options.errors);
+        return false;
+    }
+    while (at < end && !console->has_quit) {
+        Tcl_Parse parse;
+        if (Tcl_ParseCommand(console->interp, at, (int)(end - at), 0, &parse) != TCL_OK) {
+            print_error(console, place, line);
+            return false;
+        }
+        const char *command = parse.commandStart, *next = command + parse.commandSize;
+        bool shows = print == TG_PRINT_ALL || is_own(&parse);
+        bool is_empty = parse.numWords == 0;
+        Tcl_FreeParse(&parse);
+        line += count_lines(at, command);
+        if (!is_empty && !eval_command(console, command, (int)(next - command), shows, place, line))
+            return false;
+        line += count_lines(command, next);
+        at = next;
+    }
+    return true;
+}
+
+bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_print print, const char *name,
+                     bool stops)
+{
+    char *script = NULL, *line = NULL;
+    size_t size = 0, capacity = 0, number = 0, first = 1;
+    bool all_well = true;
+    for (ssize_t got; !console->has_quit && (got = getline(&line, &capacity, stream)) >= 0;) {
+        number++;
+        char *larger = realloc(script, size + (size_t)got + 1);
+        if (larger == NULL) {
+            fputs("out of memory\n", console->options.errors);
+            all_well = false;
+            break;
+        }
+        script = larger;
+        memcpy(script + size, line, (size_t)got + 1);
+        size += strlen(line);
+        if (!tg_console_is_complete(script))
+            continue;
+        const struct tg_console_place place = {.name = name, .line = first};
+        all_well &= tg_console_eval(console, script, print, &place);
+        if (!all_well && stops)
+            break;
+        size = 0;
+        script[0] = '\0';
+        first = number + 1;
+    }
+    if (size > 0 && !console->has_quit && !(stops && !all_well)) { /* an open brace: Tcl says which */
+        const struct tg_console_place place = {.name = name, .line = first};
+        all_well &= tg_console_eval(console, script, print, &place);
+    }
+    free(script);
+    free(line);
+    return all_well;
+}
+
+char *tg_console_prompt(const struct tg_console *console, char *buffer, size_t size)
+{
+    char moment[TG_QUANTITY_SIZE], focus[64];
+    const struct tg_source *source = console->source;
+    snprintf(buffer, size, "(%s s, %s) ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment),
+             tg_focus_print(&console->focus, source, focus));
+    return buffer;
+}

@@ -1,0 +1,69 @@
+/*
+ * The console: a Tcl interpreter with commands that ask a source of events, and move it. What traces and
+ * programs call things is data to it and never evaluated.
+ */
+#ifndef TG_LIVE_CONSOLE_H
+#define TG_LIVE_CONSOLE_H
+
+#include "format/command.h"
+#include "format/error.h"
+#include "live/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct tg_console;
+
+struct tg_console_options {
+    FILE *out;                                  /* where results are printed */
+    FILE *errors;                               /* where errors are */
+    const struct tg_command_services *services; /* that name code; NULL: it stays numbers */
+    bool is_safe; /* a safe interpreter: no command of it reaches files, programs or the network */
+};
+
+/* SOURCE and OPTIONS->services must outlive it. One thread. */
+struct tg_error *tg_console_create(struct tg_source *source, const struct tg_console_options *options,
+                                   struct tg_console **console);
+void tg_console_destroy(struct tg_console *console); /* NULL is accepted */
+
+enum tg_console_print {
+    TG_PRINT_ALL, /* every result that is not empty, as at a prompt */
+    TG_PRINT_OWN, /* those of the console's own commands, not Tcl's: in a script */
+};
+
+/* Where a script comes from, for errors. */
+struct tg_console_place {
+    const char *name; /* of the file or option; NULL: typed, errors do not tell a place */
+    size_t line;      /* of its first line, from 1 */
+};
+
+/*
+ * Evaluates the commands of SCRIPT one after the other and prints their results. False: one failed, which
+ * was told on ERRORS ("NAME:LINE: message"), and those behind it were not run.
+ */
+bool tg_console_eval(struct tg_console *console, const char *script, enum tg_console_print print,
+                     const struct tg_console_place *place);
+
+/* Evaluates the lines of STREAM, commands over several lines included. STOPS: at the first command that
+ * fails, else goes on. False: one failed. */
+bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_print print, const char *name,
+                     bool stops);
+
+/* Whether SCRIPT is whole: no brace, bracket or quote is open. */
+bool tg_console_is_complete(const char *script);
+
+/* `quit` was called; with this exit status. */
+bool tg_console_has_quit(const struct tg_console *console, int *status);
+
+/*
+ * How the word that ends at LINE[LENGTH] can go on: calls ADD for each way, in the order of the alphabet per
+ * group, with the whole word. *START is where that word begins.
+ */
+void tg_console_complete(struct tg_console *console, const char *line, size_t length, size_t *start,
+                         void (*add)(void *context, const char *word), void *context);
+
+/* "0.003300 s" behind "tollgate ": what a prompt shows. Returns BUFFER. */
+char *tg_console_prompt(const struct tg_console *console, char *buffer, size_t size);
+
+#endif

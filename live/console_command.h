@@ -1,0 +1,70 @@
+/*
+ * Commands of the console. To add one:
+ *   1. write `const struct tg_console_command tg_console_NAME` in a file of live/ that fits, or a new one;
+ *   2. add it to the table in console_commands.c (`help` and completion know it then);
+ *   3. describe it in docs/man/tollgate-replay.1 (a test compares), show it in a golden test.
+ */
+#ifndef TG_LIVE_CONSOLE_COMMAND_H
+#define TG_LIVE_CONSOLE_COMMAND_H
+
+#include "analyzer/post_mortem.h"
+#include "format/error.h"
+#include "live/console.h"
+#include "live/focus.h"
+#include "live/source.h"
+
+#include <stdio.h>
+#include <tcl.h>
+
+struct tg_console {
+    Tcl_Interp *interp;
+    struct tg_source *source;
+    struct tg_console_options options;
+    struct tg_focus focus;
+    struct tg_symbolizer *symbolizer; /* NULL: code stays numbers */
+    Tcl_Obj *result;                  /* that a command gives instead of text, NULL none */
+    Tcl_AsyncHandler interrupt;
+    bool has_quit;
+    int quit_status;
+};
+
+struct tg_console_command {
+    const char *name;      /* one word, or two: a subcommand */
+    const char *arguments; /* "?N?", "" none */
+    const char *summary;   /* one line */
+    const char *example;
+    const char *more;         /* further lines for `help COMMAND`, NULL none */
+    const char *const *words; /* arguments to complete, NULL-terminated; NULL none */
+    /*
+     * ARGC arguments behind the command's name. What is written to OUT becomes the command's result (without
+     * the last line end), unless it sets console->result. An error becomes Tcl's.
+     */
+    struct tg_error *(*run)(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out);
+};
+
+/* In the order of `help`; ends with NULL. */
+extern const struct tg_console_command *const tg_console_commands[];
+
+extern const struct tg_console_command tg_console_info_workers, tg_console_info_barrier, tg_console_info_mpi,
+    tg_console_info_libraries, tg_console_info_processes, tg_console_info_event;
+extern const struct tg_console_command tg_console_next, tg_console_step, tg_console_back, tg_console_goto,
+    tg_console_find;
+extern const struct tg_console_command tg_console_opm_next, tg_console_opm_step, tg_console_opm_start,
+    tg_console_opm_sequence;
+extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
+    tg_console_quit, tg_console_exit;
+
+/* The USAGE error of a command that was called with other arguments than it has. */
+struct tg_error *tg_console_usage(const struct tg_console_command *command);
+
+/* What the words of analyzer/ are said with: the moment's models and names of code. */
+struct tg_post_mortem_input tg_console_words(const struct tg_console *console);
+
+/* Says where the source is: "event 34 of 51, 0.003300 s: rank 1, worker 1: ...". Only error: NO_MEMORY. */
+struct tg_error *tg_console_print_place(const struct tg_console *console, FILE *out);
+
+/* The value of FIELD of RECORD as data: numbers, names of enum values, addresses in hex, printable texts; of
+ * a list how long it is. */
+Tcl_Obj *tg_console_field(const struct tg_field *field, const void *record);
+
+#endif

@@ -1,0 +1,65 @@
+#include "live/moment.h"
+
+#include <stdlib.h>
+
+struct tg_error *tg_moment_create(struct tg_moment **moment)
+{
+    struct tg_moment *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_process_model_create(&made->processes);
+    if (error == NULL)
+        error = tg_library_model_create(&made->libraries);
+    if (error == NULL)
+        error = tg_session_model_create(&made->session);
+    if (error == NULL)
+        error = tg_openmp_model_create(NULL, &made->openmp);
+    if (error == NULL)
+        error = tg_mpi_model_create(NULL, &made->mpi);
+    if (error == NULL)
+        error = tg_address_model_create(&made->addresses);
+    if (error == NULL)
+        error = tg_zone_counter_create(&made->zones);
+    if (error != NULL) {
+        tg_moment_destroy(made);
+        return error;
+    }
+    *moment = made;
+    return NULL;
+}
+
+void tg_moment_destroy(struct tg_moment *moment)
+{
+    if (moment == NULL)
+        return;
+    tg_process_model_destroy(moment->processes);
+    tg_library_model_destroy(moment->libraries);
+    tg_session_model_destroy(moment->session);
+    tg_openmp_model_destroy(moment->openmp);
+    tg_mpi_model_destroy(moment->mpi);
+    tg_address_model_destroy(moment->addresses);
+    tg_zone_counter_destroy(moment->zones);
+    free(moment);
+}
+
+struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event *event)
+{
+    struct tg_process_entry *entry = NULL;
+    struct tg_error *error = tg_process_model_feed(moment->processes, event, &entry);
+    moment->entry = entry;
+    if (error == NULL)
+        error = tg_session_model_feed(moment->session, event);
+    /* Where a process was when it died is asked after its end. */
+    if (error == NULL && event->kind != TG_EVENT_PROCESS_EXIT)
+        error = tg_address_model_feed(moment->addresses, event);
+    if (error != NULL || entry == NULL)
+        return error;
+    error = tg_library_model_feed(moment->libraries, event, entry->index);
+    if (error == NULL)
+        error = tg_openmp_model_feed(moment->openmp, event, entry->index);
+    if (error == NULL)
+        error = tg_mpi_model_feed(moment->mpi, event, entry->index);
+    if (error == NULL)
+        error = tg_zone_counter_feed(moment->zones, event, entry->index);
+    return error;
+}

@@ -1,0 +1,32 @@
+/* A moment of a job: every model, fed with all events up to it. */
+#ifndef TG_LIVE_MOMENT_H
+#define TG_LIVE_MOMENT_H
+
+#include "analyzer/address_model.h"
+#include "analyzer/library_model.h"
+#include "analyzer/mpi_model.h"
+#include "analyzer/openmp_model.h"
+#include "analyzer/process_model.h"
+#include "analyzer/session_model.h"
+#include "live/zone_counter.h"
+
+/* Read-only for others. */
+struct tg_moment {
+    struct tg_process_model *processes;
+    struct tg_library_model *libraries;
+    struct tg_session_model *session;
+    struct tg_openmp_model *openmp;
+    struct tg_mpi_model *mpi;
+    struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
+    struct tg_zone_counter *zones;
+    struct tg_process_entry *entry; /* of the event fed last, NULL: it is no process's */
+};
+
+/* Nothing has happened yet. */
+struct tg_error *tg_moment_create(struct tg_moment **moment);
+void tg_moment_destroy(struct tg_moment *moment); /* NULL is accepted */
+
+/* Only error: NO_MEMORY. Memory follows what the models keep, not events. */
+struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event *event);
+
+#endif

@@ -1,0 +1,219 @@
+/* Focus, help, quit. */
+#include "live/console_command.h"
+#include "live/console_names.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- focus */
+
+static void print_focus(const struct tg_console *console, FILE *out)
+{
+    char buffer[64];
+    fprintf(out, "%s\n", tg_focus_print(&console->focus, console->source, buffer));
+}
+
+static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
+{
+    if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= 0)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is no number", Tcl_GetString(word));
+}
+
+static struct tg_error *run_focus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct tg_focus focus = {.process = SIZE_MAX, .worker = SIZE_MAX};
+    Tcl_WideInt number = 0, worker = 0;
+    const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "";
+    if (argc == 0) {
+        print_focus(console, out);
+        return NULL;
+    }
+    bool all = argc == 1 && strcmp(what, "all") == 0;
+    bool rank = strcmp(what, "rank") == 0, pid = strcmp(what, "pid") == 0;
+    bool has_worker = argc == 4 && strcmp(Tcl_GetString(argv[2]), "worker") == 0;
+    if (!all && ((!rank && !pid) || (argc != 2 && !has_worker)))
+        return tg_console_usage(&tg_console_focus);
+    struct tg_error *error = all ? NULL : take_number(argv[1], &number);
+    if (error == NULL && rank)
+        error = tg_focus_find_rank(console->source, number, &focus.process);
+    if (error == NULL && pid)
+        error = tg_focus_find_pid(console->source, number, &focus.process);
+    if (error == NULL && has_worker)
+        error = take_number(argv[3], &worker);
+    if (error == NULL && has_worker)
+        error = tg_focus_find_worker(console->source, focus.process, (uint64_t)worker, &focus.worker);
+    if (error != NULL)
+        return error;
+    console->focus = focus;
+    print_focus(console, out);
+    return NULL;
+}
+
+static const char *const focus_words[] = {"rank", "pid", "worker", "all", NULL};
+
+const struct tg_console_command tg_console_focus = {
+    .name = "focus",
+    .arguments = "?all | rank N ?worker M? | pid N ?worker M??",
+    .summary = "what commands are about: all processes, or one; and the current worker",
+    .example = "focus rank 1 worker 2",
+    .words = focus_words,
+    .run = run_focus,
+};
+
+/* dfocus SET COMMAND: the command sees the set, afterwards the focus is what it was. */
+static struct tg_error *run_focused(struct tg_console *console, int argc, Tcl_Obj *const *argv)
+{
+    Tcl_Obj *script = argc == 1 ? argv[0] : Tcl_ConcatObj(argc, argv);
+    Tcl_IncrRefCount(script);
+    int code = Tcl_EvalObjEx(console->interp, script, 0);
+    Tcl_DecrRefCount(script);
+    if (code == TCL_ERROR)
+        return tg_error_create(TG_ERROR_USAGE, "%s", Tcl_GetStringResult(console->interp));
+    console->result = Tcl_GetObjResult(console->interp); /* the interpreter holds it until it has another */
+    return NULL;
+}
+
+static struct tg_error *run_dfocus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    if (argc == 0) {
+        print_focus(console, out);
+        return NULL;
+    }
+    struct tg_focus former = console->focus, focus;
+    struct tg_error *error = tg_focus_parse(&former, console->source, Tcl_GetString(argv[0]), &focus);
+    if (error != NULL)
+        return error;
+    console->focus = focus;
+    if (argc == 1) {
+        print_focus(console, out);
+        return NULL;
+    }
+    error = run_focused(console, argc - 1, argv + 1);
+    console->focus = former;
+    return error;
+}
+
+static const char *const dfocus_words[] = {"all", NULL};
+
+const struct tg_console_command tg_console_dfocus = {
+    .name = "dfocus",
+    .arguments = "?SET ?COMMAND??",
+    .summary = "sets the focus to RANK.WORKER, RANK, .WORKER or all; with COMMAND for that command only",
+    .example = "dfocus {1.3} {info workers}",
+    .more =
+        "RANK alone leaves the current worker to follow the events; .WORKER is one of the process in focus,\n"
+        "< the lowest of it.",
+    .words = dfocus_words,
+    .run = run_dfocus,
+};
+
+/* ---- help */
+
+static void write_usage(const struct tg_console_command *command, FILE *out)
+{
+    fprintf(out, "%s%s%s\n    %s\n", command->name, *command->arguments == '\0' ? "" : " ",
+            command->arguments, command->summary);
+}
+
+static struct tg_error *help_on(const char *name, FILE *out)
+{
+    size_t first = strcspn(name, " "), shown = 0;
+    const char *second = name + first + strspn(name + first, " ");
+    const struct tg_console_command *command = tg_console_find_command(name, first, second, strlen(second));
+    if (command != NULL) {
+        write_usage(command, out);
+        if (command->more != NULL)
+            fprintf(out, "\n%s\n", command->more);
+        fprintf(out, "\nExample: %s\n", command->example);
+        return NULL;
+    }
+    for (size_t i = 0; *second == '\0' && tg_console_commands[i] != NULL; i++) {
+        const char *other = tg_console_commands[i]->name;
+        if (strncmp(other, name, first) != 0 || other[first] != ' ')
+            continue;
+        write_usage(tg_console_commands[i], out);
+        shown++;
+    }
+    if (shown > 0)
+        return NULL;
+    return tg_error_create(TG_ERROR_NOT_FOUND,
+                           "there is no help on '%s'; `help` lists the commands, everything else is Tcl",
+                           name);
+}
+
+static struct tg_error *run_help(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)console;
+    if (argc > 0) {
+        Tcl_Obj *name = Tcl_ConcatObj(argc, argv);
+        Tcl_IncrRefCount(name);
+        struct tg_error *error = help_on(Tcl_GetString(name), out);
+        Tcl_DecrRefCount(name);
+        return error;
+    }
+    int width = 0;
+    for (size_t i = 0; tg_console_commands[i] != NULL; i++)
+        if ((int)strlen(tg_console_commands[i]->name) > width)
+            width = (int)strlen(tg_console_commands[i]->name);
+    for (size_t i = 0; tg_console_commands[i] != NULL; i++)
+        fprintf(out, "%-*s  %s\n", width, tg_console_commands[i]->name, tg_console_commands[i]->summary);
+    fputs("\n`help COMMAND` says more. Commands are Tcl: set w [info workers], foreach, if, puts.\n", out);
+    return NULL;
+}
+
+const struct tg_console_command tg_console_help = {
+    .name = "help",
+    .arguments = "?COMMAND?",
+    .summary = "lists the commands, or says more of one",
+    .example = "help opm next",
+    .run = run_help,
+};
+
+/* ---- quit */
+
+static struct tg_error *leave(struct tg_console *console, const struct tg_console_command *command, int argc,
+                              Tcl_Obj *const *argv)
+{
+    Tcl_WideInt status = 0;
+    if (argc > 1)
+        return tg_console_usage(command);
+    struct tg_error *error = argc == 1 ? take_number(argv[0], &status) : NULL;
+    if (error == NULL && status > 255)
+        error = tg_error_create(TG_ERROR_USAGE, "an exit status is 0 to 255");
+    if (error != NULL)
+        return error;
+    console->has_quit = true;
+    console->quit_status = (int)status;
+    /* No `catch` of a script keeps it from ending. */
+    Tcl_CancelEval(console->interp, NULL, NULL, TCL_CANCEL_UNWIND);
+    return NULL;
+}
+
+static struct tg_error *run_quit(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)out;
+    return leave(console, &tg_console_quit, argc, argv);
+}
+
+static struct tg_error *run_exit(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)out;
+    return leave(console, &tg_console_exit, argc, argv);
+}
+
+const struct tg_console_command tg_console_quit = {
+    .name = "quit",
+    .arguments = "?STATUS?",
+    .summary = "ends the console, with an exit status",
+    .example = "quit",
+    .run = run_quit,
+};
+
+const struct tg_console_command tg_console_exit = {
+    .name = "exit",
+    .arguments = "?STATUS?",
+    .summary = "the same",
+    .example = "exit 1",
+    .run = run_exit,
+};

@@ -1,0 +1,13 @@
+/* A recorded trace as a source of the console. */
+#ifndef TG_LIVE_TRACE_SOURCE_H
+#define TG_LIVE_TRACE_SOURCE_H
+
+#include "live/source.h"
+
+/*
+ * Opens the trace at PATH, which must be a file: it is read more than once. The source stands before the
+ * first event. Errors: as tg_trace_reader_open; UNSUPPORTED for standard input.
+ */
+struct tg_error *tg_trace_source_create(const char *path, struct tg_source **source);
+
+#endif

@@ -1,0 +1,5 @@
+next
+foreach n {1 2 3} {
+    next
+    find mpi_enter nothing=1
+}

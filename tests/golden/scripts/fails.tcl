@@ -1,0 +1,4 @@
+next
+
+find nonsense
+puts unreached

@@ -1,0 +1,9 @@
+goto 61ms
+info processes
+info libraries *libm*
+goto end
+info libraries
+where
+info workers
+info barrier
+info mpi

@@ -1,0 +1,3 @@
+next
+foreach n {1 2 3} {
+    next

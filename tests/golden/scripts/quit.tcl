@@ -1,0 +1,2 @@
+catch {quit 7}
+puts unreached
