@@ -6,6 +6,7 @@
 #include "format/command.h"
 #include "format/printable.h"
 #include "live/replay_command.h"
+#include "recorder/agent_salvage.h"
 #include "recorder/calibrate.h"
 #include "recorder/record_command.h"
 #include "recorder/symbolizer.h"
@@ -31,6 +32,8 @@ static const struct tg_command *const commands[] = {
 
 static const struct tg_command_services services = {
     .measure_stop_cost = tg_calibrate_stop_cost,
+    .salvage_rings = tg_agent_salvage,
+    .discard_rings = tg_agent_salvage_discard,
     .symbolizer_create = tg_symbolizer_create,
     .symbolizer_destroy = tg_symbolizer_destroy,
     .symbolizer_resolve = tg_symbolizer_resolve,

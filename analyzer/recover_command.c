@@ -10,13 +10,26 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 enum { KEY_JSON = 'j', KEY_OUTPUT = 'o', KEY_FORCE = 0x200, KEY_DRY_RUN };
+enum { MAX_PROBLEM = 512 };
 
 struct recover_arguments {
     const char *path;
     const char *output; /* the trace to write */
     bool json, force, dry_run;
+};
+
+/* Of the agents of an interrupted recording. */
+struct rings {
+    const struct tg_command_services *services;
+    bool only_look;
+    bool salvaged; /* STATS says what */
+    bool removed;
+    struct tg_salvage_stats stats;
+    char *directory; /* NULL: the trace names none */
+    char *problem;   /* why nothing was salvaged, or not all; NULL none */
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -106,8 +119,25 @@ static void print_gap(FILE *stream, const struct tg_recovery *recovery, const st
     fputc('\n', stream);
 }
 
+static void print_rings(FILE *stream, const struct rings *rings)
+{
+    char events[TG_QUANTITY_SIZE], number[TG_QUANTITY_SIZE];
+    if (rings->salvaged)
+        fprintf(stream, "  %s events more from %s ring%s of the agents%s\n",
+                tg_quantity_count(rings->stats.events, events), tg_quantity_count(rings->stats.rings, number),
+                rings->stats.rings == 1 ? "" : "s", rings->removed ? ", which are removed" : "");
+    if (rings->salvaged && rings->stats.lost_events > 0)
+        fprintf(stream, "  %s events were lost in them\n",
+                tg_quantity_count(rings->stats.lost_events, events));
+    if (rings->problem != NULL) {
+        fputs("  ", stream);
+        tg_printable_write(stream, rings->problem);
+        fputc('\n', stream);
+    }
+}
+
 static void print_text(FILE *stream, const struct recover_arguments *arguments,
-                       const struct tg_recovery *recovery, const char *written)
+                       const struct tg_recovery *recovery, const struct rings *rings, const char *written)
 {
     char chunks[TG_QUANTITY_SIZE], events[TG_QUANTITY_SIZE];
     tg_printable_write(stream, arguments->path);
@@ -137,6 +167,7 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
     if (recovery->lost_events > 0)
         fprintf(stream, "  %s events were lost while recording\n",
                 tg_quantity_count(recovery->lost_events, events));
+    print_rings(stream, rings);
     if (written != NULL) {
         fputs("written: ", stream);
         tg_printable_write(stream, written);
@@ -166,7 +197,7 @@ static void print_json_gap(struct tg_json *json, const struct tg_recovery_gap *g
 }
 
 static void print_json(FILE *stream, const struct recover_arguments *arguments,
-                       const struct tg_recovery *recovery, const char *written)
+                       const struct tg_recovery *recovery, const struct rings *rings, const char *written)
 {
     struct tg_json json;
     tg_json_init(&json, stream, true);
@@ -185,6 +216,14 @@ static void print_json(FILE *stream, const struct recover_arguments *arguments,
     tg_json_member_unsigned(&json, "chunks", recovery->chunks);
     tg_json_member_unsigned(&json, "events", recovery->events);
     tg_json_member_unsigned(&json, "lost_events", recovery->lost_events);
+    tg_json_member_unsigned(&json, "rings", rings->stats.rings);
+    tg_json_member_unsigned(&json, "ring_events", rings->stats.events);
+    tg_json_member_unsigned(&json, "ring_lost_events", rings->stats.lost_events);
+    tg_json_key(&json, "ring_problem");
+    if (rings->problem != NULL)
+        tg_json_string(&json, rings->problem);
+    else
+        tg_json_null(&json);
     tg_json_member_unsigned(&json, "first_ns", recovery->first_time_ns);
     tg_json_member_unsigned(&json, "last_ns", recovery->last_time_ns);
     tg_json_member_unsigned(&json, "n_gaps", recovery->n_gaps);
@@ -197,40 +236,113 @@ static void print_json(FILE *stream, const struct recover_arguments *arguments,
     tg_json_end_line(&json);
 }
 
-static struct tg_error *recover(const struct recover_arguments *arguments)
+/* ---- what agents' rings still hold */
+
+static struct tg_error *add_problem(struct rings *rings, const char *text)
+{
+    rings->problem = strdup(text);
+    return rings->problem != NULL ? NULL : tg_error_no_memory();
+}
+
+/* Rings are memory of the machine that recorded. */
+static bool is_of_another_host(const struct tg_trace_meta *meta, char text[MAX_PROBLEM])
+{
+    struct utsname here;
+    const char *host = tg_trace_meta_get(meta, "host.name");
+    if (host == NULL || uname(&here) != 0 || strcmp(host, here.nodename) == 0)
+        return false;
+    snprintf(
+        text, MAX_PROBLEM,
+        "what agents' rings held when the recorder ended can only be salvaged on the host that recorded, %s",
+        host);
+    return true;
+}
+
+static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta,
+                                   void (*add)(void *add_context, const struct tg_event *event),
+                                   void *add_context)
+{
+    struct rings *rings = context;
+    char text[MAX_PROBLEM];
+    const char *directory = tg_trace_meta_get(meta, "agent.directory");
+    if (directory == NULL)
+        return NULL;
+    if (is_of_another_host(meta, text))
+        return add_problem(rings, text);
+    rings->directory = strdup(directory);
+    if (rings->directory == NULL)
+        return tg_error_no_memory();
+    TG_AUTO_ERROR struct tg_error *error =
+        rings->services->salvage_rings(directory, add, add_context, &rings->stats);
+    rings->salvaged = error == NULL;
+    if (error == NULL)
+        return NULL;
+    if (tg_error_code(error) == TG_ERROR_EXISTS && !rings->only_look)
+        return tg_error_create(TG_ERROR_EXISTS,
+                               "the recorder still runs, and writes this trace: end it first (%s)",
+                               tg_error_message(error));
+    if (tg_error_code(error) == TG_ERROR_NOT_FOUND)
+        snprintf(text, sizeof text,
+                 "what agents' rings held when the recorder ended is gone: %s is not there (the machine was "
+                 "started "
+                 "anew, or it was recovered before)",
+                 directory);
+    else
+        snprintf(text, sizeof text, "what agents' rings held when the recorder ended cannot be salvaged: %s",
+                 tg_error_message(error));
+    return add_problem(rings, text);
+}
+
+/* What was salvaged is in the new trace. */
+static struct tg_error *discard_rings(struct rings *rings)
+{
+    if (!rings->salvaged || rings->only_look)
+        return NULL;
+    TG_AUTO_ERROR struct tg_error *error = rings->services->discard_rings(rings->directory);
+    rings->removed = error == NULL;
+    return error == NULL ? NULL : add_problem(rings, tg_error_message(error));
+}
+
+static struct tg_error *recover(const struct recover_arguments *arguments,
+                                const struct tg_command_services *services)
 {
     struct tg_recovery recovery = {0};
     struct tg_output *output = NULL;
+    struct rings rings = {.services = services, .only_look = arguments->dry_run};
+    const struct tg_recovery_rest rest = {.context = &rings, .tell = tell_rings};
     char *chosen = arguments->output == NULL ? default_output(arguments->path) : strdup(arguments->output);
     if (chosen == NULL)
         return tg_error_no_memory();
     const char *written = arguments->dry_run ? NULL : chosen;
     struct tg_error *error = tg_output_open(NULL, false, &output);
     if (error == NULL)
-        error = tg_trace_recover(arguments->path, written, arguments->force, &recovery);
+        error = tg_trace_recover_with(arguments->path, written, arguments->force, &rest, &recovery);
+    if (error == NULL)
+        error = discard_rings(&rings);
     if (error == NULL) {
         if (arguments->json)
-            print_json(tg_output_stream(output), arguments, &recovery, written);
+            print_json(tg_output_stream(output), arguments, &recovery, &rings, written);
         else
-            print_text(tg_output_stream(output), arguments, &recovery, written);
+            print_text(tg_output_stream(output), arguments, &recovery, &rings, written);
         error = tg_output_commit(output);
     }
     tg_output_destroy(output);
     tg_recovery_deinit(&recovery);
+    free(rings.directory);
+    free(rings.problem);
     free(chosen);
     return error;
 }
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    (void)services;
     struct recover_arguments arguments = {0};
     argp_err_exit_status = 2;
     TG_AUTO_ERROR struct tg_error *error = NULL;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0)
         error = tg_error_no_memory();
     else
-        error = recover(&arguments);
+        error = recover(&arguments, services);
     if (error != NULL)
         tg_printable_error(error);
     return tg_error_exit_status(error);

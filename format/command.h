@@ -3,6 +3,7 @@
 #define TG_FORMAT_COMMAND_H
 
 #include "format/error.h"
+#include "format/event.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,10 +31,28 @@ struct tg_symbol {
 /* Answers from the files of this machine, and remembers; one thread. */
 struct tg_symbolizer;
 
+/* What the agents of an interrupted recording still held. */
+struct tg_salvage_stats {
+    uint64_t events; /* handed on */
+    uint64_t rings;
+    uint64_t lost_events; /* as far as they were counted */
+};
+
 /* What the program offers to its commands; filled by main.c, constant while a command runs. */
 struct tg_command_services {
     /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
     struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
+
+    /*
+     * Hands the events in the rings of DIRECTORY (a trace's agent.directory) to ADD in the order of time;
+     * they stay there. Errors: NOT_FOUND (nothing is there), EXISTS (its recorder lives), INPUT, UNSUPPORTED
+     * (no such directory of this user and version).
+     */
+    struct tg_error *(*salvage_rings)(const char *directory,
+                                      void (*add)(void *context, const struct tg_event *event), void *context,
+                                      struct tg_salvage_stats *stats);
+    /* Removes DIRECTORY with its rings; errors as above. */
+    struct tg_error *(*discard_rings)(const char *directory);
 
     struct tg_error *(*symbolizer_create)(struct tg_symbolizer **symbolizer);
     /* NULL is accepted. */

@@ -1,7 +1,7 @@
 #include "format/trace_recovery.h"
 
 #include "format/chunk_decoder.h"
-#include "format/chunk_encoder.h"
+#include "format/event_appender.h"
 #include "format/section_codec.h"
 #include "format/trace_file.h"
 #include "format/trace_index.h"
@@ -36,6 +36,7 @@ struct pass {
     uint32_t next_sequence;
     bool has_lost_total; /* from the index */
     uint64_t loss_events_sum;
+    const struct tg_recovery_rest *rest; /* NULL none */
     struct tg_recovery *recovery;
 };
 
@@ -110,23 +111,17 @@ static struct tg_error *write_loss(struct pass *pass, uint64_t count, const char
     struct tg_error *error = begin_file(pass);
     if (error != NULL || pass->file == NULL)
         return error;
-    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create((struct tg_trace_units){0});
-    struct tg_byte_buffer payload = {0}, boundaries = {0};
     struct tg_event event = {.time_ns = pass->recovery->last_time_ns, .kind = TG_EVENT_LOSS};
     if (pass->recovery->events == 0)
         event.time_ns = tg_trace_meta_get_number(pass->meta, "start.monotonic_ns", pass->gap.before_ns);
     event.loss = (struct tg_event_loss){.source = TG_LOSS_WRITER_FILE, .count = count, .reason = reason};
-    struct tg_chunk_facts facts = {
-        .n_events = 1, .first_time_ns = event.time_ns, .last_time_ns = event.time_ns};
-    if (encoder == NULL || tg_chunk_encoder_add(encoder, &event) != TG_CHUNK_ADDED)
-        error = tg_error_no_memory();
-    if (error == NULL)
-        error = tg_chunk_encoder_serialize(encoder, &payload, &boundaries);
-    if (error == NULL)
-        error = tg_trace_file_append_events(pass->file, &facts, &payload, NULL);
-    tg_byte_buffer_deinit(&payload);
-    tg_byte_buffer_deinit(&boundaries);
-    tg_chunk_encoder_destroy(encoder);
+    struct tg_event_appender *appender;
+    error = tg_event_appender_create(pass->file, (struct tg_trace_units){0}, &appender);
+    if (error != NULL)
+        return error;
+    tg_event_appender_add(appender, &event);
+    error = tg_event_appender_flush(appender);
+    tg_event_appender_destroy(appender);
     return error;
 }
 
@@ -372,6 +367,41 @@ static struct tg_error *open_pass(struct pass *pass)
     return error;
 }
 
+static void add_rest(void *context, const struct tg_event *event)
+{
+    tg_event_appender_add(context, event);
+}
+
+/* What is known of the recording beyond its file. */
+static struct tg_error *write_rest(struct pass *pass)
+{
+    struct tg_recovery *recovery = pass->recovery;
+    struct tg_event_appender *appender = NULL;
+    struct tg_trace_units units = {0};
+    if (pass->rest == NULL || recovery->has_index)
+        return NULL;
+    struct tg_error *error = begin_file(pass);
+    if (error == NULL)
+        error = tg_trace_meta_units(pass->meta, &units);
+    if (error == NULL)
+        error = tg_event_appender_create(pass->file, units, &appender);
+    if (error == NULL)
+        error = pass->rest->tell(pass->rest->context, pass->meta, add_rest, appender);
+    if (error == NULL)
+        error = tg_event_appender_flush(appender);
+    if (error == NULL) {
+        struct tg_event_appender_stats stats = tg_event_appender_stats(appender);
+        recovery->rest_events = stats.events;
+        recovery->lost_events += stats.left_out;
+        if (stats.events > 0 && (recovery->events == 0 || stats.first_time_ns < recovery->first_time_ns))
+            recovery->first_time_ns = stats.first_time_ns;
+        if (stats.last_time_ns > recovery->last_time_ns)
+            recovery->last_time_ns = stats.last_time_ns;
+    }
+    tg_event_appender_destroy(appender);
+    return error;
+}
+
 static struct tg_error *finish_pass(struct pass *pass)
 {
     struct tg_recovery *recovery = pass->recovery;
@@ -390,6 +420,8 @@ static struct tg_error *finish_pass(struct pass *pass)
     else if (error == NULL && !recovery->has_index)
         error = write_loss(pass, 0, "the recording was interrupted: what came after this is not known");
     if (error == NULL)
+        error = write_rest(pass);
+    if (error == NULL)
         error = begin_file(pass);
     if (error == NULL && pass->file != NULL)
         error = tg_trace_file_finish(pass->file, recovery->lost_events);
@@ -399,11 +431,18 @@ static struct tg_error *finish_pass(struct pass *pass)
 struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
                                   struct tg_recovery *recovery)
 {
+    return tg_trace_recover_with(path, out_path, overwrite, NULL, recovery);
+}
+
+struct tg_error *tg_trace_recover_with(const char *path, const char *out_path, bool overwrite,
+                                       const struct tg_recovery_rest *rest, struct tg_recovery *recovery)
+{
     struct pass pass = {.path = path,
                         .out_path = out_path,
                         .overwrite = overwrite,
                         .fd = -1,
                         .file_wanted = out_path != NULL,
+                        .rest = rest,
                         .recovery = recovery};
     struct tg_error *error = open_pass(&pass);
     while (error == NULL && pass.position < pass.size_bytes)

@@ -3,6 +3,8 @@
 #define TG_FORMAT_TRACE_RECOVERY_H
 
 #include "format/error.h"
+#include "format/event.h"
+#include "format/trace_meta.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +32,7 @@ struct tg_recovery {
     uint64_t chunks, events; /* kept */
     uint64_t skipped_bytes;
     uint64_t size_bytes;  /* of the damaged file */
+    uint64_t rest_events; /* that were not in the file: struct tg_recovery_rest */
     uint64_t lost_events; /* that the writer had counted as lost, as the index or the loss events say */
     uint64_t start_ns;    /* when the recording began, or the first event */
     uint64_t first_time_ns, last_time_ns; /* of the events kept */
@@ -48,5 +51,19 @@ void tg_recovery_deinit(struct tg_recovery *recovery);
  */
 struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
                                   struct tg_recovery *recovery);
+
+/* Where more of an interrupted recording may be than its file has. */
+struct tg_recovery_rest {
+    void *context;
+    /* Hands the events that are to come behind those of the file to ADD, in the order of time. Called once,
+     * at the end of a file that was not closed. An error ends the recovery; what is no reason for that (there
+     * is nothing more) is none. */
+    struct tg_error *(*tell)(void *context, const struct tg_trace_meta *meta,
+                             void (*add)(void *add_context, const struct tg_event *event), void *add_context);
+};
+
+/* The same with what REST has (NULL: nothing). */
+struct tg_error *tg_trace_recover_with(const char *path, const char *out_path, bool overwrite,
+                                       const struct tg_recovery_rest *rest, struct tg_recovery *recovery);
 
 #endif

@@ -11,7 +11,7 @@
 struct passage {
     void (*add)(void *context, const struct tg_event *event);
     void *context;
-    struct tg_agent_salvage_stats stats;
+    struct tg_salvage_stats stats;
 };
 
 static void pass_on(void *context, const struct tg_event *event)
@@ -61,7 +61,7 @@ static void tell_gap(uint64_t noted_ns, const struct tg_event_sink *sink)
 }
 
 struct tg_error *tg_agent_salvage(const char *path, void (*add)(void *context, const struct tg_event *event),
-                                  void *context, struct tg_agent_salvage_stats *stats)
+                                  void *context, struct tg_salvage_stats *stats)
 {
     struct tg_agent_directory *directory = NULL;
     struct tg_tick_clock *clock = NULL;
@@ -75,7 +75,7 @@ struct tg_error *tg_agent_salvage(const char *path, void (*add)(void *context, c
     tg_mapping_guard_install();
     error = make_clock(directory, &clock, &noted_ns);
     const struct tg_ring_set_options options = {
-        .directory_fd = tg_agent_directory_fd(directory), .clock = clock, .sink = sink};
+        .directory_fd = tg_agent_directory_fd(directory), .clock = clock, .sink = sink, .keep = true};
     if (error == NULL)
         error = tg_ring_set_create(&options, &rings);
     if (error == NULL) {
@@ -84,11 +84,18 @@ struct tg_error *tg_agent_salvage(const char *path, void (*add)(void *context, c
         passage.stats.rings = tg_ring_set_stats(rings).rings;
         if (stats != NULL)
             *stats = passage.stats;
-        tg_agent_directory_destroy(directory);
-    } else {
-        tg_agent_directory_close(directory);
     }
+    tg_agent_directory_close(directory);
     tg_ring_set_destroy(rings);
     tg_tick_clock_destroy(clock);
+    return error;
+}
+
+struct tg_error *tg_agent_salvage_discard(const char *path)
+{
+    struct tg_agent_directory *directory = NULL;
+    struct tg_error *error = tg_agent_directory_open(path, &directory);
+    if (error == NULL)
+        tg_agent_directory_destroy(directory);
     return error;
 }

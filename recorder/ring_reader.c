@@ -27,6 +27,7 @@ struct tg_ring_reader {
     struct tg_ring_facts facts;
     const struct tg_tick_clock *clock;
     uint64_t tail; /* what is in the header is only told */
+    bool keep;     /* and not even that */
     uint64_t head; /* as seen by the last take */
     bool closed;   /* was said before head was seen */
     bool given_up;
@@ -166,6 +167,11 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
     return reader->facts;
 }
 
+void tg_ring_reader_keep(struct tg_ring_reader *reader)
+{
+    reader->keep = true;
+}
+
 const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
 {
     return reader->name;
@@ -177,6 +183,8 @@ const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
 static void tell_tail(struct tg_ring_reader *reader)
 {
     struct tg_agent_ring_header *header = reader->header;
+    if (reader->keep)
+        return;
     __atomic_store_n(&header->tail, reader->tail, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&header->waiting, __ATOMIC_SEQ_CST) == 0)
         return;

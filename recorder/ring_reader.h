@@ -39,6 +39,9 @@ struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_t
 /* NULL is accepted. Leaves the file where it is. */
 void tg_ring_reader_close(struct tg_ring_reader *reader);
 
+/* From now on takes leave everything as it is in the file: it can be read anew. */
+void tg_ring_reader_keep(struct tg_ring_reader *reader);
+
 struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader);
 const char *tg_ring_reader_name(const struct tg_ring_reader *reader);
 

@@ -133,6 +133,8 @@ static void add_ring(struct tg_ring_set *set, const char *name)
         free(ring);
         return;
     }
+    if (error == NULL && set->options.keep)
+        tg_ring_reader_keep(ring->reader);
     if (error == NULL)
         error = set_up(set, ring);
     if (error != NULL) {
@@ -257,7 +259,8 @@ static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
 static void remove_ring(struct tg_ring_set *set, struct ring *ring)
 {
     tell_ring_losses(set, ring);
-    unlinkat(set->options.directory_fd, ring->name, 0);
+    if (!set->options.keep)
+        unlinkat(set->options.directory_fd, ring->name, 0);
     HASH_DEL(set->rings, ring);
     set->n_rings--;
     int32_t pid = ring->pid;

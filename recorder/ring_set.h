@@ -21,6 +21,7 @@ struct tg_ring_set_options {
     const struct tg_tick_clock *clock;
     struct tg_event_queue *queue; /* of the engine's events, may be NULL */
     struct tg_event_sink sink;
+    bool keep;        /* only look: rings stay as they are, and where they are */
     size_t max_bytes; /* of records held back for the order; 0: 64 MiB */
 };
 
