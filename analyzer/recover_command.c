@@ -219,6 +219,11 @@ static void print_json(FILE *stream, const struct recover_arguments *arguments,
     tg_json_member_unsigned(&json, "rings", rings->stats.rings);
     tg_json_member_unsigned(&json, "ring_events", rings->stats.events);
     tg_json_member_unsigned(&json, "ring_lost_events", rings->stats.lost_events);
+    tg_json_key(&json, "ring_directory");
+    if (rings->directory != NULL)
+        tg_json_string(&json, rings->directory);
+    else
+        tg_json_null(&json);
     tg_json_key(&json, "ring_problem");
     if (rings->problem != NULL)
         tg_json_string(&json, rings->problem);
@@ -258,7 +263,7 @@ static bool is_of_another_host(const struct tg_trace_meta *meta, char text[MAX_P
     return true;
 }
 
-static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta,
+static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta, uint64_t after_ns,
                                    void (*add)(void *add_context, const struct tg_event *event),
                                    void *add_context)
 {
@@ -273,7 +278,7 @@ static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *me
     if (rings->directory == NULL)
         return tg_error_no_memory();
     TG_AUTO_ERROR struct tg_error *error =
-        rings->services->salvage_rings(directory, add, add_context, &rings->stats);
+        rings->services->salvage_rings(directory, after_ns, add, add_context, &rings->stats);
     rings->salvaged = error == NULL;
     if (error == NULL)
         return NULL;

@@ -44,11 +44,11 @@ struct tg_command_services {
     struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
 
     /*
-     * Hands the events in the rings of DIRECTORY (a trace's agent.directory) to ADD in the order of time;
-     * they stay there. Errors: NOT_FOUND (nothing is there), EXISTS (its recorder lives), INPUT, UNSUPPORTED
-     * (no such directory of this user and version).
+     * Hands the events of later times than AFTER_NS in the rings of DIRECTORY (a trace's agent.directory) to
+     * ADD, in the order of time; they stay there. Errors: NOT_FOUND (nothing is there), EXISTS (its recorder
+     * lives), INPUT, UNSUPPORTED (no such directory of this user and version).
      */
-    struct tg_error *(*salvage_rings)(const char *directory,
+    struct tg_error *(*salvage_rings)(const char *directory, uint64_t after_ns,
                                       void (*add)(void *context, const struct tg_event *event), void *context,
                                       struct tg_salvage_stats *stats);
     /* Removes DIRECTORY with its rings; errors as above. */

@@ -380,13 +380,16 @@ static struct tg_error *write_rest(struct pass *pass)
     struct tg_trace_units units = {0};
     if (pass->rest == NULL || recovery->has_index)
         return NULL;
+    uint64_t after_ns = recovery->events == 0 ? 0 : recovery->last_time_ns;
     struct tg_error *error = begin_file(pass);
     if (error == NULL)
         error = tg_trace_meta_units(pass->meta, &units);
+    if (after_ns > 0)
+        after_ns |= (UINT64_C(1) << units.time_shift) - 1; /* it was rounded down */
     if (error == NULL)
         error = tg_event_appender_create(pass->file, units, &appender);
     if (error == NULL)
-        error = pass->rest->tell(pass->rest->context, pass->meta, add_rest, appender);
+        error = pass->rest->tell(pass->rest->context, pass->meta, after_ns, add_rest, appender);
     if (error == NULL)
         error = tg_event_appender_flush(appender);
     if (error == NULL) {

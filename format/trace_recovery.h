@@ -55,10 +55,10 @@ struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool o
 /* Where more of an interrupted recording may be than its file has. */
 struct tg_recovery_rest {
     void *context;
-    /* Hands the events that are to come behind those of the file to ADD, in the order of time. Called once,
-     * at the end of a file that was not closed. An error ends the recovery; what is no reason for that (there
-     * is nothing more) is none. */
-    struct tg_error *(*tell)(void *context, const struct tg_trace_meta *meta,
+    /* Hands the events of later times than AFTER_NS, which the file does not have, to ADD in the order of
+     * time. Called once, at the end of a file that was not closed. An error ends the recovery; what is no
+     * reason for that (there is nothing more) is none. */
+    struct tg_error *(*tell)(void *context, const struct tg_trace_meta *meta, uint64_t after_ns,
                              void (*add)(void *add_context, const struct tg_event *event), void *add_context);
 };
 

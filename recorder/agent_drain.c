@@ -13,13 +13,15 @@
 #include <unistd.h>
 
 enum {
-    BUSY_NS = 1000000,        /* between rounds where a ring was more than a quarter full ... */
-    CALM_NS = 10000000,       /* ... where something came ... */
-    IDLE_NS = 50000000,       /* ... and where nothing did */
-    PAIR_NS = 5000000,        /* between pairs of the clock */
-    REAP_NS = 25000000,       /* between looks which processes have gone */
-    SCAN_NS = 1000000000,     /* between looks for rings that nothing told of */
-    ROUND_RECORDS = 20000,    /* told before rings are looked at again: some milliseconds */
+    BUSY_NS = 1000000,  /* between rounds where a ring was more than a quarter full ... */
+    CALM_NS = 10000000, /* ... where something came ... */
+    IDLE_NS = 50000000, /* ... and where nothing did */
+    RETIRE_NS =
+        1500000000,        /* longer than what was taken waits to be written: until then it can be salvaged */
+    PAIR_NS = 5000000,     /* between pairs of the clock */
+    REAP_NS = 25000000,    /* between looks which processes have gone */
+    SCAN_NS = 1000000000,  /* between looks for rings that nothing told of */
+    ROUND_RECORDS = 20000, /* told before rings are looked at again: some milliseconds */
     MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
 };
 const uint64_t tg_agent_drain_hold_ns = 20000000;
@@ -196,8 +198,11 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
         tg_tick_clock_save(made->clock_fd, made->n_pairs++, tg_tick_clock_first(options->clock));
     tg_mapping_guard_install();
     struct tg_error *error = tg_event_queue_create(0, &made->queue);
-    const struct tg_ring_set_options rings = {
-        .directory_fd = directory, .clock = options->clock, .queue = made->queue, .sink = options->sink};
+    const struct tg_ring_set_options rings = {.directory_fd = directory,
+                                              .clock = options->clock,
+                                              .queue = made->queue,
+                                              .sink = options->sink,
+                                              .retire_ns = RETIRE_NS};
     if (error == NULL)
         error = tg_ring_set_create(&rings, &made->rings);
     if (error == NULL)

@@ -11,22 +11,23 @@
 struct passage {
     void (*add)(void *context, const struct tg_event *event);
     void *context;
+    uint64_t after_ns;
     struct tg_salvage_stats stats;
 };
 
 static void pass_on(void *context, const struct tg_event *event)
 {
     struct passage *passage = context;
+    if (event->time_ns <= passage->after_ns)
+        return;
     passage->stats.events++;
     if (event->kind == TG_EVENT_LOSS)
         passage->stats.lost_events += event->loss.count;
     passage->add(passage->context, event);
 }
 
-/* The clock as the dead recorder noted it, and where the machine was not started anew as it is now. *NOTED_NS
- * is when the recorder was last seen alive. */
-static struct tg_error *make_clock(const struct tg_agent_directory *directory, struct tg_tick_clock **clock,
-                                   uint64_t *noted_ns)
+/* The clock as the dead recorder noted it, and where the machine was not started anew as it is now. */
+static struct tg_error *make_clock(const struct tg_agent_directory *directory, struct tg_tick_clock **clock)
 {
     struct tg_agent_control control = tg_agent_directory_control(directory);
     enum tg_agent_clock source =
@@ -39,7 +40,6 @@ static struct tg_error *make_clock(const struct tg_agent_directory *directory, s
     bool same_start = fd >= 0 && tg_tick_clock_load(*clock, fd);
     if (fd >= 0)
         close(fd);
-    *noted_ns = tg_tick_clock_last(*clock).time_ns;
     if (same_start)
         tg_tick_clock_add(*clock, tg_tick_clock_take(*clock));
     if (tg_tick_clock_ticks_per_second(*clock) == 0)
@@ -48,38 +48,28 @@ static struct tg_error *make_clock(const struct tg_agent_directory *directory, s
     return error;
 }
 
-static void tell_gap(uint64_t noted_ns, const struct tg_event_sink *sink)
-{
-    const struct tg_event event = {
-        .time_ns = noted_ns,
-        .kind = TG_EVENT_LOSS,
-        .loss = {.source = TG_LOSS_RING,
-                 .reason =
-                     "the recorder was killed: what it had taken from the rings and not written is missing"},
-    };
-    sink->add(sink->context, &event);
-}
-
-struct tg_error *tg_agent_salvage(const char *path, void (*add)(void *context, const struct tg_event *event),
-                                  void *context, struct tg_salvage_stats *stats)
+struct tg_error *tg_agent_salvage(const char *path, uint64_t after_ns,
+                                  void (*add)(void *context, const struct tg_event *event), void *context,
+                                  struct tg_salvage_stats *stats)
 {
     struct tg_agent_directory *directory = NULL;
     struct tg_tick_clock *clock = NULL;
     struct tg_ring_set *rings = NULL;
-    uint64_t noted_ns = 0;
-    struct passage passage = {.add = add, .context = context};
+    struct passage passage = {.add = add, .context = context, .after_ns = after_ns};
     const struct tg_event_sink sink = {.context = &passage, .add = pass_on};
     struct tg_error *error = tg_agent_directory_open(path, &directory);
     if (error != NULL)
         return error;
     tg_mapping_guard_install();
-    error = make_clock(directory, &clock, &noted_ns);
-    const struct tg_ring_set_options options = {
-        .directory_fd = tg_agent_directory_fd(directory), .clock = clock, .sink = sink, .keep = true};
+    error = make_clock(directory, &clock);
+    const struct tg_ring_set_options options = {.directory_fd = tg_agent_directory_fd(directory),
+                                                .clock = clock,
+                                                .sink = sink,
+                                                .salvage = true,
+                                                .after_ns = after_ns};
     if (error == NULL)
         error = tg_ring_set_create(&options, &rings);
     if (error == NULL) {
-        tell_gap(noted_ns, &sink);
         tg_ring_set_finish(rings);
         passage.stats.rings = tg_ring_set_stats(rings).rings;
         if (stats != NULL)

@@ -588,7 +588,7 @@ struct tg_error *tg_ring_decoder_add_source(struct tg_ring_decoder *decoder,
     if (made == NULL)
         return tg_error_no_memory();
     made->facts = *facts;
-    made->tid = facts->pid;
+    made->tid = facts->tid;
     made->next = decoder->sources;
     if (made->next != NULL)
         made->next->previous = made;

@@ -26,10 +26,12 @@ struct tg_ring_reader {
     size_t mapped_bytes;
     struct tg_ring_facts facts;
     const struct tg_tick_clock *clock;
-    uint64_t tail; /* what is in the header is only told */
-    bool keep;     /* and not even that */
-    uint64_t head; /* as seen by the last take */
-    bool closed;   /* was said before head was seen */
+    uint64_t tail;  /* what is in the header is only told */
+    uint64_t noted; /* the last boundary */
+    bool keep;      /* and not even that */
+    int32_t tid;    /* of the thread that is recorded at TAIL */
+    uint64_t head;  /* as seen by the last take */
+    bool closed;    /* was said before head was seen */
     bool given_up;
     uint64_t wrong_ticks;
     char name[64];
@@ -126,7 +128,9 @@ static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t name
     reader->facts = (struct tg_ring_facts){.kind = (enum tg_agent_ring_kind)header.kind,
                                            .pid = header.pid,
                                            .instance = header.instance,
-                                           .data_bytes = header.data_bytes};
+                                           .data_bytes = header.data_bytes,
+                                           .tid = header.pid};
+    reader->tid = header.pid;
     reader->tail = reader->head = header.tail;
     return NULL;
 }
@@ -167,9 +171,37 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
     return reader->facts;
 }
 
-void tg_ring_reader_keep(struct tg_ring_reader *reader)
+static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_agent_ring_header *header,
+                        unsigned i)
 {
+    uint64_t position = header->passed[i].position;
+    return position % RECORD_UNIT == 0 && position <= header->tail &&
+           header->head - position <= reader->facts.data_bytes && header->passed[i].tid > 0 &&
+           header->passed[i].tid <= INT32_MAX;
+}
+
+void tg_ring_reader_rewind(struct tg_ring_reader *reader, bool *whole, uint64_t *first_ns)
+{
+    struct tg_agent_ring_header header;
+    uint64_t ticks = 0;
     reader->keep = true;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    memcpy(&header, reader->header, sizeof header);
+    if (header.head <= reader->facts.data_bytes) { /* never overwritten */
+        reader->tail = 0;
+    } else {
+        for (unsigned i = 0; i < 2; i++) {
+            if (!is_boundary(reader, &header, i))
+                continue;
+            reader->tail = header.passed[i].position;
+            reader->tid = reader->facts.tid = (int32_t)header.passed[i].tid;
+            break;
+        }
+    }
+    memcpy(&ticks, reader->data + (reader->tail & (reader->facts.data_bytes - 1)), sizeof ticks);
+    tg_mapping_guard_end();
+    *whole = reader->tail == 0;
+    *first_ns = tg_tick_clock_time(reader->clock, ticks);
 }
 
 const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
@@ -178,6 +210,17 @@ const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
 }
 
 /* ---- taking */
+
+/* Under the guard: a boundary now and then, so that of the last half of the ring's data one is known. */
+static void note_boundary(struct tg_ring_reader *reader)
+{
+    struct tg_agent_ring_header *header = reader->header;
+    if (reader->keep || reader->tail - reader->noted < reader->facts.data_bytes / 4)
+        return;
+    header->passed[0] = header->passed[1];
+    header->passed[1].position = reader->noted = reader->tail;
+    header->passed[1].tid = reader->tid;
+}
 
 /* Under the guard. The order of the two makes sure that no sleeper is missed: see the agent's side. */
 static void tell_tail(struct tg_ring_reader *reader)
@@ -231,6 +274,8 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
             return at == piece->to_end ? NULL : "a filler in it does not reach its end";
         }
         clamp_ticks(reader, &record[0], first, last);
+        if ((record[1] & 0xff) == TG_RECORD_THREAD && n_words > 2)
+            reader->tid = (int32_t)record[2];
         piece->used = piece->taken = at;
     }
     return NULL;
@@ -290,6 +335,7 @@ static const char *take_piece(struct tg_ring_reader *reader, size_t room, struct
     reason = check_records(reader, piece);
     reader->tail += piece->used;
     tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    note_boundary(reader);
     tell_tail(reader);
     tg_mapping_guard_end();
     return reason;

@@ -20,6 +20,7 @@ struct tg_ring_facts {
     int32_t pid; /* > 0, as in the file's name */
     uint64_t instance;
     uint64_t data_bytes;
+    int32_t tid; /* the thread that is recorded where reading begins; PID where that is the ring's start */
 };
 
 /* The smallest room that tg_ring_reader_take works with: a record of the greatest size fits. */
@@ -39,8 +40,12 @@ struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_t
 /* NULL is accepted. Leaves the file where it is. */
 void tg_ring_reader_close(struct tg_ring_reader *reader);
 
-/* From now on takes leave everything as it is in the file: it can be read anew. */
-void tg_ring_reader_keep(struct tg_ring_reader *reader);
+/*
+ * For salvage, before the first take: from now on takes leave everything in the file as it is, and begin as
+ * far back as there is a boundary of records that was not overwritten since: with what the recorder had taken
+ * already. *WHOLE: from the first record on; else *FIRST_NS is the time of the first one that is left.
+ */
+void tg_ring_reader_rewind(struct tg_ring_reader *reader, bool *whole, uint64_t *first_ns);
 
 struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader);
 const char *tg_ring_reader_name(const struct tg_ring_reader *reader);

@@ -19,6 +19,7 @@ enum {
     ROOM_BYTES = 1 << 18,
     DEFAULT_MAX_BYTES = 64 << 20,
     MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
+    MAX_RETIRED_BYTES = 32 << 20,
 };
 
 struct ring {
@@ -27,12 +28,14 @@ struct ring {
     struct tg_merge_ring *merged;
     struct tg_ring_source *source;
     int32_t pid;
-    bool was_alive;      /* its process was seen alive, so that it has gone when it is not any more */
-    bool gone;           /* the process */
-    uint64_t over;       /* round after which nothing came any more, 0: still open */
-    uint64_t looked;     /* round in which it was looked into last */
-    uint64_t last_bytes; /* taken since the set is finishing */
-    UT_hash_handle hh;   /* by name, in the order of their coming */
+    bool was_alive;         /* its process was seen alive, so that it has gone when it is not any more */
+    bool gone;              /* the process */
+    uint64_t over;          /* round after which nothing came any more, 0: still open */
+    uint64_t looked;        /* round in which it was looked into last */
+    uint64_t last_bytes;    /* taken since the set is finishing */
+    uint64_t retired_ns;    /* since when it was read to its end ... */
+    uint64_t retired_bytes; /* ... and has no reader any more, but still a file of so many; 0: it is in use */
+    UT_hash_handle hh;      /* by name, in the order of their coming */
 };
 
 struct tg_ring_set {
@@ -43,6 +46,7 @@ struct tg_ring_set {
     size_t n_rings;
     uint64_t round; /* counts takes */
     uint64_t opened;
+    uint64_t retired_bytes; /* of all retired rings */
     bool too_many_said;
     bool finishing;
     _Alignas(8) unsigned char room[ROOM_BYTES];
@@ -133,10 +137,16 @@ static void add_ring(struct tg_ring_set *set, const char *name)
         free(ring);
         return;
     }
-    if (error == NULL && set->options.keep)
-        tg_ring_reader_keep(ring->reader);
+    bool whole = true;
+    uint64_t first_ns = 0;
+    if (error == NULL && set->options.salvage)
+        tg_ring_reader_rewind(ring->reader, &whole, &first_ns);
     if (error == NULL)
         error = set_up(set, ring);
+    if (error == NULL && !whole && first_ns > set->options.after_ns)
+        tg_ring_set_tell_loss(
+            set, ring->pid, ring->pid, 0,
+            "the recorder was killed: what it had taken from a ring and not written was overwritten");
     if (error != NULL) {
         forget_ring(set, ring);
         tell_error(set, 0, error);
@@ -256,17 +266,36 @@ static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
     }
 }
 
+static void unlink_ring(struct tg_ring_set *set, struct ring *ring)
+{
+    unlinkat(set->options.directory_fd, ring->name, 0);
+    set->retired_bytes -= ring->retired_bytes;
+    HASH_DEL(set->rings, ring);
+    free(ring);
+}
+
+/* What was taken from a ring may not be in the trace's file yet: its own file stays for a while. */
+static void unlink_retired(struct tg_ring_set *set, uint64_t now_ns)
+{
+    struct ring *ring, *next;
+    HASH_ITER (hh, set->rings, ring, next)
+        if (ring->retired_bytes > 0 &&
+            (now_ns - ring->retired_ns >= set->options.retire_ns || set->retired_bytes > MAX_RETIRED_BYTES))
+            unlink_ring(set, ring);
+}
+
 static void remove_ring(struct tg_ring_set *set, struct ring *ring)
 {
     tell_ring_losses(set, ring);
-    if (!set->options.keep)
-        unlinkat(set->options.directory_fd, ring->name, 0);
-    HASH_DEL(set->rings, ring);
-    set->n_rings--;
     int32_t pid = ring->pid;
     bool gone = ring->gone;
+    ring->retired_bytes = TG_AGENT_RING_HEADER_BYTES + tg_ring_reader_facts(ring->reader).data_bytes;
+    ring->retired_ns = tg_tick_clock_last(set->options.clock).time_ns;
+    set->retired_bytes += ring->retired_bytes;
+    set->n_rings--;
     forget_ring(set, ring);
-    free(ring);
+    if (set->options.retire_ns == 0 && !set->options.salvage)
+        unlink_ring(set, ring);
     for (const struct ring *other = set->rings; gone && other != NULL; other = other->hh.next)
         gone = other->reader == NULL || other->pid != pid;
     if (gone)
@@ -308,6 +337,7 @@ void tg_ring_set_reap(struct tg_ring_set *set)
         if (ring->reader != NULL && ring->over != 0 && ring->over < ring->looked &&
             tg_ring_reader_left(ring->reader) == 0 && tg_merge_ring_is_empty(ring->merged))
             remove_ring(set, ring);
+    unlink_retired(set, tg_tick_clock_last(set->options.clock).time_ns);
 }
 
 static void tell_decoder_losses(struct tg_ring_set *set)

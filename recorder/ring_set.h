@@ -21,8 +21,12 @@ struct tg_ring_set_options {
     const struct tg_tick_clock *clock;
     struct tg_event_queue *queue; /* of the engine's events, may be NULL */
     struct tg_event_sink sink;
-    bool keep;        /* only look: rings stay as they are, and where they are */
-    size_t max_bytes; /* of records held back for the order; 0: 64 MiB */
+    bool salvage; /* rings stay as they are, and where they are; what was taken from them before is told too,
+                     as far as it is still there */
+    uint64_t retire_ns; /* how long the file of a ring that was read to its end stays, at most; 0: it goes at
+                           once, else at the end all that are left stay for the directory's owner */
+    uint64_t after_ns;  /* salvage: what is not later needs no telling, and is no loss */
+    size_t max_bytes;   /* of records held back for the order; 0: 64 MiB */
 };
 
 struct tg_ring_set_stats {

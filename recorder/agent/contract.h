@@ -111,6 +111,12 @@ struct tg_agent_ring_header {
 
     uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on and found waiting set, it
                                                    clears waiting and wakes one sleeper */
+    /* The recorder's notes for who salvages after it was killed: two boundaries of records that it has
+     * passed, the older one first, and the thread that is recorded there. */
+    struct {
+        uint64_t position;
+        int64_t tid;
+    } passed[2];
 };
 
 /*

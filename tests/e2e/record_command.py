@@ -3,6 +3,7 @@
 
 usage: record_command.py CASE
 """
+import json
 import os
 import re
 import resource
@@ -294,7 +295,97 @@ def kill_recorder():
         check(recovered.status in (0, 1), recovered)
         again = events(f"recovered{i}")
         check(again[:len(whole)] == whole, "seed", seed, "round", i, whole[-3:], again[-3:])
-        check(all(event["kind"] in ("note", "loss") for event in again[len(whole):]), again[len(whole):])
+        check(all("library" in event["kind"] or event["kind"] in ("agent", "note", "loss") for event in again[len(whole):]),
+              again[len(whole):][:3])
+        check_order(again[len(whole):])
+
+
+def check_order(later):
+    times = [event["t_ns"] for event in later if event["kind"] != "loss"]
+    check(times == sorted(times), "out of order")
+
+
+def salvage():
+    """SIGKILL to the recorder: what the agent saw until then is there after `recover`, and its memory is not."""
+    library = build_library("salvaged")
+    with open("job.c", "w") as source:
+        source.write("""#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    char line[64];
+    setvbuf(stdout, NULL, _IONBF, 0);
+    while (argc > 1 && fgets(line, sizeof line, stdin) != NULL) {
+        for (int i = atoi(line); i > 0; i--)
+            dlclose(dlopen(argv[1], RTLD_NOW));
+        puts("done");
+    }
+    return 0;
+}
+""")
+    made = run(["cc", "-O1", "job.c", "-o", "job", "-ldl"])
+    check(made.status == 0, made)
+    for i, (first, pause, last) in enumerate(((1, False, 1), (300, True, 200), (20, False, 4), (400, True, 0), (0, False, 9))):
+        trace = f"salvage{i}"
+        process = start(trace, [os.path.abspath("job"), library], "--dlopen=agent")
+        for count in (first, last):
+            process.stdin.write(b"%d\n" % count)
+            process.stdin.flush()
+            check(process.stdout.readline() == b"done\n")
+            while pause and count == first and not events(f"{trace}.incomplete", "library_call"):
+                check(process.poll() is None)  # something of it was taken, and written
+        process.kill()
+        process.communicate(timeout=60)
+        interrupted = f"{trace}.incomplete"
+        looked = run([TOLLGATE, "recover", "--dry-run", "--json", interrupted])
+        check(looked.status == 0, looked)
+        said = json.loads(looked.output)
+        directory = said["ring_directory"]
+        check(os.path.isdir(directory), directory, "did not outlive the recorder")
+        check((said["ring_events"] > 0 or last == 0) and said["ring_problem"] is None, said)
+        recovered = run([TOLLGATE, "recover", interrupted])
+        check(recovered.status == 0 and "which are removed" in recovered.output, recovered)
+        check(not os.path.exists(directory), directory, "is left behind")
+        happened = events(trace)
+        calls = [event for event in happened if event["kind"] == "library_call"]
+        check(len(calls) == 2 * (first + last), i, len(calls), 2 * (first + last))
+        check(not [event for event in happened if event["kind"] == "loss" and event["source"] == "ring"], happened[-3:])
+        check(len([event for event in happened if event["kind"] == "library_load" and event["found"] == "agent"]) == first + last)
+        check_order([event for event in happened if event["kind"] in ("library_call", "library_load")])
+        again = run([TOLLGATE, "recover", "--force", interrupted])
+        check(again.status == 0 and "is not there" in again.output, again)
+
+
+def salvage_running():
+    """While the recorder lives, its rings are left alone."""
+    process = start("running", [LOADS, "await"], "--dlopen=agent")
+    await_ready(process)
+    while not events("running.incomplete"):  # it is there since the program is
+        check(process.poll() is None)
+    refused = run([TOLLGATE, "recover", "-o", "out", "running.incomplete"])
+    check(refused.status == 2 and "still runs" in refused.errors and not os.path.exists("out"), refused)
+    process.stdin.write(b"\n")
+    process.communicate(timeout=60)
+    check(process.returncode == 0, process.returncode)
+
+
+def salvage_overflow():
+    """More than the rings hold was taken and not written when the recorder was killed: that is said."""
+    library = build_library("much")
+    process = start("much", [LOADS, "storm", "1000000", library], "--dlopen=agent", "--ring-size=64K")
+    while not os.path.exists("much.incomplete") or len(events("much.incomplete", "library_call")) < 1000:
+        check(process.poll() is None)
+    process.kill()
+    process.communicate(timeout=60)
+    written = events("much.incomplete")
+    recovered = run([TOLLGATE, "recover", "--json", "much.incomplete"])
+    check(recovered.status == 0 and json.loads(recovered.output)["rings"] >= 2, recovered)
+    whole = events("much")
+    check(whole[:len(written)] == written, "what was written has changed")
+    check_order(whole[len(written):])
+    calls = [event for event in whole if event["kind"] == "library_call"]
+    check(len({(event["t_ns"], event["tid"], event["call"]) for event in calls}) > 0.99 * len(calls), "told twice")
 
 
 if __name__ == "__main__":

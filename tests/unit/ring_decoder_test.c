@@ -58,7 +58,7 @@ static void keep(void *context, const struct tg_event *event)
 
 static struct tg_ring_source *add_source(struct fixture *fixture, int32_t pid, uint64_t instance)
 {
-    const struct tg_ring_facts facts = {.pid = pid, .instance = instance, .data_bytes = 65536};
+    const struct tg_ring_facts facts = {.pid = pid, .tid = pid, .instance = instance, .data_bytes = 65536};
     struct tg_ring_source *source = NULL;
     assert_null(tg_ring_decoder_add_source(fixture->decoder, &facts, &source));
     return source;
