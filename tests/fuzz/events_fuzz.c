@@ -190,6 +190,42 @@ enum { N_FORMATS = 3 };
 static const struct tg_dump_format *const formats[N_FORMATS] = {&tg_dump_text, &tg_dump_json,
                                                                 &tg_dump_chrome};
 
+/* ---- names of code: as hostile as the trace */
+
+struct tg_symbolizer {
+    int unused;
+};
+
+static struct tg_error *create_symbolizer(struct tg_symbolizer **symbolizer)
+{
+    static struct tg_symbolizer only;
+    *symbolizer = &only;
+    return NULL;
+}
+
+static void destroy_symbolizer(struct tg_symbolizer *symbolizer)
+{
+    (void)symbolizer;
+}
+
+static bool resolve(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
+                    uint64_t address, struct tg_symbol *symbol)
+{
+    (void)symbolizer;
+    assert(path != NULL && build_id != NULL);
+    *symbol = (struct tg_symbol){.function = address & 1 ? "\033[2J\n\"f\xff" : NULL,
+                                 .offset = address,
+                                 .file = address & 2 ? "/a\xe2\x80\xae/\t.c" : NULL,
+                                 .line = address};
+    return (address & 3) != 0;
+}
+
+static const struct tg_command_services services = {
+    .symbolizer_create = create_symbolizer,
+    .symbolizer_destroy = destroy_symbolizer,
+    .symbolizer_resolve = resolve,
+};
+
 struct run {
     struct tg_report report;
     struct tg_dump dumps[N_FORMATS];
@@ -202,8 +238,14 @@ static void feed(struct run *run, const struct tg_event *event, bool shown)
     struct tg_process_entry *entry;
     assert(tg_process_model_feed(report->processes, event, &entry) == NULL);
     assert(tg_session_model_feed(report->session, event) == NULL);
-    if (entry != NULL)
+    assert(tg_address_model_feed(report->addresses, event) == NULL);
+    assert(tg_code_names_feed(report->names, event) == NULL);
+    if (entry != NULL) {
         assert(tg_library_model_feed(report->libraries, event, entry->index) == NULL);
+        assert(tg_load_call_model_feed(report->load_calls, event, entry->index, "/caller") == NULL);
+        assert(tg_openmp_statistics_feed(report->openmp, event, entry->index) == NULL);
+        assert(tg_mpi_model_feed(report->mpi, event, entry->index) == NULL);
+    }
     for (size_t i = 0; i < N_FORMATS; i++) {
         struct tg_error *error = NULL;
         if (shown)
@@ -212,6 +254,51 @@ static void feed(struct run *run, const struct tg_event *event, bool shown)
             error = formats[i]->left_out(&run->dumps[i], event, entry);
         assert(error == NULL);
     }
+}
+
+static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    const struct tg_report *report = context;
+    return tg_code_names_print(report->names, tg_process_model_at(report->processes, process)->pid, address,
+                               buffer, size);
+}
+
+static void create_models(struct tg_report *report)
+{
+    assert(tg_process_model_create(&report->processes) == NULL);
+    assert(tg_library_model_create(&report->libraries) == NULL);
+    assert(tg_load_call_model_create(&report->load_calls) == NULL);
+    assert(tg_address_model_create(&report->addresses) == NULL);
+    assert(tg_session_model_create(&report->session) == NULL);
+    assert(tg_openmp_statistics_create(&report->openmp) == NULL);
+    assert(tg_mpi_model_create(NULL, &report->mpi) == NULL);
+    assert(tg_code_names_create(&services, &report->names) == NULL);
+    report->namer = (struct tg_code_namer){.context = report, .name = name_code};
+}
+
+static void destroy_models(struct tg_report *report)
+{
+    tg_process_model_destroy(report->processes);
+    tg_library_model_destroy(report->libraries);
+    tg_load_call_model_destroy(report->load_calls);
+    tg_address_model_destroy(report->addresses);
+    tg_session_model_destroy(report->session);
+    tg_openmp_statistics_destroy(report->openmp);
+    tg_mpi_model_destroy(report->mpi);
+    tg_post_mortem_deinit(&report->post_mortem);
+    tg_code_names_destroy(report->names);
+}
+
+static void explain(struct tg_report *report)
+{
+    const struct tg_post_mortem_input input = {
+        .processes = report->processes,
+        .openmp = tg_openmp_statistics_model(report->openmp),
+        .mpi = report->mpi,
+        .start_ns = report->start_ns,
+        .namer = report->namer,
+    };
+    assert(tg_post_mortem_make(&input, &report->post_mortem) == NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -229,13 +316,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     selection.to_ns = take_number(&input);
     struct run run = {
         .report = {.path = "trace", .selection = &selection, .meta = meta, .start_ns = start_ns}};
-    assert(tg_process_model_create(&run.report.processes) == NULL);
-    assert(tg_library_model_create(&run.report.libraries) == NULL);
-    assert(tg_session_model_create(&run.report.session) == NULL);
+    create_models(&run.report);
     for (size_t i = 0; i < N_FORMATS; i++) {
         open_page(&run.pages[i]);
-        run.dumps[i] = (struct tg_dump){
-            .stream = run.pages[i].stream, .meta = meta, .selection = &selection, .start_ns = start_ns};
+        run.dumps[i] = (struct tg_dump){.stream = run.pages[i].stream,
+                                        .meta = meta,
+                                        .selection = &selection,
+                                        .names = run.report.names,
+                                        .start_ns = start_ns};
         if (formats[i]->begin != NULL)
             assert(formats[i]->begin(&run.dumps[i]) == NULL);
     }
@@ -257,11 +345,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(run.pages[i].text);
     }
     tg_session_model_finish(run.report.session);
+    explain(&run.report);
     check_models(&run.report);
     check_reports(&run.report);
-    tg_process_model_destroy(run.report.processes);
-    tg_library_model_destroy(run.report.libraries);
-    tg_session_model_destroy(run.report.session);
+    destroy_models(&run.report);
     tg_trace_meta_destroy(meta);
     return 0;
 }
