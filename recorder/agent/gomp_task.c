@@ -107,42 +107,54 @@ static void create(const struct header *header, uint64_t task, unsigned seen)
 /* ---- detached tasks: which task an event's handle means. A small table that forgets: then the fulfilment is
  * not recorded, no more. */
 
-enum {
-    EVENT_SLOTS = 1024,
-    EVENT_BUSY = 1, /* no handle: they are pointers */
-};
+enum { EVENT_SLOTS = 1024 };
 
-static struct {
-    uintptr_t handle; /* __atomic, 0: none */
-    uint64_t task;
+static union event {
+    struct {
+        uintptr_t handle; /* 0: none */
+        uint64_t task;
+    };
+    unsigned __int128 both; /* changes as one: a thread that stands still in the middle is in nobody's way */
 } events[EVENT_SLOTS];
 
-static size_t event_slot(uintptr_t handle)
+static union event *event_slot(uintptr_t handle)
 {
-    return (handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+    return &events[(handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+/* False: it was not BEFORE. */
+static __attribute__((target("cx16"))) bool event_replace(union event *event, union event before,
+                                                          union event after)
+{
+    return __sync_bool_compare_and_swap(&event->both, before.both, after.both);
+}
+
+static union event event_read(const union event *event)
+{
+    union event read; /* perhaps of two halves that do not belong together: event_replace finds out */
+    read.handle = __atomic_load_n(&event->handle, __ATOMIC_ACQUIRE);
+    read.task = __atomic_load_n(&event->task, __ATOMIC_ACQUIRE);
+    return read;
 }
 
 static void event_put(uintptr_t handle, uint64_t task)
 {
-    size_t slot = event_slot(handle);
-    uintptr_t before = __atomic_load_n(&events[slot].handle, __ATOMIC_RELAXED);
-    if (before == EVENT_BUSY || !__atomic_compare_exchange_n(&events[slot].handle, &before, EVENT_BUSY, false,
-                                                             __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return;
-    events[slot].task = task;
-    __atomic_store_n(&events[slot].handle, handle, __ATOMIC_RELEASE);
+    union event *event = event_slot(handle), after = {.handle = handle, .task = task};
+    while (!event_replace(event, event_read(event), after))
+        ;
 }
 
 /* 0: not known. */
 static uint64_t event_take(uintptr_t handle)
 {
-    size_t slot = event_slot(handle);
-    if (!__atomic_compare_exchange_n(&events[slot].handle, &handle, EVENT_BUSY, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
-        return 0;
-    uint64_t task = events[slot].task;
-    __atomic_store_n(&events[slot].handle, 0, __ATOMIC_RELEASE);
-    return task;
+    union event *event = event_slot(handle), none = {.handle = 0};
+    for (;;) {
+        union event found = event_read(event);
+        if (found.handle != handle)
+            return 0;
+        if (event_replace(event, found, none))
+            return found.task;
+    }
 }
 
 void omp_fulfill_event(uintptr_t handle)
