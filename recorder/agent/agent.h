@@ -29,8 +29,9 @@ struct tg_agent {
     volatile uint64_t *generation;
     uint32_t flags;     /* enum tg_agent_flag; 0 where nothing is recorded */
     uint32_t clock;     /* enum tg_agent_clock */
-    uint64_t next_team; /* __atomic: ids of OpenMP regions, from 1 */
-    uint64_t next_task; /* __atomic: ids of OpenMP tasks, from 1 */
+    /* __atomic: ids of OpenMP regions and of tasks, from 1; apart from what every record reads */
+    uint64_t next_team __attribute__((aligned(64)));
+    uint64_t next_task __attribute__((aligned(64)));
 };
 extern struct tg_agent tg_agent;
 

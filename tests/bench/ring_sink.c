@@ -2,7 +2,7 @@
  * The floor under a recorder: runs a command with the agent, counts what its threads record, and keeps
  * nothing of it. What the command costs beyond that is the recorder's.
  *
- * usage: ring_sink AGENT COMMAND...      "records bytes" on standard error at the end
+ * usage: ring_sink AGENT COMMAND...      AGENT may be empty; "records bytes" on standard error at the end
  */
 #include "recorder/agent/contract.h"
 
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    RING_BYTES = 1 << 20,
+    RING_BYTES = 1 << 22,
     MAX_RINGS = 256,
     LOOK_NS = 1000000,
 };
@@ -93,6 +93,9 @@ int main(int argc, char **argv)
     if (fd < 0 || ftruncate(fd, TG_AGENT_CONTROL_BYTES) != 0 || flock(fd, LOCK_EX) != 0 ||
         pwrite(fd, &contents, sizeof contents, 0) != sizeof contents)
         err(1, "%s", path);
+    struct tg_agent_control *control = mmap(NULL, TG_AGENT_CONTROL_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    if (control == MAP_FAILED)
+        err(1, "%s", path);
     setenv(TG_AGENT_VARIABLE, directory, 1);
     pid_t child = fork();
     if (child == 0) {
@@ -101,9 +104,13 @@ int main(int argc, char **argv)
         err(127, "%s", argv[2]);
     }
     int status = 0;
+    uint32_t n_found = 0;
     for (bool over = false; !over;) {
         over = waitpid(child, &status, WNOHANG) == child;
-        find_rings(directory);
+        uint32_t n_made = __atomic_load_n(&control->rings_made, __ATOMIC_ACQUIRE);
+        if (n_made != n_found)
+            find_rings(directory);
+        n_found = n_made;
         for (int i = 0; i < n_rings; i++)
             empty(rings[i].header);
         if (!over)
