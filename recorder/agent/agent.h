@@ -27,8 +27,8 @@ struct tg_agent {
     /* Counts the processes that this memory was forked through, from 1; a fork's child finds it zeroed
      * (MADV_WIPEONFORK) and sets it. */
     volatile uint64_t *generation;
-    uint32_t flags;     /* enum tg_agent_flag; 0 where nothing is recorded */
-    uint32_t clock;     /* enum tg_agent_clock */
+    uint32_t flags; /* enum tg_agent_flag; 0 where nothing is recorded */
+    uint32_t clock; /* enum tg_agent_clock */
     /* __atomic: ids of OpenMP regions and of tasks, from 1; apart from what every record reads */
     uint64_t next_team __attribute__((aligned(64)));
     uint64_t next_task __attribute__((aligned(64)));
