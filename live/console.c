@@ -117,8 +117,16 @@ static int take_interrupt(ClientData data, Tcl_Interp *interp, int code)
     (void)interp;
     if (!tg_interrupt_pending())
         return code;
-    Tcl_CancelEval(console->interp, Tcl_NewStringObj("interrupted", -1), NULL, TCL_CANCEL_UNWIND);
+    tg_console_stop(console);
     return code;
+}
+
+void tg_console_stop(struct tg_console *console)
+{
+    /* What is beyond a limit cannot be caught, and unlike a cancellation it can be taken back. */
+    Tcl_LimitSetCommands(console->interp, 0);
+    Tcl_LimitTypeSet(console->interp, TCL_LIMIT_COMMANDS);
+    console->is_stopped = true;
 }
 
 static void notify_interrupt(void *context)
@@ -216,7 +224,6 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
         tg_console_destroy(made);
         return error;
     }
-    tg_interrupt_catch(notify_interrupt, made->interrupt);
     *console = made;
     return NULL;
 }
@@ -225,7 +232,6 @@ void tg_console_destroy(struct tg_console *console)
 {
     if (console == NULL)
         return;
-    tg_interrupt_release();
     if (console->interp != NULL)
         Tcl_DeleteInterp(console->interp);
     if (console->interrupt != NULL)
@@ -244,7 +250,7 @@ bool tg_console_is_complete(const char *script)
 
 bool tg_console_has_quit(const struct tg_console *console, int *status)
 {
-    if (console->has_quit)
+    if (console->has_quit && console->quit_status >= 0)
         *status = console->quit_status;
     return console->has_quit;
 }
@@ -277,7 +283,18 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
 {
     tg_interrupt_clear();
     Tcl_ResetResult(console->interp);
+    tg_interrupt_notify(notify_interrupt, console->interrupt);
+    tg_interrupt_catch();
     int code = Tcl_EvalEx(console->interp, text, size, TCL_EVAL_GLOBAL);
+    tg_interrupt_release();
+    tg_interrupt_notify(NULL, NULL);
+    if (console->is_stopped) {
+        Tcl_LimitSetCommands(console->interp, 0); /* forgets that it was exceeded */
+        Tcl_LimitTypeReset(console->interp, TCL_LIMIT_COMMANDS);
+        console->is_stopped = false;
+        Tcl_SetObjResult(console->interp, Tcl_NewStringObj("interrupted", -1));
+        code = TCL_ERROR;
+    }
     if (console->has_quit) {
         flush_tcl();
         return true;

@@ -53,7 +53,7 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
 /* Whether SCRIPT is whole: no brace, bracket or quote is open. */
 bool tg_console_is_complete(const char *script);
 
-/* `quit` was called; with this exit status. */
+/* `quit` was called; *STATUS is set where it was given an exit status. */
 bool tg_console_has_quit(const struct tg_console *console, int *status);
 
 /*

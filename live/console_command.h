@@ -24,8 +24,9 @@ struct tg_console {
     struct tg_symbolizer *symbolizer; /* NULL: code stays numbers */
     Tcl_Obj *result;                  /* that a command gives instead of text, NULL none */
     Tcl_AsyncHandler interrupt;
+    bool is_stopped; /* the running script is being ended */
     bool has_quit;
-    int quit_status;
+    int quit_status; /* -1: none was given */
 };
 
 struct tg_console_command {
@@ -53,6 +54,9 @@ extern const struct tg_console_command tg_console_opm_next, tg_console_opm_step,
     tg_console_opm_sequence;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;
+
+/* Ends the running script; no `catch` of it helps. */
+void tg_console_stop(struct tg_console *console);
 
 /* The USAGE error of a command that was called with other arguments than it has. */
 struct tg_error *tg_console_usage(const struct tg_console_command *command);

@@ -4,8 +4,9 @@
 #include <stddef.h>
 
 static volatile sig_atomic_t pending;
-static void (*notify_of)(void *context);
-static void *notify_context;
+static void (*volatile notify_of)(void *context);
+static void *volatile notify_context;
+static unsigned depth;
 static struct sigaction former;
 
 static void take_signal(int signal)
@@ -16,20 +17,28 @@ static void take_signal(int signal)
         notify_of(notify_context);
 }
 
-void tg_interrupt_catch(void (*notify)(void *context), void *context)
+void tg_interrupt_catch(void)
 {
     struct sigaction action = {.sa_handler = take_signal}; /* no SA_RESTART: reading a line ends */
-    notify_of = notify;
-    notify_context = context;
+    if (depth++ > 0)
+        return;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, &former);
 }
 
 void tg_interrupt_release(void)
 {
+    if (--depth > 0)
+        return;
     sigaction(SIGINT, &former, NULL);
-    notify_of = NULL;
     pending = 0;
+}
+
+void tg_interrupt_notify(void (*notify)(void *context), void *context)
+{
+    notify_of = NULL; /* never one's function with another's context */
+    notify_context = context;
+    notify_of = notify;
 }
 
 bool tg_interrupt_pending(void)

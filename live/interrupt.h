@@ -5,12 +5,15 @@
 #include <stdbool.h>
 
 /*
- * From here on SIGINT sets the flag, and calls NOTIFY (async-signal-safe, may be NULL) with CONTEXT, instead
- * of ending the program. For a program's only console: the flag is the process's.
+ * Until the release that belongs to it SIGINT sets the flag instead of ending the program. May be nested. The
+ * flag is the process's: one thread uses these.
  */
-void tg_interrupt_catch(void (*notify)(void *context), void *context);
-/* SIGINT does again what it did before. */
+void tg_interrupt_catch(void);
 void tg_interrupt_release(void);
+
+/* What the signal is to call as well while it is caught: NOTIFY (async-signal-safe, NULL: nothing) with
+ * CONTEXT. */
+void tg_interrupt_notify(void (*notify)(void *context), void *context);
 
 /* Whether the key was pressed since the flag was cleared. Async-signal-safe. */
 bool tg_interrupt_pending(void);

@@ -3,6 +3,7 @@
 
 #include "format/printable.h"
 #include "live/console.h"
+#include "live/line_editor.h"
 #include "live/trace_source.h"
 
 #include <argp.h>
@@ -103,7 +104,8 @@ static bool run_file(struct tg_console *console, const char *path)
     return well;
 }
 
-static bool run_all(struct tg_console *console, const struct replay_arguments *arguments)
+static struct tg_error *run_all(struct tg_console *console, const struct replay_arguments *arguments,
+                                bool *all_well)
 {
     bool well = true;
     int status;
@@ -113,9 +115,15 @@ static bool run_all(struct tg_console *console, const struct replay_arguments *a
                    ? run_file(console, arguments->runs[i].text)
                    : tg_console_eval(console, arguments->runs[i].text, TG_PRINT_ALL, &place);
     }
+    *all_well = well;
     if (!well || (arguments->n_runs > 0 && !arguments->interactive) || tg_console_has_quit(console, &status))
-        return well;
-    return tg_console_read(console, stdin, TG_PRINT_ALL, NULL, false);
+        return NULL;
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+        puts("`help` lists the commands, `goto end` goes to the last moment.");
+        return tg_line_editor_run(console);
+    }
+    *all_well = tg_console_read(console, stdin, TG_PRINT_ALL, NULL, false);
+    return NULL;
 }
 
 static struct tg_error *run_console(const struct replay_arguments *arguments,
@@ -128,8 +136,11 @@ static struct tg_error *run_console(const struct replay_arguments *arguments,
     struct tg_error *error = tg_trace_source_create(arguments->trace, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
+    bool all_well = true;
+    if (error == NULL)
+        error = run_all(console, arguments, &all_well);
     if (error == NULL) {
-        *status = run_all(console, arguments) ? 0 : 1;
+        *status = all_well ? 0 : 1;
         tg_console_has_quit(console, status);
         if (source->damage != NULL) {
             tg_printable_error(source->damage);

@@ -175,7 +175,7 @@ const struct tg_console_command tg_console_help = {
 static struct tg_error *leave(struct tg_console *console, const struct tg_console_command *command, int argc,
                               Tcl_Obj *const *argv)
 {
-    Tcl_WideInt status = 0;
+    Tcl_WideInt status = -1;
     if (argc > 1)
         return tg_console_usage(command);
     struct tg_error *error = argc == 1 ? take_number(argv[0], &status) : NULL;
@@ -186,7 +186,7 @@ static struct tg_error *leave(struct tg_console *console, const struct tg_consol
     console->has_quit = true;
     console->quit_status = (int)status;
     /* No `catch` of a script keeps it from ending. */
-    Tcl_CancelEval(console->interp, NULL, NULL, TCL_CANCEL_UNWIND);
+    tg_console_stop(console);
     return NULL;
 }
 

@@ -47,7 +47,7 @@ for library in tollgate-agent.so tollgate-audit.so; do
     grep -q " \./usr/lib/.*tollgate/$library\$" "$work/contents" || fail "the package has no $library"
 done
 depends=$(dpkg-deb -f "$deb" Depends)
-for library in libdw1 libtcl8.6; do
+for library in libdw1 libtcl8.6 libedit2; do
     [[ $depends == *$library* ]] || fail "the package does not depend on $library: $depends"
 done
 echo "install and package are complete"

@@ -21,7 +21,7 @@ AGENT = "recorder/agent"
 AGENT_FORMAT = {"format/event.h", "format/glob_list.h", "format/tcl_match.h"}
 THIRD_PARTY = re.compile(
     r"(elfutils|capstone|libsmartcols)/|"
-    r"(zstd|zdict|xxhash|xxh3|libelf|gelf|dwarf|uthash|utlist|utarray|utstring|libsmartcols|jansson|tcl|microhttpd)\.h$"
+    r"(zstd|zdict|xxhash|xxh3|libelf|gelf|dwarf|uthash|utlist|utarray|utstring|libsmartcols|jansson|tcl|histedit|microhttpd)\.h$"
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)', re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
