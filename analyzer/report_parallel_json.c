@@ -22,7 +22,7 @@ static void write_code(struct tg_json *json, const struct tg_report *report, siz
     else
         tg_json_address(json, code);
     tg_json_key(json, "where");
-    if (code != 0 && report->namer.name != NULL)
+    if (code != 0 && report->namer.name != NULL && process < tg_process_model_count(report->processes))
         report->namer.name(report->namer.context, process, code, text, sizeof text);
     if (strncmp(text, "0x", 2) == 0) /* it has no name */
         tg_json_null(json);
