@@ -3,6 +3,8 @@
 #include "analyzer/post_mortem_words.h"
 #include "format/signal_name.h"
 
+#include "format/printable.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -249,7 +251,8 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
         if (arrivals[i].standing == TG_MPI_WAITING)
             finding.code = arrivals[i].code;
     print_ranks(stream, arrivals, n_arrivals, TG_MPI_WAITING);
-    fprintf(stream, " wait%s in %s", waiting == 1 ? "s" : "", collective->name);
+    fputs(waiting == 1 ? " waits in " : " wait in ", stream);
+    tg_printable_write(stream, collective->name);
     fprintf(stream, " (number %" PRIu64 " on %s)", collective->instance,
             collective->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
     for (size_t i = 0; i < n_arrivals; i++)
