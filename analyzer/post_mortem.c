@@ -1,9 +1,8 @@
 #include "analyzer/post_mortem.h"
 
 #include "analyzer/post_mortem_words.h"
-#include "format/signal_name.h"
-
 #include "format/printable.h"
+#include "format/signal_name.h"
 
 #include <inttypes.h>
 #include <signal.h>
