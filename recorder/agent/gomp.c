@@ -66,11 +66,16 @@ static int one_thread(void)
 
 typedef void any_function(void);
 
-/* What PLACE, a pointer to a function, is to point to: NAME of PROVIDER, NULL: of the first one behind us. */
+/* What PLACE, a pointer to a function, is to point to: NAME of PROVIDER, which may be none at all; NULL: of
+ * the first one behind us. */
 static void resolve(void *place, const struct tg_gomp_provider *provider, const char *name,
                     any_function *otherwise)
 {
-    void *found = provider == NULL ? tg_agent_next(name) : tg_agent_symbols_find(&provider->symbols, name);
+    void *found = NULL;
+    if (provider == NULL)
+        found = tg_agent_next(name);
+    else if (provider->symbols.table != NULL)
+        found = tg_agent_symbols_find(&provider->symbols, name);
     memcpy(place, found != NULL ? (const void *)&found : (const void *)&otherwise, sizeof found);
 }
 
@@ -179,10 +184,13 @@ static const struct tg_gomp *find_late(const void *code)
     if (gomp != NULL)
         return gomp;
     struct late *late = tg_gomp_memory(sizeof *late);
-    struct tg_gomp_provider provider;
-    if (late == NULL || !tg_gomp_provider_find(ANY_ENTRY, code, &provider))
+    if (late == NULL)
         die_of_undefined(ANY_ENTRY, "GOMP_1.0");
+    struct tg_gomp_provider provider = {.caller_end = 0};
+    bool is_there = tg_gomp_provider_find(ANY_ENTRY, code, &provider);
     resolve_all(&late->gomp, &provider);
+    if (!is_there) /* the call ends the process, and names what it wanted */
+        return &late->gomp;
     gomp = keep(late);
     put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, gomp});
     return gomp;

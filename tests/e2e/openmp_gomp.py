@@ -352,6 +352,21 @@ def not_asked_for(flags):
     check(not [record for record in records if record.kind.startswith("OMP_")], f"recorded {records[:3]}")
 
 
+def nowhere(flags):
+    """A call that no library answers ends the program as the dynamic loader ends it."""
+    def make(output, text, *options):
+        subprocess.run(["gcc", *flags, "-x", "c", "-", "-x", "none", "-o", output, *options], input=text.encode(), check=True)
+
+    make("libnowhere.so", "void GOMP_critical_start(void) {}", "-shared", "-fPIC")
+    make("nowhere", "void GOMP_critical_start(void); int main(void) { GOMP_critical_start(); return 0; }",
+         os.path.abspath("libnowhere.so"), "-Wl,-z,lazy")
+    make("libnowhere.so", "int nothing;", "-shared", "-fPIC")
+    native = run_native(["./nowhere"])
+    observed, _ = run_observed(["./nowhere"])
+    check(native[1] == 127 and "GOMP_critical_start" in native[2], f"natively {native}")
+    check(observed[1] == 127 and observed[2].startswith(native[2].strip()), f"natively {native}, observed {observed}")
+
+
 def shim(flags):
     """A program for libgomp on a runtime that also speaks OMPT: recorded once, by OMPT; without OMPT by its calls."""
     found = subprocess.run(["clang", "-print-file-name=libomp.so.5"], capture_output=True, text=True).stdout.strip()
@@ -375,7 +390,7 @@ def shim(flags):
         check(len(enters) + len(unnamed) == 3 * 30 * 3, f"{len(enters)} and {len(unnamed)} criticals entered, not 270")
 
 
-CASES = {"shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
+CASES = {"nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
 
 
 def main():
