@@ -573,6 +573,8 @@ struct tg_event_mpi_comm {
                                group of more than 3072 the first so many */
 };
 
+/* Of polls (MPI_Test, MPI_Iprobe and the like) that one place makes in a row and in vain, only the first is
+ * told. */
 struct tg_event_mpi_enter {
     const char *call;  /* "MPI_Bcast" */
     uint64_t comm;     /* id, 0: none, or not known */

@@ -75,10 +75,9 @@ static bool is_idle(int root)
 /* ---- the wrappers */
 
 #define ENTER(root_expression, bytes_expression)                                                             \
-    const object_t object_ = tg_mpi_object(TG_MPI_OBJECT_COMM, comm), *object = &object_;                    \
+    const object_t object_ = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, comm), *object = &object_;      \
     uint64_t bytes = object->id == 0 ? 0 : (bytes_expression);                                               \
-    tg_mpi_enter_collective(frame, object->id, tg_mpi_object_next_instance(TG_MPI_OBJECT_COMM, comm),        \
-                            (root_expression), bytes)
+    tg_mpi_enter_collective(frame, object->id, object->instance, (root_expression), bytes)
 
 #define BLOCKING(name, parameters, arguments, root_expression, bytes_expression)                             \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \

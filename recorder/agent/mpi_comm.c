@@ -47,11 +47,8 @@ static struct tg_mpi_entry *find(enum tg_mpi_object_kind kind, tg_mpi_handle han
     return tg_mpi_table_find(&objects, key_of(kind, handle));
 }
 
-struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
+static struct tg_mpi_object read_object(const struct tg_mpi_entry *entry)
 {
-    const struct tg_mpi_entry *entry = find(kind, handle);
-    if (entry == NULL)
-        return (struct tg_mpi_object){0};
     uint64_t rank_size = __atomic_load_n(&entry->words[WORD_RANK_SIZE], __ATOMIC_RELAXED);
     return (struct tg_mpi_object){
         .id = __atomic_load_n(&entry->words[WORD_ID], __ATOMIC_RELAXED),
@@ -60,10 +57,20 @@ struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle h
         .remote_size = (int)__atomic_load_n(&entry->words[WORD_REMOTE_SIZE], __ATOMIC_RELAXED)};
 }
 
-uint64_t tg_mpi_object_next_instance(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
+struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
+{
+    const struct tg_mpi_entry *entry = find(kind, handle);
+    return entry == NULL ? (struct tg_mpi_object){0} : read_object(entry);
+}
+
+struct tg_mpi_object tg_mpi_object_of_collective(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
 {
     struct tg_mpi_entry *entry = find(kind, handle);
-    return entry == NULL ? 0 : __atomic_add_fetch(&entry->words[WORD_INSTANCES], 1, __ATOMIC_RELAXED);
+    if (entry == NULL)
+        return (struct tg_mpi_object){0};
+    struct tg_mpi_object object = read_object(entry);
+    object.instance = __atomic_add_fetch(&entry->words[WORD_INSTANCES], 1, __ATOMIC_RELAXED);
+    return object;
 }
 
 static void remember(enum tg_mpi_object_kind kind, tg_mpi_handle handle, const struct tg_mpi_object *object)

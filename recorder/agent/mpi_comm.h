@@ -40,14 +40,15 @@ enum tg_mpi_origin {
 struct tg_mpi_object {
     uint64_t id; /* 0: not known, and then all else is 0 */
     int rank;
-    int size;        /* of this process's group */
-    int remote_size; /* of an intercommunicator's other group, else 0 */
+    int size;          /* of this process's group */
+    int remote_size;   /* of an intercommunicator's other group, else 0 */
+    uint64_t instance; /* tg_mpi_object_of_collective: the how manyth collective call this is on it, from 1 */
 };
 
 struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
 
-/* The how manyth collective call this is on HANDLE, from 1; 0 where that is not known. */
-uint64_t tg_mpi_object_next_instance(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
+/* As above for a collective call, which is counted. */
+struct tg_mpi_object tg_mpi_object_of_collective(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
 
 /* A call that makes something from PARENT begins: what identifies the new one, but for its members. */
 struct tg_mpi_birth {

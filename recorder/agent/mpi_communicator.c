@@ -6,8 +6,8 @@
 
 static void enter(const struct tg_mpi_frame *frame, tg_mpi_handle parent, int64_t root)
 {
-    tg_mpi_enter_collective(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, parent).id,
-                            tg_mpi_object_next_instance(TG_MPI_OBJECT_COMM, parent), root, 0);
+    struct tg_mpi_object object = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, parent);
+    tg_mpi_enter_collective(frame, object.id, object.instance, root, 0);
 }
 
 static int born(const struct tg_mpi_frame *frame, const struct tg_mpi_birth *birth, const void *made,

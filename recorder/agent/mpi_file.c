@@ -13,9 +13,9 @@ enum participants {
 
 static void enter(const struct tg_mpi_frame *frame, tg_mpi_handle file, enum participants who, uint64_t bytes)
 {
-    uint64_t instance = who == TOGETHER ? tg_mpi_object_next_instance(TG_MPI_OBJECT_FILE, file) : 0;
-    tg_mpi_enter_collective(frame, tg_mpi_object(TG_MPI_OBJECT_FILE, file).id, instance, TG_MPI_NOTHING,
-                            bytes);
+    struct tg_mpi_object object = who == TOGETHER ? tg_mpi_object_of_collective(TG_MPI_OBJECT_FILE, file)
+                                                  : tg_mpi_object(TG_MPI_OBJECT_FILE, file);
+    tg_mpi_enter_collective(frame, object.id, object.instance, TG_MPI_NOTHING, bytes);
 }
 
 /* ---- open and close */
@@ -23,8 +23,8 @@ static void enter(const struct tg_mpi_frame *frame, tg_mpi_handle file, enum par
 TG_MPI_WRAP(File_open, (H comm, const char *path, int mode, H info, void *file),
             (comm, path, mode, info, file))
 {
-    tg_mpi_enter_collective(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id,
-                            tg_mpi_object_next_instance(TG_MPI_OBJECT_COMM, comm), TG_MPI_NOTHING, 0);
+    struct tg_mpi_object parent = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, comm);
+    tg_mpi_enter_collective(frame, parent.id, parent.instance, TG_MPI_NOTHING, 0);
     struct tg_mpi_birth birth = tg_mpi_birth_begin(comm, TG_MPI_ORIGIN_FILE);
     int result = next(comm, path, mode, info, file);
     tg_mpi_record_return(frame, result);

@@ -11,7 +11,8 @@ static bool is_within_call(const struct tg_mpi_thread *thread, const void *here)
     return thread->outermost != NULL && (uintptr_t)here < (uintptr_t)thread->outermost;
 }
 
-bool tg_mpi_frame_begin(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code, const void *here)
+bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,
+                               const void *here)
 {
     struct tg_mpi_thread *thread = &tg_mpi_thread;
     if (is_within_call(thread, here) || !tg_agent_observes(TG_AGENT_MPI))
@@ -27,11 +28,6 @@ bool tg_mpi_frame_begin(struct tg_mpi_frame *frame, enum tg_mpi_call call, const
         thread->fortran = NULL;
     }
     return true;
-}
-
-void tg_mpi_frame_end(void)
-{
-    tg_mpi_thread.outermost = NULL;
 }
 
 /* ---- records */

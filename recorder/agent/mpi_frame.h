@@ -39,13 +39,40 @@ struct tg_mpi_leave {
     uint64_t bytes;
 };
 
+/* What is known of a thread. */
+struct tg_mpi_thread {
+    const void *outermost; /* frame of the wrapper in progress */
+    const void *fortran; /* where Fortran code called the library, which has not called the agent yet; set by
+                            mpi_fortran.c */
+    unsigned n_polls;
+    const void *polls[6]; /* where from in vain, since something else was recorded */
+};
+extern __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
+
 /*
  * Begins FRAME for CALL made from CODE by the wrapper with stack frame HERE. False where it is not recorded:
  * MPI is not observed, or it is a call within a call.
  */
-bool tg_mpi_frame_begin(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,
-                        const void *here);
-void tg_mpi_frame_end(void);
+bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,
+                               const void *here);
+
+static inline bool tg_mpi_frame_begin(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,
+                                      const void *here)
+{
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    if (TG_AGENT_UNLIKELY(thread->outermost != NULL || thread->fortran != NULL ||
+                          (tg_agent.flags & TG_AGENT_MPI) == 0 ||
+                          __atomic_load_n(&tg_mpi.abi, __ATOMIC_ACQUIRE) == NULL))
+        return tg_mpi_frame_begin_slowly(frame, call, code, here);
+    thread->outermost = here;
+    *frame = (struct tg_mpi_frame){.call = call, .code = code};
+    return true;
+}
+
+static inline void tg_mpi_frame_end(void)
+{
+    tg_mpi_thread.outermost = NULL;
+}
 
 /* MPI_ENTER of a call on something with id COMM: collective (INSTANCE is 0 where only some take part), or
  * from one process to another; of one with nothing to say. */
@@ -72,16 +99,6 @@ bool tg_mpi_poll_end(const struct tg_mpi_frame *frame, const struct tg_mpi_enter
 int64_t tg_mpi_peer(int rank);
 int64_t tg_mpi_tag(int tag);
 int64_t tg_mpi_root(int root);
-
-/* What is known of a thread. */
-struct tg_mpi_thread {
-    const void *outermost; /* frame of the wrapper in progress */
-    const void *fortran; /* where Fortran code called the library, which has not called the agent yet; set by
-                            mpi_fortran.c */
-    unsigned n_polls;
-    const void *polls[6]; /* where from in vain, since something else was recorded */
-};
-extern __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
 
 /*
  * Defines MPI_NAME and PMPI_NAME with PARAMETERS, and begins the definition of what they do where they are

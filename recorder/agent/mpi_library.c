@@ -5,10 +5,8 @@
 
 struct tg_mpi_library tg_mpi;
 
-static struct {
-    void *next[TG_MPI_CALL_COUNT][2]; /* __atomic */
-    bool unknown;                     /* __atomic: it was said that the library is none of the known ones */
-} found;
+void *tg_mpi_functions[TG_MPI_CALL_COUNT][2];
+static bool is_unknown; /* __atomic: it was said that the library is none of the known ones */
 
 static const char *const names[TG_MPI_CALL_COUNT][2] = {
 #define X(name) [TG_MPI_CALL_##name] = {"MPI_" #name, "PMPI_" #name},
@@ -35,9 +33,9 @@ static void *look_up(const char *name, void **place)
     return function;
 }
 
-void *tg_mpi_next(enum tg_mpi_call call, enum tg_mpi_name name)
+void *tg_mpi_find_next(enum tg_mpi_call call, enum tg_mpi_name name)
 {
-    void *function = look_up(names[call][name], &found.next[call][name]);
+    void *function = look_up(names[call][name], &tg_mpi_functions[call][name]);
     return function == NULL ? (void *)(uintptr_t)&there_is_none : function;
 }
 
@@ -77,11 +75,11 @@ bool tg_mpi_library_is_known(void)
 {
     if (TG_AGENT_LIKELY(__atomic_load_n(&tg_mpi.abi, __ATOMIC_ACQUIRE) != NULL))
         return true;
-    if (__atomic_load_n(&found.unknown, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&is_unknown, __ATOMIC_RELAXED))
         return false;
     const struct tg_mpi_abi *abi = find_abi();
     __atomic_store_n(&tg_mpi.abi, abi, __ATOMIC_RELEASE);
-    if (abi == NULL && !__atomic_exchange_n(&found.unknown, true, __ATOMIC_RELAXED))
+    if (abi == NULL && !__atomic_exchange_n(&is_unknown, true, __ATOMIC_RELAXED))
         tg_agent_say(TG_RECORD_ASIDE, "the MPI library is neither Open MPI nor one with MPICH's binary "
                                       "interface: MPI calls are not recorded");
     return abi != NULL;

@@ -34,7 +34,14 @@ enum tg_mpi_name { TG_MPI_NAME_MPI, TG_MPI_NAME_PMPI };
  * front of it. Where there is none, a function that returns an error: only a program that was linked without
  * MPI, and takes a weak reference's address for a sign of it, gets there.
  */
-void *tg_mpi_next(enum tg_mpi_call call, enum tg_mpi_name name);
+void *tg_mpi_find_next(enum tg_mpi_call call, enum tg_mpi_name name);
+extern void *tg_mpi_functions[TG_MPI_CALL_COUNT][2]; /* __atomic; NULL: not looked for yet */
+
+static inline void *tg_mpi_next(enum tg_mpi_call call, enum tg_mpi_name name)
+{
+    void *function = __atomic_load_n(&tg_mpi_functions[call][name], __ATOMIC_RELAXED);
+    return function != NULL ? function : tg_mpi_find_next(call, name);
+}
 
 /* Finds out which library it is; false where it is none that the agent knows (which the trace is told). */
 bool tg_mpi_library_is_known(void);

@@ -27,12 +27,10 @@ TG_MPI_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
  * library is not asked for anything from here on. */
 static int finalize(const struct tg_mpi_frame *frame, int (*next)(void))
 {
-    uint64_t world = 0, instance = 0;
-    if (tg_mpi_library_is_running()) {
-        world = tg_mpi_object(TG_MPI_OBJECT_COMM, tg_mpi.world).id;
-        instance = tg_mpi_object_next_instance(TG_MPI_OBJECT_COMM, tg_mpi.world);
-    }
-    tg_mpi_enter_collective(frame, world, instance, TG_MPI_NOTHING, 0);
+    struct tg_mpi_object world = {0};
+    if (tg_mpi_library_is_running())
+        world = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, tg_mpi.world);
+    tg_mpi_enter_collective(frame, world.id, world.instance, TG_MPI_NOTHING, 0);
     tg_mpi_library_stop();
     int result = next();
     tg_mpi_record_return(frame, result);

@@ -15,9 +15,8 @@ static uint64_t id_of(tg_mpi_handle window)
 #define MAKES(name, parameters, arguments, room)                                                             \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        tg_mpi_enter_collective(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id,                           \
-                                tg_mpi_object_next_instance(TG_MPI_OBJECT_COMM, comm), TG_MPI_NOTHING,       \
-                                (uint64_t)(room));                                                           \
+        struct tg_mpi_object parent = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, comm);                 \
+        tg_mpi_enter_collective(frame, parent.id, parent.instance, TG_MPI_NOTHING, (uint64_t)(room));        \
         struct tg_mpi_birth birth = tg_mpi_birth_begin(comm, TG_MPI_ORIGIN_WINDOW);                          \
         int result = next arguments;                                                                         \
         tg_mpi_record_return(frame, result);                                                                 \
@@ -39,8 +38,8 @@ MAKES(Win_create_dynamic, (H info, H comm, void *window), (info, comm, window), 
 TG_MPI_WRAP(Win_free, (void *window), (window))
 {
     H handle = tg_mpi_handle_in(window, 0);
-    tg_mpi_enter_collective(frame, id_of(handle), tg_mpi_object_next_instance(TG_MPI_OBJECT_WINDOW, handle),
-                            TG_MPI_NOTHING, 0);
+    struct tg_mpi_object object = tg_mpi_object_of_collective(TG_MPI_OBJECT_WINDOW, handle);
+    tg_mpi_enter_collective(frame, object.id, object.instance, TG_MPI_NOTHING, 0);
     struct tg_mpi_death death = tg_mpi_death_begin(TG_MPI_OBJECT_WINDOW, handle);
     int result = next(window);
     tg_mpi_record_return(frame, result);
@@ -74,8 +73,8 @@ EPOCH(Win_flush_local_all, (H window), (window), TG_MPI_NOTHING)
 
 TG_MPI_WRAP(Win_fence, (int assertion, H window), (assertion, window))
 {
-    tg_mpi_enter_collective(frame, id_of(window), tg_mpi_object_next_instance(TG_MPI_OBJECT_WINDOW, window),
-                            TG_MPI_NOTHING, 0);
+    struct tg_mpi_object object = tg_mpi_object_of_collective(TG_MPI_OBJECT_WINDOW, window);
+    tg_mpi_enter_collective(frame, object.id, object.instance, TG_MPI_NOTHING, 0);
     int result = next(assertion, window);
     tg_mpi_record_return(frame, result);
     return result;

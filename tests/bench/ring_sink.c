@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const struct tg_agent_control contents = {.magic = TG_AGENT_CONTROL_MAGIC,
                                               .protocol = TG_AGENT_PROTOCOL,
-                                              .flags = TG_AGENT_OPENMP,
+                                              .flags = TG_AGENT_OPENMP | TG_AGENT_MPI,
                                               .clock = TG_AGENT_CLOCK_TSC,
                                               .ring_bytes = RING_BYTES};
     if (fd < 0 || ftruncate(fd, TG_AGENT_CONTROL_BYTES) != 0 || flock(fd, LOCK_EX) != 0 ||

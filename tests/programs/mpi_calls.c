@@ -498,8 +498,8 @@ static void topologies(void)
     ALL(MPI_Graph_create(world, SIZE, index, edges, 0, &old), "dup");
     log_comm("old_graph", "dup", "create", old);
     ALL(MPI_Neighbor_alltoall(in, 2, MPI_INT, out, 2, MPI_INT, old), "old_graph", .bytes = 16);
-    /* everybody sends to the next one, twice */
-    ALL(MPI_Dist_graph_create(world, 1, &rank, (int[]){2}, (int[]){next_rank, next_rank}, MPI_UNWEIGHTED,
+    /* everybody sends to both neighbours */
+    ALL(MPI_Dist_graph_create(world, 1, &rank, (int[]){2}, (int[]){next_rank, previous_rank}, MPI_UNWEIGHTED,
                               MPI_INFO_NULL, 0, &graph),
         "dup");
     log_comm("graph", "dup", "create", graph);
