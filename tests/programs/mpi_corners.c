@@ -2,7 +2,7 @@
  * Where a wrapper of MPI could show: errors, error handlers that do not come back, statuses, threads, spawned
  * processes. Rank 0 prints what happened, which must not depend on being recorded.
  *
- * usage: mpi_corners errors|leave|threads|spawn
+ * usage: mpi_corners errors|leave|threads|spawn|abort
  */
 #include <assert.h>
 #include <mpi.h>
@@ -201,6 +201,10 @@ int main(int argc, char **argv)
         threads();
     else if (strcmp(how, "spawn") == 0)
         spawn(argv[0]);
+    else if (strcmp(how, "abort") == 0 && rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    else if (strcmp(how, "abort") == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     MPI_Finalized(&flag);
     assert(flag);
