@@ -1,5 +1,6 @@
 """For end-to-end tests of MPI capture: builds and runs jobs under Open MPI and MPICH with the agent loaded, and
 tells their MPI events as the trace has them: as fields by name, in the order of each thread."""
+import atexit
 import collections
 import os
 import re
@@ -94,6 +95,7 @@ class Job:
     def __init__(self, command, environment=None, preload="", is_first=True, ring_bytes=1 << 16):
         """PRELOAD is the program's own LD_PRELOAD, before which the agent stands, or behind."""
         self.directory = Directory(flags=MPI, ring_bytes=ring_bytes)
+        atexit.register(shutil.rmtree, self.directory.path, ignore_errors=True)  # however the test ends
         order = [AGENT, preload] if is_first else [preload, AGENT]
         self.events = collections.defaultdict(lambda: collections.defaultdict(list))
         self.process = subprocess.Popen(
@@ -120,7 +122,6 @@ class Job:
             self.kill()
             sys.exit(f"FAILED: {self.process.args}: still running after {TIME_LIMIT_S} s")
         self.drain()
-        self.directory.remove()
         output, errors = said[0]
         return Run(output.decode(errors="replace"), errors.decode(errors="replace"), self.process.returncode)
 
@@ -128,7 +129,6 @@ class Job:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
         self.drain()
-        self.directory.remove()
 
     def threads(self, pid):
         """The events of each of PID's rings that has any of MPI, the main thread's first."""
