@@ -3,6 +3,7 @@
 #include "analyzer/filter_command.h"
 #include "analyzer/recover_command.h"
 #include "analyzer/report_command.h"
+#include "analyzer/sequence_command.h"
 #include "format/command.h"
 #include "format/printable.h"
 #include "live/replay_command.h"
@@ -24,6 +25,7 @@ static const struct tg_command *const commands[] = {
     &tg_record_command,
     &tg_report_command,
     &tg_filter_command,
+    &tg_sequence_command,
     &tg_dump_command,
     &tg_replay_command,
     &tg_recover_command,

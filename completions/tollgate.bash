@@ -37,10 +37,13 @@ _tollgate_value()
         ;;
     --symbols) _tollgate_words "auto off" "$2" ;;
     --mode) _tollgate_words "slow medium fast" "$2" ;;
+    --format | -f) _tollgate_words "svg seqdiag" "$2" ;;
+    --by) _tollgate_words "worker rank" "$2" ;;
+    --around) _tollgate_words "last" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --output | -o | --settings | --script | -x) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --processes | --clients | --execute | -e)
+    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --processes | --clients | --team | --execute | -e)
         COMPREPLY=()
         ;;
     *) return 1 ;;
@@ -49,7 +52,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="record report filter dump replay recover"
+    local commands="record report filter sequence dump replay recover"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

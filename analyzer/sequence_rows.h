@@ -1,0 +1,56 @@
+/* A sequence diagram from top to bottom: what every format draws, in its order, with its words. */
+#ifndef TG_ANALYZER_SEQUENCE_ROWS_H
+#define TG_ANALYZER_SEQUENCE_ROWS_H
+
+#include "analyzer/post_mortem.h"
+#include "analyzer/sequence.h"
+
+enum tg_sequence_row_kind {
+    TG_ROW_OPEN,    /* a fragment begins; LABEL is its title */
+    TG_ROW_CLOSE,   /* and ends */
+    TG_ROW_BARS,    /* LANES did what the fragment around says */
+    TG_ROW_SELF,    /* TO does something by itself: "enter" */
+    TG_ROW_ARROW,   /* from FROM to TO */
+    TG_ROW_LOST,    /* an arrow that never came; TO may be NO_LANE */
+    TG_ROW_HERE,    /* LANES are here at the end */
+    TG_ROW_BARRIER, /* of LANES; WAITING of them stand in front of it, PASSED are behind */
+    TG_ROW_ELIDED,  /* something was left out */
+};
+
+enum tg_sequence_style { TG_STYLE_PLAIN, TG_STYLE_BACK, TG_STYLE_MESSAGE, TG_STYLE_LATE };
+
+struct tg_sequence_row {
+    enum tg_sequence_row_kind kind;
+    enum tg_sequence_style style;
+    unsigned depth; /* fragments around */
+    char *label;    /* printable; never NULL */
+    char *detail;   /* times and places, lines separated by \n; never NULL */
+    uint32_t from, to;
+    uint32_t *lanes; /* ascending by column */
+    size_t n_lanes;
+    uint32_t *waiting; /* TG_ROW_BARRIER */
+    size_t n_waiting;
+    bool is_open; /* a fragment or barrier that is not over */
+    bool is_repeated;
+    const struct tg_sequence_node *node; /* NULL: none of its own */
+};
+
+struct tg_sequence_rows {
+    struct tg_sequence_row *items;
+    size_t count, capacity;
+    uint32_t *columns; /* lanes that are drawn, from left to right */
+    size_t n_columns;
+    unsigned max_depth;
+};
+
+/* NAMER may be NULL: addresses are shown as numbers. START_NS is what times are relative to. */
+struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
+                                         const struct tg_code_namer *namer, uint64_t start_ns,
+                                         struct tg_sequence_rows *rows);
+void tg_sequence_rows_deinit(struct tg_sequence_rows *rows);
+
+/* The title of a lifeline: "Worker 3", "Rank 3", "Thread 1234"; SHORT_ONE: "3". Writes to BUFFER. */
+char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, bool short_one, char *buffer,
+                             size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+# Sequence diagrams: every format of every kind of situation.
+foreach(situation critical barrier passing nested tasks constructs repeat ranks crossing hostile)
+  foreach(format svg seqdiag)
+    tg_golden_test(sequence-${situation}-${format} sequence-${situation} sequence --format ${format} -o -
+                   sequence-${situation}.tgt)
+  endforeach()
+endforeach()
+tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequence-repeat.tgt)
+tg_golden_test(sequence-ranks-all sequence-ranks sequence --print --all sequence-ranks.tgt)
+tg_golden_test(sequence-ranks-some sequence-ranks sequence --print --by rank --rank 0-2 sequence-ranks.tgt)
+tg_golden_test(sequence-rank sequence-ranks sequence --print --by worker --rank 2 sequence-ranks.tgt)
+tg_golden_test(sequence-team sequence-nested sequence --print --team 3 sequence-nested.tgt)
+tg_golden_test(sequence-around sequence-critical sequence --print --around 20us sequence-critical.tgt)
+tg_golden_test(sequence-window sequence-constructs sequence --print --from 60us --to 80us sequence-constructs.tgt)
+tg_golden_test(sequence-named sequence-critical sequence sequence-critical.tgt)
+# what goes wrong is one clear error
+tg_golden_test(sequence-nothing shell sequence --print shell.tgt)
+tg_golden_test(sequence-no-team sequence-nested sequence --print --team 9 sequence-nested.tgt)
+tg_golden_test(sequence-no-format - sequence --format png any.tgt)
+tg_golden_test(sequence-no-by - sequence --by thread any.tgt)
+tg_golden_test(sequence-bad-team - sequence --team x any.tgt)
+tg_golden_test(sequence-bad-around - sequence --around soon any.tgt)
+tg_golden_test(sequence-around-from - sequence --around 1 --from 1 any.tgt)
+tg_golden_test(sequence-input - sequence --print -)
+tg_golden_test(sequence-itself sequence-critical sequence --force -o sequence-critical.tgt sequence-critical.tgt)
+
+find_program(TG_SEQDIAG seqdiag3)
+file(GLOB sequence_fixtures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/sequence-*.jsonl)
+if(Python3_FOUND AND TG_SEQDIAG)
+  add_test(NAME golden/seqdiag COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/seqdiag_test.py ${TG_SEQDIAG}
+           $<TARGET_FILE:tollgate> $<TARGET_FILE:trace_from_json> ${sequence_fixtures})
+  set_tests_properties(golden/seqdiag PROPERTIES LABELS golden)
+endif()
