@@ -3,8 +3,7 @@
 #include <string.h>
 
 static const struct tg_sequence_format *const formats[] = {
-    &tg_sequence_svg,
-    &tg_sequence_seqdiag,
+    &tg_sequence_svg, &tg_sequence_html, &tg_sequence_seqdiag, &tg_sequence_mermaid, &tg_sequence_plantuml,
 };
 
 size_t tg_sequence_format_count(void)

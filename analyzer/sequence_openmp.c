@@ -79,6 +79,10 @@ static struct tg_error *enter_region(struct tg_sequence_builder *builder, struct
         return error;
     if (region->owner == TG_SEQUENCE_NO_LANE && place->level > region->level)
         region->level = place->level;
+    /* One that it is in already cannot be; the model counts it, and here it is nothing. */
+    for (size_t i = 0; region != NULL && i + 1 < worker->n_frames; i++)
+        if (worker->frames[i].region == region)
+            region = NULL;
     frame->region = region;
     frame->id = place->team;
     return NULL;

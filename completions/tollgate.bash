@@ -37,7 +37,7 @@ _tollgate_value()
         ;;
     --symbols) _tollgate_words "auto off" "$2" ;;
     --mode) _tollgate_words "slow medium fast" "$2" ;;
-    --format | -f) _tollgate_words "svg seqdiag" "$2" ;;
+    --format | -f) _tollgate_words "svg html seqdiag mermaid plantuml" "$2" ;;
     --by) _tollgate_words "worker rank" "$2" ;;
     --around) _tollgate_words "last" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;

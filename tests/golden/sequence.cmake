@@ -1,6 +1,6 @@
 # Sequence diagrams: every format of every kind of situation.
 foreach(situation critical barrier passing nested tasks constructs repeat ranks crossing hostile)
-  foreach(format svg seqdiag)
+  foreach(format svg seqdiag mermaid plantuml)
     tg_golden_test(sequence-${situation}-${format} sequence-${situation} sequence --format ${format} -o -
                    sequence-${situation}.tgt)
   endforeach()
@@ -30,4 +30,15 @@ if(Python3_FOUND AND TG_SEQDIAG)
   add_test(NAME golden/seqdiag COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/seqdiag_test.py ${TG_SEQDIAG}
            $<TARGET_FILE:tollgate> $<TARGET_FILE:trace_from_json> ${sequence_fixtures})
   set_tests_properties(golden/seqdiag PROPERTIES LABELS golden)
+endif()
+
+find_program(TG_CHROMIUM NAMES chromium-headless-shell chromium)
+if(Python3_FOUND)
+  set(chromium "")
+  if(TG_CHROMIUM)
+    set(chromium ${TG_CHROMIUM})
+  endif()
+  add_test(NAME golden/page COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page_test.py $<TARGET_FILE:tollgate>
+           $<TARGET_FILE:trace_from_json> "${chromium}" ${sequence_fixtures})
+  set_tests_properties(golden/page PROPERTIES LABELS golden)
 endif()
