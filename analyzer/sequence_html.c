@@ -9,7 +9,7 @@
 #include "analyzer/sequence_svg.h"
 
 #define SCRIPT_HASH "sha256-WVlQ56F++z5S2VvE9g+0LCxwtUrqaePcU/HQ5l97API="
-#define STYLE_HASH "sha256-cGO2r3CTo1EwAp9M40xG/QfjnDmQ93KSRF5fWMdqmi0="
+#define STYLE_HASH  "sha256-cGO2r3CTo1EwAp9M40xG/QfjnDmQ93KSRF5fWMdqmi0="
 
 static const char style[] =
     "html,body{margin:0;height:100%;overflow:hidden;background:#fff;color:#1b1f24;font:13px system-ui,"
