@@ -55,8 +55,8 @@ program fortran
   integer(omp_lock_kind) :: lock
   integer(omp_nest_lock_kind) :: nest
   integer(c_long) :: team, task
-  integer :: a(100), i, mine, counter, shared_value
-  counter = 0
+  integer :: a(100), i, mine, counters(4)
+  counters = 0 ! one for each way of excluding others
   a = 1
   call omp_init_lock(lock)
   call omp_init_nest_lock(nest)
@@ -72,13 +72,13 @@ program fortran
   call tell_wait("lock"//c_null_char, 1_c_long)
   call omp_set_lock(lock)
   call tell_enter("lock"//c_null_char, 1_c_long)
-  counter = counter + 1
+  counters(1) = counters(1) + 1
   call tell_leave("lock"//c_null_char, 1_c_long)
   call omp_unset_lock(lock)
   call tell_wait("nest_lock"//c_null_char, 2_c_long)
   call omp_set_nest_lock(nest)
   call tell_enter("nest_lock"//c_null_char, 2_c_long)
-  counter = counter + 1
+  counters(2) = counters(2) + 1
   call tell_leave("nest_lock"//c_null_char, 2_c_long)
   call omp_unset_nest_lock(nest)
   call say("zone loop dynamic"//c_null_char)
@@ -108,17 +108,17 @@ program fortran
   call tell_wait("critical_named"//c_null_char, 3_c_long)
   !$omp critical (name)
   call tell_enter("critical_named"//c_null_char, 3_c_long)
-  counter = counter + int(task)
+  counters(3) = counters(3) + int(task)
   call tell_leave("critical_named"//c_null_char, 3_c_long)
   !$omp end critical (name)
   if (omp_get_thread_num() == 1) then
      do i = 1, 5
         task = log_new()
         call say_number("create #%ld of #0"//c_null_char, task)
-        !$omp task firstprivate(task, i) shared(counter)
+        !$omp task firstprivate(task, i) shared(counters)
         call tell_task(task)
         !$omp atomic
-        counter = counter + i
+        counters(4) = counters(4) + i
         call tell_task_end(task, "completed"//c_null_char)
         !$omp end task
      end do
@@ -131,5 +131,5 @@ program fortran
   call say_number("end parallel @%ld"//c_null_char, team)
   call omp_destroy_lock(lock)
   call omp_destroy_nest_lock(nest)
-  print *, sum(a), counter
+  print *, sum(a), counters
 end program
