@@ -50,7 +50,7 @@ enum tg_program_linkage {
 enum tg_exit_how {
     TG_EXIT_STATUS, /* status is the exit code */
     TG_EXIT_SIGNAL, /* status is the signal number */
-    TG_EXIT_LOST,   /* the end was not seen (killed together with the tracer's knowledge of it) */
+    TG_EXIT_LOST,   /* how it ended is not known: only that it did, or not even when (status is 0) */
 };
 
 enum tg_library_found {                    /* which stop showed a library event */

@@ -15,7 +15,7 @@
  * cost.stop_ns cost.tracer_ns cost.samples  (struct tg_stop_cost measured when recording began)
  * and, where an agent was used, agent.directory (where its rings are while the recording lasts) clock.source
  * ("tsc" or "monotonic": what agents read) clock.ticks_per_second (as measured when recording began)
- * capture.openmp capture.mpi capture.lossy ("on" or "off")
+ * capture.openmp capture.mpi capture.lossy ("on" or "off"); capture.ptrace "off" where it was not used
  */
 struct tg_trace_meta;
 

@@ -75,7 +75,8 @@ static struct tg_error *seize_error(int why)
     if (why == EPERM)
         return tg_error_create(TG_ERROR_TARGET,
                                "cannot trace a program: ptrace is not permitted here (a container needs "
-                               "CAP_SYS_PTRACE or a seccomp profile that allows ptrace)");
+                               "CAP_SYS_PTRACE or a seccomp profile that allows ptrace); --no-ptrace "
+                               "records what can be seen without it");
     return tg_error_prefix(tg_error_create_errno(why, "ptrace"), "cannot trace a program");
 }
 

@@ -3,6 +3,7 @@
 #include "recorder/environment.h"
 #include "recorder/identity.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,46 +16,49 @@ struct tg_process_facts {
     struct tg_engine *engine;
     struct tg_image_cache *images;
     struct tg_observer observer;
-    char host[HOST_NAME_MAX + 1];
 };
 
-static void note(struct tg_process_facts *facts, struct tg_thread *thread, const char *text)
+static void add(const struct tg_event_sink *sink, const struct tg_event *event)
 {
-    struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
-    tg_engine_emit(facts->engine, thread, &event);
+    sink->add(sink->context, event);
+}
+
+static void note(const struct tg_event_sink *sink, const char *text)
+{
+    add(sink, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
 /* ---- program */
 
-static void emit_program(struct tg_process_facts *facts, struct tg_thread *thread)
+static void tell_program(const struct tg_process_facts_subject *subject, struct tg_image_cache *images,
+                         const struct tg_event_sink *sink)
 {
-    const struct tg_process *process = thread->process;
     char link[32];
     char path[PATH_MAX] = "";
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)process->pid);
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)subject->pid);
     ssize_t length = readlink(link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     struct tg_event event = {
         .kind = TG_EVENT_PROGRAM,
         .program = {.path = path,
-                    .entry = process->entry,
-                    .bits = process->bits,
+                    .entry = subject->entry,
+                    .bits = subject->bits,
                     .linkage = TG_LINKAGE_UNKNOWN,
-                    .secure = process->secure},
+                    .secure = subject->secure},
     };
-    struct tg_image_source source = {.pid = thread->tid};
+    struct tg_image_source source = {.pid = subject->tid};
     struct tg_image *image = NULL;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(facts->images, &source, &image);
+    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
     if (error == NULL) {
         const struct tg_image_info *info = tg_image_info(image);
         event.program.build_id = info->build_id;
         event.program.interpreter = info->interpreter;
-        event.program.base = process->entry != 0 ? process->entry - info->entry : 0;
+        event.program.base = subject->entry != 0 ? subject->entry - info->entry : 0;
         /* `ld.so PROGRAM` is a shared object without an interpreter */
         bool dynamic = info->interpreter[0] != '\0' || info->soname[0] != '\0';
         event.program.linkage = dynamic ? TG_LINKAGE_DYNAMIC : TG_LINKAGE_STATIC;
     }
-    tg_engine_emit(facts->engine, thread, &event);
+    add(sink, &event);
     tg_image_unref(image);
 }
 
@@ -77,11 +81,11 @@ static size_t read_file(const char *path, char *buffer, size_t size)
     return used;
 }
 
-static void emit_command_line(struct tg_process_facts *facts, struct tg_thread *thread)
+static void tell_command_line(pid_t pid, const struct tg_event_sink *sink)
 {
     enum { MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES, MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS };
     char path[32];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)thread->process->pid);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
     char *text = malloc(MAX_BYTES + 1);
     struct tg_string_item *items = calloc(MAX_ARGUMENTS, sizeof *items);
     if (text != NULL && items != NULL) {
@@ -93,9 +97,9 @@ static void emit_command_line(struct tg_process_facts *facts, struct tg_thread *
             items[count++].text = text + at;
         struct tg_event event = {.kind = TG_EVENT_COMMAND_LINE,
                                  .command_line = {.arguments = {.items = items, .count = count}}};
-        tg_engine_emit(facts->engine, thread, &event);
+        add(sink, &event);
         if (size == MAX_BYTES || at < size)
-            note(facts, thread, "the command line is longer than what is kept of it");
+            note(sink, "the command line is longer than what is kept of it");
     }
     free(text);
     free(items);
@@ -103,37 +107,96 @@ static void emit_command_line(struct tg_process_facts *facts, struct tg_thread *
 
 /* ---- environment and identity */
 
-static void emit_environment(struct tg_process_facts *facts, struct tg_thread *thread)
+static void tell_environment(pid_t pid, const struct tg_event_sink *sink)
 {
     struct tg_environment environment = {0};
     struct tg_identity identity;
-    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(thread->process->pid, &environment);
+    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(pid, &environment);
     if (error != NULL)
-        note(facts, thread, tg_error_message(error));
+        note(sink, tg_error_message(error));
     if (environment.left_out > 0)
-        note(facts, thread, "environment variables longer than 65536 bytes are left out");
+        note(sink, "environment variables longer than 65536 bytes are left out");
     struct tg_event event = {
         .kind = TG_EVENT_ENVIRONMENT,
         .environment = {.variables = {.items = environment.variables, .count = environment.count}}};
-    tg_engine_emit(facts->engine, thread, &event);
+    add(sink, &event);
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
     tg_identity_find(&environment, &identity);
     struct tg_event who = {.kind = TG_EVENT_IDENTITY,
-                           .identity = {.host = facts->host,
+                           .identity = {.host = host,
                                         .job = identity.job,
                                         .source = identity.source,
                                         .rank = identity.rank,
                                         .size = identity.size}};
-    tg_engine_emit(facts->engine, thread, &who);
+    add(sink, &who);
     tg_environment_deinit(&environment);
+}
+
+void tg_process_facts_tell(const struct tg_process_facts_subject *subject, struct tg_image_cache *images,
+                           const struct tg_event_sink *sink)
+{
+    tell_program(subject, images, sink);
+    tell_command_line(subject->pid, sink);
+    tell_environment(subject->pid, sink);
+}
+
+struct tg_process_facts_subject tg_process_facts_look(pid_t pid)
+{
+    struct tg_process_facts_subject subject = {.pid = pid, .tid = pid};
+    char path[32];
+    unsigned char bytes[4096];
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+    size_t size = read_file(path, (char *)bytes, sizeof bytes);
+    /* entries of 64-bit programs have types whose upper half is 0; those of 32-bit ones have a value there */
+    uint64_t first = 0;
+    if (size < sizeof(Elf64_auxv_t))
+        return subject;
+    memcpy(&first, bytes, sizeof first);
+    subject.bits = first >> 32 == 0 ? 64 : 32;
+    size_t word = subject.bits / 8;
+    for (size_t at = 0; at + 2 * word <= size; at += 2 * word) {
+        uint64_t type = 0, value = 0;
+        memcpy(&type, bytes + at, word);
+        memcpy(&value, bytes + at + word, word);
+        if (type == AT_NULL)
+            break;
+        if (type == AT_ENTRY)
+            subject.entry = value;
+        else if (type == AT_SECURE)
+            subject.secure = value != 0;
+    }
+    return subject;
+}
+
+/* ---- observer */
+
+struct about {
+    struct tg_engine *engine;
+    struct tg_thread *thread;
+};
+
+static void emit(void *context, const struct tg_event *event)
+{
+    const struct about *about = context;
+    tg_engine_emit(about->engine, about->thread, event);
 }
 
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     (void)attached;
-    struct tg_process_facts *facts = context;
-    emit_program(facts, thread);
-    emit_command_line(facts, thread);
-    emit_environment(facts, thread);
+    const struct tg_process_facts *facts = context;
+    const struct tg_process *process = thread->process;
+    const struct tg_process_facts_subject subject = {
+        .pid = process->pid,
+        .tid = thread->tid,
+        .entry = process->entry,
+        .bits = process->bits,
+        .secure = process->secure,
+    };
+    struct about about = {facts->engine, thread};
+    tg_process_facts_tell(&subject, facts->images, &(struct tg_event_sink){.context = &about, .add = emit});
 }
 
 struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_image_cache *images,
@@ -144,8 +207,6 @@ struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_ima
         return tg_error_no_memory();
     made->engine = engine;
     made->images = images;
-    if (gethostname(made->host, sizeof made->host - 1) != 0)
-        made->host[0] = '\0';
     made->observer =
         (struct tg_observer){.name = "process facts", .context = made, .program_loaded = program_loaded};
     tg_engine_add_observer(engine, &made->observer);

@@ -134,7 +134,8 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
 {
     struct tg_stop_cost cost = {0};
     /* where it fails, tracing fails too, and says more about why */
-    tg_error_destroy(tg_calibrate_stop_cost(&cost));
+    if (!options->no_ptrace)
+        tg_error_destroy(tg_calibrate_stop_cost(&cost));
     struct tg_error *error = tg_recording_create(options, &cost, recording);
     if (error != NULL)
         return error;

@@ -81,6 +81,7 @@ static const struct argp_option argp_options[] = {
     {"lossy", KEY_LOSSY, NULL, 0,
      "Drop and count what the agent sees while the recorder cannot keep up, instead of making the job wait",
      3},
+    {"no-ptrace", KEY_NO_PTRACE, NULL, 0, "Use the agent alone, where ptrace is forbidden", 3},
     {"ring-size", KEY_RING_SIZE, "BYTES", 0,
      "Memory in which the agent keeps what a thread does until the recorder takes it, with K or M behind it "
      "(default: 1M, less where the memory file system is small; 64K to 256M, rounded up to a power of two)",

@@ -12,6 +12,7 @@
 #include "recorder/openmp_breakpoints.h"
 #include "recorder/process_facts.h"
 #include "recorder/ptrace_use.h"
+#include "recorder/untraced.h"
 #include "recorder/user_breakpoints.h"
 
 #include <stdio.h>
@@ -38,7 +39,8 @@ struct tg_recording {
     struct tg_agent_session *agent; /* NULL none */
     char *without_agent;            /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
-    struct tg_engine *engine;
+    struct tg_engine *engine;     /* NULL without ptrace ... */
+    struct tg_untraced *untraced; /* ... and this otherwise */
     struct tg_image_cache *images;
     struct tg_user_breakpoints *breakpoints;
     struct tg_process_facts *facts;
@@ -175,6 +177,8 @@ static struct tg_error *describe_capture(const struct tg_recording *recording,
         error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
     if (error == NULL)
         error = describe_agent(recording, meta);
+    if (error == NULL && options->no_ptrace)
+        error = tg_trace_meta_set(meta, "capture.ptrace", "off");
     if (error == NULL && cost->samples > 0)
         error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
     return error;
@@ -353,6 +357,25 @@ static struct tg_error *create_engine(struct tg_recording *recording)
     return tg_loader_create(recording->engine, &loader, &recording->loader);
 }
 
+static struct tg_error *create_untraced(struct tg_recording *recording)
+{
+    const struct tg_untraced_options options = {
+        .session = recording->agent,
+        .sink = {.context = recording, .add = add_event},
+        .is_behind = is_behind,
+        .audit = recording->launched == TG_LOADER_AGENT,
+    };
+    return tg_untraced_create(&options, &recording->untraced);
+}
+
+static struct tg_error *start_agent(struct tg_recording *recording)
+{
+    const struct tg_event_sink sink = {.context = recording, .add = add_event};
+    if (recording->untraced != NULL)
+        return tg_untraced_start(recording->untraced);
+    return tg_agent_session_start(recording->agent, &sink, is_behind);
+}
+
 struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
                                      struct tg_recording **recording)
 {
@@ -362,12 +385,11 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
     made->options = options;
     struct tg_error *error = create_agent(made);
     if (error == NULL)
-        error = create_engine(made);
+        error = options->no_ptrace ? create_untraced(made) : create_engine(made);
     if (error == NULL)
         error = create_writer(made, cost);
     if (error == NULL && made->agent != NULL)
-        error = tg_agent_session_start(made->agent,
-                                       &(struct tg_event_sink){.context = made, .add = add_event}, is_behind);
+        error = start_agent(made);
     if (error != NULL) {
         tg_recording_destroy(made);
         return error;
@@ -383,10 +405,15 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
         .kind = TG_EVENT_FILTER_SETTINGS,
         .filter_settings = {.mode = options->filter.mode, .match = tg_glob_list_text(options->filter.list)},
     };
+    *pid = 0;
+    if (recording->untraced != NULL) {
+        settings.time_ns = tg_engine_now_ns();
+        tg_agent_session_add(recording->agent, &settings);
+        return tg_untraced_launch(recording->untraced, options->command, pid);
+    }
     tg_engine_emit(recording->engine, NULL, &settings);
     tell_agent_missing(recording);
     tg_user_breakpoints_start(recording->breakpoints);
-    *pid = 0;
     if (options->command != NULL)
         return tg_engine_launch(recording->engine, options->command, pid);
     struct tg_error *error = NULL;
@@ -397,6 +424,8 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
 
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 {
+    if (recording->untraced != NULL)
+        return tg_untraced_run(recording->untraced, status);
     return tg_engine_run(recording->engine, status);
 }
 
@@ -410,6 +439,8 @@ void tg_recording_finish(struct tg_recording *recording, struct tg_recording_sum
     struct tg_trace_writer_stats stats = {0};
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
+    if (recording->untraced != NULL)
+        tg_untraced_finish(recording->untraced);
     report_write_error(recording, tg_trace_writer_take_error(recording->writer));
     report_write_error(recording, tg_trace_writer_close(recording->writer, &stats));
     recording->writer = NULL;
@@ -442,6 +473,7 @@ void tg_recording_destroy(struct tg_recording *recording)
         return;
     tg_engine_destroy(recording->engine); /* what it lets go of still makes events */
     tg_agent_session_destroy(recording->agent);
+    tg_untraced_destroy(recording->untraced);
     tg_agent_injector_destroy(recording->injector);
     tg_loader_destroy(recording->loader);
     tg_process_facts_destroy(recording->facts);

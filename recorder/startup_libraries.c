@@ -441,11 +441,14 @@ static struct tg_error *take_preloaded(struct search *search)
 static struct tg_error *take_all(struct search *search)
 {
     char link[32], path[PATH_MAX];
+    const char *given = search->program->path;
     const struct file *program;
     snprintf(link, sizeof link, "/proc/%d/exe", (int)search->program->pid);
-    ssize_t length = readlink(link, path, sizeof path - 1);
+    ssize_t length = given == NULL ? readlink(link, path, sizeof path - 1) : 0;
     path[length > 0 ? length : 0] = '\0';
-    struct tg_error *error = get_file(search, "/proc/self/exe", &program);
+    if (given != NULL)
+        snprintf(path, sizeof path, "%s", given);
+    struct tg_error *error = get_file(search, given != NULL ? path : "/proc/self/exe", &program);
     if (error == NULL && program == NULL)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "the program's file cannot be read");
     if (error == NULL)

@@ -15,7 +15,8 @@
 struct tg_startup_libraries;
 
 struct tg_startup_program {
-    pid_t pid;                /* whose file system is looked at: /proc/PID/exe is the program */
+    pid_t pid;                /* whose file system is looked at */
+    const char *path;         /* of the program, NULL: the one that PID runs */
     const char *library_path; /* LD_LIBRARY_PATH, NULL none */
     const char *preload;      /* LD_PRELOAD, NULL none */
 };

@@ -50,6 +50,13 @@ def events(trace, *kinds):
     return [event for event in parsed if not kinds or event["kind"] in kinds]
 
 
+def meta(trace):
+    """What TRACE says about itself."""
+    report = run([TOLLGATE, "report", "--json", trace])
+    check(report.status == 0, report)
+    return json.loads(report.output)["meta"]
+
+
 def build_library(name, needed=(), source="", directory=".", flags=()):
     """Makes libNAME.so with a function NAME_value, linked to NEEDED (paths of libraries made before)."""
     path = os.path.abspath(os.path.join(directory, f"lib{name}.so"))
