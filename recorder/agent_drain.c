@@ -194,8 +194,10 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
     made->held_from = UINT64_MAX;
     int directory = tg_agent_directory_fd(options->directory);
     made->clock_fd = openat(directory, "clock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (made->clock_fd >= 0)
+    if (made->clock_fd >= 0) {
         tg_tick_clock_save(made->clock_fd, made->n_pairs++, tg_tick_clock_first(options->clock));
+        tg_tick_clock_save(made->clock_fd, made->n_pairs++, tg_tick_clock_last(options->clock));
+    }
     tg_mapping_guard_install();
     struct tg_error *error = tg_event_queue_create(0, &made->queue);
     const struct tg_ring_set_options rings = {.directory_fd = directory,

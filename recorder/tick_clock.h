@@ -59,7 +59,8 @@ uint64_t tg_tick_clock_ticks_per_second(const struct tg_tick_clock *clock);
 
 /* ---- the file that a salvager reads (name `clock` in the agents' directory) */
 
-enum { TG_TICK_CLOCK_LINE_BYTES = 64, TG_TICK_CLOCK_LINES = 64 };
+/* Pairs of some seconds: times that are computed anew are the same to the nanosecond. */
+enum { TG_TICK_CLOCK_LINE_BYTES = 64, TG_TICK_CLOCK_LINES = 512 };
 
 /* Writes the I-th pair that was taken (from 0) to FD: the first one stays, the others take turns. */
 void tg_tick_clock_save(int fd, uint64_t i, struct tg_tick_pair pair);

@@ -483,8 +483,9 @@ static void what_was_taken_already_is_there_still(void **state)
     assert_int_equal(fixture->next[0], 300);
     assert_int_equal(fixture->next[1], 300);
     size_t n_events = fixture->n_events;
-    /* what the trace has is not told again */
-    assert_null(tg_agent_salvage(path, fixture->last_ns, take_event, fixture, NULL));
+    /* what the trace has is not told again; times behind the dead recorder's last look at its clock depend a
+     * little on when they are asked for */
+    assert_null(tg_agent_salvage(path, fixture->last_ns + 10000, take_event, fixture, NULL));
     assert_int_equal(fixture->n_events, n_events);
     assert_null(tg_agent_salvage_discard(path));
 }
