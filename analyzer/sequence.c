@@ -344,6 +344,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     here->code = worker->last_code;
     here->what = top == NULL ? TG_SEQUENCE_OUTSIDE : TG_SEQUENCE_INSIDE;
     here->is_across = builder->options.by_rank;
+    here->name = top == NULL && builder->options.by_rank ? worker->last_call : NULL;
     here->has_died = has_died;
     if (top != NULL && top->node != NULL) {
         const struct tg_sequence_node *node = top->node;

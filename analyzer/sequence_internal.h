@@ -36,6 +36,7 @@ struct sequence_worker {
     size_t n_frames, capacity;
     struct tg_sequence_list root;
     uint64_t last_code;
+    const char *last_call; /* by rank: of MPI */
     uint64_t last_ns;
     size_t joins; /* regions that it met and is through with, not over */
     bool met_region;

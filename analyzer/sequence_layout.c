@@ -10,6 +10,7 @@ enum {
     PAD = 8,        /* between a fragment's box and what is in it */
     LANE_ROOM = 16, /* that a lifeline needs to each side */
     SELF_ROOM = 26, /* to the right of a lifeline for an arrow to itself */
+    WAIT_ROOM = 48, /* for the word behind those who wait */
     GAP = 6,
 };
 
@@ -114,6 +115,7 @@ static void place_row(const struct tg_sequence_layout *layout, const struct tg_s
     case TG_ROW_BARRIER:
         place->height = 30 + (row->n_waiting > 0 ? TG_LAYOUT_LINE : 0);
         include_lanes(layout, row->lanes, row->n_lanes, LANE_ROOM, place);
+        include_lanes(layout, row->waiting, row->n_waiting, layout->mark + WAIT_ROOM, place);
         place_label(place, row->label, place->left);
         break;
     case TG_ROW_ELIDED:
@@ -178,7 +180,7 @@ static void place_lanes(struct tg_sequence_layout *layout, const struct tg_seque
     int widest = 0;
     for (size_t i = 0; i < rows->n_columns; i++) {
         int width = tg_sequence_text_width(
-            tg_sequence_lane_title(sequence, rows->columns[i], false, title, sizeof title), NULL);
+            tg_sequence_column_title(sequence, rows, rows->columns[i], false, title, sizeof title), NULL);
         widest = width > widest ? width : widest;
     }
     layout->spacing = spacing_for(rows->n_columns);
@@ -187,7 +189,7 @@ static void place_lanes(struct tg_sequence_layout *layout, const struct tg_seque
         widest = 0;
         for (size_t i = 0; i < rows->n_columns; i++) {
             int width = tg_sequence_text_width(
-                tg_sequence_lane_title(sequence, rows->columns[i], true, title, sizeof title), NULL);
+                tg_sequence_column_title(sequence, rows, rows->columns[i], true, title, sizeof title), NULL);
             widest = width > widest ? width : widest;
         }
         if (widest + 2 * GAP + 4 > layout->spacing)

@@ -76,7 +76,7 @@ static void write_bars(const struct mermaid *mermaid, const struct tg_sequence_r
 {
     char label[48];
     if (row->n_lanes > MAX_SELF_ARROWS) {
-        snprintf(label, sizeof label, "%zu of them", row->n_lanes);
+        snprintf(label, sizeof label, "%zu of them", row->n_lifelines);
         write_note(mermaid, row->lanes[0], row->lanes[row->n_lanes - 1], label);
         return;
     }
@@ -146,7 +146,7 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
     putc('\n', stream);
     for (size_t i = 0; i < drawing->rows->n_columns; i++) {
         uint32_t lane = drawing->rows->columns[i];
-        tg_sequence_lane_title(drawing->sequence, lane, false, title, sizeof title);
+        tg_sequence_column_title(drawing->sequence, drawing->rows, lane, false, title, sizeof title);
         fprintf(stream, "  participant w%u as %s\n", lane, title);
     }
     for (size_t i = 0; i < drawing->rows->count; i++)

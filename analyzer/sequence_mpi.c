@@ -151,6 +151,7 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     if (error != NULL)
         return error;
     worker->last_code = call->code;
+    worker->last_call = name;
     if (builder->options.by_rank && call->instance != 0 && worker->collective == 0 &&
         is_of_all(builder, call->comm)) {
         const struct tg_sequence_barrier barrier = {.name = name, .id = call->comm, .code = call->code};

@@ -77,7 +77,7 @@ static void write_bars(const struct plantuml *plantuml, const struct tg_sequence
     if (row->n_lanes > MAX_SELF_ARROWS) {
         indent(plantuml);
         fprintf(plantuml->stream, "note over w%u, w%u : %zu of them\n", row->lanes[0],
-                row->lanes[row->n_lanes - 1], row->n_lanes);
+                row->lanes[row->n_lanes - 1], row->n_lifelines);
         return;
     }
     for (size_t i = 0; i < row->n_lanes; i++)
@@ -144,7 +144,7 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
     putc('\n', stream);
     for (size_t i = 0; i < drawing->rows->n_columns; i++) {
         uint32_t lane = drawing->rows->columns[i];
-        tg_sequence_lane_title(drawing->sequence, lane, false, title, sizeof title);
+        tg_sequence_column_title(drawing->sequence, drawing->rows, lane, false, title, sizeof title);
         fprintf(stream, "participant \"%s\" as w%u\n", title, lane);
     }
     for (size_t i = 0; i < drawing->rows->count; i++)

@@ -12,6 +12,7 @@
 enum {
     LABEL_SIZE = 320,
     PLACE_SIZE = 260,
+    MAX_COLUMNS = 64, /* of more lifelines those that are alike share one */
     MAX_ENTRIES = 24, /* of a mutex that are drawn each; of more, those in the middle are left out */
 };
 
@@ -61,11 +62,19 @@ static const char *const mutex_names[] = {
 /* Numbers from a trace may be beyond what is known here. */
 #define NAME_OF(names, value) ((value) < sizeof(names) / sizeof *(names) ? (names)[value] : "?")
 
-char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, bool short_one, char *buffer,
-                             size_t size)
+char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                               uint32_t lane, bool short_one, char *buffer, size_t size)
 {
     const struct tg_sequence_lane *of = &sequence->lanes[lane];
-    if (sequence->by_rank && of->rank >= 0)
+    size_t members = 0;
+    for (size_t i = 0; i < sequence->n_lanes; i++)
+        members += rows->group[i] == lane;
+    if (members > 1)
+        snprintf(buffer, size, "%zu%s", members,
+                 short_one           ? "\u00d7"
+                 : sequence->by_rank ? " ranks"
+                                     : " workers");
+    else if (sequence->by_rank && of->rank >= 0)
         snprintf(buffer, size, "%s%" PRId64, short_one ? "" : "Rank ", of->rank);
     else if (of->number != 0)
         snprintf(buffer, size, "%s%" PRIu64, short_one ? "" : "Worker ", of->number);
@@ -74,10 +83,47 @@ char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, 
     return buffer;
 }
 
+/* The number that a lifeline is known by. */
+static int64_t number_of(const struct tg_sequence *sequence, size_t lane)
+{
+    const struct tg_sequence_lane *of = &sequence->lanes[lane];
+    return sequence->by_rank ? of->rank : of->number != 0 ? (int64_t)of->number : of->tid;
+}
+
+char *tg_sequence_column_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                                 uint32_t lane, char *buffer, size_t size)
+{
+    int64_t first = 0, last = 0;
+    size_t n = 0;
+    size_t used = (size_t)snprintf(buffer, size, "%s", sequence->by_rank ? "Ranks" : "Workers");
+    /* Lanes are numbered as they came, which is mostly the order of their numbers. */
+    for (size_t i = 0; i <= sequence->n_lanes && used + 64 < size; i++) {
+        bool is_member = i < sequence->n_lanes && rows->group[i] == lane;
+        int64_t number = is_member ? number_of(sequence, i) : 0;
+        if (is_member && n > 0 && number == last + 1) {
+            last = number;
+            continue;
+        }
+        if (n > 0 && (is_member || i == sequence->n_lanes))
+            used += (size_t)(first == last ? snprintf(buffer + used, size - used, " %" PRId64 ",", first)
+                                           : snprintf(buffer + used, size - used, " %" PRId64 "-%" PRId64 ",",
+                                                      first, last));
+        if (is_member) {
+            first = last = number;
+            n++;
+        }
+    }
+    if (buffer[used - 1] == ',')
+        buffer[used - 1] = '\0';
+    return buffer;
+}
+
 /* " solve (solver.c:120)" or " 0x401234"; "" where nothing is known. */
 static const char *full_place(const struct writer *writer, const struct tg_sequence_node *node, char *buffer)
 {
-    uint32_t lane = node->n_parts > 0 ? node->parts[0].lane : node->from;
+    uint32_t lane = node->from != TG_SEQUENCE_NO_LANE ? node->from
+                    : node->n_parts > 0               ? node->parts[0].lane
+                                                      : 0;
     if (node->code == 0)
         return "";
     /* Names are of what stands before a return address; a task's body is where it begins. */
@@ -190,6 +236,9 @@ static void here_text(const struct writer *writer, const struct tg_sequence_node
 {
     char call[192], place[PLACE_SIZE];
     const char *where = place_text(writer, node, place);
+    const char *last = node->what == TG_SEQUENCE_OUTSIDE && node->name != NULL ? ", last was " : "";
+    if (*last != '\0')
+        tg_printable(node->name, call, sizeof call);
     switch ((enum tg_sequence_here)node->what) {
     case TG_SEQUENCE_INSIDE:
         snprintf(buffer, LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
@@ -203,9 +252,12 @@ static void here_text(const struct writer *writer, const struct tg_sequence_node
         break;
     case TG_SEQUENCE_OUTSIDE:
         if (node->has_died)
-            snprintf(buffer, LABEL_SIZE, "has ended");
+            snprintf(buffer, LABEL_SIZE, "has ended%s%s%s", last, *last == '\0' ? "" : call, where);
         else
-            snprintf(buffer, LABEL_SIZE, "is behind%s", *where == '\0' ? " all of this" : where);
+            snprintf(buffer, LABEL_SIZE, "is behind%s%s", *last == '\0' ? "" : " ",
+                     *last != '\0'    ? call
+                     : *where != '\0' ? where + 1
+                                      : "all of this");
         break;
     }
 }
@@ -301,6 +353,7 @@ static struct tg_error *add_lanes(struct tg_sequence_row *row, const struct tg_s
         return tg_error_no_memory();
     for (size_t i = 0; i < node->n_parts; i++)
         row->lanes[row->n_lanes++] = node->parts[i].lane;
+    row->n_lifelines = row->n_lanes;
     return NULL;
 }
 
@@ -359,9 +412,18 @@ static struct tg_error *write_barrier(struct writer *writer, const struct tg_seq
     row->waiting = calloc(phase->n_parts + 1, sizeof *row->waiting);
     if (row->waiting == NULL)
         return tg_error_no_memory();
-    for (size_t i = 0; i < phase->n_parts; i++)
+    row->passed = calloc(phase->n_parts + 1, sizeof *row->passed);
+    row->missing = calloc(phase->n_parts + 1, sizeof *row->missing);
+    if (row->passed == NULL || row->missing == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < phase->n_parts; i++) {
         if (phase->parts[i].role == TG_SEQUENCE_WAITS)
             row->waiting[row->n_waiting++] = phase->parts[i].lane;
+        else if (phase->parts[i].role == TG_SEQUENCE_PASSED)
+            row->passed[row->n_passed++] = phase->parts[i].lane;
+        else if (phase->parts[i].role == TG_SEQUENCE_MISSING)
+            row->missing[row->n_missing++] = phase->parts[i].lane;
+    }
     return add_lanes(row, phase);
 }
 
@@ -587,33 +649,80 @@ static int compare_by_column(const void *a, const void *b, void *context)
     return left < right ? -1 : left > right;
 }
 
-static void sort_lanes(struct column *columns, uint32_t *lanes, size_t count)
+static size_t sort_lanes(struct column *columns, const struct tg_sequence_rows *rows, uint32_t *lanes,
+                         size_t count)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        lanes[i] = rows->group[lanes[i]];
     if (count > 1)
         qsort_r(lanes, count, sizeof *lanes, compare_by_column, columns);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || lanes[kept - 1] != lanes[i])
+            lanes[kept++] = lanes[i];
+    return kept;
 }
 
-/* Lifelines that nothing is drawn of are not drawn. */
-static struct tg_error *choose_columns(const struct tg_sequence *sequence, struct tg_sequence_rows *rows)
+static void sign(uint64_t *signatures, const uint32_t *lanes, size_t count, uint64_t what)
 {
-    size_t count = sequence->n_lanes;
-    bool *used = calloc(count + 1, sizeof *used);
-    struct column *columns = calloc(count + 1, sizeof *columns);
-    rows->columns = calloc(count + 1, sizeof *rows->columns);
-    if (used == NULL || columns == NULL || rows->columns == NULL) {
-        free(used);
-        free(columns);
-        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++)
+        signatures[lanes[i]] = (signatures[lanes[i]] ^ what) * 0x9e3779b97f4a7c15u + what;
+}
+
+/* What a lane has to do with which row, as a number: lanes that are alike have the same one. */
+static void make_signatures(const struct tg_sequence_rows *rows, size_t n_lanes, uint64_t *signatures)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct tg_sequence_row *row = &rows->items[i];
+        sign(signatures, row->lanes, row->n_lanes, 8 * i + 1);
+        sign(signatures, row->waiting, row->n_waiting, 8 * i + 2);
+        sign(signatures, row->passed, row->n_passed, 8 * i + 3);
+        sign(signatures, row->missing, row->n_missing, 8 * i + 4);
+        if (row->from < n_lanes)
+            sign(signatures, &row->from, 1, 8 * i + 5);
+        if (row->to < n_lanes && row->to != row->from)
+            sign(signatures, &row->to, 1, 8 * i + 6);
     }
+}
+
+/* Of COLUMNS, *COUNT of them in order, those that are alike become the first of them. NO_MEMORY. */
+static struct tg_error *group_columns(struct tg_sequence_rows *rows, size_t n_lanes, struct column *columns,
+                                      size_t *count)
+{
+    uint64_t *signatures = calloc(n_lanes + 1, sizeof *signatures);
+    size_t kept = 0;
+    if (signatures == NULL)
+        return tg_error_no_memory();
+    make_signatures(rows, n_lanes, signatures);
+    for (size_t i = 0; i < *count; i++) {
+        size_t at = 0;
+        while (at < kept && signatures[columns[at].lane] != signatures[columns[i].lane])
+            at++;
+        rows->group[columns[i].lane] = columns[at == kept ? i : at].lane;
+        if (at == kept)
+            columns[kept++] = columns[i];
+    }
+    *count = kept;
+    free(signatures);
+    return NULL;
+}
+
+/* Lifelines that nothing is drawn of are not drawn. *COUNT of COLUMNS, in order. */
+static struct tg_error *find_columns(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                                     struct column *columns, size_t *count)
+{
+    bool *used = calloc(sequence->n_lanes + 1, sizeof *used);
+    size_t n = 0;
+    if (used == NULL)
+        return tg_error_no_memory();
     for (size_t i = 0; i < rows->count; i++) {
         const struct tg_sequence_row *row = &rows->items[i];
         for (size_t at = 0; at < row->n_lanes; at++)
-            use_lane(used, count, row->lanes[at]);
-        use_lane(used, count, row->from);
-        use_lane(used, count, row->to);
+            use_lane(used, sequence->n_lanes, row->lanes[at]);
+        use_lane(used, sequence->n_lanes, row->from);
+        use_lane(used, sequence->n_lanes, row->to);
     }
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sequence->n_lanes; i++) {
         const struct tg_sequence_lane *lane = &sequence->lanes[i];
         int64_t order = sequence->by_rank                              ? lane->rank
                         : lane->number > 0 && lane->number < INT32_MAX ? (int64_t)lane->number
@@ -622,18 +731,46 @@ static struct tg_error *choose_columns(const struct tg_sequence *sequence, struc
             columns[n++] = (struct column){.order = order, .lane = (uint32_t)i};
     }
     qsort(columns, n, sizeof *columns, compare_columns);
-    for (size_t i = 0; i < n; i++)
+    *count = n;
+    free(used);
+    return NULL;
+}
+
+static void use_columns(struct tg_sequence_rows *rows, size_t n_lanes, struct column *columns)
+{
+    for (size_t i = 0; i < rows->n_columns; i++)
         rows->columns[i] = columns[i].lane;
-    rows->n_columns = n;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < rows->n_columns; i++)
         columns[rows->columns[i]].order = (int64_t)i; /* from here on: the column of a lane */
     for (size_t i = 0; i < rows->count; i++) {
-        sort_lanes(columns, rows->items[i].lanes, rows->items[i].n_lanes);
-        sort_lanes(columns, rows->items[i].waiting, rows->items[i].n_waiting);
+        struct tg_sequence_row *row = &rows->items[i];
+        row->n_lanes = sort_lanes(columns, rows, row->lanes, row->n_lanes);
+        row->n_waiting = sort_lanes(columns, rows, row->waiting, row->n_waiting);
+        row->n_passed = sort_lanes(columns, rows, row->passed, row->n_passed);
+        row->n_missing = sort_lanes(columns, rows, row->missing, row->n_missing);
+        row->from = row->from < n_lanes ? rows->group[row->from] : row->from;
+        row->to = row->to < n_lanes ? rows->group[row->to] : row->to;
     }
-    free(used);
+}
+
+static struct tg_error *choose_columns(const struct tg_sequence *sequence, struct tg_sequence_rows *rows)
+{
+    size_t count = sequence->n_lanes;
+    struct column *columns = calloc(count + 1, sizeof *columns);
+    rows->columns = calloc(count + 1, sizeof *rows->columns);
+    rows->group = calloc(count + 1, sizeof *rows->group);
+    struct tg_error *error =
+        columns == NULL || rows->columns == NULL || rows->group == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        rows->group[i] = (uint32_t)i;
+    if (error == NULL)
+        error = find_columns(sequence, rows, columns, &rows->n_columns);
+    if (error == NULL && rows->n_columns > MAX_COLUMNS)
+        error = group_columns(rows, count, columns, &rows->n_columns);
+    if (error == NULL)
+        use_columns(rows, count, columns);
     free(columns);
-    return NULL;
+    return error;
 }
 
 struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
@@ -657,8 +794,11 @@ void tg_sequence_rows_deinit(struct tg_sequence_rows *rows)
         free(rows->items[i].detail);
         free(rows->items[i].lanes);
         free(rows->items[i].waiting);
+        free(rows->items[i].passed);
+        free(rows->items[i].missing);
     }
     free(rows->items);
     free(rows->columns);
+    free(rows->group);
     *rows = (struct tg_sequence_rows){0};
 }

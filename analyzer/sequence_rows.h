@@ -28,8 +28,13 @@ struct tg_sequence_row {
     uint32_t from, to;
     uint32_t *lanes; /* ascending by column */
     size_t n_lanes;
-    uint32_t *waiting; /* TG_ROW_BARRIER */
+    size_t n_lifelines; /* that LANES stand for, where columns are of several */
+    uint32_t *waiting;  /* TG_ROW_BARRIER */
     size_t n_waiting;
+    uint32_t *passed;
+    size_t n_passed;
+    uint32_t *missing;
+    size_t n_missing;
     bool is_open; /* a fragment or barrier that is not over */
     bool is_repeated;
     const struct tg_sequence_node *node; /* NULL: none of its own */
@@ -40,6 +45,8 @@ struct tg_sequence_rows {
     size_t count, capacity;
     uint32_t *columns; /* lanes that are drawn, from left to right */
     size_t n_columns;
+    uint32_t
+        *group; /* by lane: the one that is drawn for it; of many lifelines those that are alike are one */
     unsigned max_depth;
 };
 
@@ -49,8 +56,12 @@ struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
                                          struct tg_sequence_rows *rows);
 void tg_sequence_rows_deinit(struct tg_sequence_rows *rows);
 
-/* The title of a lifeline: "Worker 3", "Rank 3", "Thread 1234"; SHORT_ONE: "3". Writes to BUFFER. */
-char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, bool short_one, char *buffer,
-                             size_t size);
+/* The title of the column of LANE: "Worker 3", "Rank 3", "Thread 1234", "12 workers"; SHORT_ONE: "3". Writes
+ * to BUFFER. */
+char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                               uint32_t lane, bool short_one, char *buffer, size_t size);
+/* Whose column it is, as ranges of numbers: "Workers 2-5, 9"; cut where SIZE ends. */
+char *tg_sequence_column_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                                 uint32_t lane, char *buffer, size_t size);
 
 #endif

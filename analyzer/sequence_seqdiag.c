@@ -134,7 +134,7 @@ static void write_bars(struct seqdiag *seqdiag, const struct tg_sequence_row *ro
 {
     char label[48];
     if (row->n_lanes > MAX_SELF_ARROWS) {
-        snprintf(label, sizeof label, "%zu of them", row->n_lanes);
+        snprintf(label, sizeof label, "%zu of them", row->n_lifelines);
         write_edge(seqdiag, row->lanes[0], "-->", row->lanes[row->n_lanes - 1], "", label);
         return;
     }
@@ -192,7 +192,7 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
     write_text(stream, drawing->title);
     fputs("\n  activation = none;\n  default_fontsize = 11;\n", stream);
     for (size_t i = 0; i < rows->n_columns; i++) {
-        tg_sequence_lane_title(drawing->sequence, rows->columns[i], false, title, sizeof title);
+        tg_sequence_column_title(drawing->sequence, rows, rows->columns[i], false, title, sizeof title);
         fprintf(stream, "  w%u [label = \"%s\"];\n", rows->columns[i], title);
     }
     for (size_t i = 0; i < rows->count; i++)

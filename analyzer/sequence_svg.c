@@ -204,6 +204,13 @@ static void write_bars(const struct svg *svg, const struct tg_sequence_row *row)
                 svg->layout.x[row->lanes[i]] - 5, TG_LAYOUT_LINE - 4);
 }
 
+static void write_dots(const struct svg *svg, const char *class, const uint32_t *lanes, size_t count, int y)
+{
+    for (size_t i = 0; i < count; i++)
+        fprintf(svg->stream, "<circle class=\"%s\" cx=\"%d\" cy=\"%d\" r=\"4\"/>", class,
+                svg->layout.x[lanes[i]], y);
+}
+
 /* A line that those who passed are marked on; above it, those who wait. */
 static void write_barrier(const struct svg *svg, const struct tg_sequence_row *row,
                           const struct tg_sequence_place *place)
@@ -217,19 +224,16 @@ static void write_barrier(const struct svg *svg, const struct tg_sequence_row *r
     if (row->n_waiting > 0) {
         fputs("<g class=\"here\">", svg->stream);
         write_marks(svg, row->waiting, row->n_waiting, top - 9);
+        write_label(svg, "", svg->layout.x[row->waiting[row->n_waiting - 1]] + svg->layout.mark + 8, top - 5,
+                    false, row->n_waiting == 1 ? "waits" : "wait");
         fputs("</g>", svg->stream);
     }
     write_label(svg, "h", place->label_x, top + 13, false, row->label);
     fprintf(svg->stream, "<path class=\"bound%s\" d=\"M%d %dH%d\"/>", row->is_open ? " gap" : "", left - 12,
             top + 21, right + 12);
-    for (size_t i = 0; row->is_open && i < row->node->n_parts; i++) {
-        const struct tg_sequence_part *part = &row->node->parts[i];
-        if (part->role == TG_SEQUENCE_PASSED)
-            fprintf(svg->stream, "<circle class=\"tip\" cx=\"%d\" cy=\"%d\" r=\"4\"/>",
-                    svg->layout.x[part->lane], top + 21);
-        else if (part->role == TG_SEQUENCE_MISSING)
-            fprintf(svg->stream, "<circle class=\"hollow\" cx=\"%d\" cy=\"%d\" r=\"4\"/>",
-                    svg->layout.x[part->lane], top + 21);
+    if (row->is_open) {
+        write_dots(svg, "tip", row->passed, row->n_passed, top + 21);
+        write_dots(svg, "hollow", row->missing, row->n_missing, top + 21);
     }
 }
 
@@ -300,16 +304,23 @@ static void write_row(const struct svg *svg, size_t i)
 
 static void write_headers(const struct svg *svg, int y, const char *id)
 {
-    char title[64];
+    char title[64], members[512];
     fprintf(svg->stream, "<g class=\"heads\" id=\"%s\">\n", id);
     for (size_t i = 0; i < svg->rows->n_columns; i++) {
         uint32_t lane = svg->rows->columns[i];
         int width = svg->layout.spacing - 4;
-        tg_sequence_lane_title(svg->drawing->sequence, lane, svg->layout.short_titles, title, sizeof title);
-        fprintf(svg->stream, "<rect class=\"head\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"22\" rx=\"3\"/>",
+        tg_sequence_column_title(svg->drawing->sequence, svg->rows, lane, svg->layout.short_titles, title,
+                                 sizeof title);
+        fprintf(svg->stream,
+                "<g><rect class=\"head\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"22\" rx=\"3\"/>",
                 svg->layout.x[lane] - width / 2, y, width);
         write_label(svg, "h", svg->layout.x[lane], y + 15, true, title);
-        putc('\n', svg->stream);
+        fputs("<title>", svg->stream);
+        tg_sequence_svg_write_text(
+            svg->stream,
+            tg_sequence_column_members(svg->drawing->sequence, svg->rows, lane, members, sizeof members),
+            SIZE_MAX);
+        fputs("</title></g>\n", svg->stream);
     }
     fputs("</g>\n", svg->stream);
 }

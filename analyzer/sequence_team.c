@@ -218,6 +218,7 @@ static struct tg_error *add_barrier(const struct tg_sequence_team *team, const s
     node->name = phase->barrier.name;
     node->id = phase->barrier.id;
     node->code = phase->barrier.code;
+    node->from = phase->barrier.lane;
     for (size_t i = 0; error == NULL && i < team->n_members; i++) {
         struct tg_sequence_part part = i < phase->n_parts ? phase->parts[i] : (struct tg_sequence_part){0};
         part.lane = team->members[i]->lane;
@@ -311,6 +312,7 @@ struct tg_error *tg_sequence_team_arrive(struct tg_sequence_team *team, uint32_t
     if (!phase->has_barrier) {
         phase->has_barrier = true;
         phase->barrier = *barrier;
+        phase->barrier.lane = lane;
     }
     phase->differs |= phase->barrier.name != barrier->name || phase->barrier.id != barrier->id;
     phase->parts[member->index] =
@@ -374,6 +376,7 @@ static struct tg_error *add_join(struct tg_sequence_team *team, bool is_over, ui
     }
     phase->has_barrier = true;
     phase->barrier = *join;
+    phase->barrier.lane = team->members[0]->lane;
     for (size_t i = 0; i < team->n_members; i++) {
         const struct member *member = team->members[i];
         if (member->ended || is_over)

@@ -21,6 +21,7 @@ struct tg_sequence_barrier {
     const char *name; /* of a collective, NULL none; lives as long as the diagram */
     uint64_t id;      /* shown: its number, or the communicator */
     uint64_t code;
+    uint32_t lane; /* of whoever came there first; set by the team */
 };
 
 struct tg_sequence_team;
