@@ -338,6 +338,12 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
     if (top == NULL && has_died && !builder->options.by_rank)
         return NULL; /* it was through with everything */
+    for (size_t i = worker->n_frames; i-- > 0;)
+        if (worker->frames[i].node == NULL) {
+            if (worker->frames[i].region != NULL)
+                tg_sequence_team_helps(worker->frames[i].region->team, worker->lane);
+            break;
+        }
     struct tg_sequence_node *here = tg_sequence_node_create(TG_SEQUENCE_HERE, worker->lane, worker->last_ns);
     if (here == NULL)
         return tg_error_no_memory();

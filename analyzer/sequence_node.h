@@ -43,6 +43,7 @@ enum tg_sequence_role {
     TG_SEQUENCE_DOES,
     TG_SEQUENCE_LOOKS_ON, /* a single that another one executes */
     TG_SEQUENCE_WAITS,    /* for a mutex; at a barrier */
+    TG_SEQUENCE_HELPS,    /* waits at a barrier, and does something else meanwhile: a task */
     TG_SEQUENCE_PASSED,   /* a barrier */
     TG_SEQUENCE_MISSING,  /* at a barrier */
     TG_SEQUENCE_SENDS,    /* a message */

@@ -184,6 +184,18 @@ bool tg_sequence_team_waits(const struct tg_sequence_team *team, uint32_t lane)
     return member != NULL && (member->waits || member->ended);
 }
 
+void tg_sequence_team_helps(struct tg_sequence_team *team, uint32_t lane)
+{
+    const struct member *member = find_member(team, lane);
+    struct tg_error *error = NULL;
+    if (member == NULL || !member->waits)
+        return;
+    struct phase *phase = get_phase(team, member->phase, member->index, &error);
+    tg_error_destroy(error);
+    if (phase != NULL && phase->parts[member->index].role == TG_SEQUENCE_WAITS)
+        phase->parts[member->index].role = TG_SEQUENCE_HELPS;
+}
+
 size_t tg_sequence_team_member_count(const struct tg_sequence_team *team)
 {
     return team->n_members;

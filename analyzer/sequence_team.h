@@ -52,6 +52,9 @@ struct tg_error *tg_sequence_team_pass(struct tg_sequence_team *team, uint32_t l
 /* LANE is through with all of it. NO_MEMORY. */
 struct tg_error *tg_sequence_team_end(struct tg_sequence_team *team, uint32_t lane, uint64_t time_ns);
 
+/* LANE, which waits at a barrier, is somewhere else at the end: in a task that it executes meanwhile. */
+void tg_sequence_team_helps(struct tg_sequence_team *team, uint32_t lane);
+
 /* Whether LANE is at a barrier now, or through. */
 bool tg_sequence_team_waits(const struct tg_sequence_team *team, uint32_t lane);
 size_t tg_sequence_team_member_count(const struct tg_sequence_team *team);
