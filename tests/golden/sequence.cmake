@@ -41,4 +41,7 @@ if(Python3_FOUND)
   add_test(NAME golden/page COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page_test.py $<TARGET_FILE:tollgate>
            $<TARGET_FILE:trace_from_json> "${chromium}" ${sequence_fixtures})
   set_tests_properties(golden/page PROPERTIES LABELS golden)
+  add_test(NAME golden/svg COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/svg_test.py $<TARGET_FILE:tollgate>
+           $<TARGET_FILE:trace_from_json> ${sequence_fixtures})
+  set_tests_properties(golden/svg PROPERTIES LABELS golden)
 endif()
