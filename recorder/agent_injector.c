@@ -31,9 +31,6 @@ struct tg_agent_injector {
     int seccomp_filters;                  /* of this process */
 };
 
-/* What data[slot] points to where the agent is in. */
-static char is_in;
-
 /* ---- what speaks against it
  *
  * Each returns NULL, or what to tell.
@@ -216,6 +213,16 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
     return error;
 }
 
+/* What the agent will call this program, not 0; where it cannot be known it will be taken for one that did
+ * not come up. */
+static uint64_t instance_of(const struct tg_thread *thread, const struct tg_initial_stack *stack)
+{
+    unsigned char random[16] = {0};
+    tg_memory_read(thread->tid, tg_initial_stack_auxiliary(stack, AT_RANDOM), random, sizeof random);
+    uint64_t instance = tg_agent_instance(random, tg_proc_status_own_pid(thread->process->pid));
+    return instance != 0 ? instance : 1;
+}
+
 static struct tg_error *inject(struct tg_agent_injector *injector, struct tg_thread *thread)
 {
     const struct user_regs_struct *registers = tg_thread_registers(thread);
@@ -228,6 +235,8 @@ static struct tg_error *inject(struct tg_agent_injector *injector, struct tg_thr
     error = check_environment(&stack);
     if (error == NULL)
         error = edit(injector, thread, &stack);
+    if (error == NULL) /* a number, and no pointer: forked children have it too */
+        thread->process->data[injector->slot] = (void *)(uintptr_t)instance_of(thread, &stack);
     tg_initial_stack_deinit(&stack);
     return error;
 }
@@ -256,21 +265,30 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
         error = check_needed(injector, thread->tid);
     if (error == NULL)
         error = inject(injector, thread);
-    if (error == NULL) {
-        process->data[injector->slot] = &is_in;
+    if (error == NULL)
         return;
-    }
     tell_aside(injector, thread, tg_error_message(error));
     tg_error_destroy(error);
 }
 
-/* Whether process PID made a ring: mostly its first one is called 0, but that name may have been taken by a
- * process with the same id before, or by its program before exec. */
-static bool has_ring(int directory, pid_t pid)
+static bool is_ring_of(int directory, const char *name, uint64_t instance)
+{
+    struct tg_agent_ring_header header;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool read_whole = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    close(fd);
+    return read_whole && header.magic == TG_AGENT_RING_MAGIC && header.instance == instance;
+}
+
+/* Whether the program INSTANCE in process PID made a ring: mostly its first one is called 0, but that name
+ * may have been taken by a process with the same id before, or by the program before exec. */
+static bool has_ring(int directory, pid_t pid, uint64_t instance)
 {
     char name[40];
     snprintf(name, sizeof name, "ring.%d.0", (int)pid);
-    if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    if (is_ring_of(directory, name, instance))
         return true;
     size_t prefix = strlen(name) - 1;
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -283,7 +301,7 @@ static bool has_ring(int directory, pid_t pid)
     bool found = false;
     const struct dirent *entry;
     while (!found && (entry = readdir(listing)) != NULL)
-        found = strncmp(entry->d_name, name, prefix) == 0;
+        found = strncmp(entry->d_name, name, prefix) == 0 && is_ring_of(directory, entry->d_name, instance);
     closedir(listing);
     return found;
 }
@@ -297,7 +315,8 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     if (stop->trigger != TG_TRIGGER_ENTRY || process->data[injector->slot] == NULL ||
         !injector->options.audit || injector->options.directory_fd < 0)
         return;
-    if (has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid)))
+    if (has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid),
+                 (uint64_t)(uintptr_t)process->data[injector->slot]))
         return;
     process->data[injector->slot] = NULL;
     tell_aside(injector, thread, "the agent was put into the program and records nothing");

@@ -59,7 +59,7 @@ static struct tg_error *read_words(pid_t pid, struct tg_initial_stack *stack)
     return malformed("it is too large");
 }
 
-static uint64_t auxiliary(const struct tg_initial_stack *stack, uint64_t type)
+uint64_t tg_initial_stack_auxiliary(const struct tg_initial_stack *stack, uint64_t type)
 {
     for (size_t at = stack->auxv; at < stack->n_words; at += 2) {
         if (stack->words[at] == type)
@@ -73,7 +73,7 @@ static struct tg_error *read_strings(pid_t pid, struct tg_initial_stack *stack)
 {
     if (stack->n_variables == 0)
         return NULL;
-    uint64_t end = auxiliary(stack, AT_EXECFN);
+    uint64_t end = tg_initial_stack_auxiliary(stack, AT_EXECFN);
     stack->strings_at = stack->words[stack->variables];
     if (end <= stack->strings_at || end - stack->strings_at > TG_INITIAL_STACK_MAX_BYTES)
         return malformed("the environment is not in front of the program's name");

@@ -45,6 +45,9 @@ void tg_initial_stack_deinit(struct tg_initial_stack *stack);
  * for getenv it is the first), NULL where there is none. Valid as long as STACK. */
 const char *tg_initial_stack_variable(const struct tg_initial_stack *stack, const char *name);
 
+/* The value of the auxiliary vector's first entry of TYPE, 0 where there is none. */
+uint64_t tg_initial_stack_auxiliary(const struct tg_initial_stack *stack, uint64_t type);
+
 /* Bytes that are to be written to memory. */
 struct tg_stack_image {
     uint64_t address; /* the new stack pointer */

@@ -253,6 +253,36 @@ def breakpoints():
         check(len([event for event in trace if event["kind"] == "breakpoint_removed"]) == 1, options, trace)
 
 
+def breakpoints_with_agent():
+    """The agent tells of libraries, once; breakpoints are planted late, as in fast mode."""
+    library, other = build_library("target"), build_library("other")
+    commands = ["open", other, "raise", "open", library, "call", "1", "target_value", "raise", "call", "1",
+                "target_value", "close", "1"]
+    trace = recorded(commands, "--break", "target_value", "--break", "main", "--dlopen=agent", witness=False, how=None)
+    planted = {event["breakpoint"]: event for event in trace if event["kind"] == "breakpoint_planted"}
+    check(planted[1]["library"] == library and planted[1]["late"] and planted[1]["window_ns"] > 0, planted)
+    check(not planted[2]["late"], "start-up libraries are handled at the entry point", planted)
+    hits = collections.Counter(event["breakpoint"] for event in trace if event["kind"] == "breakpoint_hit")
+    check(hits == {1: 1, 2: 1}, hits)
+    check({event["found"] for event in trace if event["kind"] == "library_load"} == {"startup", "agent"}, trace)
+    seen = [event["libraries"][0]["path"] for event in trace if event["kind"] == "library_load" and event["found"] == "agent"]
+    check(seen == [other, library], seen)
+
+
+def without_agent():
+    """An agent that was put into a program and cannot record there is found out, and libraries are seen by stops."""
+    library = build_library("seen")
+    command = ["sh", "-c", f"ulimit -f 20; exec {LOADS} open {library}"]  # files of rings are larger
+    native, traced = run(command), record("trace", command)
+    check((traced.output, traced.status) == (native.output, native.status) and native.status == 0, native, traced)
+    trace = events("trace")
+    reasons = [event["reason"] for event in trace if event["kind"] == "agent" and event["state"] == "aside"]
+    check(len(reasons) == 1 and "records nothing" in reasons[0], reasons)
+    check(loads_of(trace, "loader") == [["libseen.so"]], loads_of(trace, "loader"))
+    started = [name for names in loads_of(trace, "startup") for name in names]
+    check(started.count("libc.so.6") == 2 and started.count("tollgate-audit.so") == 1, "shell by agent, program by stops", started)
+
+
 def signals():
     """Signals that come in the very moment of a loader stop: once each, as they were sent, where code is."""
     library = build_library("signalled")
