@@ -76,6 +76,32 @@ static struct address_space *need_space(struct tg_address_model *model, int32_t 
     return space;
 }
 
+struct tg_error *tg_address_model_copy(const struct tg_address_model *model, struct tg_address_model **copy)
+{
+    struct tg_address_model *made = NULL;
+    struct tg_error *error = tg_address_model_create(&made);
+    if (error != NULL)
+        return error;
+    tg_string_pool_share(&model->strings, &made->strings);
+    for (const struct address_space *from = model->spaces; from != NULL; from = from->hh.next) {
+        struct address_space *space = need_space(made, from->pid);
+        struct tg_mapped_object *items = calloc(from->count + 1, sizeof *items);
+        if (space == NULL || items == NULL) {
+            free(items);
+            tg_address_model_destroy(made);
+            return tg_error_no_memory();
+        }
+        if (from->count > 0)
+            memcpy(items, from->items, from->count * sizeof *items);
+        space->program = from->program;
+        space->items = items;
+        space->count = from->count;
+        space->capacity = from->count + 1;
+    }
+    *copy = made;
+    return NULL;
+}
+
 /* Index of the first object whose base is beyond ADDRESS. */
 static size_t upper_bound(const struct address_space *space, uint64_t address)
 {

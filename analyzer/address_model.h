@@ -19,6 +19,8 @@ struct tg_address_model;
 
 struct tg_error *tg_address_model_create(struct tg_address_model **model);
 void tg_address_model_destroy(struct tg_address_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_address_model_copy(const struct tg_address_model *model, struct tg_address_model **copy);
 
 /*
  * Takes one event, in the order of the trace: programs, execs, forks (which inherit), loads, unloads, ends;

@@ -142,6 +142,17 @@ struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, cons
     return NULL;
 }
 
+struct tg_error *tg_event_headline_copy(const struct tg_event_headline *from, struct tg_event_headline *to)
+{
+    char *text = from->text == NULL ? NULL : strdup(from->text);
+    if (from->text != NULL && text == NULL)
+        return tg_error_no_memory();
+    *to = *from;
+    to->text = text;
+    to->text_capacity = text == NULL ? 0 : strlen(text) + 1;
+    return NULL;
+}
+
 void tg_event_headline_deinit(struct tg_event_headline *headline)
 {
     free(headline->text);

@@ -21,6 +21,9 @@ struct tg_event_headline {
 /* Keeps what EVENT is about, replacing what was kept. NO_MEMORY leaves it as it was. */
 struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event);
 
+/* A second one like FROM; TO is zero-initialised. NO_MEMORY leaves it so. */
+struct tg_error *tg_event_headline_copy(const struct tg_event_headline *from, struct tg_event_headline *to);
+
 void tg_event_headline_deinit(struct tg_event_headline *headline);
 
 /*

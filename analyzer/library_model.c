@@ -50,6 +50,47 @@ void tg_library_model_destroy(struct tg_library_model *model)
     free(model);
 }
 
+static struct tg_error *copy_entry(struct tg_library_model *copy, const struct library_entry *from)
+{
+    struct library_entry *entry = calloc(1, sizeof *entry + from->key_size);
+    if (entry == NULL)
+        return tg_error_no_memory();
+    memcpy(entry->key, from->key, from->key_size);
+    entry->key_size = from->key_size;
+    entry->use = from->use;
+    entry->use.path = entry->key;
+    entry->use.build_id = entry->key + (from->use.build_id - from->key);
+    HASH_ADD_KEYPTR(hh, copy->by_key, entry->key, entry->key_size, entry);
+    if (entry->hh.tbl != NULL)
+        return NULL;
+    free(entry);
+    return tg_error_no_memory();
+}
+
+struct tg_error *tg_library_model_copy(const struct tg_library_model *model, struct tg_library_model **copy)
+{
+    struct tg_library_model *made = NULL;
+    struct tg_error *error = tg_library_model_create(&made);
+    for (const struct library_entry *entry = model->by_key; error == NULL && entry != NULL;
+         entry = entry->hh.next)
+        error = copy_entry(made, entry);
+    if (error == NULL) {
+        made->totals = model->totals;
+        made->pairs = model->pairs;
+        made->pairs.slots = calloc(model->pairs.n_slots + 1, sizeof *made->pairs.slots);
+        if (made->pairs.slots == NULL)
+            error = tg_error_no_memory();
+        else if (model->pairs.n_slots > 0)
+            memcpy(made->pairs.slots, model->pairs.slots, model->pairs.n_slots * sizeof *made->pairs.slots);
+    }
+    if (error != NULL) {
+        tg_library_model_destroy(made);
+        return error;
+    }
+    *copy = made;
+    return NULL;
+}
+
 /* The slot of PAIR, or the free one where it belongs. */
 static size_t pair_slot(const uint64_t *slots, size_t n_slots, uint64_t pair)
 {

@@ -45,6 +45,8 @@ struct tg_library_model;
 
 struct tg_error *tg_library_model_create(struct tg_library_model **model);
 void tg_library_model_destroy(struct tg_library_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_library_model_copy(const struct tg_library_model *model, struct tg_library_model **copy);
 
 /*
  * Takes one event of the process with index PROCESS in the process model; other kinds than library events are

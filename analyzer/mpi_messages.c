@@ -225,6 +225,27 @@ bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, 
     return true;
 }
 
+/* ---- copies */
+
+struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, struct tg_mpi_messages **copy)
+{
+    struct tg_mpi_messages *made = NULL;
+    struct tg_error *error = tg_mpi_messages_create(&made);
+    for (const struct sent *sent = messages->sends; error == NULL && sent != NULL; sent = sent->next)
+        error = tg_mpi_messages_add_send(made, &sent->message);
+    for (const struct request *request = messages->requests; error == NULL && request != NULL;
+         request = request->hh.next)
+        error =
+            tg_mpi_messages_add_request(made, &request->message, request->key.request, request->persistent);
+    if (error != NULL) {
+        tg_mpi_messages_destroy(made);
+        return error;
+    }
+    made->unkept = messages->unkept;
+    *copy = made;
+    return NULL;
+}
+
 /* ---- answers */
 
 uint64_t tg_mpi_messages_unkept(const struct tg_mpi_messages *messages)

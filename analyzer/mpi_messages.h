@@ -9,6 +9,8 @@ struct tg_mpi_messages;
 
 struct tg_error *tg_mpi_messages_create(struct tg_mpi_messages **messages);
 void tg_mpi_messages_destroy(struct tg_mpi_messages *messages); /* NULL is accepted */
+/* A second one with the same; names stay those of the model that it belongs to, or that shares its names. */
+struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, struct tg_mpi_messages **copy);
 
 /* Messages of one (job, communicator, source, destination, tag) are received in the order in which they were
  * sent. NO_MEMORY; beyond TG_MPI_MAX_KEPT it is only counted. */

@@ -639,6 +639,108 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
     }
 }
 
+/* ---- copies */
+
+static struct tg_error *copy_threads(const struct tg_mpi_model *model, struct tg_mpi_model *copy)
+{
+    struct tg_error *error = NULL;
+    copy->threads = calloc(model->n_threads + 1, sizeof(struct thread *));
+    if (copy->threads == NULL)
+        return tg_error_no_memory();
+    copy->thread_capacity = model->n_threads + 1;
+    for (size_t i = 0; i < model->n_threads; i++) {
+        struct thread *thread = calloc(1, sizeof *thread);
+        if (thread == NULL)
+            return tg_error_no_memory();
+        thread->public = model->threads[i]->public;
+        thread->key = model->threads[i]->key;
+        copy->threads[copy->n_threads++] = thread;
+        if (!thread->public.alive)
+            continue;
+        HASH_ADD(hh, copy->live, key, sizeof thread->key, thread);
+        if (thread->hh.tbl == NULL)
+            error = tg_error_no_memory();
+    }
+    return error;
+}
+
+static struct tg_error *copy_processes(const struct tg_mpi_model *model, struct tg_mpi_model *copy)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < model->n_processes; i++) {
+        struct process *process;
+        error = get_process(copy, model->processes[i]->public.process, &process);
+        if (error == NULL)
+            process->public = model->processes[i]->public;
+    }
+    return error;
+}
+
+static struct tg_error *copy_comm(struct tg_mpi_model *copy, const struct comm *from)
+{
+    struct comm *comm;
+    struct tg_error *error = get_comm(copy, from->key.job, from->key.comm, &comm);
+    for (const struct comm_rank *rank = from->ranks; error == NULL && rank != NULL; rank = rank->hh.next)
+        error = set_rank(comm, rank->process, rank->rank);
+    if (error != NULL)
+        return error;
+    comm->size = from->size;
+    if (from->world_ranks == NULL)
+        return NULL;
+    comm->world_ranks = malloc(from->n_world_ranks * sizeof *comm->world_ranks);
+    if (comm->world_ranks == NULL)
+        return tg_error_no_memory();
+    memcpy(comm->world_ranks, from->world_ranks, from->n_world_ranks * sizeof *comm->world_ranks);
+    comm->n_world_ranks = from->n_world_ranks;
+    return NULL;
+}
+
+static struct tg_error *copy_collective(struct tg_mpi_model *copy, const struct collective *from)
+{
+    size_t count = (size_t)from->public.n_entered;
+    struct collective *collective = calloc(1, sizeof *collective);
+    struct arrival *arrivals = calloc(count + 1, sizeof *arrivals);
+    if (collective != NULL && arrivals != NULL) {
+        if (count > 0)
+            memcpy(arrivals, from->arrivals, count * sizeof *arrivals);
+        collective->key = from->key;
+        collective->public = from->public;
+        collective->arrivals = arrivals;
+        collective->capacity = count; /* enter_collective grows what is full */
+        HASH_ADD(hh, copy->collectives, key, sizeof collective->key, collective);
+        if (collective->hh.tbl != NULL)
+            return NULL;
+    }
+    free(collective);
+    free(arrivals);
+    return tg_error_no_memory();
+}
+
+struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_mpi_model **copy)
+{
+    struct tg_mpi_model *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    tg_string_pool_share(&model->names, &made->names);
+    made->impossible = model->impossible;
+    struct tg_error *error = tg_mpi_messages_copy(model->messages, &made->messages);
+    if (error == NULL)
+        error = copy_threads(model, made);
+    if (error == NULL)
+        error = copy_processes(model, made);
+    for (const struct comm *comm = model->comms; error == NULL && comm != NULL; comm = comm->hh.next)
+        error = copy_comm(made, comm);
+    for (const struct collective *collective = model->collectives; error == NULL && collective != NULL;
+         collective = collective->hh.next)
+        error = copy_collective(made, collective);
+    if (error != NULL) {
+        tg_mpi_model_destroy(made);
+        return error;
+    }
+    *copy = made;
+    return NULL;
+}
+
 /* ---- answers */
 
 uint64_t tg_mpi_model_impossible(const struct tg_mpi_model *model)

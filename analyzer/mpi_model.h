@@ -128,6 +128,8 @@ struct tg_mpi_model_options {
 /* OPTIONS is copied, and may be NULL. */
 struct tg_error *tg_mpi_model_create(const struct tg_mpi_model_options *options, struct tg_mpi_model **model);
 void tg_mpi_model_destroy(struct tg_mpi_model *model); /* NULL is accepted */
+/* A second one, without callbacks, that says the same and goes on from there on its own. */
+struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_mpi_model **copy);
 
 /*
  * Takes one event of the process with index PROCESS in the process model; kinds that say nothing of MPI, of

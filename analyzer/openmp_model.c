@@ -280,6 +280,93 @@ static struct tg_error *kill_worker(struct tg_openmp_model *model, struct worker
     return NULL;
 }
 
+/* ---- copies */
+
+static struct tg_error *copy_worker(struct tg_openmp_model *copy, const struct worker *from)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+    struct tg_openmp_place *places = calloc(from->public.n_places + 1, sizeof *places);
+    if (worker == NULL || places == NULL) {
+        free(worker);
+        free(places);
+        return tg_error_no_memory();
+    }
+    if (from->public.n_places > 0)
+        memcpy(places, from->places, from->public.n_places * sizeof *places);
+    worker->public = from->public;
+    worker->key = from->key;
+    worker->places = places;
+    worker->capacity = from->public.n_places + 1;
+    publish_places(worker);
+    copy->workers[copy->n_workers++] = worker;
+    return NULL;
+}
+
+static struct tg_error *copy_workers(const struct tg_openmp_model *model, struct tg_openmp_model *copy)
+{
+    struct tg_error *error = NULL;
+    copy->workers = calloc(model->n_workers + 1, sizeof(struct worker *));
+    if (copy->workers == NULL)
+        return tg_error_no_memory();
+    copy->capacity = model->n_workers + 1;
+    for (size_t i = 0; error == NULL && i < model->n_workers; i++)
+        error = copy_worker(copy, model->workers[i]);
+    for (const struct worker *from = model->live; error == NULL && from != NULL; from = from->hh.next) {
+        struct worker *worker = copy->workers[from->public.index];
+        HASH_ADD(hh, copy->live, key, sizeof worker->key, worker);
+        if (worker->hh.tbl == NULL)
+            error = tg_error_no_memory();
+    }
+    return error;
+}
+
+static struct tg_error *copy_team(struct tg_openmp_model *copy, const struct team *from)
+{
+    struct team *team = calloc(1, sizeof *team);
+    struct tg_openmp_member *members = calloc(from->public.n_members + 1, sizeof *members);
+    if (team != NULL && members != NULL) {
+        if (from->public.n_members > 0)
+            memcpy(members, from->members, from->public.n_members * sizeof *members);
+        *team = *from;
+        team->members = members;
+        team->capacity = from->public.n_members + 1;
+        team->public.members = members;
+        memset(&team->hh, 0, sizeof team->hh);
+        HASH_ADD(hh, copy->teams, key, sizeof team->key, team);
+        if (team->hh.tbl != NULL)
+            return NULL;
+    }
+    free(team);
+    free(members);
+    return tg_error_no_memory();
+}
+
+struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struct tg_openmp_model **copy)
+{
+    struct tg_openmp_model *made = NULL;
+    struct tg_error *error = tg_openmp_model_create(NULL, &made);
+    if (error == NULL)
+        error = copy_workers(model, made);
+    for (const struct team *team = model->teams; error == NULL && team != NULL; team = team->hh.next)
+        error = copy_team(made, team);
+    for (const struct numbering *from = model->numberings; error == NULL && from != NULL;
+         from = from->hh.next) {
+        uint64_t number;
+        error = next_number(made, from->process, &number);
+        if (error == NULL)
+            find_numbering(made, from->process)->last = from->last;
+    }
+    if (error != NULL) {
+        tg_openmp_model_destroy(made);
+        return error;
+    }
+    made->impossible = model->impossible;
+    made->impossible_ns = model->impossible_ns;
+    made->impossible_what = model->impossible_what;
+    *copy = made;
+    return NULL;
+}
+
 /* ---- teams */
 
 static struct team *find_team(const struct tg_openmp_model *model, size_t process, uint64_t id)

@@ -102,6 +102,8 @@ struct tg_openmp_model_options {
 struct tg_error *tg_openmp_model_create(const struct tg_openmp_model_options *options,
                                         struct tg_openmp_model **model);
 void tg_openmp_model_destroy(struct tg_openmp_model *model); /* NULL is accepted */
+/* A second one, without callbacks, that says the same and goes on from there on its own. */
+struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struct tg_openmp_model **copy);
 
 /*
  * Takes one event of the process with index PROCESS in the process model; kinds that say nothing of OpenMP or

@@ -49,6 +49,76 @@ void tg_process_model_destroy(struct tg_process_model *model)
     free(model);
 }
 
+static struct tg_process_entry *counterpart(const struct tg_process_model *copy,
+                                            const struct tg_process_entry *entry)
+{
+    return entry == NULL ? NULL : copy->entries[entry->index];
+}
+
+static struct tg_error *copy_entries(const struct tg_process_model *model, struct tg_process_model *copy)
+{
+    copy->entries = calloc(model->count + 1, sizeof(struct tg_process_entry *));
+    if (copy->entries == NULL)
+        return tg_error_no_memory();
+    copy->capacity = model->count + 1;
+    for (; copy->count < model->count; copy->count++) {
+        const struct tg_process_entry *from = model->entries[copy->count];
+        struct tg_process_entry *to = malloc(sizeof *to);
+        if (to == NULL)
+            return tg_error_no_memory();
+        *to = *from;
+        to->last = to->last_library = (struct tg_event_headline){0};
+        copy->entries[copy->count] = to;
+        struct tg_error *error = tg_event_headline_copy(&from->last, &to->last);
+        if (error == NULL)
+            error = tg_event_headline_copy(&from->last_library, &to->last_library);
+        if (error != NULL) {
+            copy->count++;
+            return error;
+        }
+    }
+    for (size_t i = 0; i < copy->count; i++) {
+        struct tg_process_entry *entry = copy->entries[i];
+        entry->parent = counterpart(copy, entry->parent);
+        entry->first_child = counterpart(copy, entry->first_child);
+        entry->last_child = counterpart(copy, entry->last_child);
+        entry->next_sibling = counterpart(copy, entry->next_sibling);
+    }
+    copy->first_root = counterpart(copy, model->first_root);
+    copy->last_root = counterpart(copy, model->last_root);
+    return NULL;
+}
+
+struct tg_error *tg_process_model_copy(const struct tg_process_model *model, struct tg_process_model **copy)
+{
+    struct tg_process_model *made = NULL;
+    struct tg_error *error = tg_process_model_create(&made);
+    if (error == NULL) {
+        tg_string_pool_share(&model->strings, &made->strings);
+        error = copy_entries(model, made);
+    }
+    for (const struct pid_slot *from = model->pids; error == NULL && from != NULL; from = from->hh.next) {
+        struct pid_slot *slot = calloc(1, sizeof *slot);
+        if (slot == NULL) {
+            error = tg_error_no_memory();
+            break;
+        }
+        slot->pid = from->pid;
+        slot->entry = counterpart(made, from->entry);
+        HASH_ADD(hh, made->pids, pid, sizeof slot->pid, slot);
+        if (slot->hh.tbl == NULL) {
+            free(slot);
+            error = tg_error_no_memory();
+        }
+    }
+    if (error != NULL) {
+        tg_process_model_destroy(made);
+        return error;
+    }
+    *copy = made;
+    return NULL;
+}
+
 static struct pid_slot *find_slot(struct tg_process_model *model, int32_t pid)
 {
     if (model->last_slot != NULL && model->last_slot->pid == pid)

@@ -65,6 +65,8 @@ struct tg_process_model;
 
 struct tg_error *tg_process_model_create(struct tg_process_model **model);
 void tg_process_model_destroy(struct tg_process_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_process_model_copy(const struct tg_process_model *model, struct tg_process_model **copy);
 
 /*
  * Takes one event. *ENTRY is the process that it is about, NULL for the recorder's own (pid 0) and for

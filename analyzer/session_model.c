@@ -60,6 +60,40 @@ static struct tg_error *append(struct tg_session_model *model, void *list_pointe
     return NULL;
 }
 
+/* A list like FROM, with the room that append() takes it to have; NULL without memory. */
+static void *copy_list(const void *from, size_t count, size_t size)
+{
+    size_t capacity = 1;
+    while (capacity < count)
+        capacity *= 2;
+    void *list = malloc(capacity * size);
+    if (list != NULL && count > 0)
+        memcpy(list, from, count * size);
+    return list;
+}
+
+struct tg_error *tg_session_model_copy(const struct tg_session_model *model, struct tg_session_model **copy)
+{
+    struct tg_session_model *made = malloc(sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    *made = *model;
+    made->strings = (struct tg_string_pool){0};
+    tg_string_pool_share(&model->strings, &made->strings);
+    made->kinds = copy_list(model->kinds, model->n_kinds, sizeof *model->kinds);
+    made->breakpoints = copy_list(model->breakpoints, model->n_breakpoints, sizeof *model->breakpoints);
+    made->settings = copy_list(model->settings, model->n_settings, sizeof *model->settings);
+    made->losses = copy_list(model->losses, model->n_losses, sizeof *model->losses);
+    made->notes = copy_list(model->notes, model->n_notes, sizeof *model->notes);
+    if (made->kinds == NULL || made->breakpoints == NULL || made->settings == NULL || made->losses == NULL ||
+        made->notes == NULL) {
+        tg_session_model_destroy(made);
+        return tg_error_no_memory();
+    }
+    *copy = made;
+    return NULL;
+}
+
 static struct tg_error *find_breakpoint(struct tg_session_model *model, uint64_t id,
                                         struct tg_breakpoint_total **found)
 {

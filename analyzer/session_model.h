@@ -78,6 +78,8 @@ struct tg_session_model {
 
 struct tg_error *tg_session_model_create(struct tg_session_model **model);
 void tg_session_model_destroy(struct tg_session_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_session_model_copy(const struct tg_session_model *model, struct tg_session_model **copy);
 
 /* Takes one event. Only error: NO_MEMORY. */
 struct tg_error *tg_session_model_feed(struct tg_session_model *model, const struct tg_event *event);

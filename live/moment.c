@@ -42,6 +42,34 @@ void tg_moment_destroy(struct tg_moment *moment)
     free(moment);
 }
 
+struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment **copy)
+{
+    struct tg_moment *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_process_model_copy(moment->processes, &made->processes);
+    if (error == NULL)
+        error = tg_library_model_copy(moment->libraries, &made->libraries);
+    if (error == NULL)
+        error = tg_session_model_copy(moment->session, &made->session);
+    if (error == NULL)
+        error = tg_openmp_model_copy(moment->openmp, &made->openmp);
+    if (error == NULL)
+        error = tg_mpi_model_copy(moment->mpi, &made->mpi);
+    if (error == NULL)
+        error = tg_address_model_copy(moment->addresses, &made->addresses);
+    if (error == NULL)
+        error = tg_zone_counter_copy(moment->zones, &made->zones);
+    if (error != NULL) {
+        tg_moment_destroy(made);
+        return error;
+    }
+    if (moment->entry != NULL)
+        made->entry = tg_process_model_at(made->processes, moment->entry->index);
+    *copy = made;
+    return NULL;
+}
+
 struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event *event)
 {
     struct tg_process_entry *entry = NULL;

@@ -26,6 +26,9 @@ struct tg_moment {
 struct tg_error *tg_moment_create(struct tg_moment **moment);
 void tg_moment_destroy(struct tg_moment *moment); /* NULL is accepted */
 
+/* A second one that says the same and goes on from there on its own. Only error: NO_MEMORY. */
+struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment **copy);
+
 /* Only error: NO_MEMORY. Memory follows what the models keep, not events. */
 struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event *event);
 

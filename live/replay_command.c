@@ -133,7 +133,7 @@ static struct tg_error *run_console(const struct replay_arguments *arguments,
     struct tg_console *console = NULL;
     const struct tg_console_options console_options = {
         .out = stdout, .errors = stderr, .services = arguments->no_symbols ? NULL : services};
-    struct tg_error *error = tg_trace_source_create(arguments->trace, &source);
+    struct tg_error *error = tg_trace_source_create(arguments->trace, NULL, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
     bool all_well = true;

@@ -2,6 +2,7 @@
 
 #include "analyzer/trace_pass.h"
 #include "format/trace_reader.h"
+#include "live/checkpoints.h"
 #include "live/interrupt.h"
 
 #include <stdlib.h>
@@ -15,6 +16,8 @@ struct trace_source {
     struct tg_moment *moment;
     struct tg_trace_bookmark before_event; /* where public.event begins */
     uint64_t latest_ns;                    /* of the events taken: times may go back */
+    struct tg_checkpoints *checkpoints;
+    uint64_t next_checkpoint; /* number of the event behind which one is wanted */
     bool at_end;
 };
 
@@ -27,6 +30,7 @@ static void destroy(struct tg_source *source)
 {
     struct trace_source *trace = trace_of(source);
     tg_moment_destroy(trace->moment);
+    tg_checkpoints_destroy(trace->checkpoints);
     tg_trace_reader_close(trace->reader);
     tg_error_destroy(trace->public.damage);
     free(trace);
@@ -51,6 +55,17 @@ static const struct tg_event *read_event(struct trace_source *trace)
     return event;
 }
 
+/* Where memory is short one does without. */
+static void keep_checkpoint(struct trace_source *trace)
+{
+    const struct tg_checkpoint here = {.number = trace->public.number,
+                                       .latest_ns = trace->latest_ns,
+                                       .before_event = trace->before_event,
+                                       .moment = trace->moment};
+    tg_error_destroy(tg_checkpoints_add(trace->checkpoints, &here));
+    trace->next_checkpoint = tg_checkpoints_next(trace->checkpoints, here.number + 1);
+}
+
 static struct tg_error *take(struct trace_source *trace, const struct tg_event *event,
                              struct tg_trace_bookmark before)
 {
@@ -61,6 +76,8 @@ static struct tg_error *take(struct trace_source *trace, const struct tg_event *
     if (event->time_ns > trace->latest_ns)
         trace->latest_ns = event->time_ns;
     trace->before_event = before;
+    if (error == NULL && trace->public.number >= trace->next_checkpoint)
+        keep_checkpoint(trace);
     return error;
 }
 
@@ -109,6 +126,48 @@ static struct tg_error *restart(struct trace_source *trace)
     return NULL;
 }
 
+/* Goes to where CHECKPOINT was made; to the start where that fails. */
+static struct tg_error *restore(struct trace_source *trace, const struct tg_checkpoint *checkpoint)
+{
+    struct tg_moment *moment = NULL;
+    const struct tg_event *event = NULL;
+    struct tg_error *error = tg_moment_copy(checkpoint->moment, &moment);
+    if (error == NULL)
+        error = tg_trace_reader_return(trace->reader, &checkpoint->before_event);
+    if (error == NULL)
+        error = tg_trace_reader_next(trace->reader, &event);
+    if (error != NULL || event == NULL) {
+        tg_error_destroy(error);
+        tg_moment_destroy(moment);
+        return restart(trace);
+    }
+    tg_moment_destroy(trace->moment);
+    trace->moment = moment;
+    trace->public.moment = moment;
+    trace->public.event = event;
+    trace->public.number = checkpoint->number;
+    trace->public.time_ns = event->time_ns;
+    trace->before_event = checkpoint->before_event;
+    trace->latest_ns = checkpoint->latest_ns;
+    trace->at_end = false;
+    return NULL;
+}
+
+/* To the last known place that is not behind TARGET, unless the source is between the two. */
+static struct tg_error *approach(struct trace_source *trace, const struct tg_target *target)
+{
+    const struct tg_source *source = &trace->public;
+    uint64_t number = target->kind == TG_TO_EVENT ? target->number : UINT64_MAX;
+    bool by_time = target->kind == TG_TO_TIME;
+    bool backwards = by_time ? target->time_ns < trace->latest_ns : number < source->number;
+    const struct tg_checkpoint *checkpoint = by_time
+                                                 ? tg_checkpoints_by_time(trace->checkpoints, target->time_ns)
+                                                 : tg_checkpoints_by_event(trace->checkpoints, number);
+    if (checkpoint != NULL && (backwards || checkpoint->number > source->number))
+        return restore(trace, checkpoint);
+    return backwards ? restart(trace) : NULL;
+}
+
 static struct tg_error *run_to(struct trace_source *trace, const struct tg_target *target)
 {
     while (!trace->at_end) {
@@ -130,10 +189,14 @@ static struct tg_error *run_to(struct trace_source *trace, const struct tg_targe
 static struct tg_error *seek(struct tg_source *source, const struct tg_target *target)
 {
     struct trace_source *trace = trace_of(source);
-    bool backwards = (target->kind == TG_TO_EVENT && target->number < source->number) ||
-                     (target->kind == TG_TO_TIME && target->time_ns < trace->latest_ns);
-    struct tg_error *error = backwards ? restart(trace) : NULL;
-    return error != NULL ? error : run_to(trace, target);
+    struct tg_error *error = approach(trace, target);
+    if (error != NULL)
+        return error;
+    if (target->kind != TG_TO_TIME)
+        tg_checkpoints_aim(trace->checkpoints, source->number,
+                           target->kind == TG_TO_EVENT ? target->number : source->n_events);
+    trace->next_checkpoint = tg_checkpoints_next(trace->checkpoints, source->number + 1);
+    return run_to(trace, target);
 }
 
 static const struct tg_source_ops trace_ops = {.destroy = destroy, .step = step, .seek = seek};
@@ -150,7 +213,8 @@ static struct tg_error *find_start(struct trace_source *trace)
     return tg_trace_reader_return(trace->reader, &start);
 }
 
-struct tg_error *tg_trace_source_create(const char *path, struct tg_source **source)
+struct tg_error *tg_trace_source_create(const char *path, const struct tg_trace_source_options *options,
+                                        struct tg_source **source)
 {
     if (strcmp(path, "-") == 0)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "a trace is read more than once here, which standard "
@@ -165,6 +229,8 @@ struct tg_error *tg_trace_source_create(const char *path, struct tg_source **sou
         error = find_start(made);
     if (error == NULL)
         error = tg_moment_create(&made->moment);
+    if (error == NULL)
+        error = tg_checkpoints_create(options == NULL ? 0 : options->checkpoint_distance, &made->checkpoints);
     if (error != NULL) {
         destroy(&made->public);
         return error;
@@ -172,6 +238,7 @@ struct tg_error *tg_trace_source_create(const char *path, struct tg_source **sou
     struct tg_trace_summary summary = tg_trace_reader_summary(made->reader);
     made->public.n_events = summary.complete && summary.unknown_events == 0 ? summary.events : 0;
     made->public.moment = made->moment;
+    made->next_checkpoint = tg_checkpoints_next(made->checkpoints, 1);
     *source = &made->public;
     return NULL;
 }

@@ -157,6 +157,42 @@ static struct team *need_team(struct tg_zone_counter *counter, size_t process, u
     return team;
 }
 
+static struct tg_error *copy_zones(const struct team *from, struct team *to)
+{
+    to->zones = calloc(from->n_zones + 1, sizeof *to->zones);
+    if (to->zones == NULL)
+        return tg_error_no_memory();
+    to->capacity = from->n_zones + 1;
+    for (; to->n_zones < from->n_zones; to->n_zones++) {
+        const struct zone *zone = &from->zones[to->n_zones];
+        uint32_t *counts = calloc(zone->n_counts + 1, sizeof *counts);
+        if (counts == NULL)
+            return tg_error_no_memory();
+        if (zone->n_counts > 0)
+            memcpy(counts, zone->counts, zone->n_counts * sizeof *counts);
+        to->zones[to->n_zones] = *zone;
+        to->zones[to->n_zones].counts = counts;
+    }
+    return NULL;
+}
+
+struct tg_error *tg_zone_counter_copy(const struct tg_zone_counter *counter, struct tg_zone_counter **copy)
+{
+    struct tg_zone_counter *made = NULL;
+    struct tg_error *error = tg_zone_counter_create(&made);
+    for (const struct team *from = counter->teams; error == NULL && from != NULL; from = from->hh.next) {
+        struct team *team = need_team(made, from->key.process, from->key.id);
+        error = team == NULL ? tg_error_no_memory() : copy_zones(from, team);
+    }
+    if (error != NULL) {
+        tg_zone_counter_destroy(made);
+        return error;
+    }
+    made->is_first = counter->is_first;
+    *copy = made;
+    return NULL;
+}
+
 /* NULL with *FULL false: no memory. */
 static struct zone *need_zone(struct team *team, enum tg_zone_target target, uint64_t code, bool *full)
 {

@@ -33,6 +33,8 @@ enum tg_zone_target tg_zone_target_by_name(const char *name);
 
 struct tg_error *tg_zone_counter_create(struct tg_zone_counter **counter);
 void tg_zone_counter_destroy(struct tg_zone_counter *counter); /* NULL is accepted */
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_zone_counter_copy(const struct tg_zone_counter *counter, struct tg_zone_counter **copy);
 
 /* Takes one event of the process with index PROCESS. Only error: NO_MEMORY. Memory follows open teams and the
  * constructs that they met. */

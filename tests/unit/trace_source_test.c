@@ -136,10 +136,11 @@ static void go(struct tg_source *source, struct tg_target target)
 }
 
 /* A source that steps from the start. */
-static struct tg_source *open_at(const char *path, uint64_t number)
+static struct tg_source *open_at(const char *path, uint64_t number, uint64_t distance)
 {
+    const struct tg_trace_source_options options = {.checkpoint_distance = distance};
     struct tg_source *source = NULL;
-    assert_fine(tg_trace_source_create(path, &source));
+    assert_fine(tg_trace_source_create(path, &options, &source));
     while (source->number < number) {
         bool at_end = false;
         assert_fine(source->ops->step(source, &at_end));
@@ -150,7 +151,7 @@ static struct tg_source *open_at(const char *path, uint64_t number)
 
 static void expect_as_fresh(const char *path, struct tg_source *source)
 {
-    struct tg_source *fresh = open_at(path, source->number);
+    struct tg_source *fresh = open_at(path, source->number, 0);
     fresh->n_events = source->n_events;
     char *is = describe(source), *expected = describe(fresh);
     assert_string_equal(is, expected);
@@ -160,12 +161,14 @@ static void expect_as_fresh(const char *path, struct tg_source *source)
     tg_source_destroy(fresh);
 }
 
-static void jumps_give_what_reading_gives(void **state)
+/* With checkpoints so close that there are many, and thinned out again and again. */
+static void jump(void **state, uint64_t distance)
 {
+    const struct tg_trace_source_options options = {.checkpoint_distance = distance};
     char *path = temporary_path(*state, "trace.tgt");
     write_trace(path, 1, N_EVENTS);
     struct tg_source *source = NULL;
-    assert_fine(tg_trace_source_create(path, &source));
+    assert_fine(tg_trace_source_create(path, &options, &source));
     assert_int_equal(source->n_events, N_EVENTS);
     assert_int_equal(source->start_ns, 900);
     random_state = 2;
@@ -179,11 +182,19 @@ static void jumps_give_what_reading_gives(void **state)
     free(path);
 }
 
+static void jumps_give_what_reading_gives(void **state)
+{
+    jump(state, 0);
+    jump(state, 32);
+    jump(state, 100);
+    jump(state, 1000);
+}
+
 static void small_steps_give_what_reading_gives(void **state)
 {
     char *path = temporary_path(*state, "trace.tgt");
     write_trace(path, 3, N_EVENTS);
-    struct tg_source *source = open_at(path, N_EVENTS / 2);
+    struct tg_source *source = open_at(path, N_EVENTS / 2, 64);
     random_state = 4;
     for (int i = 0; i < 60; i++) {
         uint64_t number = source->number + below(9) - 5;
@@ -200,15 +211,14 @@ static void a_time_is_one_place(void **state)
 {
     char *path = temporary_path(*state, "trace.tgt");
     write_trace(path, 5, N_EVENTS);
-    struct tg_source *source = NULL, *reader = NULL;
-    assert_fine(tg_trace_source_create(path, &source));
+    struct tg_source *source = open_at(path, N_EVENTS, 50), *reader = NULL;
     random_state = 6;
     for (int i = 0; i < 40; i++) {
         uint64_t time_ns = 950 + below(N_EVENTS * 10 + 200);
         go(source, (struct tg_target){.kind = TG_TO_TIME, .time_ns = time_ns});
         expect_as_fresh(path, source);
         uint64_t number = 0;
-        assert_fine(tg_trace_source_create(path, &reader));
+        assert_fine(tg_trace_source_create(path, NULL, &reader));
         for (bool at_end = false;;) {
             assert_fine(reader->ops->step(reader, &at_end));
             if (at_end || reader->event->time_ns > time_ns)
@@ -227,7 +237,7 @@ static void the_end_is_an_end(void **state)
     char *path = temporary_path(*state, "trace.tgt");
     write_trace(path, 7, 100);
     struct tg_source *source = NULL;
-    assert_fine(tg_trace_source_create(path, &source));
+    assert_fine(tg_trace_source_create(path, NULL, &source));
     go(source, (struct tg_target){.kind = TG_TO_END});
     assert_int_equal(source->number, 100);
     for (int i = 0; i < 3; i++) {
@@ -253,7 +263,7 @@ static void an_interrupt_leaves_a_valid_place(void **state)
 {
     char *path = temporary_path(*state, "trace.tgt");
     write_trace(path, 9, N_EVENTS);
-    struct tg_source *source = open_at(path, 2000);
+    struct tg_source *source = open_at(path, 2000, 0);
     tg_interrupt_catch();
     raise(SIGINT);
     const struct tg_target target = {.kind = TG_TO_EVENT, .number = 1999};
