@@ -87,17 +87,13 @@ bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_
     return find(names, pid, address, 1, name);
 }
 
-char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
-                          size_t size)
+char *tg_code_symbol_print(const struct tg_symbol *symbol, uint64_t address, char *buffer, size_t size)
 {
     char function[160], file[160];
-    struct tg_code_name name;
-    if (!tg_code_names_find_return(names, pid, address, &name) ||
-        (name.symbol.function == NULL && name.symbol.file == NULL)) {
+    if (symbol->function == NULL && symbol->file == NULL) {
         snprintf(buffer, size, "0x%" PRIx64, address);
         return buffer;
     }
-    const struct tg_symbol *symbol = &name.symbol;
     if (symbol->file != NULL)
         tg_printable(tg_event_headline_base_name(symbol->file), file, sizeof file);
     if (symbol->function == NULL) {
@@ -110,4 +106,12 @@ char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t add
     else
         snprintf(buffer, size, "%s+0x%" PRIx64, function, symbol->offset);
     return buffer;
+}
+
+char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                          size_t size)
+{
+    struct tg_code_name name = {0};
+    tg_code_names_find_return(names, pid, address, &name);
+    return tg_code_symbol_print(&name.symbol, address, buffer, size);
 }

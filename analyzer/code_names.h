@@ -39,6 +39,10 @@ bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct t
 bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
                                struct tg_code_name *name);
 
+/* "solve (solver.c:120)", "solve+0x1c", or ADDRESS: what SYMBOL says of it. Printable; SIZE at least 64.
+ * Returns BUFFER. */
+char *tg_code_symbol_print(const struct tg_symbol *symbol, uint64_t address, char *buffer, size_t size);
+
 /* Prints what is known of the return address ADDRESS into BUFFER: "solve (solver.c:120)", "solve+0x1c", or
  * its number. Printable; SIZE at least 64. Returns BUFFER. */
 char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,

@@ -211,7 +211,7 @@ static struct tg_error *name_output(struct sequence_arguments *arguments)
     return NULL;
 }
 
-static struct tg_error *open_file(const char *path)
+struct tg_error *tg_sequence_open(const char *path)
 {
     extern char **environ;
     char *const command[] = {(char[]){"xdg-open"}, (char *)path, NULL};
@@ -276,7 +276,7 @@ static struct tg_error *run_sequence(struct sequence_arguments *arguments)
     if (error == NULL) {
         tell(arguments, &reading);
         if (arguments->open)
-            error = open_file(arguments->output);
+            error = tg_sequence_open(arguments->output);
     }
     if (error == NULL) {
         error = reading.damage;

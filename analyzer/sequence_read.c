@@ -31,6 +31,15 @@ struct reading {
 
 /* ---- passing over the trace */
 
+enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* at what may interrupt */
+
+static struct tg_error *look(const struct tg_sequence_request *request, uint64_t n_read)
+{
+    if (n_read % EVENTS_BETWEEN_LOOKS == 0 && request->is_interrupted != NULL && request->is_interrupted())
+        return tg_error_create(TG_ERROR_USAGE, "interrupted");
+    return NULL;
+}
+
 /* Calls FEED for every event up to the end of the window; *DAMAGE (owned by the caller) ends it early. */
 static struct tg_error *pass(struct reading *reading,
                              struct tg_error *(*feed)(struct reading *reading, const struct tg_event *event),
@@ -42,8 +51,11 @@ static struct tg_error *pass(struct reading *reading,
     struct tg_error *error = tg_trace_reader_open(reading->request->path, &reader);
     if (error != NULL)
         return error;
+    uint64_t n_read = 0;
     for (bool first = true; error == NULL; first = false) {
         const struct tg_event *event = NULL;
+        if (reading->request->n_events != 0 && n_read == reading->request->n_events)
+            break;
         *damage = tg_trace_reader_next(reader, &event);
         if (*damage != NULL)
             event = NULL;
@@ -53,7 +65,8 @@ static struct tg_error *pass(struct reading *reading,
         }
         if (event == NULL)
             break;
-        if (!selection->has_to || event->time_ns <= selection->to_ns)
+        error = look(reading->request, n_read++);
+        if (error == NULL && (!selection->has_to || event->time_ns <= selection->to_ns))
             error = feed(reading, event);
     }
     struct tg_trace_summary summary = tg_trace_reader_summary(reader);

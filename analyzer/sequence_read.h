@@ -17,6 +17,8 @@ struct tg_sequence_request {
     bool all;
     uint64_t team;                              /* 0: any */
     const struct tg_command_services *services; /* for names of addresses; NULL: they stay numbers */
+    uint64_t n_events; /* the state is that behind so many events of the trace; 0: not limited so */
+    bool (*is_interrupted)(void); /* NULL: nothing interrupts; else USAGE error "interrupted" */
 };
 
 /* The diagram with the words for it. */

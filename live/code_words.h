@@ -5,7 +5,7 @@
 #include "live/console_command.h"
 
 /*
- * "solve() at solver.c:120", or the number: of ADDRESS, which is behind a call, in the process with index
+ * "solve (solver.c:120)", or the number: of ADDRESS, which is behind a call, in the process with index
  * PROCESS. CONTEXT is a const struct tg_console. The form that struct tg_code_namer wants.
  */
 char *tg_code_words(void *context, size_t process, uint64_t address, char *buffer, size_t size);

@@ -1,4 +1,4 @@
-/* `opm start`, `opm next`, `opm sequence`: along the zones of an OpenMP program. */
+/* `opm start` and `opm next`: along the zones of an OpenMP program. */
 #include "live/motion.h"
 #include "live/zone_counter.h"
 
@@ -107,23 +107,4 @@ const struct tg_console_command tg_console_opm_start = {
         "nothing is done, unless --force is given.",
     .words = start_words,
     .run = run_start,
-};
-
-/* ---- opm sequence */
-
-static struct tg_error *run_sequence(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
-{
-    (void)console;
-    (void)argc;
-    (void)argv;
-    (void)out;
-    return tg_error_create(TG_ERROR_UNSUPPORTED, "this build of tollgate draws no sequence diagrams");
-}
-
-const struct tg_console_command tg_console_opm_sequence = {
-    .name = "opm sequence",
-    .arguments = "?OPTION ...?",
-    .summary = "draws the sequence diagram of this moment",
-    .example = "opm sequence --print",
-    .run = run_sequence,
 };

@@ -37,6 +37,7 @@ struct tg_source {
     uint64_t start_ns;              /* times are told relative to it */
     uint64_t n_events;              /* in all, 0 not known (yet) */
     const char *name;               /* of the trace or the command */
+    const char *trace_path;         /* of the trace that has these events, NULL: none */
     struct tg_error *damage;        /* why events end early, NULL they do not; owned by the source */
 };
 
