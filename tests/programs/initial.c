@@ -207,7 +207,7 @@ static void *execute_in_thread(void *unused)
 
 static int wait_for(pid_t child)
 {
-    int status;
+    int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child)
         fail("child");
     printf("child: %d\n", status);
