@@ -61,9 +61,15 @@ def evaluation(trace, *options):
     return json.loads(result.output)
 
 
-def compare_predictions(one, other):
+def without_triggers(decided):
+    return {process: [[*line[:5], None, line[6]] for line in lines] for process, lines in decided.items()}
+
+
+def compare_predictions(one, other, triggers=True):
     for mode in (["--mode", "slow"], ["--mode", "fast"], *(["--mode", "medium", "--match", match] for match in MATCHES)):
         first, second = decisions(one, *mode), decisions(other, *mode)
+        if not triggers:
+            first, second = without_triggers(first), without_triggers(second)
         check(first == second, mode, "by stops", first, "by the agent", second)
     options = [word for match in MATCHES[:3] for word in ("--match", match)]
     first, second = evaluation(one, *options), evaluation(other, *options)
@@ -91,7 +97,7 @@ def check_witness(trace_events, directory):
         check(said.get(pid) == loads, "the loader", said.get(pid), "the trace", loads)
 
 
-def compare(commands, *, before=(), in_order=True):
+def compare(commands, *, before=(), in_order=True, triggers=True):
     """Runs `loads COMMANDS` alone, with the agent and with stops; returns the events of the agent's trace."""
     command = [*before, LOADS, *commands]
     native = run(command)
@@ -114,7 +120,7 @@ def compare(commands, *, before=(), in_order=True):
                 check(one == other, "process", process, "line", i, "by stops", one, "by the agent", other)
             check(len(lines) == len(agent.get(process, [])), lines, agent.get(process))
         check(len(stops) == len(agent), len(stops), len(agent))
-        compare_predictions("stops", "agent")
+        compare_predictions("stops", "agent", triggers)
     return traces["agent"]
 
 
@@ -170,7 +176,8 @@ def threads():
 
 def libc_itself():
     """Character sets, name services and the unwinder: nobody calls dlopen for them."""
-    trace = compare(["iconv", "EUC-JP", "names", "cancel"])
+    # a cancelled thread stops for its signal, and ends: which stop finds the unwinder is a race
+    trace = compare(["iconv", "EUC-JP", "names", "cancel"], triggers=False)
     loads = loads_of(trace)
     check("EUC-JP.so" in loads and "libJIS.so" in loads and "libgcc_s.so.1" in loads, loads)
     check(not [event for event in trace if event["kind"] == "library_call"], "libc does not call by its symbols")
