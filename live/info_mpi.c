@@ -41,11 +41,16 @@ static char *call_text(const struct writing *w, const struct tg_mpi_thread *thre
     return text;
 }
 
+static int64_t rank_of_process(const struct writing *w, size_t process)
+{
+    const struct tg_mpi_process *mpi = tg_mpi_model_process(w->input.mpi, process);
+    return mpi != NULL && mpi->rank >= 0 ? mpi->rank : tg_process_model_at(w->input.processes, process)->rank;
+}
+
 static void name_rank(const struct writing *w, size_t process, char *buffer, size_t size)
 {
     const struct tg_process_entry *entry = tg_process_model_at(w->input.processes, process);
-    const struct tg_mpi_process *mpi = tg_mpi_model_process(w->input.mpi, process);
-    int64_t rank = mpi != NULL && mpi->rank >= 0 ? mpi->rank : entry->rank;
+    int64_t rank = rank_of_process(w, process);
     if (rank >= 0)
         snprintf(buffer, size, "%" PRId64, rank);
     else
@@ -75,19 +80,42 @@ static struct tg_error *add_thread(const struct writing *w, const struct tg_mpi_
     return error;
 }
 
+/* A thread with what it is sorted by. */
+struct ranked {
+    int64_t rank;
+    const struct tg_mpi_thread *thread;
+    size_t index;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
 static struct tg_error *write_calls(struct writing *w)
 {
     static const char *const headings[] = {">RANK", ">THREAD", ">CALLS", "STATE", ">SINCE (s)", "CALL", NULL};
     struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, false, &table);
-    for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(w->input.mpi); i++) {
+    size_t count = tg_mpi_model_thread_count(w->input.mpi), n = 0;
+    struct ranked *threads = calloc(count + 1, sizeof *threads);
+    if (threads == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(w->input.mpi, i);
         if (tg_focus_has(&w->console->focus, thread->process))
-            error = add_thread(w, thread, table);
+            threads[n++] = (struct ranked){rank_of_process(w, thread->process), thread, i};
     }
+    qsort(threads, n, sizeof *threads, compare_ranked);
+    struct tg_error *error = tg_text_table_create(headings, false, &table);
+    for (size_t i = 0; error == NULL && i < n; i++)
+        error = add_thread(w, threads[i].thread, table);
     if (error == NULL)
         error = tg_text_table_print(table, w->out);
     tg_text_table_destroy(table);
+    free(threads);
     return error;
 }
 

@@ -99,7 +99,7 @@ static void list_offers(const struct offers *offers)
 }
 
 /* The Tab key. */
-static unsigned char complete(EditLine *edit, int key)
+static unsigned char complete(EditLine *edit, wint_t key)
 {
     (void)key;
     struct tg_line_editor *editor = NULL;
@@ -207,7 +207,8 @@ struct tg_error *tg_line_editor_create(struct tg_console *console, struct tg_lin
     el_set(made->edit, EL_SIGNAL, 0);
     el_set(made->edit, EL_HIST, history, made->history);
     el_set(made->edit, EL_GETCFN, read_character);
-    el_set(made->edit, EL_ADDFN, "tollgate-complete", "Complete the word", complete);
+    /* Its narrow form keeps copies that it never frees. */
+    el_wset(made->edit, EL_ADDFN, L"tollgate-complete", L"Complete the word", complete);
     el_set(made->edit, EL_BIND, "^I", "tollgate-complete", NULL);
     el_set(made->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
     el_source(made->edit, NULL);
