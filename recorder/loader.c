@@ -291,6 +291,17 @@ static void tell_changes(struct tg_loader *loader, struct tg_thread *thread,
 
 /* ---- start-up */
 
+/* `ld.so PROGRAM`: the process's program is the loader, the one that it loads comes with the libraries. */
+static void tell_program(struct tg_loader *loader, struct tg_thread *thread)
+{
+    struct tg_object *program = tg_loader_process_program(watched_of(loader, thread), thread);
+    if (program == NULL)
+        return;
+    struct load load = {.found = TG_FOUND_STARTUP, .objects = &program, .count = 1};
+    tell_load(loader, thread, &load, 0);
+    tg_object_unref(program);
+}
+
 /*
  * The first list of a program. Read while its own code has not run (at the loader's first consistent stop)
  * all of it is start-up; read at the entry point or later, what constructors opened follows behind it.
@@ -300,6 +311,8 @@ static void tell_startup(struct tg_loader *loader, struct tg_thread *thread,
 {
     struct tg_loader_process *watched = watched_of(loader, thread);
     watched->started_up = code_has_run || tg_loader_process_lists_loader(watched);
+    if (watched->loader_is_program && watched->started_up)
+        tell_program(loader, thread);
     for (size_t i = 0; i < delta->n_changes; i++) {
         const struct tg_link_change *change = &delta->changes[i];
         struct load load = {.found = TG_FOUND_STARTUP,
@@ -351,7 +364,6 @@ static void emit_null(struct tg_loader *loader, struct tg_thread *thread, uint64
 
 static void loader_stop(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
 {
-    (void)breakpoint;
     struct tg_loader *loader = context;
     struct tg_loader_process *watched = watched_of(loader, thread);
     if (watched == NULL)
@@ -378,6 +390,10 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
     else
         tell_changes(loader, thread, &delta, TG_FOUND_LOADER, read_ns, start_ns);
     tell_problem(loader, thread, watched, &delta, true);
+    if (watched->startup_only && watched->started_up) {
+        tg_breakpoint_remove(thread->process, breakpoint);
+        watched->wants_stops = watched->planted = false;
+    }
 }
 
 /* Where the loader will stop: by r_debug once it is filled in, before that by the symbol that every loader
@@ -547,6 +563,10 @@ static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, b
             note(loader, thread, "a static program: it has no dynamic loader to watch");
             return;
         }
+        /* The kernel starts the loader, so that there is no stop at the program's own entry point, where the
+         * start-up libraries of other programs are found in every mode. */
+        watched->startup_only = !watched->wants_stops && !attached && watch != TG_LOADER_CATCH_UP;
+        watched->wants_stops |= watched->startup_only;
     }
     process->data[loader->slot] = watched;
     if (attached && locate(watched, thread)) {

@@ -169,6 +169,24 @@ static void mapped_path(pid_t pid, uint64_t address, char path[PATH_MAX])
         fclose(file);
 }
 
+struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched,
+                                            const struct tg_thread *thread)
+{
+    if (!watched->loader_is_program || tg_link_maps_count(watched->maps, 0) == 0)
+        return NULL;
+    const struct tg_object *main = tg_link_maps_at(watched->maps, 0, 0);
+    char path[PATH_MAX];
+    mapped_path(thread->tid, main->dynamic, path);
+    if (main->is_library || path[0] != '/')
+        return NULL;
+    const struct tg_link_node node = {
+        .address = main->link_map, .base = main->base, .dynamic = main->dynamic};
+    struct tg_object *program = NULL;
+    bool no_memory;
+    (void)tg_object_read(thread->tid, &node, path, false, &program, &no_memory);
+    return program;
+}
+
 uint64_t tg_loader_process_symbol(const struct tg_thread *thread, struct tg_image_cache *images,
                                   const char *name)
 {

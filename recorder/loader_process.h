@@ -20,6 +20,7 @@ struct tg_loader_process {
     bool started_up;           /* the start-up libraries were told */
     bool wants_stops;          /* r_brk is to be planted */
     bool planted;              /* it is, at BRK */
+    bool startup_only;         /* only until the start-up libraries were told */
     bool by_agent; /* the agent tells of libraries: here they are only handled, as late as in fast mode */
     bool loader_is_program;   /* `ld.so PROGRAM` */
     uint64_t loader_base;     /* load bias of the dynamic loader */
@@ -52,6 +53,13 @@ bool tg_loader_process_lists_loader(const struct tg_loader_process *watched);
 size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watched,
                                            const struct tg_thread *thread,
                                            const struct tg_link_change *change);
+
+/*
+ * Of `ld.so PROGRAM`: the program, as a library with the path of its file; the loader's list has it without a
+ * name, and nothing else tells of it. The caller owns one reference; NULL where it is not found.
+ */
+struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched,
+                                            const struct tg_thread *thread);
 
 /* OBJECT as those who plant breakpoints want it; borrows its strings. */
 struct tg_user_breakpoint_object tg_loader_process_target(const struct tg_object *object);

@@ -165,15 +165,19 @@ def children():
 
 
 def loader_as_program():
-    """`ld.so PROGRAM`: there is no DT_DEBUG to ask."""
+    """`ld.so PROGRAM`: there is no DT_DEBUG to ask; the program is one of the objects that the loader brings."""
     library = build_library("direct")
     loader = next((path for path in ("/lib64/ld-linux-x86-64.so.2",) if os.path.exists(path)), None)
     if loader is None:
         skip("no x86-64 glibc loader here")
     for mode, found in (("slow", "loader"), ("fast", "catch_up")):
-        traced = record("trace-" + mode, [loader, LOADS, "open", library, "raise"], "--mode", mode)
+        traced = record("trace-" + mode, [loader, LOADS, "open", library, "raise"], "--mode", mode, "--break", "main")
         check(traced.status == 0 and traced.output == "loaded\n", traced)
         trace = events("trace-" + mode)
+        planted = [(event["library"], event["late"]) for event in trace if event["kind"] == "breakpoint_planted"]
+        check(planted == [(os.path.realpath(LOADS), False)], planted)
+        check(len([event for event in trace if event["kind"] == "breakpoint_hit"]) == 1, trace)
+        check(loads_of(trace, "startup")[0] == [os.path.basename(LOADS)], trace)
         everything = [name for found in ("startup", "loader", "catch_up") for event in loads_of(trace, found)
                       for name in event]
         check("libdirect.so" in everything and "libc.so.6" in everything, mode, everything)
