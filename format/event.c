@@ -54,6 +54,16 @@ static const char *const task_end_names[] = {"completed", "suspended", "cancelle
                                              "detached",  "fulfilled", NULL};
 static const char *const depend_names[] = {"in", "out", "inout", "mutexinoutset", "other", NULL};
 static const char *const cancel_names[] = {"parallel", "loop", "sections", "taskgroup", NULL};
+static const char *const mpir_role_names[] = {"candidate", "starter", "rank", NULL};
+static const char *const mpir_layout_names[] = {"none", "dwarf", "elf_class", NULL};
+static const char *const mpir_seen_names[] = {"breakpoint", "attach", "exit", "detach", NULL};
+static const char *const mpir_state_names[] = {"null", "spawned", "aborting", "other", "unreadable", NULL};
+static const char *const mpir_rank_state_names[] = {"acquired",     "remote",  "missed",
+                                                    "not_selected", "outside", NULL};
+static const char *const mpir_way_names[] = {"none", "fork", "attached", "already", NULL};
+static const char *const mpir_gate_names[] = {"absent", "set", "not_needed", "failed", NULL};
+static const char *const mpir_acquisition_names[] = {"none", "mpir_launch", "mpir_attach", "fork_following",
+                                                     NULL};
 static const char *const comm_origin_names[] = {"world",     "self",  "dup",   "split",  "create", "spawn",
                                                 "intercomm", "merge", "freed", "window", "file",   NULL};
 
@@ -78,6 +88,22 @@ static const struct tg_record_schema dependence_schema = {"dependence", sizeof(s
 static const struct tg_field member_fields[] = {FIELD(tg_mpi_member, world_rank, SIGNED)};
 static const struct tg_record_schema member_schema = {"member", sizeof(struct tg_mpi_member),
                                                       COUNT(member_fields), member_fields};
+
+static const struct tg_field mpir_symbol_fields[] = {
+    FIELD(tg_mpir_symbol, name, STRING),
+    FIELD(tg_mpir_symbol, address, ADDRESS),
+    FIELD(tg_mpir_symbol, size_bytes, UNSIGNED),
+    FIELD(tg_mpir_symbol, text, STRING),
+};
+static const struct tg_record_schema mpir_symbol_schema = {"mpir_symbol", sizeof(struct tg_mpir_symbol),
+                                                           COUNT(mpir_symbol_fields), mpir_symbol_fields};
+static const struct tg_field mpir_entry_fields[] = {
+    FIELD(tg_mpir_entry, rank, UNSIGNED),     FIELD(tg_mpir_entry, host, STRING),
+    FIELD(tg_mpir_entry, executable, STRING), FIELD(tg_mpir_entry, pid, SIGNED),
+    FIELD(tg_mpir_entry, problem, STRING),
+};
+static const struct tg_record_schema mpir_entry_schema = {"mpir_entry", sizeof(struct tg_mpir_entry),
+                                                          COUNT(mpir_entry_fields), mpir_entry_fields};
 
 static const struct tg_field process_start_fields[] = {
     FIELD_ENUM(tg_event_process_start, origin, origin_names),
@@ -304,6 +330,61 @@ static const struct tg_field mpi_complete_fields[] = {
     FIELD(tg_event_mpi_complete, request, ADDRESS), FIELD(tg_event_mpi_complete, peer, SIGNED),
     FIELD(tg_event_mpi_complete, tag, SIGNED),      FIELD(tg_event_mpi_complete, bytes, UNSIGNED),
     FIELD(tg_event_mpi_complete, cancelled, BOOL),
+};
+static const struct tg_field mpir_symbols_fields[] = {
+    FIELD(tg_event_mpir_symbols, object, STRING),
+    FIELD_ENUM(tg_event_mpir_symbols, role, mpir_role_names),
+    FIELD_ENUM(tg_event_mpir_symbols, layout, mpir_layout_names),
+    FIELD(tg_event_mpir_symbols, stride_bytes, UNSIGNED),
+    FIELD(tg_event_mpir_symbols, host_offset, UNSIGNED),
+    FIELD(tg_event_mpir_symbols, executable_offset, UNSIGNED),
+    FIELD(tg_event_mpir_symbols, pid_offset, UNSIGNED),
+    FIELD_LIST(tg_event_mpir_symbols, symbols, mpir_symbol_schema),
+};
+static const struct tg_field mpir_write_fields[] = {
+    FIELD(tg_event_mpir_write, symbol, STRING),
+    FIELD(tg_event_mpir_write, value, SIGNED),
+    FIELD(tg_event_mpir_write, error, STRING),
+};
+static const struct tg_field mpir_state_fields[] = {
+    FIELD_ENUM(tg_event_mpir_state, seen, mpir_seen_names),
+    FIELD_ENUM(tg_event_mpir_state, state, mpir_state_names),
+    FIELD(tg_event_mpir_state, raw_state, SIGNED),
+    FIELD(tg_event_mpir_state, abort_string, STRING),
+    FIELD(tg_event_mpir_state, table_size, SIGNED),
+    FIELD(tg_event_mpir_state, table_address, ADDRESS),
+};
+static const struct tg_field mpir_table_fields[] = {
+    FIELD(tg_event_mpir_table, snapshot, UNSIGNED),
+    FIELD(tg_event_mpir_table, first, UNSIGNED),
+    FIELD(tg_event_mpir_table, claimed_size, SIGNED),
+    FIELD(tg_event_mpir_table, read_ns, UNSIGNED),
+    FIELD(tg_event_mpir_table, last, BOOL),
+    FIELD(tg_event_mpir_table, reason, STRING),
+    FIELD_LIST(tg_event_mpir_table, entries, mpir_entry_schema),
+};
+static const struct tg_field mpir_rank_fields[] = {
+    FIELD(tg_event_mpir_rank, starter_pid, SIGNED),
+    FIELD(tg_event_mpir_rank, rank, SIGNED),
+    FIELD(tg_event_mpir_rank, host, STRING),
+    FIELD(tg_event_mpir_rank, executable, STRING),
+    FIELD(tg_event_mpir_rank, table_pid, SIGNED),
+    FIELD_ENUM(tg_event_mpir_rank, state, mpir_rank_state_names),
+    FIELD_ENUM(tg_event_mpir_rank, way, mpir_way_names),
+    FIELD_ENUM(tg_event_mpir_rank, gate, mpir_gate_names),
+    FIELD(tg_event_mpir_rank, woken, BOOL),
+    FIELD(tg_event_mpir_rank, reason, STRING),
+};
+static const struct tg_field mpir_job_fields[] = {
+    FIELD(tg_event_mpir_job, launcher, STRING),
+    FIELD_ENUM(tg_event_mpir_job, acquisition, mpir_acquisition_names),
+    FIELD(tg_event_mpir_job, reason, STRING),
+    FIELD(tg_event_mpir_job, i_am_starter, BOOL),
+    FIELD(tg_event_mpir_job, acquired_pre_main, BOOL),
+    FIELD(tg_event_mpir_job, force_to_main, BOOL),
+    FIELD(tg_event_mpir_job, partial_attach_ok, BOOL),
+    FIELD(tg_event_mpir_job, ignore_queues, BOOL),
+    FIELD(tg_event_mpir_job, job, STRING),
 };
 static const struct tg_field loss_fields[] = {
     FIELD_ENUM(tg_event_loss, source, loss_names),

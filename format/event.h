@@ -216,6 +216,83 @@ enum tg_mpi_comm_origin { /* how a communicator came to be */
                           TG_MPI_COMM_FILE,   /* the processes that opened a file together, likewise */
 };
 
+enum tg_mpir_role { /* what MPIR symbols in a process mean, as far as is known when they are told */
+                    TG_MPIR_CANDIDATE, /* nothing yet: Open MPI's ranks have the starter's symbols, too */
+                    TG_MPIR_STARTER,   /* it filled a table, or was asked to: it is the starter */
+                    TG_MPIR_RANK,
+};
+
+enum tg_mpir_layout_source {                      /* where the layout of the table's entries is known from */
+                             TG_MPIR_LAYOUT_NONE, /* not known */
+                             TG_MPIR_LAYOUT_DWARF,
+                             TG_MPIR_LAYOUT_ELF_CLASS, /* no DWARF: as every compiler lays them out for the
+                                                        * word size
+                                                        */
+};
+
+enum tg_mpir_seen {                        /* when the starter's variables were read */
+                    TG_MPIR_AT_BREAKPOINT, /* it called MPIR_Breakpoint */
+                    TG_MPIR_AT_ATTACH,
+                    TG_MPIR_AT_EXIT,   /* it is about to end */
+                    TG_MPIR_AT_DETACH, /* the recorder is about to let it go */
+};
+
+enum tg_mpir_state { /* MPIR_debug_state */
+                     TG_MPIR_STATE_NULL,
+                     TG_MPIR_STATE_SPAWNED,
+                     TG_MPIR_STATE_ABORTING,
+                     TG_MPIR_STATE_OTHER, /* a number that MPIR does not know */
+                     TG_MPIR_STATE_UNREADABLE,
+};
+
+enum tg_mpir_rank_state {
+    TG_MPIR_ACQUIRED,
+    TG_MPIR_REMOTE,       /* it runs on another host */
+    TG_MPIR_MISSED,       /* it could not be had: reason says why */
+    TG_MPIR_NOT_SELECTED, /* not among the ranks that were asked for */
+    TG_MPIR_OUTSIDE,      /* a rank that no table has: MPI_Comm_spawn is outside of MPIR */
+};
+
+enum tg_mpir_rank_way {                       /* how a rank came to be traced */
+                        TG_MPIR_WAY_NONE,     /* it is not */
+                        TG_MPIR_WAY_FORK,     /* a descendant of a traced process, traced since its fork */
+                        TG_MPIR_WAY_ATTACHED, /* attached, because the table names it */
+                        TG_MPIR_WAY_ALREADY,  /* attached before, for another reason */
+};
+
+enum tg_mpir_gate {                          /* MPIR_debug_gate of a rank */
+                    TG_MPIR_GATE_ABSENT,     /* the rank has none */
+                    TG_MPIR_GATE_SET,        /* 1 was written */
+                    TG_MPIR_GATE_NOT_NEEDED, /* the starter has MPIR_partial_attach_ok, or no table is waited
+                                                for */
+                    TG_MPIR_GATE_FAILED,     /* it could not be written */
+};
+
+enum tg_mpir_acquisition {                       /* how the ranks of a job are found */
+                           TG_MPIR_NO_WAY,       /* not at all: reason says why */
+                           TG_MPIR_BY_LAUNCH,    /* MPIR, the starter was launched */
+                           TG_MPIR_BY_ATTACH,    /* MPIR, the starter was attached */
+                           TG_MPIR_BY_FOLLOWING, /* no MPIR: by following forks, ranks from their environment
+                                                  */
+};
+
+/* One MPIR symbol of an object. */
+struct tg_mpir_symbol {
+    const char *name;
+    uint64_t address;
+    uint64_t size_bytes; /* as the symbol table says, 0 unknown */
+    const char *text;    /* content of MPIR_dll_name, "" elsewhere and where it is empty */
+};
+
+/* One entry of MPIR_proctable, as it is: not believed. */
+struct tg_mpir_entry {
+    uint64_t rank;          /* its index */
+    const char *host;       /* "" where it is NULL or cannot be read */
+    const char *executable; /* likewise; may be relative */
+    int64_t pid;
+    const char *problem; /* what could not be read of it, and why; "" nothing */
+};
+
 /* One dependence of a task. */
 struct tg_omp_dependence {
     uint64_t address;
@@ -276,6 +353,12 @@ struct tg_mpi_member {
     X(MPI_ENTER, 0x0602, mpi_enter, "mpi_enter")                                                             \
     X(MPI_LEAVE, 0x0603, mpi_leave, "mpi_leave")                                                             \
     X(MPI_COMPLETE, 0x0604, mpi_complete, "mpi_complete")                                                    \
+    X(MPIR_SYMBOLS, 0x0701, mpir_symbols, "mpir_symbols")                                                    \
+    X(MPIR_WRITE, 0x0702, mpir_write, "mpir_write")                                                          \
+    X(MPIR_STATE, 0x0703, mpir_state, "mpir_state")                                                          \
+    X(MPIR_TABLE, 0x0704, mpir_table, "mpir_table")                                                          \
+    X(MPIR_RANK, 0x0705, mpir_rank, "mpir_rank")                                                             \
+    X(MPIR_JOB, 0x0706, mpir_job, "mpir_job")                                                                \
     X(LOSS, 0x0f01, loss, "loss")                                                                            \
     X(NOTE, 0x0f02, note, "note")
 
@@ -602,6 +685,72 @@ struct tg_event_mpi_complete { /* inside of a wait or test, or of MPI_Cancel and
     int64_t tag;
     uint64_t bytes;
     uint64_t cancelled;
+};
+
+/*
+ * MPIR: how a starter (mpirun, srun) tells a debugger which processes make up its job. Events about a starter
+ * have its pid; the job of a recording is known by the pid of its starter.
+ */
+struct tg_event_mpir_symbols { /* the program, or a library of it, has symbols of MPIR */
+    const char *object;        /* path of the object that has them */
+    uint64_t role;             /* enum tg_mpir_role */
+    uint64_t layout;           /* enum tg_mpir_layout_source */
+    uint64_t stride_bytes;     /* of a table entry; 0 with the offsets where the layout is not known */
+    uint64_t host_offset;      /* of host_name in it, and so on */
+    uint64_t executable_offset;
+    uint64_t pid_offset;
+    struct tg_list symbols; /* struct tg_mpir_symbol */
+};
+
+struct tg_event_mpir_write { /* the recorder wrote an MPIR variable of the process */
+    const char *symbol;
+    int64_t value;
+    const char *error; /* why it could not, "" it did */
+};
+
+struct tg_event_mpir_state { /* what the starter's variables say */
+    uint64_t seen;           /* enum tg_mpir_seen */
+    uint64_t state;          /* enum tg_mpir_state */
+    int64_t raw_state;
+    const char *abort_string; /* "" none */
+    int64_t table_size;       /* MPIR_proctable_size as it is, 0 where it cannot be read */
+    uint64_t table_address;   /* MPIR_proctable */
+};
+
+struct tg_event_mpir_table { /* the table, or a part of it: one reading of it may be several events */
+    uint64_t snapshot;       /* the how manyth reading in this starter, from 1 */
+    uint64_t first;          /* index of the first of ENTRIES */
+    int64_t claimed_size;    /* as the starter says it */
+    uint64_t read_ns;        /* tracer time for the whole reading; on its last event, 0 on others */
+    uint64_t last;           /* 1: the last event of this reading */
+    const char *reason;      /* why it was not read whole; "" it was */
+    struct tg_list entries;  /* struct tg_mpir_entry */
+};
+
+struct tg_event_mpir_rank { /* what became of one rank; a later one replaces it. Its pid is the rank's where
+                               that is traced, else the starter's */
+    int64_t starter_pid;    /* whose table has it; 0: no table (outside) */
+    int64_t rank;
+    const char *host;
+    const char *executable;
+    int64_t table_pid; /* as the table has it, on HOST */
+    uint64_t state;    /* enum tg_mpir_rank_state */
+    uint64_t way;      /* enum tg_mpir_rank_way */
+    uint64_t gate;     /* enum tg_mpir_gate */
+    uint64_t woken;    /* 1: it was stopped by its starter, and woken with SIGCONT */
+    const char *reason;
+};
+
+struct tg_event_mpir_job { /* a starter was recognised; the process is it. A later one replaces it */
+    const char *launcher;  /* "Open MPI", "Slurm", "MPICH hydra", "" none that is known */
+    uint64_t acquisition;  /* enum tg_mpir_acquisition */
+    const char *reason;    /* "" none */
+    uint64_t i_am_starter; /* whether there is a symbol MPIR_i_am_starter, and so on */
+    uint64_t acquired_pre_main;
+    uint64_t force_to_main;
+    uint64_t partial_attach_ok;
+    uint64_t ignore_queues;
+    const char *job; /* "" unknown; Slurm's JOB.STEP */
 };
 
 struct tg_event_loss {
