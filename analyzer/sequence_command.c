@@ -4,6 +4,7 @@
 #include "analyzer/output.h"
 #include "analyzer/sequence_format.h"
 #include "analyzer/sequence_read.h"
+#include "analyzer/symbols_option.h"
 #include "format/printable.h"
 
 #include <argp.h>
@@ -135,9 +136,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->open = true;
         return 0;
     case KEY_SYMBOLS:
-        if (strcmp(argument, "auto") != 0 && strcmp(argument, "off") != 0)
-            argp_error(state, "--symbols is auto or off");
-        arguments->request.services = strcmp(argument, "off") == 0 ? NULL : arguments->services;
+        arguments->request.services = tg_symbols_option_parse(argument, arguments->services, state);
         return 0;
     case KEY_OUTPUT:
         arguments->output = argument;
@@ -172,10 +171,7 @@ static const struct argp_option options[] = {
     {"show", KEY_PRINT, NULL, OPTION_ALIAS, NULL, 0},
     {"no-gen", KEY_NO_GEN, NULL, 0, "Write the description alone: the same as --format seqdiag", 0},
     {"open", KEY_OPEN, NULL, 0, "Open the file with xdg-open", 0},
-    {"symbols", KEY_SYMBOLS, "auto|off", 0,
-     "Functions and source lines of code addresses, from the files of this machine where they are the ones "
-     "that ran; off: the addresses",
-     0},
+    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {"all", KEY_ALL, NULL, 0, "Draw everything, not the last state alone", 1},
     {"by", KEY_BY, "WHAT", 0,
      "What lifelines are: worker (of one process) or rank (of the job); without, whichever matters", 1},
