@@ -2,6 +2,7 @@
 #include "analyzer/sequence_command.h"
 
 #include "analyzer/output.h"
+#include "analyzer/quantity.h"
 #include "analyzer/sequence_format.h"
 #include "analyzer/sequence_read.h"
 #include "analyzer/symbols_option.h"
@@ -38,6 +39,7 @@ struct sequence_arguments {
     char *own_output; /* named after the trace */
     const char *around;
     bool print, open, force;
+    uint64_t n_characters; /* written */
 };
 
 static void parse_by(struct sequence_arguments *arguments, const char *word, struct argp_state *state)
@@ -225,6 +227,7 @@ struct tg_error *tg_sequence_open(const char *path)
 
 static void tell(const struct sequence_arguments *arguments, const struct tg_sequence_reading *reading)
 {
+    char count[TG_QUANTITY_SIZE];
     if (!arguments->print && strcmp(arguments->output, "-") != 0) {
         tg_printable_write(stdout, arguments->output);
         putchar('\n');
@@ -232,6 +235,9 @@ static void tell(const struct sequence_arguments *arguments, const struct tg_seq
     }
     if (*reading->note != '\0')
         fprintf(stderr, "tollgate: %s\n", reading->note);
+    if (arguments->format->max_characters != 0 && arguments->n_characters > arguments->format->max_characters)
+        fprintf(stderr, "tollgate: %s characters; %s\n", tg_quantity_count(arguments->n_characters, count),
+                arguments->format->how_more);
     if (reading->interrupted) {
         fputs("tollgate: ", stderr);
         tg_printable_write(stderr, arguments->request.path);
@@ -246,7 +252,8 @@ static struct tg_error *write_diagram(struct sequence_arguments *arguments,
                                                 .rows = &reading->rows,
                                                 .title = reading->title,
                                                 .note = reading->note};
-    struct tg_error *error = arguments->format->write(&drawing, tg_output_stream(output));
+    struct tg_error *error = tg_sequence_format_write(arguments->format, &drawing, tg_output_stream(output),
+                                                      &arguments->n_characters);
     return error != NULL ? error : tg_output_commit(output);
 }
 

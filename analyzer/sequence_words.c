@@ -112,8 +112,12 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
 {
     char name[160], place[PLACE_SIZE], times[2 * TG_QUANTITY_SIZE + 8];
     fragment_name(node, name, sizeof name);
+    char size[32] = "";
+    if (node->kind == TG_SEQUENCE_REGION && node->size > 0)
+        snprintf(size, sizeof size, ", %" PRIu64 " worker%s", node->size, node->size == 1 ? "" : "s");
     bool has_place = node->kind != TG_SEQUENCE_PHASE && node->kind != TG_SEQUENCE_GROUP;
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s", name, has_place ? place_text(words, node, place) : "",
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s", name,
+             has_place ? place_text(words, node, place) : "", size, node->is_inferred ? " (inferred)" : "",
              times_text(node, times, sizeof times));
 }
 
@@ -139,7 +143,11 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
         tg_printable(node->name, call, sizeof call);
     switch ((enum tg_sequence_here)node->what) {
     case TG_SEQUENCE_INSIDE:
-        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
+        if (node->name != NULL)
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s %s", node->has_died ? "ended" : "is",
+                     tg_printable(node->name, call, sizeof call));
+        else
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
         break;
     case TG_SEQUENCE_WAITING:
         snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended waiting here%s" : "waits here%s",
@@ -214,8 +222,9 @@ char *tg_sequence_words_detail(const struct tg_sequence_words *words, const stru
             tg_quantity_duration(node->max_ns, c));
     else if (!node->is_open && node->end_ns > node->begin_ns)
         ADD("\n%s", tg_quantity_duration(node->end_ns - node->begin_ns, a));
-    if (node->code != 0 && node->kind != TG_SEQUENCE_ELIDED)
-        ADD("\nat%s", full_place(words, node, place));
+    const char *where = node->kind == TG_SEQUENCE_ELIDED ? "" : full_place(words, node, place);
+    if (*where != '\0')
+        ADD("\nat%s", where);
 #undef ADD
     return strdup(text[0] == '\n' ? text + 1 : text);
 }
