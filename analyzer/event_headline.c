@@ -47,8 +47,39 @@ static struct gist openmp_gist(const struct tg_event *event)
     return gist;
 }
 
+/* The name of VALUE in the field NAME of KIND; NULL where there is none. */
+static const char *value_name(enum tg_event_kind kind, const char *name, uint64_t value)
+{
+    const struct tg_record_schema *schema = tg_event_schema(kind);
+    for (size_t i = 0; i < schema->n_fields; i++)
+        if (strcmp(schema->fields[i].name, name) == 0)
+            return tg_field_value_name(&schema->fields[i], value);
+    return NULL;
+}
+
+static struct gist mpir_gist(const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_MPIR_SYMBOLS:
+        return (struct gist){.text = event->mpir_symbols.object};
+    case TG_EVENT_MPIR_WRITE:
+        return (struct gist){.number = event->mpir_write.value, .text = event->mpir_write.symbol};
+    case TG_EVENT_MPIR_STATE:
+        return (struct gist){.text = value_name(event->kind, "state", event->mpir_state.state)};
+    case TG_EVENT_MPIR_TABLE:
+        return (struct gist){.number = (int64_t)event->mpir_table.entries.count};
+    case TG_EVENT_MPIR_RANK:
+        return (struct gist){.number = event->mpir_rank.rank,
+                             .text = value_name(event->kind, "state", event->mpir_rank.state)};
+    default:
+        return (struct gist){.text = event->mpir_job.launcher};
+    }
+}
+
 static struct gist event_gist(const struct tg_event *event)
 {
+    if (event->kind >= TG_EVENT_MPIR_SYMBOLS && event->kind <= TG_EVENT_MPIR_JOB)
+        return mpir_gist(event);
     if (event->kind > TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL)
         return openmp_gist(event);
     switch ((unsigned)event->kind) { /* kinds without a gist fall through */
@@ -218,8 +249,38 @@ static void print_end(const struct tg_event_headline *headline, char *buffer, si
         snprintf(buffer, size, "end not seen");
 }
 
+static char *print_mpir(const struct tg_event_headline *headline, char *buffer, size_t size)
+{
+    char text[160];
+    tg_printable(headline->text == NULL ? "" : headline->text, text, sizeof text);
+    switch ((unsigned)headline->kind) {
+    case TG_EVENT_MPIR_SYMBOLS:
+        print_with_text("symbols of MPIR in", tg_event_headline_base_name(headline->text), buffer, size);
+        break;
+    case TG_EVENT_MPIR_WRITE:
+        snprintf(buffer, size, "%s = %" PRId64, text, headline->number);
+        break;
+    case TG_EVENT_MPIR_STATE:
+        snprintf(buffer, size, "MPIR state %s", *text == '\0' ? "unknown" : text);
+        break;
+    case TG_EVENT_MPIR_TABLE:
+        snprintf(buffer, size, "%" PRId64 " entries of the MPIR table", headline->number);
+        break;
+    case TG_EVENT_MPIR_RANK:
+        snprintf(buffer, size, "rank %" PRId64 " of the MPIR table: %s", headline->number,
+                 *text == '\0' ? "unknown" : text);
+        break;
+    default:
+        snprintf(buffer, size, "starter of %s", *text == '\0' ? "no known kind" : text);
+        break;
+    }
+    return buffer;
+}
+
 char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size)
 {
+    if (headline->kind >= TG_EVENT_MPIR_SYMBOLS && headline->kind <= TG_EVENT_MPIR_JOB)
+        return print_mpir(headline, buffer, size);
     const char *base = headline->text == NULL ? "" : tg_event_headline_base_name(headline->text);
     switch ((unsigned)headline->kind) {
     case TG_EVENT_EXEC:

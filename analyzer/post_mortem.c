@@ -1,7 +1,5 @@
 #include "analyzer/post_mortem.h"
 
-#include "analyzer/openmp_barrier.h"
-#include "analyzer/openmp_words.h"
 #include "analyzer/post_mortem_words.h"
 #include "format/printable.h"
 #include "format/signal_name.h"
@@ -17,16 +15,13 @@ struct writing {
     const struct tg_post_mortem_input *input;
     struct tg_post_mortem *result;
     size_t capacity;
-    FILE *stream; /* where the current finding's text is written, into: */
-    char *text;
-    size_t size;
-    size_t begun; /* the current one begins here in the text */
 };
 
 const char *tg_finding_kind_name(enum tg_finding_kind kind)
 {
     static const char *const names[] = {
         [TG_FINDING_CRASH] = "crash",
+        [TG_FINDING_STARTER] = "starter",
         [TG_FINDING_COLLECTIVE] = "mpi_collective",
         [TG_FINDING_MISMATCH] = "mpi_mismatch",
         [TG_FINDING_BARRIER] = "omp_barrier",
@@ -63,26 +58,35 @@ void tg_post_mortem_deinit(struct tg_post_mortem *result)
 
 /* ---- findings */
 
-/* Makes FINDING one, with what was written to the stream since the last one. */
-static struct tg_error *add_finding(struct writing *w, const struct tg_finding *finding)
+/* A finding's text is written between begin and end. */
+static FILE *begin_text(char **text, size_t *size)
 {
-    if (w->result->count == w->capacity) {
+    *text = NULL;
+    return open_memstream(text, size);
+}
+
+/* Takes TEXT. */
+static struct tg_error *end_text(struct writing *w, FILE *stream, char **text,
+                                 const struct tg_finding *finding)
+{
+    bool failed = ferror(stream) != 0;
+    failed |= fclose(stream) != 0;
+    if (!failed && w->result->count == w->capacity) {
         size_t capacity = w->capacity == 0 ? 8 : 2 * w->capacity;
         struct tg_finding *findings = reallocarray(w->result->findings, capacity, sizeof *findings);
-        if (findings == NULL)
-            return tg_error_no_memory();
-        w->result->findings = findings;
-        w->capacity = capacity;
+        failed = findings == NULL;
+        if (!failed) {
+            w->result->findings = findings;
+            w->capacity = capacity;
+        }
     }
-    if (fflush(w->stream) != 0)
+    if (failed) {
+        free(*text);
         return tg_error_no_memory();
-    char *text = strndup(w->text + w->begun, w->size - w->begun);
-    if (text == NULL)
-        return tg_error_no_memory();
-    w->begun = w->size;
+    }
     struct tg_finding *added = &w->result->findings[w->result->count++];
     *added = *finding;
-    added->text = text;
+    added->text = *text;
     return NULL;
 }
 
@@ -119,7 +123,7 @@ static void print_crashed_in(struct writing *w, FILE *stream, size_t process, in
 {
     char *state;
     size_t size;
-    FILE *words = open_memstream(&state, &size);
+    FILE *words = begin_text(&state, &size);
     if (words == NULL)
         return;
     bool is_known = tg_words_thread_state(words, w->input, process, tid, worker);
@@ -135,8 +139,11 @@ static struct tg_error *find_crash(struct writing *w, const struct tg_process_en
     bool crashed = entry->end == TG_PROCESS_KILLED && is_fault(entry->status);
     if (!crashed && !aborted)
         return NULL;
-    char name[32];
-    FILE *stream = w->stream;
+    char *text, name[32];
+    size_t size;
+    FILE *stream = begin_text(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
     struct tg_finding finding = {
         .kind = TG_FINDING_CRASH, .since_ns = entry->last_ns, .process = entry->index};
     tg_words_process(stream, w->input, entry->index);
@@ -163,7 +170,7 @@ static struct tg_error *find_crash(struct writing *w, const struct tg_process_en
     print_crashed_in(w, stream, entry->index, tid, worker);
     if (worker != NULL && worker->n_places > 0)
         finding.code = worker->places[worker->n_places - 1].code;
-    return add_finding(w, &finding);
+    return end_text(w, stream, &text, &finding);
 }
 
 static struct tg_error *find_crashes(struct writing *w)
@@ -171,6 +178,94 @@ static struct tg_error *find_crashes(struct writing *w)
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < tg_process_model_count(w->input->processes); i++)
         error = find_crash(w, tg_process_model_at(w->input->processes, i));
+    return error;
+}
+
+/* ---- starters */
+
+/* Its ranks that are traced and lived longer. */
+static uint64_t count_survivors(const struct tg_post_mortem_input *input, size_t i, uint64_t ended_ns)
+{
+    size_t count;
+    uint64_t survivors = 0;
+    const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(input->mpir, i, &count);
+    for (size_t at = 0; at < count; at++) {
+        if (ranks[at].process >= tg_process_model_count(input->processes))
+            continue;
+        const struct tg_process_entry *entry = tg_process_model_at(input->processes, ranks[at].process);
+        survivors += entry->end == TG_PROCESS_RUNNING || entry->last_ns > ended_ns;
+    }
+    return survivors;
+}
+
+/* What a starter's end says; *SURVIVORS are its ranks that went on. */
+static bool ended_badly(const struct tg_post_mortem_input *input, size_t i, uint64_t *survivors)
+{
+    const struct tg_mpir_starter *starter = tg_mpir_model_at(input->mpir, i);
+    if (!starter->has_ended)
+        return false;
+    *survivors = count_survivors(input, i, starter->ended_ns);
+    if (starter->ended_how == TG_EXIT_SIGNAL)
+        return !is_fault(starter->status); /* that is told as a crash */
+    return *survivors > 0 && (starter->ended_how != TG_EXIT_STATUS || starter->status != 0);
+}
+
+static void print_starter_end(FILE *stream, const struct tg_post_mortem_input *input,
+                              const struct tg_mpir_starter *starter, uint64_t survivors)
+{
+    char name[32];
+    if (starter->ended_how == TG_EXIT_SIGNAL)
+        fprintf(stream, " was killed by %s", tg_signal_name(starter->status, name, sizeof name));
+    else if (starter->ended_how == TG_EXIT_STATUS)
+        fprintf(stream, " ended with exit status %" PRId64, starter->status);
+    else
+        fputs(" ended", stream);
+    tg_words_moment(stream, input, starter->ended_ns);
+    if (survivors > 0)
+        fprintf(stream, ", before %" PRIu64 " of its ranks", survivors);
+}
+
+static struct tg_error *find_starter(struct writing *w, size_t i)
+{
+    const struct tg_mpir_starter *starter = tg_mpir_model_at(w->input->mpir, i);
+    uint64_t survivors = 0;
+    bool badly = starter->is_starter && ended_badly(w->input, i, &survivors);
+    if (!starter->has_aborted && !badly)
+        return NULL;
+    char *text;
+    size_t size;
+    FILE *stream = begin_text(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    const struct tg_finding finding = {.kind = TG_FINDING_STARTER,
+                                       .since_ns =
+                                           starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
+                                       .process = starter->process};
+    fputs("the starter of the job, ", stream);
+    tg_words_process(stream, w->input, starter->process);
+    fputc(',', stream);
+    if (starter->has_aborted) {
+        fputs(" said that the job aborts", stream);
+        tg_words_moment(stream, w->input, starter->aborted_ns);
+    }
+    if (badly) {
+        fputs(starter->has_aborted ? ", and" : "", stream);
+        print_starter_end(stream, w->input, starter, survivors);
+    }
+    if (*starter->abort_string != '\0') {
+        fputs(": ", stream);
+        tg_printable_write_quoted(stream, starter->abort_string);
+    }
+    fputc('.', stream);
+    return end_text(w, stream, &text, &finding);
+}
+
+static struct tg_error *find_starters(struct writing *w)
+{
+    struct tg_error *error = NULL;
+    size_t count = w->input->mpir == NULL ? 0 : tg_mpir_model_count(w->input->mpir);
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = find_starter(w, i);
     return error;
 }
 
@@ -230,7 +325,11 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
     size_t waiting = count_standing(arrivals, n_arrivals, TG_MPI_WAITING);
     if (waiting == 0 || (missing == 0 && !collective->differs))
         return NULL;
-    FILE *stream = w->stream;
+    char *text;
+    size_t size;
+    FILE *stream = begin_text(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
     struct tg_finding finding = {.kind = collective->differs ? TG_FINDING_MISMATCH : TG_FINDING_COLLECTIVE,
                                  .since_ns = collective->first_ns,
                                  .process = SIZE_MAX,
@@ -258,7 +357,7 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
             "next.",
             stream);
     print_missing_ranks(w, stream, arrivals, n_arrivals, &finding);
-    return add_finding(w, &finding);
+    return end_text(w, stream, &text, &finding);
 }
 
 /* ---- OpenMP barriers */
@@ -306,7 +405,11 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_team_barrier(team, &barrier) || !is_waited_for(w->input->openmp, team, &barrier))
         return NULL;
-    FILE *stream = w->stream;
+    char *text;
+    size_t size;
+    FILE *stream = begin_text(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
     const struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
                                        .since_ns = barrier.since_ns,
                                        .process = team->process,
@@ -316,7 +419,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     tg_words_process(stream, w->input, team->process);
     fprintf(stream, ": %" PRIu64 " of %" PRIu64 " threads of a team wait at the %s", barrier.waiting,
             team->size > team->n_members ? team->size : (uint64_t)team->n_members,
-            tg_openmp_words_sync(barrier.sync)->phrase);
+            tg_words_sync(barrier.sync));
     tg_words_code(stream, w->input, team->process, barrier.code);
     if (barrier.passed > 0)
         fprintf(stream, ", %" PRIu64 " %s passed it", barrier.passed, barrier.passed == 1 ? "has" : "have");
@@ -324,7 +427,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     tg_words_moment(stream, w->input, barrier.since_ns);
     fputc('.', stream);
     print_missing_workers(w, stream, team, &barrier);
-    return add_finding(w, &finding);
+    return end_text(w, stream, &text, &finding);
 }
 
 /* ---- locks */
@@ -388,7 +491,11 @@ static struct tg_error *find_lock(struct writing *w, const struct tg_openmp_work
         !is_first_waiter(w->input->openmp, worker, &waiters))
         return NULL;
     const struct tg_openmp_worker *holder = find_holder(w->input->openmp, worker);
-    FILE *stream = w->stream;
+    char *text;
+    size_t size;
+    FILE *stream = begin_text(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
     const struct tg_finding finding = {.kind = TG_FINDING_LOCK,
                                        .since_ns = place->since_ns,
                                        .process = worker->process,
@@ -397,7 +504,7 @@ static struct tg_error *find_lock(struct writing *w, const struct tg_openmp_work
                                        .missing = holder == NULL ? 0 : 1};
     tg_words_process(stream, w->input, worker->process);
     fprintf(stream, ": %" PRIu64 " thread%s to enter the %s", waiters, waiters == 1 ? " waits" : "s wait",
-            tg_openmp_words_mutex(place->what)->phrase);
+            tg_words_mutex(place->what));
     tg_words_code(stream, w->input, worker->process, place->code);
     fputs(", worker ", stream);
     fprintf(stream, "%" PRIu64 "", worker->number);
@@ -412,7 +519,7 @@ static struct tg_error *find_lock(struct writing *w, const struct tg_openmp_work
         tg_words_worker_state(stream, w->input, holder);
         fputc('.', stream);
     }
-    return add_finding(w, &finding);
+    return end_text(w, stream, &text, &finding);
 }
 
 static struct tg_error *find_locks(struct writing *w)
@@ -430,7 +537,11 @@ static struct tg_error *find_receive(void *context, const struct tg_mpi_message 
     struct writing *w = context;
     if (message->source == -2 || tg_mpi_model_has_send(w->input->mpi, message))
         return NULL;
-    FILE *stream = w->stream;
+    char *text;
+    size_t size;
+    FILE *stream = begin_text(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
     const struct tg_finding finding = {.kind = TG_FINDING_RECEIVE,
                                        .since_ns = message->since_ns,
                                        .process = message->process,
@@ -456,7 +567,7 @@ static struct tg_error *find_receive(void *context, const struct tg_mpi_message 
         fputc('.', stream);
         break;
     }
-    return add_finding(w, &finding);
+    return end_text(w, stream, &text, &finding);
 }
 
 /* ---- all together */
@@ -483,10 +594,9 @@ struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, s
 {
     struct tg_post_mortem made = {0};
     struct writing w = {.input = input, .result = &made};
-    w.stream = open_memstream(&w.text, &w.size);
-    if (w.stream == NULL)
-        return tg_error_no_memory();
     struct tg_error *error = find_crashes(&w);
+    if (error == NULL)
+        error = find_starters(&w);
     if (error == NULL)
         error = tg_mpi_model_visit_collectives(input->mpi, find_collective, &w);
     if (error == NULL)
@@ -495,8 +605,6 @@ struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, s
         error = find_locks(&w);
     if (error == NULL)
         error = tg_mpi_model_visit_receives(input->mpi, find_receive, &w);
-    fclose(w.stream);
-    free(w.text);
     if (error != NULL) {
         tg_post_mortem_deinit(&made);
         return error;

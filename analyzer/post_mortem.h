@@ -6,6 +6,7 @@
 #define TG_ANALYZER_POST_MORTEM_H
 
 #include "analyzer/mpi_model.h"
+#include "analyzer/mpir_model.h"
 #include "analyzer/openmp_model.h"
 #include "analyzer/process_model.h"
 
@@ -18,6 +19,7 @@ struct tg_code_namer {
 
 enum tg_finding_kind {
     TG_FINDING_CRASH,      /* a process was killed by a fault of its own, or aborted */
+    TG_FINDING_STARTER,    /* the starter of a job said that it aborts, or ended before its ranks */
     TG_FINDING_COLLECTIVE, /* an MPI collective that not all have come to */
     TG_FINDING_MISMATCH,   /* ranks are in different collectives of one communicator */
     TG_FINDING_BARRIER,    /* an OpenMP barrier that not all of a team have come to */
@@ -43,6 +45,7 @@ struct tg_post_mortem_input {
     const struct tg_process_model *processes;
     const struct tg_openmp_model *openmp;
     const struct tg_mpi_model *mpi;
+    const struct tg_mpir_model *mpir; /* NULL: not asked */
     uint64_t start_ns; /* moments are told relative to it */
     struct tg_code_namer namer;
 };

@@ -22,6 +22,8 @@ static struct tg_error *create_models(struct tg_report *report)
         error = tg_openmp_statistics_create(&report->openmp);
     if (error == NULL)
         error = tg_mpi_model_create(NULL, &report->mpi);
+    if (error == NULL)
+        error = tg_mpir_model_create(&report->mpir);
     return error;
 }
 
@@ -65,6 +67,8 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         error = tg_library_model_feed(report->libraries, event, entry->index);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpi_model_feed(report->mpi, event, entry->index);
+    if (error == NULL && before_end && entry != NULL)
+        error = tg_mpir_model_feed(report->mpir, event, entry->index);
     if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
         error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
     if (error == NULL && admitted && entry != NULL)
@@ -100,6 +104,7 @@ static struct tg_error *explain(struct tg_report *report)
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
         .mpi = report->mpi,
+        .mpir = report->mpir,
         .start_ns = report->start_ns,
         .namer = report->namer,
     };
@@ -157,6 +162,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_session_model_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
+    tg_mpir_model_destroy(report->mpir);
     tg_post_mortem_deinit(&report->post_mortem);
     tg_code_names_destroy(report->names);
     tg_error_destroy(report->damage);

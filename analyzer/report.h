@@ -7,6 +7,7 @@
 #include "analyzer/library_model.h"
 #include "analyzer/load_call_model.h"
 #include "analyzer/mpi_model.h"
+#include "analyzer/mpir_model.h"
 #include "analyzer/openmp_statistics.h"
 #include "analyzer/post_mortem.h"
 #include "analyzer/process_model.h"
@@ -34,6 +35,7 @@ struct tg_report {
     struct tg_session_model *session;
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
+    struct tg_mpir_model *mpir;
     struct tg_post_mortem post_mortem; /* empty where all went well */
     struct tg_code_names *names;       /* NULL: addresses stay numbers */
     struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */

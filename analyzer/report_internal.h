@@ -23,9 +23,15 @@ struct tg_error *tg_report_libraries(const struct tg_report_page *page);
 struct tg_error *tg_report_post_mortem(const struct tg_report_page *page);
 struct tg_error *tg_report_openmp(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi(const struct tg_report_page *page);
+struct tg_error *tg_report_mpir(const struct tg_report_page *page);
+
+/* "loop", "wait for critical section", ...: SIZE at least 64. */
+void tg_report_zone_label(enum tg_openmp_place_kind kind, uint64_t what, char *buffer, size_t size);
 
 /* Members "post_mortem", "openmp" and "mpi" of the JSON report. Only error: NO_MEMORY. */
 struct tg_error *tg_report_parallel_json(const struct tg_report *report, struct tg_json *json);
+/* Member "mpir", likewise. */
+struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_load_calls(const struct tg_report_page *page);
 
 #endif

@@ -1,6 +1,7 @@
 /* The text report's processes: what ended badly, and the tree. */
 #include "analyzer/process_shape.h"
 #include "analyzer/quantity.h"
+#include "analyzer/rank_list.h"
 #include "analyzer/report_internal.h"
 #include "analyzer/text_table.h"
 #include "format/printable.h"
@@ -98,35 +99,6 @@ static void add_member(struct line_totals *totals, const struct tg_process_entry
     totals->stop_ns += entry->stop_ns;
 }
 
-static int compare_ranks(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* "0-3,5,7-9"; cut with "..." where there is no room. */
-static void print_ranks(const int64_t *ranks, size_t count, char *buffer, size_t size)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < count;) {
-        size_t last = i;
-        while (last + 1 < count && ranks[last + 1] - ranks[last] <= 1)
-            last++;
-        char piece[64];
-        int length = last == i || ranks[last] == ranks[i]
-                         ? snprintf(piece, sizeof piece, "%s%" PRId64, i == 0 ? "" : ",", ranks[i])
-                         : snprintf(piece, sizeof piece, "%s%" PRId64 "-%" PRId64, i == 0 ? "" : ",",
-                                    ranks[i], ranks[last]);
-        if (used + (size_t)length + 5 > size) {
-            snprintf(buffer + used, size - used, ",...");
-            return;
-        }
-        memcpy(buffer + used, piece, (size_t)length + 1);
-        used += (size_t)length;
-        i = last + 1;
-    }
-}
-
 /* The siblings that LEADER's line stands for, itself included: their totals and ranks. */
 static struct tg_error *gather_members(const struct tg_report_page *page,
                                        const struct tg_process_entry *leader,
@@ -145,8 +117,7 @@ static struct tg_error *gather_members(const struct tg_report_page *page,
         if (entry->rank >= 0)
             ranks[n_ranks++] = entry->rank;
     }
-    if (n_ranks > 1)
-        qsort(ranks, n_ranks, sizeof *ranks, compare_ranks);
+    n_ranks = tg_rank_list_sort(ranks, n_ranks);
     *ranks_text = '\0';
     size_t used = 0;
     if (n_ranks > 0 && page->many_jobs) {
@@ -154,7 +125,7 @@ static struct tg_error *gather_members(const struct tg_report_page *page,
         used = (size_t)snprintf(ranks_text, size, "%s:", tg_printable(leader->job, job, sizeof job));
     }
     if (n_ranks > 0)
-        print_ranks(ranks, n_ranks, ranks_text + used, size - used);
+        tg_rank_list_print(ranks, n_ranks, ranks_text + used, size - used);
     free(ranks);
     return NULL;
 }

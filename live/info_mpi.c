@@ -1,4 +1,7 @@
-/* `info mpi`: ranks and their calls, collectives under way, messages that wait for their other half. */
+/* `info mpi`: how the ranks were found, their calls, collectives under way, messages that wait for their
+ * other half.
+ */
+#include "analyzer/mpir_text.h"
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/quantity.h"
 #include "analyzer/text_table.h"
@@ -220,6 +223,19 @@ static struct tg_error *visit_message(void *context, const struct tg_mpi_message
     return NULL;
 }
 
+/* ---- MPIR */
+
+/* Of the whole job, whatever the focus is. */
+static struct tg_error *write_acquisition(const struct writing *w)
+{
+    const struct tg_mpir_text text = {
+        .mpir = w->input.mpir, .processes = w->input.processes, .start_ns = w->input.start_ns};
+    if (!tg_mpir_text_is_called_for(&text))
+        return NULL;
+    fputs("\nHow ranks were found\n", w->out);
+    return tg_mpir_text_write(&text, w->out);
+}
+
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
@@ -228,7 +244,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     struct writing w = {.console = console, .input = tg_console_words(console), .out = out};
     if (tg_mpi_model_thread_count(w.input.mpi) == 0) {
         fputs("no MPI calls yet\n", out);
-        return NULL;
+        return write_acquisition(&w);
     }
     struct tg_error *error = write_calls(&w);
     w.title = "Collectives under way";
@@ -242,13 +258,13 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     w.title = "Receives that wait";
     if (error == NULL)
         error = tg_mpi_model_visit_receives(w.input.mpi, visit_message, &w);
-    return error;
+    return error != NULL ? error : write_acquisition(&w);
 }
 
 const struct tg_console_command tg_console_info_mpi = {
     .name = "info mpi",
     .arguments = "",
-    .summary = "ranks and their calls, collectives under way and who is missing, messages that wait",
+    .summary = "ranks, calls, collectives under way, messages that wait, how MPIR found the ranks",
     .example = "info mpi",
     .run = run,
 };

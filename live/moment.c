@@ -17,6 +17,8 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
     if (error == NULL)
         error = tg_mpi_model_create(NULL, &made->mpi);
     if (error == NULL)
+        error = tg_mpir_model_create(&made->mpir);
+    if (error == NULL)
         error = tg_address_model_create(&made->addresses);
     if (error == NULL)
         error = tg_zone_counter_create(&made->zones);
@@ -37,6 +39,7 @@ void tg_moment_destroy(struct tg_moment *moment)
     tg_session_model_destroy(moment->session);
     tg_openmp_model_destroy(moment->openmp);
     tg_mpi_model_destroy(moment->mpi);
+    tg_mpir_model_destroy(moment->mpir);
     tg_address_model_destroy(moment->addresses);
     tg_zone_counter_destroy(moment->zones);
     free(moment);
@@ -56,6 +59,8 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
         error = tg_openmp_model_copy(moment->openmp, &made->openmp);
     if (error == NULL)
         error = tg_mpi_model_copy(moment->mpi, &made->mpi);
+    if (error == NULL)
+        error = tg_mpir_model_copy(moment->mpir, &made->mpir);
     if (error == NULL)
         error = tg_address_model_copy(moment->addresses, &made->addresses);
     if (error == NULL)
@@ -87,6 +92,8 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
         error = tg_openmp_model_feed(moment->openmp, event, entry->index);
     if (error == NULL)
         error = tg_mpi_model_feed(moment->mpi, event, entry->index);
+    if (error == NULL)
+        error = tg_mpir_model_feed(moment->mpir, event, entry->index);
     if (error == NULL)
         error = tg_zone_counter_feed(moment->zones, event, entry->index);
     return error;

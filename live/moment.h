@@ -5,6 +5,7 @@
 #include "analyzer/address_model.h"
 #include "analyzer/library_model.h"
 #include "analyzer/mpi_model.h"
+#include "analyzer/mpir_model.h"
 #include "analyzer/openmp_model.h"
 #include "analyzer/process_model.h"
 #include "analyzer/session_model.h"
@@ -17,6 +18,7 @@ struct tg_moment {
     struct tg_session_model *session;
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
+    struct tg_mpir_model *mpir;
     struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
     struct tg_zone_counter *zones;
     struct tg_process_entry *entry; /* of the event fed last, NULL: it is no process's */

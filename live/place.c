@@ -22,6 +22,7 @@ struct tg_post_mortem_input tg_console_words(const struct tg_console *console)
         .processes = moment->processes,
         .openmp = moment->openmp,
         .mpi = moment->mpi,
+        .mpir = moment->mpir,
         .start_ns = console->source->start_ns,
         .namer = {.context = (void *)(uintptr_t)console, .name = tg_code_words},
     };

@@ -245,6 +245,7 @@ static void feed(struct run *run, const struct tg_event *event, bool shown)
         assert(tg_load_call_model_feed(report->load_calls, event, entry->index, "/caller") == NULL);
         assert(tg_openmp_statistics_feed(report->openmp, event, entry->index) == NULL);
         assert(tg_mpi_model_feed(report->mpi, event, entry->index) == NULL);
+        assert(tg_mpir_model_feed(report->mpir, event, entry->index) == NULL);
     }
     for (size_t i = 0; i < N_FORMATS; i++) {
         struct tg_error *error = NULL;
@@ -272,6 +273,7 @@ static void create_models(struct tg_report *report)
     assert(tg_session_model_create(&report->session) == NULL);
     assert(tg_openmp_statistics_create(&report->openmp) == NULL);
     assert(tg_mpi_model_create(NULL, &report->mpi) == NULL);
+    assert(tg_mpir_model_create(&report->mpir) == NULL);
     assert(tg_code_names_create(&services, &report->names) == NULL);
     report->namer = (struct tg_code_namer){.context = report, .name = name_code};
 }
@@ -285,6 +287,7 @@ static void destroy_models(struct tg_report *report)
     tg_session_model_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
+    tg_mpir_model_destroy(report->mpir);
     tg_post_mortem_deinit(&report->post_mortem);
     tg_code_names_destroy(report->names);
 }
@@ -295,6 +298,7 @@ static void explain(struct tg_report *report)
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
         .mpi = report->mpi,
+        .mpir = report->mpir,
         .start_ns = report->start_ns,
         .namer = report->namer,
     };

@@ -1,4 +1,3 @@
-#include "analyzer/openmp_barrier.h"
 #include "analyzer/openmp_model.h"
 
 #include <string.h>

@@ -1,0 +1,6 @@
+info mpi
+goto 10ms
+info mpi
+goto end
+info mpi
+info processes
