@@ -46,7 +46,7 @@ struct tg_post_mortem_input {
     const struct tg_openmp_model *openmp;
     const struct tg_mpi_model *mpi;
     const struct tg_mpir_model *mpir; /* NULL: not asked */
-    uint64_t start_ns; /* moments are told relative to it */
+    uint64_t start_ns;                /* moments are told relative to it */
     struct tg_code_namer namer;
 };
 
