@@ -2,11 +2,11 @@
 #include "analyzer/dump_command.h"
 #include "analyzer/dump.h"
 #include "analyzer/output.h"
+#include "analyzer/symbols_option.h"
 #include "format/printable.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <string.h>
 
 enum {
     KEY_JSON = 'j',
@@ -58,12 +58,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->output = argument;
         return 0;
     case KEY_SYMBOLS:
-        if (strcmp(argument, "auto") == 0)
-            arguments->request.symbols = arguments->services;
-        else if (strcmp(argument, "off") == 0)
-            arguments->request.symbols = NULL;
-        else
-            argp_error(state, "--symbols is auto or off");
+        arguments->request.symbols = tg_symbols_option_parse(argument, arguments->services, state);
         return 0;
     case KEY_FORCE:
         arguments->force = true;
@@ -85,8 +80,7 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "One JSON object a line, as tollgate-dump(1) documents it", 0},
     {"chrome", KEY_CHROME, NULL, 0, "One JSON document that the Perfetto UI and chrome://tracing read", 0},
     {"meta", KEY_META, NULL, 0, "First say what the trace says about itself (text and --json)", 0},
-    {"symbols", KEY_SYMBOLS, "auto|off", 0,
-     "Function and source line of code addresses, from the files that are there (default: auto)", 0},
+    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE instead of standard output", 0},
     {"force", KEY_FORCE, NULL, 0, "Replace FILE where it exists", 0},
     {"kind", KEY_KIND, "KIND[,KIND...]", 0, "Only events of these kinds (names and globs like 'library_*')",

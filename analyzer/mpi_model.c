@@ -1,5 +1,7 @@
 #include "analyzer/mpi_model.h"
 
+#include "analyzer/mpi_collectives.h"
+#include "analyzer/mpi_comms.h"
 #include "analyzer/mpi_messages.h"
 #include "analyzer/string_pool.h"
 
@@ -23,48 +25,6 @@ struct process {
     UT_hash_handle hh;
 };
 
-/* A communicator of a job. JOB is interned: the pointer tells jobs apart. */
-struct comm_key {
-    const char *job;
-    uint64_t comm;
-};
-
-/* Which process is which rank of a communicator. */
-struct comm_rank {
-    size_t process;
-    int64_t rank;
-    UT_hash_handle hh; /* by process */
-};
-
-struct comm {
-    struct comm_key key;
-    int64_t size;
-    int64_t *world_ranks; /* by rank, NULL unknown */
-    size_t n_world_ranks;
-    struct comm_rank *ranks;
-    UT_hash_handle hh;
-};
-
-struct collective_key {
-    const char *job;
-    uint64_t comm;
-    uint64_t instance;
-};
-
-struct arrival {
-    size_t process;
-    uint64_t entered_ns, left_ns;
-    uint64_t code;
-};
-
-struct collective {
-    struct collective_key key;
-    struct tg_mpi_collective public;
-    struct arrival *arrivals;
-    size_t capacity;
-    UT_hash_handle hh;
-};
-
 struct tg_mpi_model {
     struct tg_mpi_model_options options;
     struct tg_string_pool names;
@@ -74,8 +34,8 @@ struct tg_mpi_model {
     struct process **processes;
     size_t n_processes, process_capacity;
     struct process *by_process;
-    struct comm *comms;
-    struct collective *collectives;
+    struct tg_mpi_comms comms;
+    struct tg_mpi_collectives collectives;
     struct tg_mpi_messages *messages;
     uint64_t impossible;
 };
@@ -98,35 +58,12 @@ struct tg_error *tg_mpi_model_create(const struct tg_mpi_model_options *options,
     return NULL;
 }
 
-static void drop_collective(struct tg_mpi_model *model, struct collective *collective)
-{
-    HASH_DEL(model->collectives, collective);
-    free(collective->arrivals);
-    free(collective);
-}
-
-static void drop_comm(struct tg_mpi_model *model, struct comm *comm)
-{
-    struct comm_rank *rank, *next;
-    HASH_DEL(model->comms, comm);
-    HASH_ITER (hh, comm->ranks, rank, next) {
-        HASH_DEL(comm->ranks, rank);
-        free(rank);
-    }
-    free(comm->world_ranks);
-    free(comm);
-}
-
 void tg_mpi_model_destroy(struct tg_mpi_model *model)
 {
     if (model == NULL)
         return;
-    struct collective *collective, *next_collective;
-    HASH_ITER (hh, model->collectives, collective, next_collective)
-        drop_collective(model, collective);
-    struct comm *comm, *next_comm;
-    HASH_ITER (hh, model->comms, comm, next_comm)
-        drop_comm(model, comm);
+    tg_mpi_collectives_deinit(&model->collectives);
+    tg_mpi_comms_deinit(&model->comms);
     HASH_CLEAR(hh, model->live);
     HASH_CLEAR(hh, model->by_process);
     for (size_t i = 0; i < model->n_threads; i++)
@@ -235,212 +172,22 @@ static void kill_thread(struct tg_mpi_model *model, struct thread *thread)
 
 /* ---- communicators */
 
-static struct comm *find_comm(const struct tg_mpi_model *model, const char *job, uint64_t id)
-{
-    struct comm_key key;
-    struct comm *found;
-    memset(&key, 0, sizeof key);
-    key.job = job;
-    key.comm = id;
-    HASH_FIND(hh, model->comms, &key, sizeof key, found);
-    return found;
-}
-
-static struct tg_error *get_comm(struct tg_mpi_model *model, const char *job, uint64_t id, struct comm **comm)
-{
-    struct comm *found = find_comm(model, job, id);
-    if (found == NULL) {
-        found = calloc(1, sizeof *found);
-        if (found == NULL)
-            return tg_error_no_memory();
-        found->key.job = job;
-        found->key.comm = id;
-        HASH_ADD(hh, model->comms, key, sizeof found->key, found);
-        if (find_comm(model, job, id) != found) {
-            free(found);
-            return tg_error_no_memory();
-        }
-    }
-    *comm = found;
-    return NULL;
-}
-
-static struct comm_rank *find_rank(const struct comm *comm, size_t process)
-{
-    struct comm_rank *found = NULL;
-    if (comm != NULL)
-        HASH_FIND(hh, comm->ranks, &process, sizeof process, found);
-    return found;
-}
-
-static struct tg_error *set_rank(struct comm *comm, size_t process, int64_t rank)
-{
-    struct comm_rank *found = find_rank(comm, process);
-    if (found == NULL) {
-        found = calloc(1, sizeof *found);
-        if (found == NULL)
-            return tg_error_no_memory();
-        found->process = process;
-        HASH_ADD(hh, comm->ranks, process, sizeof process, found);
-        if (find_rank(comm, process) != found) {
-            free(found);
-            return tg_error_no_memory();
-        }
-    }
-    found->rank = rank;
-    return NULL;
-}
-
-/* The process that is RANK of COMM; SIZE_MAX: none that is known. */
-static size_t process_of_rank(const struct comm *comm, int64_t rank)
-{
-    for (const struct comm_rank *of = comm == NULL ? NULL : comm->ranks; of != NULL; of = of->hh.next)
-        if (of->rank == rank)
-            return of->process;
-    return SIZE_MAX;
-}
-
-static struct tg_error *take_members(struct comm *comm, const struct tg_list *members)
-{
-    const struct tg_mpi_member *items = members->items;
-    if (members->count == 0 || comm->world_ranks != NULL)
-        return NULL;
-    comm->world_ranks = calloc(members->count, sizeof *comm->world_ranks);
-    if (comm->world_ranks == NULL)
-        return tg_error_no_memory();
-    for (uint64_t i = 0; i < members->count; i++)
-        comm->world_ranks[i] = items[i].world_rank;
-    comm->n_world_ranks = members->count;
-    return NULL;
-}
-
 static struct tg_error *take_comm(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_comm *told = &event->mpi_comm;
     struct process *process;
-    struct comm *comm;
     struct tg_error *error = get_process(model, index, &process);
     if (error != NULL || told->comm == 0)
         return error;
     if (told->origin == TG_MPI_COMM_FREED) {
-        comm = find_comm(model, process->public.job, told->comm);
-        struct comm_rank *rank = find_rank(comm, index);
-        if (rank != NULL) {
-            HASH_DEL(comm->ranks, rank);
-            free(rank);
-            if (comm->ranks == NULL)
-                drop_comm(model, comm);
-        }
+        tg_mpi_comms_leave(&model->comms, process->public.job, told->comm, index);
         return NULL;
     }
     if (told->origin == TG_MPI_COMM_WORLD) {
         process->public.rank = told->rank;
         process->public.size = told->size;
     }
-    error = get_comm(model, process->public.job, told->comm, &comm);
-    if (error == NULL && told->size > 0)
-        comm->size = told->size;
-    if (error == NULL && told->rank >= 0)
-        error = set_rank(comm, index, told->rank);
-    return error != NULL ? error : take_members(comm, &told->members);
-}
-
-/* ---- collectives */
-
-static struct collective *find_collective(const struct tg_mpi_model *model, const struct collective_key *key)
-{
-    struct collective *found;
-    HASH_FIND(hh, model->collectives, key, sizeof *key, found);
-    return found;
-}
-
-static struct tg_error *get_collective(struct tg_mpi_model *model, const struct process *process,
-                                       const struct tg_mpi_call *call, struct collective **collective)
-{
-    struct collective_key key;
-    memset(&key, 0, sizeof key);
-    key.job = process->public.job;
-    key.comm = call->comm;
-    key.instance = call->instance;
-    struct collective *found = find_collective(model, &key);
-    if (found == NULL) {
-        found = calloc(1, sizeof *found);
-        if (found == NULL)
-            return tg_error_no_memory();
-        const struct comm *comm = find_comm(model, key.job, key.comm);
-        found->key = key;
-        found->public = (struct tg_mpi_collective){.job = key.job,
-                                                   .name = call->name,
-                                                   .comm = call->comm,
-                                                   .instance = call->instance,
-                                                   .root = call->root,
-                                                   .first_ns = call->since_ns,
-                                                   .size = comm == NULL ? 0 : comm->size};
-        HASH_ADD(hh, model->collectives, key, sizeof key, found);
-        if (find_collective(model, &key) != found) {
-            free(found);
-            return tg_error_no_memory();
-        }
-    }
-    *collective = found;
-    return NULL;
-}
-
-static struct arrival *find_arrival(const struct collective *collective, size_t process)
-{
-    for (uint64_t i = 0; i < collective->public.n_entered; i++)
-        if (collective->arrivals[i].process == process)
-            return &collective->arrivals[i];
-    return NULL;
-}
-
-static struct tg_error *enter_collective(struct tg_mpi_model *model, const struct process *process,
-                                         const struct tg_mpi_call *call)
-{
-    struct collective *collective;
-    struct tg_error *error = get_collective(model, process, call, &collective);
-    if (error != NULL)
-        return error;
-    if (find_arrival(collective, process->public.process) != NULL) {
-        model->impossible++;
-        return NULL;
-    }
-    size_t count = (size_t)collective->public.n_entered;
-    if (count == collective->capacity) {
-        size_t capacity = count == 0 ? 4 : 2 * count;
-        struct arrival *arrivals = reallocarray(collective->arrivals, capacity, sizeof *arrivals);
-        if (arrivals == NULL)
-            return tg_error_no_memory();
-        collective->arrivals = arrivals;
-        collective->capacity = capacity;
-    }
-    collective->arrivals[count] = (struct arrival){
-        .process = process->public.process, .entered_ns = call->since_ns, .code = call->code};
-    collective->public.n_entered++;
-    collective->public.last_ns = call->since_ns;
-    collective->public.differs |= strcmp(collective->public.name, call->name) != 0;
-    return NULL;
-}
-
-/* One that all have left is over; of a communicator of unknown size, one that all who came have left. */
-static void leave_collective(struct tg_mpi_model *model, const struct process *process,
-                             const struct tg_mpi_call *call, uint64_t time_ns)
-{
-    struct collective_key key;
-    memset(&key, 0, sizeof key);
-    key.job = process->public.job;
-    key.comm = call->comm;
-    key.instance = call->instance;
-    struct collective *collective = find_collective(model, &key);
-    struct arrival *arrival = collective == NULL ? NULL : find_arrival(collective, process->public.process);
-    if (arrival == NULL || arrival->left_ns != 0)
-        return;
-    arrival->left_ns = time_ns;
-    collective->public.n_left++;
-    uint64_t all =
-        collective->public.size > 0 ? (uint64_t)collective->public.size : collective->public.n_entered;
-    if (collective->public.n_left >= all)
-        drop_collective(model, collective);
+    return tg_mpi_comms_take(&model->comms, process->public.job, index, told);
 }
 
 /* ---- messages */
@@ -448,9 +195,8 @@ static void leave_collective(struct tg_mpi_model *model, const struct process *p
 /* Rank of PROCESS in the communicator of CALL, -1 unknown. */
 static int64_t own_rank(const struct tg_mpi_model *model, const struct process *process, uint64_t comm)
 {
-    const struct comm_rank *rank =
-        find_rank(find_comm(model, process->public.job, comm), process->public.process);
-    return rank == NULL ? -1 : rank->rank;
+    return tg_mpi_comm_rank_of(tg_mpi_comms_find(&model->comms, process->public.job, comm),
+                               process->public.process);
 }
 
 static struct tg_mpi_message message_of(const struct tg_mpi_model *model, const struct process *process,
@@ -501,6 +247,18 @@ static struct tg_error *post(struct tg_mpi_model *model, const struct process *p
 
 /* ---- events */
 
+static struct tg_error *enter_collective(struct tg_mpi_model *model, const struct process *process,
+                                         const struct tg_mpi_call *call)
+{
+    const struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
+    bool again;
+    struct tg_error *error = tg_mpi_collectives_enter(&model->collectives, process->public.job, comm,
+                                                      process->public.process, call, &again);
+    if (error == NULL && again)
+        model->impossible++;
+    return error;
+}
+
 static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
@@ -545,7 +303,8 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct process *proce
     bool nonblocking, persistent;
     enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
     if (call->instance != 0)
-        leave_collective(model, process, call, event->time_ns);
+        tg_mpi_collectives_leave(&model->collectives, process->public.job, process->public.process, call,
+                                 event->time_ns);
     if (strcmp(call->name, "MPI_Finalize") == 0)
         process->public.finalized = true;
     if (strcmp(call->name, "MPI_Request_free") == 0) {
@@ -676,46 +435,6 @@ static struct tg_error *copy_processes(const struct tg_mpi_model *model, struct 
     return error;
 }
 
-static struct tg_error *copy_comm(struct tg_mpi_model *copy, const struct comm *from)
-{
-    struct comm *comm;
-    struct tg_error *error = get_comm(copy, from->key.job, from->key.comm, &comm);
-    for (const struct comm_rank *rank = from->ranks; error == NULL && rank != NULL; rank = rank->hh.next)
-        error = set_rank(comm, rank->process, rank->rank);
-    if (error != NULL)
-        return error;
-    comm->size = from->size;
-    if (from->world_ranks == NULL)
-        return NULL;
-    comm->world_ranks = malloc(from->n_world_ranks * sizeof *comm->world_ranks);
-    if (comm->world_ranks == NULL)
-        return tg_error_no_memory();
-    memcpy(comm->world_ranks, from->world_ranks, from->n_world_ranks * sizeof *comm->world_ranks);
-    comm->n_world_ranks = from->n_world_ranks;
-    return NULL;
-}
-
-static struct tg_error *copy_collective(struct tg_mpi_model *copy, const struct collective *from)
-{
-    size_t count = (size_t)from->public.n_entered;
-    struct collective *collective = calloc(1, sizeof *collective);
-    struct arrival *arrivals = calloc(count + 1, sizeof *arrivals);
-    if (collective != NULL && arrivals != NULL) {
-        if (count > 0)
-            memcpy(arrivals, from->arrivals, count * sizeof *arrivals);
-        collective->key = from->key;
-        collective->public = from->public;
-        collective->arrivals = arrivals;
-        collective->capacity = count; /* enter_collective grows what is full */
-        HASH_ADD(hh, copy->collectives, key, sizeof collective->key, collective);
-        if (collective->hh.tbl != NULL)
-            return NULL;
-    }
-    free(collective);
-    free(arrivals);
-    return tg_error_no_memory();
-}
-
 struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_mpi_model **copy)
 {
     struct tg_mpi_model *made = calloc(1, sizeof *made);
@@ -728,11 +447,10 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
         error = copy_threads(model, made);
     if (error == NULL)
         error = copy_processes(model, made);
-    for (const struct comm *comm = model->comms; error == NULL && comm != NULL; comm = comm->hh.next)
-        error = copy_comm(made, comm);
-    for (const struct collective *collective = model->collectives; error == NULL && collective != NULL;
-         collective = collective->hh.next)
-        error = copy_collective(made, collective);
+    if (error == NULL)
+        error = tg_mpi_comms_copy(&model->comms, &made->comms);
+    if (error == NULL)
+        error = tg_mpi_collectives_copy(&model->collectives, &made->collectives);
     if (error != NULL) {
         tg_mpi_model_destroy(made);
         return error;
@@ -779,53 +497,11 @@ const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *mod
     return found == NULL ? NULL : &found->public;
 }
 
-static int64_t world_rank_of(const struct tg_mpi_model *model, const struct comm *comm, int64_t rank,
-                             size_t process)
+/* The rank in MPI_COMM_WORLD of those whose communicator does not say. */
+static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
 {
-    if (comm != NULL && rank >= 0 && (uint64_t)rank < comm->n_world_ranks)
-        return comm->world_ranks[rank];
     const struct tg_mpi_process *known = tg_mpi_model_process(model, process);
     return known == NULL ? -1 : known->rank;
-}
-
-static struct tg_mpi_arrival arrival_of(const struct tg_mpi_model *model, const struct collective *collective,
-                                        const struct comm *comm, int64_t rank, size_t process)
-{
-    const struct arrival *arrival = process == SIZE_MAX ? NULL : find_arrival(collective, process);
-    return (struct tg_mpi_arrival){
-        .standing = arrival == NULL         ? TG_MPI_MISSING
-                    : arrival->left_ns == 0 ? TG_MPI_WAITING
-                                            : TG_MPI_PASSED,
-        .comm_rank = rank,
-        .world_rank = world_rank_of(model, comm, rank, process),
-        .process = process,
-        .entered_ns = arrival == NULL ? 0 : arrival->entered_ns,
-        .left_ns = arrival == NULL ? 0 : arrival->left_ns,
-        .code = arrival == NULL ? 0 : arrival->code,
-    };
-}
-
-/* The arrivals of COLLECTIVE, *COUNT of them; NULL without memory. */
-static struct tg_mpi_arrival *list_arrivals(const struct tg_mpi_model *model,
-                                            const struct collective *collective, size_t *count)
-{
-    enum { MAX_RANKS = 1 << 20 };
-    const struct comm *comm = find_comm(model, collective->key.job, collective->key.comm);
-    bool by_rank = comm != NULL && comm->size > 0 && comm->size <= MAX_RANKS &&
-                   (uint64_t)comm->size >= collective->public.n_entered;
-    size_t n = by_rank ? (size_t)comm->size : (size_t)collective->public.n_entered;
-    struct tg_mpi_arrival *arrivals = calloc(n + 1, sizeof *arrivals);
-    for (size_t i = 0; arrivals != NULL && i < n; i++) {
-        size_t process = by_rank ? process_of_rank(comm, (int64_t)i) : collective->arrivals[i].process;
-        const struct comm_rank *rank = by_rank ? NULL : find_rank(comm, process);
-        arrivals[i] = arrival_of(model, collective, comm,
-                                 by_rank        ? (int64_t)i
-                                 : rank == NULL ? -1
-                                                : rank->rank,
-                                 process);
-    }
-    *count = n;
-    return arrivals;
 }
 
 struct tg_error *tg_mpi_model_visit_collectives(
@@ -835,12 +511,18 @@ struct tg_error *tg_mpi_model_visit_collectives(
     void *context)
 {
     struct tg_error *error = NULL;
-    for (const struct collective *of = model->collectives; error == NULL && of != NULL; of = of->hh.next) {
+    const struct tg_mpi_collective_entry *entry = model->collectives.entries;
+    for (; error == NULL && entry != NULL; entry = entry->hh.next) {
+        const struct tg_mpi_comm *comm =
+            tg_mpi_comms_find(&model->comms, entry->public.job, entry->public.comm);
         size_t count;
-        struct tg_mpi_arrival *arrivals = list_arrivals(model, of, &count);
+        struct tg_mpi_arrival *arrivals = tg_mpi_collective_arrivals(entry, comm, &count);
         if (arrivals == NULL)
             return tg_error_no_memory();
-        error = visit(context, &of->public, arrivals, count);
+        for (size_t i = 0; i < count; i++)
+            if (arrivals[i].world_rank < 0)
+                arrivals[i].world_rank = world_rank_of(model, arrivals[i].process);
+        error = visit(context, &entry->public, arrivals, count);
         free(arrivals);
     }
     return error;

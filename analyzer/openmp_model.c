@@ -1,51 +1,16 @@
 #include "analyzer/openmp_model.h"
 
+#include "analyzer/openmp_teams.h"
+#include "analyzer/openmp_workers.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
-struct thread_key {
-    size_t process;
-    int64_t tid;
-};
-
-struct team_key {
-    size_t process;
-    uint64_t id;
-};
-
-struct worker {
-    struct tg_openmp_worker public;
-    struct thread_key key;
-    struct tg_openmp_place *places;
-    size_t capacity;
-    UT_hash_handle hh; /* among the live ones */
-};
-
-struct team {
-    struct tg_openmp_team public;
-    struct team_key key;
-    struct tg_openmp_member *members;
-    size_t capacity;
-    size_t n_ended;
-    bool is_over; /* the one that met it has left; it goes with its last member */
-    UT_hash_handle hh;
-};
-
-/* How many workers each program has had: numbers begin anew with a program. */
-struct numbering {
-    size_t process;
-    uint64_t last;
-    UT_hash_handle hh;
-};
-
 struct tg_openmp_model {
     struct tg_openmp_model_options options;
-    struct worker **workers; /* by index */
-    size_t n_workers, capacity;
-    struct worker *live;
-    struct team *teams;
-    struct numbering *numberings;
+    struct tg_openmp_workers workers;
+    struct tg_openmp_teams teams;
     uint64_t impossible;
     uint64_t impossible_ns;
     const char *impossible_what;
@@ -70,31 +35,12 @@ struct tg_error *tg_openmp_model_create(const struct tg_openmp_model_options *op
     return NULL;
 }
 
-static void drop_team(struct tg_openmp_model *model, struct team *team)
-{
-    HASH_DEL(model->teams, team);
-    free(team->members);
-    free(team);
-}
-
 void tg_openmp_model_destroy(struct tg_openmp_model *model)
 {
     if (model == NULL)
         return;
-    struct team *team, *next_team;
-    HASH_ITER (hh, model->teams, team, next_team)
-        drop_team(model, team);
-    HASH_CLEAR(hh, model->live);
-    for (size_t i = 0; i < model->n_workers; i++) {
-        free(model->workers[i]->places);
-        free(model->workers[i]);
-    }
-    free(model->workers);
-    struct numbering *numbering, *next;
-    HASH_ITER (hh, model->numberings, numbering, next) {
-        HASH_DEL(model->numberings, numbering);
-        free(numbering);
-    }
+    tg_openmp_teams_deinit(&model->teams);
+    tg_openmp_workers_deinit(&model->workers);
     free(model);
 }
 
@@ -118,91 +64,7 @@ uint64_t tg_openmp_model_impossible(const struct tg_openmp_model *model, uint64_
 
 /* ---- workers */
 
-static struct worker *find_worker(const struct tg_openmp_model *model, size_t process, int32_t tid)
-{
-    struct thread_key key;
-    struct worker *worker;
-    memset(&key, 0, sizeof key);
-    key.process = process;
-    key.tid = tid;
-    HASH_FIND(hh, model->live, &key, sizeof key, worker);
-    return worker;
-}
-
-static struct numbering *find_numbering(const struct tg_openmp_model *model, size_t process)
-{
-    struct numbering *numbering;
-    HASH_FIND(hh, model->numberings, &process, sizeof process, numbering);
-    return numbering;
-}
-
-static struct tg_error *next_number(struct tg_openmp_model *model, size_t process, uint64_t *number)
-{
-    struct numbering *numbering = find_numbering(model, process);
-    if (numbering == NULL) {
-        numbering = calloc(1, sizeof *numbering);
-        if (numbering == NULL)
-            return tg_error_no_memory();
-        numbering->process = process;
-        HASH_ADD(hh, model->numberings, process, sizeof process, numbering);
-        if (find_numbering(model, process) != numbering) {
-            free(numbering);
-            return tg_error_no_memory();
-        }
-    }
-    *number = ++numbering->last;
-    return NULL;
-}
-
-static struct tg_error *add_worker(struct tg_openmp_model *model, struct worker *worker)
-{
-    if (model->n_workers == model->capacity) {
-        size_t capacity = model->capacity == 0 ? 16 : 2 * model->capacity;
-        struct worker **workers = reallocarray(model->workers, capacity, sizeof(struct worker *));
-        if (workers == NULL)
-            return tg_error_no_memory();
-        model->workers = workers;
-        model->capacity = capacity;
-    }
-    HASH_ADD(hh, model->live, key, sizeof worker->key, worker);
-    if (find_worker(model, worker->key.process, worker->public.tid) != worker)
-        return tg_error_no_memory();
-    worker->public.index = model->n_workers;
-    model->workers[model->n_workers++] = worker;
-    return NULL;
-}
-
-static struct tg_error *get_worker(struct tg_openmp_model *model, const struct tg_event *event,
-                                   size_t process, struct worker **worker)
-{
-    struct worker *found = find_worker(model, process, event->tid);
-    struct tg_error *error = NULL;
-    if (found == NULL) {
-        found = calloc(1, sizeof *found);
-        if (found == NULL)
-            return tg_error_no_memory();
-        found->key.process = process;
-        found->key.tid = event->tid;
-        found->public = (struct tg_openmp_worker){
-            .process = process, .tid = event->tid, .alive = true, .first_ns = event->time_ns};
-        error = next_number(model, process, &found->public.number);
-        if (error == NULL)
-            error = add_worker(model, found);
-        if (error != NULL) {
-            free(found);
-            return error;
-        }
-    }
-    *worker = found;
-    return NULL;
-}
-
-static void publish_places(struct worker *worker)
-{
-    worker->public.places = worker->places;
-}
-
-static struct tg_error *enter(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *enter(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                               const struct tg_event *event, const struct tg_openmp_place *place)
 {
     if (worker->public.n_places == TG_OPENMP_MAX_PLACES) {
@@ -214,21 +76,12 @@ static struct tg_error *enter(struct tg_openmp_model *model, struct worker *work
         if (error != NULL)
             return error;
     }
-    if (worker->public.n_places == worker->capacity) {
-        size_t capacity = worker->capacity == 0 ? 8 : 2 * worker->capacity;
-        struct tg_openmp_place *places = reallocarray(worker->places, capacity, sizeof *places);
-        if (places == NULL)
-            return tg_error_no_memory();
-        worker->places = places;
-        worker->capacity = capacity;
-        publish_places(worker);
-    }
-    worker->places[worker->public.n_places++] = *place;
-    return NULL;
+    return tg_openmp_worker_push(worker, place);
 }
 
 /* Leaves the innermost place. */
-static struct tg_error *leave_top(struct tg_openmp_model *model, struct worker *worker, uint64_t time_ns)
+static struct tg_error *leave_top(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                  uint64_t time_ns)
 {
     struct tg_openmp_place place = worker->places[--worker->public.n_places];
     if (model->options.left == NULL)
@@ -236,8 +89,8 @@ static struct tg_error *leave_top(struct tg_openmp_model *model, struct worker *
     return model->options.left(model->options.context, &worker->public, &place, time_ns);
 }
 
-static struct tg_error *leave_down_to(struct tg_openmp_model *model, struct worker *worker, size_t n_places,
-                                      uint64_t time_ns)
+static struct tg_error *leave_down_to(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      size_t n_places, uint64_t time_ns)
 {
     struct tg_error *error = NULL;
     while (error == NULL && worker->public.n_places > n_places)
@@ -247,7 +100,7 @@ static struct tg_error *leave_down_to(struct tg_openmp_model *model, struct work
 
 /* Index of the innermost place that is like PATTERN: kind, what, and id unless 0; SIZE_MAX where there is
  * none within the innermost region. */
-static size_t find_place(const struct worker *worker, const struct tg_openmp_place *pattern)
+static size_t find_place(const struct tg_openmp_worker_entry *worker, const struct tg_openmp_place *pattern)
 {
     for (size_t i = worker->public.n_places; i-- > 0;) {
         const struct tg_openmp_place *place = &worker->places[i];
@@ -261,7 +114,7 @@ static size_t find_place(const struct worker *worker, const struct tg_openmp_pla
 }
 
 /* What lies inside of it and was not left before is left with it: a zone's end may go unseen. */
-static struct tg_error *leave(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                               const struct tg_event *event, const struct tg_openmp_place *pattern)
 {
     size_t at = find_place(worker, pattern);
@@ -272,90 +125,16 @@ static struct tg_error *leave(struct tg_openmp_model *model, struct worker *work
     return leave_down_to(model, worker, at, event->time_ns);
 }
 
-static struct tg_error *kill_worker(struct tg_openmp_model *model, struct worker *worker, uint64_t time_ns)
-{
-    (void)time_ns; /* it stays inside of what it was in: that is where it ended */
-    HASH_DEL(model->live, worker);
-    worker->public.alive = false;
-    return NULL;
-}
-
 /* ---- copies */
-
-static struct tg_error *copy_worker(struct tg_openmp_model *copy, const struct worker *from)
-{
-    struct worker *worker = calloc(1, sizeof *worker);
-    struct tg_openmp_place *places = calloc(from->public.n_places + 1, sizeof *places);
-    if (worker == NULL || places == NULL) {
-        free(worker);
-        free(places);
-        return tg_error_no_memory();
-    }
-    if (from->public.n_places > 0)
-        memcpy(places, from->places, from->public.n_places * sizeof *places);
-    worker->public = from->public;
-    worker->key = from->key;
-    worker->places = places;
-    worker->capacity = from->public.n_places + 1;
-    publish_places(worker);
-    copy->workers[copy->n_workers++] = worker;
-    return NULL;
-}
-
-static struct tg_error *copy_workers(const struct tg_openmp_model *model, struct tg_openmp_model *copy)
-{
-    struct tg_error *error = NULL;
-    copy->workers = calloc(model->n_workers + 1, sizeof(struct worker *));
-    if (copy->workers == NULL)
-        return tg_error_no_memory();
-    copy->capacity = model->n_workers + 1;
-    for (size_t i = 0; error == NULL && i < model->n_workers; i++)
-        error = copy_worker(copy, model->workers[i]);
-    for (const struct worker *from = model->live; error == NULL && from != NULL; from = from->hh.next) {
-        struct worker *worker = copy->workers[from->public.index];
-        HASH_ADD(hh, copy->live, key, sizeof worker->key, worker);
-        if (worker->hh.tbl == NULL)
-            error = tg_error_no_memory();
-    }
-    return error;
-}
-
-static struct tg_error *copy_team(struct tg_openmp_model *copy, const struct team *from)
-{
-    struct team *team = calloc(1, sizeof *team);
-    struct tg_openmp_member *members = calloc(from->public.n_members + 1, sizeof *members);
-    if (team != NULL && members != NULL) {
-        if (from->public.n_members > 0)
-            memcpy(members, from->members, from->public.n_members * sizeof *members);
-        *team = *from;
-        team->members = members;
-        team->capacity = from->public.n_members + 1;
-        team->public.members = members;
-        memset(&team->hh, 0, sizeof team->hh);
-        HASH_ADD(hh, copy->teams, key, sizeof team->key, team);
-        if (team->hh.tbl != NULL)
-            return NULL;
-    }
-    free(team);
-    free(members);
-    return tg_error_no_memory();
-}
 
 struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struct tg_openmp_model **copy)
 {
     struct tg_openmp_model *made = NULL;
     struct tg_error *error = tg_openmp_model_create(NULL, &made);
     if (error == NULL)
-        error = copy_workers(model, made);
-    for (const struct team *team = model->teams; error == NULL && team != NULL; team = team->hh.next)
-        error = copy_team(made, team);
-    for (const struct numbering *from = model->numberings; error == NULL && from != NULL;
-         from = from->hh.next) {
-        uint64_t number;
-        error = next_number(made, from->process, &number);
-        if (error == NULL)
-            find_numbering(made, from->process)->last = from->last;
-    }
+        error = tg_openmp_workers_copy(&model->workers, &made->workers);
+    if (error == NULL)
+        error = tg_openmp_teams_copy(&model->teams, &made->teams);
     if (error != NULL) {
         tg_openmp_model_destroy(made);
         return error;
@@ -365,72 +144,6 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
     made->impossible_what = model->impossible_what;
     *copy = made;
     return NULL;
-}
-
-/* ---- teams */
-
-static struct team *find_team(const struct tg_openmp_model *model, size_t process, uint64_t id)
-{
-    struct team_key key;
-    struct team *team;
-    memset(&key, 0, sizeof key);
-    key.process = process;
-    key.id = id;
-    HASH_FIND(hh, model->teams, &key, sizeof key, team);
-    return team;
-}
-
-/* The team ID, made where its beginning was not seen. */
-static struct tg_error *get_team(struct tg_openmp_model *model, size_t process, uint64_t id,
-                                 uint64_t begin_ns, struct team **team)
-{
-    struct team *found = find_team(model, process, id);
-    if (found == NULL) {
-        found = calloc(1, sizeof *found);
-        if (found == NULL)
-            return tg_error_no_memory();
-        found->key.process = process;
-        found->key.id = id;
-        found->public =
-            (struct tg_openmp_team){.process = process, .id = id, .owner = SIZE_MAX, .begin_ns = begin_ns};
-        HASH_ADD(hh, model->teams, key, sizeof found->key, found);
-        if (find_team(model, process, id) != found) {
-            free(found);
-            return tg_error_no_memory();
-        }
-    }
-    *team = found;
-    return NULL;
-}
-
-static struct tg_openmp_member *find_member(struct team *team, const struct worker *worker)
-{
-    for (size_t i = 0; team != NULL && i < team->public.n_members; i++)
-        if (team->members[i].worker == worker->public.index)
-            return &team->members[i];
-    return NULL;
-}
-
-static struct tg_error *add_member(struct team *team, const struct worker *worker, uint64_t thread_num)
-{
-    if (team->public.n_members == team->capacity) {
-        size_t capacity = team->capacity == 0 ? 4 : 2 * team->capacity;
-        struct tg_openmp_member *members = reallocarray(team->members, capacity, sizeof *members);
-        if (members == NULL)
-            return tg_error_no_memory();
-        team->members = members;
-        team->public.members = members;
-        team->capacity = capacity;
-    }
-    team->members[team->public.n_members++] =
-        (struct tg_openmp_member){.worker = worker->public.index, .thread_num = thread_num};
-    return NULL;
-}
-
-static void end_team_if_done(struct tg_openmp_model *model, struct team *team)
-{
-    if (team->is_over && team->n_ended >= team->public.n_members)
-        drop_team(model, team);
 }
 
 /* ---- events */
@@ -452,16 +165,17 @@ static struct tg_openmp_place place_of(const struct tg_event *event, enum tg_ope
     };
 }
 
-static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                        const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_parallel_begin *begin = &event->omp_parallel_begin;
-    struct team *team = find_team(model, process, begin->new_team);
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, begin->new_team);
     if (team != NULL && team->public.owner != SIZE_MAX) {
         count_impossible(model, event, "a region begins that has begun already");
         return NULL;
     }
-    struct tg_error *error = get_team(model, process, begin->new_team, event->time_ns, &team);
+    struct tg_error *error =
+        tg_openmp_teams_get(&model->teams, process, begin->new_team, event->time_ns, &team);
     if (error != NULL)
         return error;
     team->public.parent = begin->team;
@@ -474,7 +188,8 @@ static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct wor
 }
 
 /* The thread that met a region waits for its team from its own end of the body on. */
-static const struct tg_openmp_place *waiting_for_join(const struct worker *worker, uint64_t team)
+static const struct tg_openmp_place *waiting_for_join(const struct tg_openmp_worker_entry *worker,
+                                                      uint64_t team)
 {
     if (worker->public.n_places == 0)
         return NULL;
@@ -483,10 +198,11 @@ static const struct tg_openmp_place *waiting_for_join(const struct worker *worke
                                                                                                       : NULL;
 }
 
-static struct tg_error *end_parallel(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                      const struct tg_event *event, size_t process)
 {
-    struct team *team = find_team(model, process, event->omp_parallel_end.ended_team);
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, process, event->omp_parallel_end.ended_team);
     struct tg_error *error = NULL;
     if (waiting_for_join(worker, event->omp_parallel_end.ended_team) != NULL)
         error = leave_top(model, worker, event->time_ns);
@@ -495,16 +211,16 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct worke
         return error;
     }
     team->is_over = true;
-    end_team_if_done(model, team);
+    tg_openmp_teams_end_if_done(&model->teams, team);
     return error;
 }
 
-static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                        const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_implicit_begin *begin = &event->omp_implicit_begin;
-    struct team *team;
-    struct tg_error *error = get_team(model, process, begin->team, event->time_ns, &team);
+    struct tg_openmp_team_entry *team;
+    struct tg_error *error = tg_openmp_teams_get(&model->teams, process, begin->team, event->time_ns, &team);
     if (error != NULL)
         return error;
     if (begin->team_size != 0)
@@ -513,15 +229,15 @@ static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct wor
         team->public.parent = begin->parent_team;
         team->public.level = begin->level;
     }
-    if (find_member(team, worker) != NULL)
+    if (tg_openmp_team_find_member(team, worker->public.index) != NULL)
         count_impossible(model, event, "a thread begins a region that it is in");
     else
-        error = add_member(team, worker, begin->thread_num);
+        error = tg_openmp_team_add_member(team, worker->public.index, begin->thread_num);
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_REGION, 0, begin->team);
     return error != NULL ? error : enter(model, worker, event, &place);
 }
 
-static size_t find_region(const struct worker *worker, uint64_t team)
+static size_t find_region(const struct tg_openmp_worker_entry *worker, uint64_t team)
 {
     for (size_t i = worker->public.n_places; i-- > 0;)
         if (worker->places[i].kind == TG_OPENMP_IN_REGION && worker->places[i].team == team)
@@ -529,12 +245,12 @@ static size_t find_region(const struct worker *worker, uint64_t team)
     return SIZE_MAX;
 }
 
-static struct tg_error *end_implicit(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                      const struct tg_event *event, size_t process)
 {
     uint64_t id = event->omp_implicit_end.team;
-    struct team *team = find_team(model, process, id);
-    struct tg_openmp_member *member = find_member(team, worker);
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, id);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
     size_t at = find_region(worker, id);
     struct tg_error *error = NULL;
     if (at == SIZE_MAX || member == NULL || member->ended) {
@@ -550,7 +266,7 @@ static struct tg_error *end_implicit(struct tg_openmp_model *model, struct worke
         join.code = team->public.code;
         error = enter(model, worker, event, &join);
     }
-    end_team_if_done(model, team);
+    tg_openmp_teams_end_if_done(&model->teams, team);
     return error;
 }
 
@@ -559,7 +275,7 @@ static bool is_barrier(uint64_t sync)
     return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT;
 }
 
-static struct tg_error *begin_sync(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                    const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_sync_begin *begin = &event->omp_sync_begin;
@@ -567,7 +283,8 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct worker 
         worker->places[worker->public.n_places - 1].kind == TG_OPENMP_IN_SYNC &&
         worker->places[worker->public.n_places - 1].what == TG_OMP_SYNC_BARRIER_JOIN)
         return NULL; /* what the end of the body said already */
-    struct tg_openmp_member *member = find_member(find_team(model, process, begin->team), worker);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(
+        tg_openmp_teams_find(&model->teams, process, begin->team), worker->public.index);
     if (member != NULL && is_barrier(begin->sync)) {
         if (begin->instance <= member->arrived)
             count_impossible(model, event, "a thread comes to a barrier that it has been to");
@@ -581,11 +298,12 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct worker 
     return enter(model, worker, event, &place);
 }
 
-static struct tg_error *end_sync(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
-    struct tg_openmp_member *member = find_member(find_team(model, process, end->team), worker);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(
+        tg_openmp_teams_find(&model->teams, process, end->team), worker->public.index);
     if (member != NULL && is_barrier(end->sync) && end->instance > member->left)
         member->left = end->instance;
     const struct tg_openmp_place pattern = {
@@ -595,7 +313,7 @@ static struct tg_error *end_sync(struct tg_openmp_model *model, struct worker *w
     return leave(model, worker, event, &pattern);
 }
 
-static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                     const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_enter *got = &event->omp_mutex_enter;
@@ -610,7 +328,7 @@ static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct worker
 }
 
 /* Locks need not be given back in the order in which they were taken. */
-static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                     const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_leave *gone = &event->omp_mutex_leave;
@@ -629,7 +347,8 @@ static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct worker
     return NULL;
 }
 
-static void begin_section(struct tg_openmp_model *model, struct worker *worker, const struct tg_event *event)
+static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                          const struct tg_event *event)
 {
     const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = TG_OMP_ZONE_SECTIONS};
     size_t at = find_place(worker, &pattern);
@@ -639,7 +358,7 @@ static void begin_section(struct tg_openmp_model *model, struct worker *worker, 
         worker->places[at].section = event->omp_section.section;
 }
 
-static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct worker *worker,
+static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                         const struct tg_event *event)
 {
     struct tg_openmp_place place;
@@ -678,8 +397,9 @@ static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct wo
 static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const struct tg_event *event,
                                           size_t process)
 {
-    struct worker *worker;
-    struct tg_error *error = get_worker(model, event, process, &worker);
+    struct tg_openmp_worker_entry *worker;
+    struct tg_error *error =
+        tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
     if (error != NULL)
         return error;
     const struct event_place *at = (const struct event_place *)TG_EVENT_PAYLOAD(event);
@@ -710,29 +430,23 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
  * are gone with its memory. */
 static void end_program(struct tg_openmp_model *model, size_t process, bool replaced)
 {
-    struct worker *worker, *next_worker;
-    HASH_ITER (hh, model->live, worker, next_worker)
-        if (worker->key.process == process)
-            kill_worker(model, worker, 0);
+    tg_openmp_workers_kill_process(&model->workers, process);
     if (!replaced)
         return;
-    struct team *team, *next_team;
-    HASH_ITER (hh, model->teams, team, next_team)
-        if (team->key.process == process)
-            drop_team(model, team);
-    struct numbering *numbering = find_numbering(model, process);
-    if (numbering != NULL)
-        numbering->last = 0;
+    tg_openmp_teams_drop_process(&model->teams, process);
+    tg_openmp_workers_number_anew(&model->workers, process);
 }
 
 struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struct tg_event *event,
                                       size_t process)
 {
-    struct worker *worker;
+    struct tg_openmp_worker_entry *worker;
     switch ((unsigned)event->kind) {
     case TG_EVENT_THREAD_EXIT:
-        worker = find_worker(model, process, event->tid);
-        return worker == NULL ? NULL : kill_worker(model, worker, event->time_ns);
+        worker = tg_openmp_workers_find(&model->workers, process, event->tid);
+        if (worker != NULL)
+            tg_openmp_workers_kill(&model->workers, worker);
+        return NULL;
     case TG_EVENT_PROCESS_EXIT:
         end_program(model, process, false);
         return NULL;
@@ -751,18 +465,18 @@ struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struc
 
 size_t tg_openmp_model_worker_count(const struct tg_openmp_model *model)
 {
-    return model->n_workers;
+    return model->workers.count;
 }
 
 const struct tg_openmp_worker *tg_openmp_model_worker_at(const struct tg_openmp_model *model, size_t i)
 {
-    return &model->workers[i]->public;
+    return &model->workers.items[i]->public;
 }
 
 const struct tg_openmp_worker *tg_openmp_model_worker(const struct tg_openmp_model *model, size_t process,
                                                       int32_t tid)
 {
-    const struct worker *worker = find_worker(model, process, tid);
+    const struct tg_openmp_worker_entry *worker = tg_openmp_workers_find(&model->workers, process, tid);
     return worker == NULL ? NULL : &worker->public;
 }
 
@@ -772,7 +486,8 @@ struct tg_error *tg_openmp_model_visit_teams(const struct tg_openmp_model *model
                                              void *context)
 {
     struct tg_error *error = NULL;
-    for (const struct team *team = model->teams; error == NULL && team != NULL; team = team->hh.next)
+    for (const struct tg_openmp_team_entry *team = model->teams.entries; error == NULL && team != NULL;
+         team = team->hh.next)
         if (!team->is_over)
             error = visit(context, &team->public);
     return error;
@@ -781,75 +496,6 @@ struct tg_error *tg_openmp_model_visit_teams(const struct tg_openmp_model *model
 const struct tg_openmp_team *tg_openmp_model_team(const struct tg_openmp_model *model, size_t process,
                                                   uint64_t id)
 {
-    const struct team *team = find_team(model, process, id);
+    const struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, id);
     return team == NULL || team->is_over ? NULL : &team->public;
-}
-
-/* The lowest barrier instance that somebody has come to and not everybody has left; 0 where there is none. A
- * member that is through with the region has been to all of its barriers. */
-static uint64_t lowest_instance(const struct tg_openmp_team *team)
-{
-    uint64_t highest = 0, lowest_left = UINT64_MAX;
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct tg_openmp_member *member = &team->members[i];
-        if (member->arrived > highest)
-            highest = member->arrived;
-        if (!member->ended && member->left < lowest_left)
-            lowest_left = member->left;
-    }
-    if (team->size > team->n_members && highest > 0)
-        lowest_left = 0; /* some have not even begun */
-    return lowest_left < highest ? lowest_left + 1 : 0;
-}
-
-enum tg_openmp_standing tg_openmp_member_standing(const struct tg_openmp_member *member,
-                                                  const struct tg_openmp_barrier *barrier)
-{
-    if (barrier->sync == TG_OMP_SYNC_BARRIER_JOIN)
-        return member->ended ? TG_OPENMP_WAITING : TG_OPENMP_MISSING;
-    if (member->ended || member->left >= barrier->instance)
-        return TG_OPENMP_PASSED;
-    return member->arrived >= barrier->instance ? TG_OPENMP_WAITING : TG_OPENMP_MISSING;
-}
-
-/* When MEMBER came to BARRIER and from where, if it is still known: it may have been to others since. */
-static void take_arrival(const struct tg_openmp_member *member, struct tg_openmp_barrier *barrier)
-{
-    bool is_join = barrier->sync == TG_OMP_SYNC_BARRIER_JOIN && barrier->instance == 0;
-    uint64_t came_ns = is_join ? member->ended_ns : member->arrived_ns;
-    if (is_join ? !member->ended : member->arrived != barrier->instance)
-        return;
-    if (barrier->since_ns == 0 || came_ns < barrier->since_ns)
-        barrier->since_ns = came_ns;
-    if (!is_join) {
-        barrier->code = member->code;
-        barrier->sync = member->sync;
-    }
-}
-
-bool tg_openmp_team_barrier(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
-{
-    size_t n_ended = 0;
-    for (size_t i = 0; i < team->n_members; i++)
-        n_ended += team->members[i].ended;
-    struct tg_openmp_barrier found = {.instance = lowest_instance(team), .sync = TG_OMP_SYNC_BARRIER};
-    if (found.instance == 0) {
-        if (n_ended == 0)
-            return false;
-        found.sync = TG_OMP_SYNC_BARRIER_JOIN;
-        found.code = team->code;
-    }
-    for (size_t i = 0; i < team->n_members; i++)
-        take_arrival(&team->members[i], &found);
-    for (size_t i = 0; i < team->n_members; i++) {
-        enum tg_openmp_standing standing = tg_openmp_member_standing(&team->members[i], &found);
-        found.passed += standing == TG_OPENMP_PASSED;
-        found.waiting += standing == TG_OPENMP_WAITING;
-        found.missing += standing == TG_OPENMP_MISSING;
-    }
-    if (team->size > team->n_members)
-        found.missing += team->size - team->n_members;
-    found.is_open = found.passed > 0;
-    *barrier = found;
-    return true;
 }

@@ -1,5 +1,7 @@
 #include "analyzer/post_mortem.h"
 
+#include "analyzer/openmp_barrier.h"
+#include "analyzer/openmp_words.h"
 #include "analyzer/post_mortem_words.h"
 #include "format/printable.h"
 #include "format/signal_name.h"
@@ -15,6 +17,10 @@ struct writing {
     const struct tg_post_mortem_input *input;
     struct tg_post_mortem *result;
     size_t capacity;
+    FILE *stream; /* where the current finding's text is written, into: */
+    char *text;
+    size_t size;
+    size_t begun; /* the current one begins here in the text */
 };
 
 const char *tg_finding_kind_name(enum tg_finding_kind kind)
@@ -58,35 +64,26 @@ void tg_post_mortem_deinit(struct tg_post_mortem *result)
 
 /* ---- findings */
 
-/* A finding's text is written between begin and end. */
-static FILE *begin_text(char **text, size_t *size)
+/* Makes FINDING one, with what was written to the stream since the last one. */
+static struct tg_error *add_finding(struct writing *w, const struct tg_finding *finding)
 {
-    *text = NULL;
-    return open_memstream(text, size);
-}
-
-/* Takes TEXT. */
-static struct tg_error *end_text(struct writing *w, FILE *stream, char **text,
-                                 const struct tg_finding *finding)
-{
-    bool failed = ferror(stream) != 0;
-    failed |= fclose(stream) != 0;
-    if (!failed && w->result->count == w->capacity) {
+    if (w->result->count == w->capacity) {
         size_t capacity = w->capacity == 0 ? 8 : 2 * w->capacity;
         struct tg_finding *findings = reallocarray(w->result->findings, capacity, sizeof *findings);
-        failed = findings == NULL;
-        if (!failed) {
-            w->result->findings = findings;
-            w->capacity = capacity;
-        }
+        if (findings == NULL)
+            return tg_error_no_memory();
+        w->result->findings = findings;
+        w->capacity = capacity;
     }
-    if (failed) {
-        free(*text);
+    if (fflush(w->stream) != 0)
         return tg_error_no_memory();
-    }
+    char *text = strndup(w->text + w->begun, w->size - w->begun);
+    if (text == NULL)
+        return tg_error_no_memory();
+    w->begun = w->size;
     struct tg_finding *added = &w->result->findings[w->result->count++];
     *added = *finding;
-    added->text = *text;
+    added->text = text;
     return NULL;
 }
 
@@ -123,7 +120,7 @@ static void print_crashed_in(struct writing *w, FILE *stream, size_t process, in
 {
     char *state;
     size_t size;
-    FILE *words = begin_text(&state, &size);
+    FILE *words = open_memstream(&state, &size);
     if (words == NULL)
         return;
     bool is_known = tg_words_thread_state(words, w->input, process, tid, worker);
@@ -139,11 +136,8 @@ static struct tg_error *find_crash(struct writing *w, const struct tg_process_en
     bool crashed = entry->end == TG_PROCESS_KILLED && is_fault(entry->status);
     if (!crashed && !aborted)
         return NULL;
-    char *text, name[32];
-    size_t size;
-    FILE *stream = begin_text(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
+    char name[32];
+    FILE *stream = w->stream;
     struct tg_finding finding = {
         .kind = TG_FINDING_CRASH, .since_ns = entry->last_ns, .process = entry->index};
     tg_words_process(stream, w->input, entry->index);
@@ -170,7 +164,7 @@ static struct tg_error *find_crash(struct writing *w, const struct tg_process_en
     print_crashed_in(w, stream, entry->index, tid, worker);
     if (worker != NULL && worker->n_places > 0)
         finding.code = worker->places[worker->n_places - 1].code;
-    return end_text(w, stream, &text, &finding);
+    return add_finding(w, &finding);
 }
 
 static struct tg_error *find_crashes(struct writing *w)
@@ -232,11 +226,7 @@ static struct tg_error *find_starter(struct writing *w, size_t i)
     bool badly = starter->is_starter && ended_badly(w->input, i, &survivors);
     if (!starter->has_aborted && !badly)
         return NULL;
-    char *text;
-    size_t size;
-    FILE *stream = begin_text(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
+    FILE *stream = w->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_STARTER,
                                        .since_ns =
                                            starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
@@ -257,7 +247,7 @@ static struct tg_error *find_starter(struct writing *w, size_t i)
         tg_printable_write_quoted(stream, starter->abort_string);
     }
     fputc('.', stream);
-    return end_text(w, stream, &text, &finding);
+    return add_finding(w, &finding);
 }
 
 static struct tg_error *find_starters(struct writing *w)
@@ -325,11 +315,7 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
     size_t waiting = count_standing(arrivals, n_arrivals, TG_MPI_WAITING);
     if (waiting == 0 || (missing == 0 && !collective->differs))
         return NULL;
-    char *text;
-    size_t size;
-    FILE *stream = begin_text(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
+    FILE *stream = w->stream;
     struct tg_finding finding = {.kind = collective->differs ? TG_FINDING_MISMATCH : TG_FINDING_COLLECTIVE,
                                  .since_ns = collective->first_ns,
                                  .process = SIZE_MAX,
@@ -357,7 +343,7 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
             "next.",
             stream);
     print_missing_ranks(w, stream, arrivals, n_arrivals, &finding);
-    return end_text(w, stream, &text, &finding);
+    return add_finding(w, &finding);
 }
 
 /* ---- OpenMP barriers */
@@ -405,11 +391,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_team_barrier(team, &barrier) || !is_waited_for(w->input->openmp, team, &barrier))
         return NULL;
-    char *text;
-    size_t size;
-    FILE *stream = begin_text(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
+    FILE *stream = w->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
                                        .since_ns = barrier.since_ns,
                                        .process = team->process,
@@ -419,7 +401,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     tg_words_process(stream, w->input, team->process);
     fprintf(stream, ": %" PRIu64 " of %" PRIu64 " threads of a team wait at the %s", barrier.waiting,
             team->size > team->n_members ? team->size : (uint64_t)team->n_members,
-            tg_words_sync(barrier.sync));
+            tg_openmp_words_sync(barrier.sync)->phrase);
     tg_words_code(stream, w->input, team->process, barrier.code);
     if (barrier.passed > 0)
         fprintf(stream, ", %" PRIu64 " %s passed it", barrier.passed, barrier.passed == 1 ? "has" : "have");
@@ -427,7 +409,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     tg_words_moment(stream, w->input, barrier.since_ns);
     fputc('.', stream);
     print_missing_workers(w, stream, team, &barrier);
-    return end_text(w, stream, &text, &finding);
+    return add_finding(w, &finding);
 }
 
 /* ---- locks */
@@ -491,11 +473,7 @@ static struct tg_error *find_lock(struct writing *w, const struct tg_openmp_work
         !is_first_waiter(w->input->openmp, worker, &waiters))
         return NULL;
     const struct tg_openmp_worker *holder = find_holder(w->input->openmp, worker);
-    char *text;
-    size_t size;
-    FILE *stream = begin_text(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
+    FILE *stream = w->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_LOCK,
                                        .since_ns = place->since_ns,
                                        .process = worker->process,
@@ -504,7 +482,7 @@ static struct tg_error *find_lock(struct writing *w, const struct tg_openmp_work
                                        .missing = holder == NULL ? 0 : 1};
     tg_words_process(stream, w->input, worker->process);
     fprintf(stream, ": %" PRIu64 " thread%s to enter the %s", waiters, waiters == 1 ? " waits" : "s wait",
-            tg_words_mutex(place->what));
+            tg_openmp_words_mutex(place->what)->phrase);
     tg_words_code(stream, w->input, worker->process, place->code);
     fputs(", worker ", stream);
     fprintf(stream, "%" PRIu64 "", worker->number);
@@ -519,7 +497,7 @@ static struct tg_error *find_lock(struct writing *w, const struct tg_openmp_work
         tg_words_worker_state(stream, w->input, holder);
         fputc('.', stream);
     }
-    return end_text(w, stream, &text, &finding);
+    return add_finding(w, &finding);
 }
 
 static struct tg_error *find_locks(struct writing *w)
@@ -537,11 +515,7 @@ static struct tg_error *find_receive(void *context, const struct tg_mpi_message 
     struct writing *w = context;
     if (message->source == -2 || tg_mpi_model_has_send(w->input->mpi, message))
         return NULL;
-    char *text;
-    size_t size;
-    FILE *stream = begin_text(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
+    FILE *stream = w->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_RECEIVE,
                                        .since_ns = message->since_ns,
                                        .process = message->process,
@@ -567,7 +541,7 @@ static struct tg_error *find_receive(void *context, const struct tg_mpi_message 
         fputc('.', stream);
         break;
     }
-    return end_text(w, stream, &text, &finding);
+    return add_finding(w, &finding);
 }
 
 /* ---- all together */
@@ -594,6 +568,9 @@ struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, s
 {
     struct tg_post_mortem made = {0};
     struct writing w = {.input = input, .result = &made};
+    w.stream = open_memstream(&w.text, &w.size);
+    if (w.stream == NULL)
+        return tg_error_no_memory();
     struct tg_error *error = find_crashes(&w);
     if (error == NULL)
         error = find_starters(&w);
@@ -605,6 +582,8 @@ struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, s
         error = find_locks(&w);
     if (error == NULL)
         error = tg_mpi_model_visit_receives(input->mpi, find_receive, &w);
+    fclose(w.stream);
+    free(w.text);
     if (error != NULL) {
         tg_post_mortem_deinit(&made);
         return error;

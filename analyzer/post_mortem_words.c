@@ -1,61 +1,12 @@
 #include "analyzer/post_mortem_words.h"
 
+#include "analyzer/openmp_words.h"
 #include "analyzer/quantity.h"
 #include "format/printable.h"
 #include "format/signal_name.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-const char *tg_words_mutex(uint64_t mutex)
-{
-    static const char *const words[] = {
-        [TG_OMP_MUTEX_CRITICAL] = "critical section",
-        [TG_OMP_MUTEX_CRITICAL_NAMED] = "named critical section",
-        [TG_OMP_MUTEX_ORDERED] = "ordered section",
-        [TG_OMP_MUTEX_ATOMIC] = "atomic section",
-        [TG_OMP_MUTEX_LOCK] = "lock",
-        [TG_OMP_MUTEX_NEST_LOCK] = "nestable lock",
-    };
-    return mutex < sizeof words / sizeof words[0] ? words[mutex] : "mutex";
-}
-
-const char *tg_words_sync(uint64_t sync)
-{
-    static const char *const words[] = {
-        [TG_OMP_SYNC_BARRIER] = "barrier",
-        [TG_OMP_SYNC_BARRIER_IMPLICIT] = "implicit barrier",
-        [TG_OMP_SYNC_BARRIER_JOIN] = "end of the parallel region",
-        [TG_OMP_SYNC_TASKWAIT] = "taskwait",
-        [TG_OMP_SYNC_TASKGROUP] = "end of a taskgroup",
-        [TG_OMP_SYNC_TASKYIELD] = "taskyield",
-        [TG_OMP_SYNC_REDUCTION] = "reduction",
-        [TG_OMP_SYNC_COPYPRIVATE] = "copyprivate values of a single",
-        [TG_OMP_SYNC_DOACROSS] = "depend(sink)",
-    };
-    return sync < sizeof words / sizeof words[0] ? words[sync] : "synchronisation";
-}
-
-const char *tg_words_zone(uint64_t zone)
-{
-    static const char *const words[] = {
-        [TG_OMP_ZONE_LOOP] = "a loop",
-        [TG_OMP_ZONE_SECTIONS] = "sections",
-        [TG_OMP_ZONE_SINGLE] = "a single",
-        [TG_OMP_ZONE_SINGLE_OTHER] = "a single that another thread executes",
-        [TG_OMP_ZONE_MASKED] = "a masked section",
-        [TG_OMP_ZONE_WORKSHARE] = "a workshare",
-        [TG_OMP_ZONE_DISTRIBUTE] = "a distribute",
-        [TG_OMP_ZONE_SCOPE] = "a scope",
-        [TG_OMP_ZONE_TASKGROUP] = "a taskgroup",
-        [TG_OMP_ZONE_TASKLOOP] = "a taskloop",
-        [TG_OMP_ZONE_TEAMS] = "a teams region",
-        [TG_OMP_ZONE_TARGET] = "a target region",
-        [TG_OMP_ZONE_ORDERED_LOOP] = "an ordered loop",
-        [TG_OMP_ZONE_DOACROSS_LOOP] = "a doacross loop",
-    };
-    return zone < sizeof words / sizeof words[0] ? words[zone] : "a zone";
-}
 
 static const struct tg_process_entry *entry_of(const struct tg_post_mortem_input *input, size_t process)
 {
@@ -160,18 +111,18 @@ static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
         fputs("in the body of a parallel region", stream);
         break;
     case TG_OPENMP_IN_ZONE:
-        fprintf(stream, "in %s", tg_words_zone(place->what));
+        fprintf(stream, "in %s", tg_openmp_words_zone(place->what)->phrase);
         if (place->section != 0)
             fprintf(stream, " (section %" PRIu64 ")", place->section);
         break;
     case TG_OPENMP_IN_MUTEX_WAIT:
-        fprintf(stream, "waiting to enter the %s", tg_words_mutex(place->what));
+        fprintf(stream, "waiting to enter the %s", tg_openmp_words_mutex(place->what)->phrase);
         break;
     case TG_OPENMP_IN_MUTEX:
-        fprintf(stream, "inside of the %s", tg_words_mutex(place->what));
+        fprintf(stream, "inside of the %s", tg_openmp_words_mutex(place->what)->phrase);
         break;
     case TG_OPENMP_IN_SYNC:
-        fprintf(stream, "waiting at the %s", tg_words_sync(place->what));
+        fprintf(stream, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);
         break;
     case TG_OPENMP_IN_TASK:
         fprintf(stream, "in task %" PRIu64, place->id);

@@ -30,9 +30,5 @@ bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *inpu
 void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
 /* "MPI_Recv from rank 2 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
-/* "barrier", "named critical section": what a mutex or a sync is called; "a loop": a zone. */
-const char *tg_words_mutex(uint64_t mutex);
-const char *tg_words_sync(uint64_t sync);
-const char *tg_words_zone(uint64_t zone);
 
 #endif

@@ -2,11 +2,11 @@
 #include "analyzer/report_command.h"
 #include "analyzer/output.h"
 #include "analyzer/report.h"
+#include "analyzer/symbols_option.h"
 #include "format/command.h"
 #include "format/printable.h"
 
 #include <argp.h>
-#include <string.h>
 
 enum { KEY_JSON = 'j', KEY_ALL = 'a', KEY_OUTPUT = 'o', KEY_FORCE = 0x200, KEY_SYMBOLS };
 
@@ -36,12 +36,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->output = argument;
         return 0;
     case KEY_SYMBOLS:
-        if (strcmp(argument, "auto") == 0)
-            arguments->symbols = arguments->services;
-        else if (strcmp(argument, "off") == 0)
-            arguments->symbols = NULL;
-        else
-            argp_error(state, "--symbols is auto or off");
+        arguments->symbols = tg_symbols_option_parse(argument, arguments->services, state);
         return 0;
     case KEY_FORCE:
         arguments->force = true;
@@ -62,8 +57,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-report(1) documents", 0},
     {"all", KEY_ALL, NULL, 0, "Show every process on a line of its own, and every library", 0},
-    {"symbols", KEY_SYMBOLS, "auto|off", 0,
-     "Function and source line of code addresses, from the files that are there (default: auto)", 0},
+    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE instead of standard output", 0},
     {"force", KEY_FORCE, NULL, 0, "Replace FILE where it exists", 0},
     {0},

@@ -25,9 +25,6 @@ struct tg_error *tg_report_openmp(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_mpir(const struct tg_report_page *page);
 
-/* "loop", "wait for critical section", ...: SIZE at least 64. */
-void tg_report_zone_label(enum tg_openmp_place_kind kind, uint64_t what, char *buffer, size_t size);
-
 /* Members "post_mortem", "openmp" and "mpi" of the JSON report. Only error: NO_MEMORY. */
 struct tg_error *tg_report_parallel_json(const struct tg_report *report, struct tg_json *json);
 /* Member "mpir", likewise. */

@@ -1,5 +1,5 @@
 /* The text report's OpenMP: zones, regions and their imbalance, workers and what they waited for, locks. */
-#include "analyzer/post_mortem_words.h"
+#include "analyzer/openmp_words.h"
 #include "analyzer/quantity.h"
 #include "analyzer/report_internal.h"
 #include "analyzer/text_table.h"
@@ -102,48 +102,6 @@ write_rows(const struct tg_report_page *page, const char *const *headings, const
 
 /* ---- zones */
 
-static const char *const zone_labels[] = {
-    [TG_OMP_ZONE_LOOP] = "loop",
-    [TG_OMP_ZONE_SECTIONS] = "sections",
-    [TG_OMP_ZONE_SINGLE] = "single",
-    [TG_OMP_ZONE_SINGLE_OTHER] = "single (other thread)",
-    [TG_OMP_ZONE_MASKED] = "masked",
-    [TG_OMP_ZONE_WORKSHARE] = "workshare",
-    [TG_OMP_ZONE_DISTRIBUTE] = "distribute",
-    [TG_OMP_ZONE_SCOPE] = "scope",
-    [TG_OMP_ZONE_TASKGROUP] = "taskgroup",
-    [TG_OMP_ZONE_TASKLOOP] = "taskloop",
-    [TG_OMP_ZONE_TEAMS] = "teams",
-    [TG_OMP_ZONE_TARGET] = "target",
-    [TG_OMP_ZONE_ORDERED_LOOP] = "ordered loop",
-    [TG_OMP_ZONE_DOACROSS_LOOP] = "doacross loop",
-};
-
-void tg_report_zone_label(enum tg_openmp_place_kind kind, uint64_t what, char *buffer, size_t size)
-{
-    switch (kind) {
-    case TG_OPENMP_IN_REGION:
-        snprintf(buffer, size, "parallel");
-        return;
-    case TG_OPENMP_IN_ZONE:
-        snprintf(buffer, size, "%s",
-                 what < sizeof zone_labels / sizeof zone_labels[0] ? zone_labels[what] : "zone");
-        return;
-    case TG_OPENMP_IN_MUTEX_WAIT:
-        snprintf(buffer, size, "wait for %s", tg_words_mutex(what));
-        return;
-    case TG_OPENMP_IN_MUTEX:
-        snprintf(buffer, size, "%s", tg_words_mutex(what));
-        return;
-    case TG_OPENMP_IN_SYNC:
-        snprintf(buffer, size, "wait at %s", tg_words_sync(what));
-        return;
-    case TG_OPENMP_IN_TASK:
-        snprintf(buffer, size, "task");
-        return;
-    }
-}
-
 static struct tg_error *add_zone(const struct row *row, struct tg_text_table *table)
 {
     char count[TG_QUANTITY_SIZE], total[TG_QUANTITY_SIZE], longest[TG_QUANTITY_SIZE];
@@ -163,7 +121,7 @@ static struct tg_error *write_zones(const struct tg_report_page *page)
         return tg_error_no_memory();
     for (size_t i = 0; i < count; i++) {
         struct row *row = &rows.items[i];
-        tg_report_zone_label(zones[i].kind, zones[i].what, row->label, sizeof row->label);
+        tg_openmp_words_place(zones[i].kind, zones[i].what, row->label, sizeof row->label);
         name_code(page->report, zones[i].process, zones[i].code, row->where, sizeof row->where);
         row->count = zones[i].count;
         row->total_ns = zones[i].total_ns;
@@ -245,7 +203,7 @@ static struct tg_error *write_locks(const struct tg_report_page *page)
         return tg_error_no_memory();
     for (size_t i = 0; i < count; i++) {
         struct row *row = &rows.items[i];
-        snprintf(row->label, sizeof row->label, "%s", tg_words_mutex(locks[i].mutex));
+        snprintf(row->label, sizeof row->label, "%s", tg_openmp_words_mutex(locks[i].mutex)->phrase);
         name_code(page->report, locks[i].process, locks[i].code, row->where, sizeof row->where);
         row->count = locks[i].entries;
         row->contended = locks[i].contended;

@@ -1,4 +1,5 @@
 /* The JSON report's post-mortem, OpenMP and MPI. */
+#include "analyzer/openmp_words.h"
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/report_internal.h"
 
@@ -63,7 +64,7 @@ static void write_zones(struct tg_json *json, const struct tg_report *report)
     tg_json_begin_array(json);
     for (size_t i = 0; i < count; i++) {
         char label[64];
-        tg_report_zone_label(zones[i].kind, zones[i].what, label, sizeof label);
+        tg_openmp_words_place(zones[i].kind, zones[i].what, label, sizeof label);
         tg_json_begin_object(json);
         tg_json_member_string(json, "zone", label);
         write_process(json, report, zones[i].process);
@@ -104,7 +105,7 @@ static void write_locks(struct tg_json *json, const struct tg_report *report)
     tg_json_begin_array(json);
     for (size_t i = 0; i < count; i++) {
         tg_json_begin_object(json);
-        tg_json_member_string(json, "lock", tg_words_mutex(locks[i].mutex));
+        tg_json_member_string(json, "lock", tg_openmp_words_mutex(locks[i].mutex)->phrase);
         tg_json_key(json, "address");
         tg_json_address(json, locks[i].lock);
         write_process(json, report, locks[i].process);

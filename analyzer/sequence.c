@@ -1,5 +1,6 @@
 #include "analyzer/sequence_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ struct tg_error *tg_sequence_builder_create(const struct tg_sequence_options *op
     struct tg_error *error = made->made == NULL ? tg_error_no_memory() : NULL;
     if (error == NULL)
         made->made->by_rank = options->by_rank;
-    if (error == NULL && !options->by_rank)
-        error = sequence_openmp_create(made);
+    if (error == NULL)
+        error = options->by_rank ? sequence_rank_create(made) : sequence_openmp_create(made);
     if (error == NULL)
         error = sequence_mpi_create(made);
     if (error == NULL && options->by_rank)
@@ -118,23 +119,48 @@ static struct tg_error *add_worker(struct tg_sequence_builder *builder, const st
     return NULL;
 }
 
+static struct tg_error *make_live(struct tg_sequence_builder *builder, struct sequence_worker *worker)
+{
+    struct sequence_worker *found;
+    HASH_ADD(hh, builder->live, tid, sizeof worker->tid, worker);
+    HASH_FIND(hh, builder->live, &worker->tid, sizeof worker->tid, found);
+    return found == worker ? NULL : tg_error_no_memory();
+}
+
+/* The lifeline of the worker of that number in the program before, which is this one's from now on; NULL:
+ * there was none. */
+static struct sequence_worker *find_replaced(struct tg_sequence_builder *builder, int32_t tid,
+                                             uint64_t number)
+{
+    for (size_t i = 0; i < builder->made->n_lanes; i++) {
+        struct sequence_worker *worker = builder->workers[i];
+        const struct tg_sequence_lane *lane = &builder->made->lanes[i];
+        if (worker->is_replaced && (number != 0 ? lane->number == number : lane->tid == tid))
+            return worker;
+    }
+    return NULL;
+}
+
 struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_t tid, uint64_t number,
                                      struct sequence_worker **worker)
 {
     struct sequence_worker *found;
+    struct tg_error *error = NULL;
     HASH_FIND(hh, builder->live, &tid, sizeof tid, found);
-    if (found == NULL) {
+    if (found == NULL && builder->has_replaced && (found = find_replaced(builder, tid, number)) != NULL) {
+        found->is_replaced = found->has_died = false;
+        found->tid = builder->made->lanes[found->lane].tid = tid;
+        builder->made->lanes[found->lane].is_alive = true;
+        error = make_live(builder, found);
+    } else if (found == NULL) {
         const struct tg_sequence_lane lane = {
             .process = builder->options.process, .tid = tid, .number = number, .rank = -1, .is_alive = true};
-        struct tg_error *error = add_worker(builder, &lane, &found);
-        if (error != NULL)
-            return error;
-        HASH_ADD(hh, builder->live, tid, sizeof tid, found);
-        struct sequence_worker *again;
-        HASH_FIND(hh, builder->live, &tid, sizeof tid, again);
-        if (again != found)
-            return tg_error_no_memory();
+        error = add_worker(builder, &lane, &found);
+        if (error == NULL)
+            error = make_live(builder, found);
     }
+    if (error != NULL)
+        return error;
     if (number != 0)
         builder->made->lanes[found->lane].number = number;
     found->last_ns = builder->now_ns;
@@ -318,7 +344,7 @@ struct tg_error *tg_sequence_builder_feed(struct tg_sequence_builder *builder, c
         builder->made->last_ns = event->time_ns;
     builder->made->events++;
     struct tg_error *error = NULL;
-    if (builder->openmp != NULL)
+    if (!builder->options.by_rank)
         error = sequence_openmp_feed(builder, event, process);
     return error != NULL ? error : sequence_mpi_feed(builder, event, process);
 }
@@ -331,8 +357,8 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     if (top != NULL && top->node == NULL &&
         (top->region == NULL || tg_sequence_team_waits(top->region->team, worker->lane)))
         return NULL; /* the barrier tells */
-    if (top == NULL && (worker->joins > 0 || worker->collective != 0))
-        return NULL; /* so does the end of the region, or the collective */
+    if (worker->collective != 0 || (top == NULL && worker->joins > 0))
+        return NULL; /* so does the collective, or the end of the region */
     if (top == NULL && !worker->met_region && worker->root.count == 0 && !builder->options.by_rank)
         return NULL; /* it waits in the pool for a region */
     bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
@@ -347,6 +373,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     struct tg_sequence_node *here = tg_sequence_node_create(TG_SEQUENCE_HERE, worker->lane, worker->last_ns);
     if (here == NULL)
         return tg_error_no_memory();
+    struct tg_error *error = NULL;
     here->code = worker->last_code;
     here->what = top == NULL ? TG_SEQUENCE_OUTSIDE : TG_SEQUENCE_INSIDE;
     here->is_across = builder->options.by_rank;
@@ -366,9 +393,14 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
         if (node->code != 0 && !here->is_across)
             here->code = node->code;
         here->begin_ns = node->begin_ns;
+        if (node->kind == TG_SEQUENCE_REGION)
+            error = sequence_rank_state(builder, worker, &here->name);
     }
     tg_sequence_node_finish(here, 0);
-    return sequence_put(builder, worker, here);
+    if (error == NULL)
+        return sequence_put(builder, worker, here);
+    tg_sequence_node_destroy(here);
+    return error;
 }
 
 /* Unwinds everything: inner regions before those around them. */
@@ -388,6 +420,42 @@ static struct tg_error *end_everything(struct tg_sequence_builder *builder)
         while (error == NULL && builder->workers[i]->n_frames > 0)
             error = sequence_close(builder, builder->workers[i], builder->workers[i]->n_frames - 1, 0);
     return error;
+}
+
+struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event)
+{
+    struct sequence_worker *caller;
+    struct tg_sequence_node *node = NULL;
+    HASH_FIND(hh, builder->live, &event->tid, sizeof event->tid, caller);
+    for (size_t i = 0; i < builder->made->n_lanes; i++)
+        builder->workers[i]->has_died = true;
+    struct tg_error *error = end_everything(builder);
+    for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++) {
+        struct sequence_worker *worker = builder->workers[i];
+        if (!builder->options.all && builder->options.from_ns == 0)
+            tg_sequence_list_deinit(&worker->root); /* no part of the last state */
+        worker->is_replaced = true;
+        worker->met_region = false;
+        worker->joins = 0;
+        worker->last_code = 0;
+        builder->made->lanes[i].is_alive = false;
+    }
+    HASH_CLEAR(hh, builder->live);
+    builder->has_replaced = true;
+    if (error != NULL || caller == NULL || caller->root.count == 0)
+        return error;
+    char name[256];
+    snprintf(name, sizeof name, "exec %s", event->exec.path);
+    node = tg_sequence_node_create(TG_SEQUENCE_CALL, caller->lane, event->time_ns);
+    if (node == NULL)
+        return tg_error_no_memory();
+    error = tg_string_pool_intern(&builder->made->names, name, &node->name);
+    if (error != NULL) {
+        tg_sequence_node_destroy(node);
+        return error;
+    }
+    tg_sequence_node_finish(node, event->time_ns);
+    return tg_sequence_list_append(&caller->root, node);
 }
 
 static bool is_region(const struct tg_sequence_node *node)

@@ -8,13 +8,20 @@ enum { MAX_COLUMNS = 64 }; /* of more lifelines those that are alike share one *
 
 /* ---- titles */
 
+static size_t count_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                            uint32_t lane)
+{
+    size_t members = 0;
+    for (size_t i = 0; i < sequence->n_lanes; i++)
+        members += rows->group[i] == lane;
+    return members;
+}
+
 char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                uint32_t lane, bool short_one, char *buffer, size_t size)
 {
     const struct tg_sequence_lane *of = &sequence->lanes[lane];
-    size_t members = 0;
-    for (size_t i = 0; i < sequence->n_lanes; i++)
-        members += rows->group[i] == lane;
+    size_t members = count_members(sequence, rows, lane);
     if (members > 1)
         snprintf(buffer, size, "%zu%s", members,
                  short_one           ? "\u00d7"
@@ -41,7 +48,10 @@ char *tg_sequence_column_members(const struct tg_sequence *sequence, const struc
 {
     int64_t first = 0, last = 0;
     size_t n = 0;
-    size_t used = (size_t)snprintf(buffer, size, "%s", sequence->by_rank ? "Ranks" : "Workers");
+    size_t members = count_members(sequence, rows, lane);
+    if (members <= 1)
+        return tg_sequence_column_title(sequence, rows, lane, false, buffer, size);
+    size_t used = (size_t)snprintf(buffer, size, "%zu %s:", members, sequence->by_rank ? "ranks" : "workers");
     /* Lanes are numbered as they came, which is mostly the order of their numbers. */
     for (size_t i = 0; i <= sequence->n_lanes && used + 64 < size; i++) {
         bool is_member = i < sequence->n_lanes && rows->group[i] == lane;

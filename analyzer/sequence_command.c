@@ -2,8 +2,10 @@
 #include "analyzer/sequence_command.h"
 
 #include "analyzer/output.h"
+#include "analyzer/quantity.h"
 #include "analyzer/sequence_format.h"
 #include "analyzer/sequence_read.h"
+#include "analyzer/symbols_option.h"
 #include "format/printable.h"
 
 #include <argp.h>
@@ -37,6 +39,7 @@ struct sequence_arguments {
     char *own_output; /* named after the trace */
     const char *around;
     bool print, open, force;
+    uint64_t n_characters; /* written */
 };
 
 static void parse_by(struct sequence_arguments *arguments, const char *word, struct argp_state *state)
@@ -135,9 +138,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->open = true;
         return 0;
     case KEY_SYMBOLS:
-        if (strcmp(argument, "auto") != 0 && strcmp(argument, "off") != 0)
-            argp_error(state, "--symbols is auto or off");
-        arguments->request.services = strcmp(argument, "off") == 0 ? NULL : arguments->services;
+        arguments->request.services = tg_symbols_option_parse(argument, arguments->services, state);
         return 0;
     case KEY_OUTPUT:
         arguments->output = argument;
@@ -172,10 +173,7 @@ static const struct argp_option options[] = {
     {"show", KEY_PRINT, NULL, OPTION_ALIAS, NULL, 0},
     {"no-gen", KEY_NO_GEN, NULL, 0, "Write the description alone: the same as --format seqdiag", 0},
     {"open", KEY_OPEN, NULL, 0, "Open the file with xdg-open", 0},
-    {"symbols", KEY_SYMBOLS, "auto|off", 0,
-     "Functions and source lines of code addresses, from the files of this machine where they are the ones "
-     "that ran; off: the addresses",
-     0},
+    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {"all", KEY_ALL, NULL, 0, "Draw everything, not the last state alone", 1},
     {"by", KEY_BY, "WHAT", 0,
      "What lifelines are: worker (of one process) or rank (of the job); without, whichever matters", 1},
@@ -229,6 +227,7 @@ struct tg_error *tg_sequence_open(const char *path)
 
 static void tell(const struct sequence_arguments *arguments, const struct tg_sequence_reading *reading)
 {
+    char count[TG_QUANTITY_SIZE];
     if (!arguments->print && strcmp(arguments->output, "-") != 0) {
         tg_printable_write(stdout, arguments->output);
         putchar('\n');
@@ -236,6 +235,9 @@ static void tell(const struct sequence_arguments *arguments, const struct tg_seq
     }
     if (*reading->note != '\0')
         fprintf(stderr, "tollgate: %s\n", reading->note);
+    if (arguments->format->max_characters != 0 && arguments->n_characters > arguments->format->max_characters)
+        fprintf(stderr, "tollgate: %s characters; %s\n", tg_quantity_count(arguments->n_characters, count),
+                arguments->format->how_more);
     if (reading->interrupted) {
         fputs("tollgate: ", stderr);
         tg_printable_write(stderr, arguments->request.path);
@@ -250,7 +252,8 @@ static struct tg_error *write_diagram(struct sequence_arguments *arguments,
                                                 .rows = &reading->rows,
                                                 .title = reading->title,
                                                 .note = reading->note};
-    struct tg_error *error = arguments->format->write(&drawing, tg_output_stream(output));
+    struct tg_error *error = tg_sequence_format_write(arguments->format, &drawing, tg_output_stream(output),
+                                                      &arguments->n_characters);
     return error != NULL ? error : tg_output_commit(output);
 }
 

@@ -40,6 +40,7 @@ struct sequence_worker {
     uint64_t last_ns;
     size_t joins; /* regions that it met and is through with, not over */
     bool met_region;
+    bool is_replaced;   /* its program is no more, another one runs in the process */
     int32_t collective; /* by rank: the thread that is in one of all ranks, 0 none */
     UT_hash_handle hh;  /* by tid; by rank: by process */
     size_t process;
@@ -47,7 +48,7 @@ struct sequence_worker {
 
 struct sequence_task {
     uint64_t id;
-    uint64_t body;
+    uint64_t body, code;
     uint32_t creator;
     UT_hash_handle hh;
 };
@@ -72,6 +73,7 @@ struct tg_sequence_builder {
     struct tg_sequence_team *job;  /* by rank */
     struct tg_sequence_list found; /* the region that was asked for */
     bool has_found;
+    bool has_replaced; /* the process ran another program before */
     uint64_t now_ns;
 };
 
@@ -92,10 +94,21 @@ struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_
 struct tg_error *sequence_end_region(struct tg_sequence_builder *builder, struct sequence_region *region,
                                      bool is_over, uint64_t time_ns);
 
+/* The program is no more: everybody stays where it was. EVENT, an exec, says what comes instead. */
+struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event);
+
 /* sequence_openmp.c */
 struct tg_error *sequence_openmp_create(struct tg_sequence_builder *builder);
 struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const struct tg_event *event,
                                       size_t process);
+/* sequence_rank.c */
+struct tg_error *sequence_rank_create(struct tg_sequence_builder *builder);
+/* An event of OpenMP of RANK, which the model has taken. */
+struct tg_error *sequence_rank_feed(struct tg_sequence_builder *builder, struct sequence_worker *rank,
+                                    const struct tg_event *event);
+/* In words, where RANK is in an open region; *STATE, the diagram's, is left alone where it is in none. */
+struct tg_error *sequence_rank_state(struct tg_sequence_builder *builder, const struct sequence_worker *rank,
+                                     const char **state);
 /* sequence_mpi.c */
 struct tg_error *sequence_mpi_create(struct tg_sequence_builder *builder);
 struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const struct tg_event *event,

@@ -80,8 +80,10 @@ static void place_arrow(const struct tg_sequence_layout *layout, const struct tg
     int from = layout->x[row->from];
     int to = row->to == TG_SEQUENCE_NO_LANE ? from + layout->spacing / 2 : layout->x[row->to];
     int left = from < to ? from : to, right = from < to ? to : from;
-    int width = tg_sequence_text_width(row->label, NULL);
     include(place, left - LANE_ROOM, right + LANE_ROOM);
+    if (row->link != TG_ROW_NO_LINK)
+        return; /* its label is where it was sent */
+    int width = tg_sequence_text_width(row->label, NULL);
     place->label_centred = row->kind == TG_ROW_ARROW && width + 3 * GAP <= right - left;
     if (place->label_centred)
         place->label_x = (left + right) / 2;

@@ -90,11 +90,15 @@ static bool is_receive_alone(const struct tg_sequence_node *node)
            node->parts[0].role == TG_SEQUENCE_RECEIVES;
 }
 
-/* A message goes out before it comes in, whatever the rest; the earlier otherwise. */
+/* A message goes out before it comes in, whatever the rest; the earlier otherwise. Messages of several
+ * lifelines come in the order of these: which was first differs from iteration to iteration, and tells
+ * nothing that their own orders do not. */
 static bool goes_before(const struct tg_sequence_node *a, const struct tg_sequence_node *b)
 {
     if (is_receive_alone(a) != is_receive_alone(b))
         return !is_receive_alone(a);
+    if (a->kind == TG_SEQUENCE_MESSAGE && b->kind == TG_SEQUENCE_MESSAGE)
+        return false;
     return a->begin_ns < b->begin_ns;
 }
 
@@ -146,6 +150,7 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
         into->until_ns = node->until_ns > into->until_ns ? node->until_ns : into->until_ns;
         into->total_ns += node->total_ns;
         into->executions += node->executions;
+        into->size = into->size == node->size ? into->size : 0;
         into->code = into->code != 0 ? into->code : node->code;
         into->from = into->from != TG_SEQUENCE_NO_LANE ? into->from : node->from;
         into->to = into->to != TG_SEQUENCE_NO_LANE ? into->to : node->to;

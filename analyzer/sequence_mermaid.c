@@ -155,4 +155,10 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
 }
 
 const struct tg_sequence_format tg_sequence_mermaid = {
-    .name = "mermaid", .suffix = ".mmd", .summary = "text for Mermaid", .write = write};
+    .name = "mermaid",
+    .suffix = ".mmd",
+    .summary = "text for Mermaid",
+    .max_characters = 50000,
+    .how_more = "Mermaid draws that only where its maxTextSize is raised",
+    .write = write,
+};

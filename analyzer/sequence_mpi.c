@@ -223,6 +223,22 @@ struct tg_error *sequence_mpi_create(struct tg_sequence_builder *builder)
     return tg_mpi_model_create(&options, &builder->mpi);
 }
 
+static bool is_openmp(const struct tg_event *event)
+{
+    return event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL;
+}
+
+/* A rank's program is no more: it is in nothing of it. */
+static struct tg_error *end_program(struct tg_sequence_builder *builder, struct sequence_worker *rank,
+                                    uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    rank->collective = 0;
+    while (error == NULL && rank->n_frames > 0)
+        error = sequence_close(builder, rank, rank->n_frames - 1, time_ns);
+    return error;
+}
+
 static struct tg_error *find_caller(struct tg_sequence_builder *builder, const struct tg_event *event,
                                     size_t process, struct sequence_worker **worker)
 {
@@ -239,6 +255,8 @@ struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const st
 {
     struct sequence_worker *worker = NULL;
     struct tg_error *error = tg_mpi_model_feed(builder->mpi, event, process);
+    if (error == NULL && builder->options.by_rank)
+        error = tg_openmp_model_feed(builder->openmp, event, process);
     if (error != NULL)
         return error;
     if (event->kind == TG_EVENT_MPI_COMM)
@@ -250,6 +268,12 @@ struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const st
             builder->made->lanes[worker->lane].is_alive = false;
         }
         return NULL;
+    }
+    if (builder->options.by_rank && (event->kind == TG_EVENT_EXEC || is_openmp(event))) {
+        worker = find_rank(builder, process);
+        if (worker != NULL && event->kind == TG_EVENT_EXEC)
+            return end_program(builder, worker, event->time_ns);
+        return worker == NULL ? NULL : sequence_rank_feed(builder, worker, event);
     }
     if (event->kind != TG_EVENT_MPI_ENTER && event->kind != TG_EVENT_MPI_LEAVE)
         return NULL;

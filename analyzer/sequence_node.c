@@ -47,7 +47,7 @@ static uint64_t key_of(const struct tg_sequence_node *node)
     case TG_SEQUENCE_MUTEX:
         return mix(mix(key, node->id), node->code);
     case TG_SEQUENCE_REGION: /* of one thread: two threads' are two regions */
-        return mix(key, node->team);
+        return mix(key, node->is_across ? node->id : node->team);
     case TG_SEQUENCE_TASK:
         return mix(key, node->body != 0 ? node->body : node->code);
     case TG_SEQUENCE_SECTION:
@@ -81,7 +81,7 @@ static uint64_t shape_of(const struct tg_sequence_node *node)
     if (node->kind == TG_SEQUENCE_MESSAGE)
         shape = mix(mix(mix(shape, node->id), node->from), (uint64_t)node->peer);
     if (node->kind == TG_SEQUENCE_REGION)
-        shape = mix(shape, node->body);
+        shape = mix(shape, node->is_across ? node->id : node->body);
     shape = mix(shape, node->has_barrier + 2u * node->is_open + 4u * node->differs);
     uint64_t parts = 0;
     for (size_t i = 0; i < node->n_parts; i++)

@@ -80,6 +80,7 @@ struct tg_sequence_node {
     uint64_t code;    /* where the program asked for it, 0 unknown */
     uint64_t body;    /* of a region or task, 0 unknown */
     uint64_t team;    /* of a region */
+    uint64_t size;    /* of a region that a rank is in: threads, 0 unknown */
     const char *name; /* of an MPI call; the diagram's, NULL none */
     int64_t tag;
     uint64_t bytes;
@@ -92,6 +93,7 @@ struct tg_sequence_node {
     bool is_linked;   /* the other half of a message is elsewhere */
     bool has_died;    /* HERE: there it ended */
     bool is_across;   /* of several processes: CODE is of one of them, and tells nothing apart */
+    bool is_inferred; /* concluded from other events: the runtime is not called there */
     uint64_t absent;  /* a phase: members of the team that never began */
     uint64_t begin_ns, end_ns;         /* of the one that is shown; end 0: not over */
     uint64_t until_ns;                 /* end of the last one that this stands for */

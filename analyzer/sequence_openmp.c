@@ -173,7 +173,8 @@ static struct tg_error *create_task(struct tg_sequence_builder *builder, const s
     struct sequence_task *task = calloc(1, sizeof *task);
     if (task == NULL)
         return tg_error_no_memory();
-    *task = (struct sequence_task){.id = create->task, .body = create->body, .creator = worker->lane};
+    *task = (struct sequence_task){
+        .id = create->task, .body = create->body, .code = create->code, .creator = worker->lane};
     HASH_ADD(hh, builder->tasks, id, sizeof task->id, task);
     if (find_task(builder, create->task) != task) {
         free(task);
@@ -203,11 +204,14 @@ static struct tg_sequence_node *node_of(const struct tg_sequence_builder *builde
         return NULL;
     node->what = place->what;
     node->code = place->code;
+    node->is_inferred = place->seen == TG_OMP_INFERRED;
     if (kind == TG_SEQUENCE_ZONE && place->what == TG_OMP_ZONE_SINGLE_OTHER)
         node->parts[0].role = TG_SEQUENCE_LOOKS_ON;
     const struct sequence_task *task = kind == TG_SEQUENCE_TASK ? find_task(builder, place->id) : NULL;
     if (task != NULL) {
         node->body = task->body;
+        if (node->code == 0) /* where it goes on is inside of the runtime */
+            node->code = task->code;
         node->from = task->creator;
     }
     return node;
@@ -350,6 +354,16 @@ static void end_threads(struct tg_sequence_builder *builder, const struct tg_eve
     }
 }
 
+static struct tg_error *end_program(struct tg_sequence_builder *builder, const struct tg_event *event)
+{
+    struct sequence_task *task, *next;
+    HASH_ITER (hh, builder->tasks, task, next) {
+        HASH_DEL(builder->tasks, task);
+        free(task);
+    }
+    return sequence_end_program(builder, event);
+}
+
 struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const struct tg_event *event,
                                       size_t process)
 {
@@ -358,8 +372,9 @@ struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const
     struct tg_error *error = tg_openmp_model_feed(builder->openmp, event, process);
     if (error != NULL)
         return error;
-    if (event->kind == TG_EVENT_THREAD_EXIT || event->kind == TG_EVENT_PROCESS_EXIT ||
-        event->kind == TG_EVENT_EXEC)
+    if (event->kind == TG_EVENT_EXEC)
+        return end_program(builder, event);
+    if (event->kind == TG_EVENT_THREAD_EXIT || event->kind == TG_EVENT_PROCESS_EXIT)
         end_threads(builder, event);
     if (!is_openmp)
         return NULL;

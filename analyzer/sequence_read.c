@@ -1,6 +1,7 @@
 #include "analyzer/sequence_read.h"
 
 #include "analyzer/code_names.h"
+#include "analyzer/openmp_barrier.h"
 #include "analyzer/quantity.h"
 #include "analyzer/trace_pass.h"
 #include "format/printable.h"

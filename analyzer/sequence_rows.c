@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENTRIES = 24 }; /* of a mutex that are drawn each; of more, those in the middle are left out */
+enum {
+    MAX_ENTRIES = 24, /* of a mutex that are drawn each; of more, those in the middle are left out */
+    MAX_REACH = 64,   /* rows between the halves of a message that are drawn as one arrow */
+};
 
 struct writer {
     struct tg_sequence_words words;
@@ -37,6 +40,7 @@ static struct tg_sequence_row *add_row(struct writer *writer, enum tg_sequence_r
                                     .depth = writer->depth,
                                     .from = TG_SEQUENCE_NO_LANE,
                                     .to = TG_SEQUENCE_NO_LANE,
+                                    .link = TG_ROW_NO_LINK,
                                     .node = node,
                                     .is_open = node != NULL && node->is_open,
                                     .is_repeated = node != NULL && node->most > 1};
@@ -251,8 +255,11 @@ static struct tg_error *write_message(struct writer *writer, const struct tg_seq
     char text[TG_SEQUENCE_LABEL_SIZE], label[2 * TG_SEQUENCE_LABEL_SIZE];
     tg_sequence_words_message(node, text);
     bool is_sent = node->n_parts == 1 && node->parts[0].role == TG_SEQUENCE_SENDS;
-    if (!is_sent)
-        return add_arrow(writer, node, node->from, node->to, TG_STYLE_MESSAGE, text);
+    if (!is_sent) {
+        snprintf(label, sizeof label, "%s%s", text,
+                 node->n_parts == 1 && node->is_linked ? ", sent above" : "");
+        return add_arrow(writer, node, node->from, node->to, TG_STYLE_MESSAGE, label);
+    }
     if (node->is_lost) {
         snprintf(label, sizeof label, "to %" PRId64 ", not received: %s", node->peer, text);
         struct tg_sequence_row *row = add_row(writer, TG_ROW_LOST, node, label);
@@ -321,6 +328,29 @@ static struct tg_error *write_list(struct writer *writer, const struct tg_sequen
     return error;
 }
 
+static bool is_half(const struct tg_sequence_row *row, enum tg_sequence_role role)
+{
+    return row->node != NULL && row->node->kind == TG_SEQUENCE_MESSAGE && row->node->n_parts == 1 &&
+           row->node->is_linked && row->node->parts[0].role == role && row->link == TG_ROW_NO_LINK;
+}
+
+/* Messages that cross: of those alike, the one that was sent first is received first. */
+static void link_messages(struct tg_sequence_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!is_half(&rows->items[i], TG_SEQUENCE_RECEIVES))
+            continue;
+        for (size_t sent = i > MAX_REACH ? i - MAX_REACH : 0; sent < i; sent++) {
+            if (!is_half(&rows->items[sent], TG_SEQUENCE_SENDS) ||
+                rows->items[sent].node->key != rows->items[i].node->key)
+                continue;
+            rows->items[sent].link = i;
+            rows->items[i].link = sent;
+            break;
+        }
+    }
+}
+
 struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
                                          const struct tg_code_namer *namer, uint64_t start_ns,
                                          struct tg_sequence_rows *rows)
@@ -329,6 +359,7 @@ struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
     struct writer writer = {.words = {.sequence = sequence, .namer = namer, .start_ns = start_ns},
                             .rows = rows};
     struct tg_error *error = write_list(&writer, &sequence->list);
+    link_messages(rows);
     if (error == NULL)
         error = tg_sequence_columns_choose(sequence, rows);
     if (error != NULL)

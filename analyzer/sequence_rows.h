@@ -19,6 +19,8 @@ enum tg_sequence_row_kind {
 
 enum tg_sequence_style { TG_STYLE_PLAIN, TG_STYLE_BACK, TG_STYLE_MESSAGE, TG_STYLE_LATE };
 
+#define TG_ROW_NO_LINK SIZE_MAX
+
 struct tg_sequence_row {
     enum tg_sequence_row_kind kind;
     enum tg_sequence_style style;
@@ -26,6 +28,7 @@ struct tg_sequence_row {
     char *label;    /* printable; never NULL */
     char *detail;   /* times and places, lines separated by \n; never NULL */
     uint32_t from, to;
+    size_t link;     /* the row of the other half of a message, TG_ROW_NO_LINK none */
     uint32_t *lanes; /* ascending by column */
     size_t n_lanes;
     size_t n_lifelines; /* that LANES stand for, where columns are of several */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SLOPE_BEGIN = 11, SLOPE_END = 15 }; /* of a message that crosses others, within its rows */
+
 struct svg {
     FILE *stream;
     const struct tg_sequence_drawing *drawing;
@@ -165,6 +167,8 @@ static void write_arrow(const struct svg *svg, const struct tg_sequence_row *row
     int from = svg->layout.x[row->from];
     int to = row->to == TG_SEQUENCE_NO_LANE ? from + svg->layout.spacing / 2 : svg->layout.x[row->to];
     int direction = to >= from ? 1 : -1;
+    if (row->link != TG_ROW_NO_LINK)
+        return; /* a slope */
     write_line(svg, row->style == TG_STYLE_BACK ? "back" : "", from, y, to - 5 * direction, y);
     if (row->kind == TG_ROW_LOST)
         write_cross(svg, to - 5 * direction, y);
@@ -179,7 +183,8 @@ static void write_self(const struct svg *svg, const struct tg_sequence_row *row,
 {
     int x = svg->layout.x[row->to];
     if (row->style == TG_STYLE_LATE) {
-        write_line(svg, "back", x, 11, x + 20, 11);
+        if (row->link == TG_ROW_NO_LINK)
+            write_line(svg, "back", x, SLOPE_BEGIN, x + 20, SLOPE_BEGIN);
     } else {
         fprintf(svg->stream, "<path class=\"line%s\" d=\"M%d 6h18v9h-12\"/>",
                 row->style == TG_STYLE_BACK ? " back" : "", x);
@@ -300,6 +305,23 @@ static void write_row(const struct svg *svg, size_t i)
     fputs("</g>\n", svg->stream);
 }
 
+/* Messages that cross others: from the row that sends to the row that receives, below all rows. The page
+ * moves them with these. */
+static void write_slopes(const struct svg *svg)
+{
+    for (size_t i = 0; i < svg->rows->count; i++) {
+        const struct tg_sequence_row *row = &svg->rows->items[i];
+        if (row->kind != TG_ROW_ARROW || row->link == TG_ROW_NO_LINK)
+            continue;
+        int from = svg->layout.x[row->from], to = svg->layout.x[row->to];
+        fprintf(svg->stream,
+                "<path class=\"line slope\" data-from=\"%zu\" data-to=\"%zu\" marker-end=\"url(#tip)\" "
+                "d=\"M%d %dL%d %d\"/>\n",
+                row->link, i, from, svg->layout.places[row->link].y + SLOPE_BEGIN, to,
+                svg->layout.places[i].y + SLOPE_END);
+    }
+}
+
 /* ---- the picture */
 
 static void write_headers(const struct svg *svg, int y, const char *id)
@@ -340,6 +362,10 @@ static void write_picture(const struct svg *svg, bool for_page)
         tg_sequence_svg_write_style(svg->stream);
         fputs("</style>\n", svg->stream);
     }
+    fputs("<defs><marker id=\"tip\" viewBox=\"0 0 7 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" "
+          "markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+          "<path class=\"tip\" d=\"M7 4l-7 -4v8z\"/></marker></defs>\n",
+          svg->stream);
     fprintf(svg->stream, "<rect class=\"ground\" x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\"/>\n",
             layout->left, width, layout->height);
     write_label(svg, "h", layout->left + 16, 19, false, svg->drawing->title);
@@ -349,6 +375,7 @@ static void write_picture(const struct svg *svg, bool for_page)
         fprintf(svg->stream, "<path class=\"life\" d=\"M%d %dV%d\"/>\n", layout->x[svg->rows->columns[i]],
                 TG_LAYOUT_TOP + 22, bottom);
     write_headers(svg, TG_LAYOUT_TOP, "top");
+    write_slopes(svg);
     for (size_t i = 0; i < svg->rows->count; i++)
         write_row(svg, i);
     write_headers(svg, bottom, "bottom");

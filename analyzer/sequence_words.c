@@ -1,5 +1,6 @@
 #include "analyzer/sequence_words.h"
 
+#include "analyzer/openmp_words.h"
 #include "analyzer/quantity.h"
 #include "format/event.h"
 #include "format/printable.h"
@@ -10,42 +11,6 @@
 #include <string.h>
 
 enum { PLACE_SIZE = 260 };
-
-static const char *const zone_names[] = {
-    [TG_OMP_ZONE_LOOP] = "loop",
-    [TG_OMP_ZONE_SECTIONS] = "sections",
-    [TG_OMP_ZONE_SINGLE] = "single",
-    [TG_OMP_ZONE_SINGLE_OTHER] = "single",
-    [TG_OMP_ZONE_MASKED] = "masked",
-    [TG_OMP_ZONE_WORKSHARE] = "workshare",
-    [TG_OMP_ZONE_DISTRIBUTE] = "distribute",
-    [TG_OMP_ZONE_SCOPE] = "scope",
-    [TG_OMP_ZONE_TASKGROUP] = "taskgroup",
-    [TG_OMP_ZONE_TASKLOOP] = "taskloop",
-    [TG_OMP_ZONE_TEAMS] = "teams",
-    [TG_OMP_ZONE_TARGET] = "target",
-    [TG_OMP_ZONE_ORDERED_LOOP] = "ordered loop",
-    [TG_OMP_ZONE_DOACROSS_LOOP] = "doacross loop",
-};
-static const char *const sync_names[] = {
-    [TG_OMP_SYNC_BARRIER] = "barrier",
-    [TG_OMP_SYNC_BARRIER_IMPLICIT] = "implicit barrier",
-    [TG_OMP_SYNC_BARRIER_JOIN] = "end of the region",
-    [TG_OMP_SYNC_TASKWAIT] = "taskwait",
-    [TG_OMP_SYNC_TASKGROUP] = "end of the taskgroup",
-    [TG_OMP_SYNC_TASKYIELD] = "taskyield",
-    [TG_OMP_SYNC_REDUCTION] = "reduction",
-    [TG_OMP_SYNC_COPYPRIVATE] = "copyprivate",
-    [TG_OMP_SYNC_DOACROSS] = "doacross wait",
-};
-static const char *const mutex_names[] = {
-    [TG_OMP_MUTEX_CRITICAL] = "critical", [TG_OMP_MUTEX_CRITICAL_NAMED] = "critical",
-    [TG_OMP_MUTEX_ORDERED] = "ordered",   [TG_OMP_MUTEX_ATOMIC] = "atomic",
-    [TG_OMP_MUTEX_LOCK] = "lock",         [TG_OMP_MUTEX_NEST_LOCK] = "nest lock",
-};
-
-/* Numbers from a trace may be beyond what is known here. */
-#define NAME_OF(names, value) ((value) < sizeof(names) / sizeof *(names) ? (names)[value] : "?")
 
 /* " solve (solver.c:120)" or " 0x401234"; "" where nothing is known. */
 static const char *full_place(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
@@ -110,19 +75,19 @@ static void fragment_name(const struct tg_sequence_node *node, char *buffer, siz
         snprintf(buffer, size, "repeat");
         break;
     case TG_SEQUENCE_ZONE:
-        snprintf(buffer, size, "%s", NAME_OF(zone_names, node->what));
+        snprintf(buffer, size, "%s", tg_openmp_words_zone(node->what)->label);
         break;
     case TG_SEQUENCE_SECTION:
         snprintf(buffer, size, "section %" PRIu64, node->id);
         break;
     case TG_SEQUENCE_MUTEX:
         if (node->id != 0 && node->what != TG_OMP_MUTEX_ORDERED)
-            snprintf(buffer, size, "%s @0x%" PRIx64, NAME_OF(mutex_names, node->what), node->id);
+            snprintf(buffer, size, "%s @0x%" PRIx64, tg_openmp_words_mutex(node->what)->label, node->id);
         else
-            snprintf(buffer, size, "%s", NAME_OF(mutex_names, node->what));
+            snprintf(buffer, size, "%s", tg_openmp_words_mutex(node->what)->label);
         break;
     case TG_SEQUENCE_SYNC:
-        snprintf(buffer, size, "%s", NAME_OF(sync_names, node->what));
+        snprintf(buffer, size, "%s", tg_openmp_words_sync(node->what)->label);
         break;
     case TG_SEQUENCE_TASK:
         snprintf(buffer, size, "task");
@@ -147,8 +112,12 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
 {
     char name[160], place[PLACE_SIZE], times[2 * TG_QUANTITY_SIZE + 8];
     fragment_name(node, name, sizeof name);
+    char size[32] = "";
+    if (node->kind == TG_SEQUENCE_REGION && node->size > 0)
+        snprintf(size, sizeof size, ", %" PRIu64 " worker%s", node->size, node->size == 1 ? "" : "s");
     bool has_place = node->kind != TG_SEQUENCE_PHASE && node->kind != TG_SEQUENCE_GROUP;
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s", name, has_place ? place_text(words, node, place) : "",
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s", name,
+             has_place ? place_text(words, node, place) : "", size, node->is_inferred ? " (inferred)" : "",
              times_text(node, times, sizeof times));
 }
 
@@ -174,7 +143,11 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
         tg_printable(node->name, call, sizeof call);
     switch ((enum tg_sequence_here)node->what) {
     case TG_SEQUENCE_INSIDE:
-        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
+        if (node->name != NULL)
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s %s", node->has_died ? "ended" : "is",
+                     tg_printable(node->name, call, sizeof call));
+        else
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
         break;
     case TG_SEQUENCE_WAITING:
         snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended waiting here%s" : "waits here%s",
@@ -209,7 +182,7 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
     } else if (node->what == TG_OMP_SYNC_BARRIER_JOIN) {
         snprintf(name, sizeof name, "end of the region");
     } else {
-        snprintf(name, sizeof name, "%s %" PRIu64, NAME_OF(sync_names, node->what), node->id);
+        snprintf(name, sizeof name, "%s %" PRIu64, tg_openmp_words_sync(node->what)->label, node->id);
     }
     snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s", name, place_text(words, node, place));
 }
@@ -249,8 +222,9 @@ char *tg_sequence_words_detail(const struct tg_sequence_words *words, const stru
             tg_quantity_duration(node->max_ns, c));
     else if (!node->is_open && node->end_ns > node->begin_ns)
         ADD("\n%s", tg_quantity_duration(node->end_ns - node->begin_ns, a));
-    if (node->code != 0 && node->kind != TG_SEQUENCE_ELIDED)
-        ADD("\nat%s", full_place(words, node, place));
+    const char *where = node->kind == TG_SEQUENCE_ELIDED ? "" : full_place(words, node, place);
+    if (*where != '\0')
+        ADD("\nat%s", where);
 #undef ADD
     return strdup(text[0] == '\n' ? text + 1 : text);
 }

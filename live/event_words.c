@@ -1,6 +1,7 @@
 #include "live/event_words.h"
 
 #include "analyzer/event_headline.h"
+#include "analyzer/openmp_words.h"
 #include "analyzer/post_mortem_words.h"
 #include "format/printable.h"
 
@@ -24,7 +25,7 @@ static void write_who(FILE *stream, const struct tg_post_mortem_input *input, co
 
 static void write_barrier(FILE *stream, const char *verb, uint64_t sync, uint64_t instance)
 {
-    fprintf(stream, "%s the %s", verb, tg_words_sync(sync));
+    fprintf(stream, "%s the %s", verb, tg_openmp_words_sync(sync)->phrase);
     if (instance != 0)
         fprintf(stream, " (number %" PRIu64 " of its team)", instance);
 }
@@ -65,10 +66,10 @@ static bool write_zone_event(FILE *stream, const struct tg_event *event)
         fprintf(stream, "is through with parallel region %" PRIu64, event->omp_implicit_end.team);
         return true;
     case TG_EVENT_OMP_ZONE_BEGIN:
-        fprintf(stream, "enters %s", tg_words_zone(event->omp_zone_begin.zone));
+        fprintf(stream, "enters %s", tg_openmp_words_zone(event->omp_zone_begin.zone)->phrase);
         return true;
     case TG_EVENT_OMP_ZONE_END:
-        fprintf(stream, "leaves %s", tg_words_zone(event->omp_zone_end.zone));
+        fprintf(stream, "leaves %s", tg_openmp_words_zone(event->omp_zone_end.zone)->phrase);
         return true;
     case TG_EVENT_OMP_SECTION:
         fprintf(stream, "begins section %" PRIu64, event->omp_section.section);
@@ -89,13 +90,13 @@ static bool write_sync_event(FILE *stream, const struct tg_event *event)
         write_barrier(stream, "goes on from", event->omp_sync_end.sync, event->omp_sync_end.instance);
         return true;
     case TG_EVENT_OMP_MUTEX_WAIT:
-        fprintf(stream, "wants to enter the %s", tg_words_mutex(event->omp_mutex_wait.mutex));
+        fprintf(stream, "wants to enter the %s", tg_openmp_words_mutex(event->omp_mutex_wait.mutex)->phrase);
         return true;
     case TG_EVENT_OMP_MUTEX_ENTER:
-        fprintf(stream, "enters the %s", tg_words_mutex(event->omp_mutex_enter.mutex));
+        fprintf(stream, "enters the %s", tg_openmp_words_mutex(event->omp_mutex_enter.mutex)->phrase);
         return true;
     case TG_EVENT_OMP_MUTEX_LEAVE:
-        fprintf(stream, "leaves the %s", tg_words_mutex(event->omp_mutex_leave.mutex));
+        fprintf(stream, "leaves the %s", tg_openmp_words_mutex(event->omp_mutex_leave.mutex)->phrase);
         return true;
     case TG_EVENT_OMP_TASK_CREATE:
         fprintf(stream, "creates task %" PRIu64, event->omp_task_create.task);

@@ -1,4 +1,5 @@
 /* `info barrier`: the barriers that teams are at, and where each worker stands to them. */
+#include "analyzer/openmp_barrier.h"
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/quantity.h"
 #include "live/console_command.h"

@@ -1,4 +1,5 @@
 /* `info workers`: every worker with what it is inside of. */
+#include "analyzer/openmp_words.h"
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/quantity.h"
 #include "format/printable.h"
@@ -26,19 +27,19 @@ static void write_place(FILE *out, const struct tg_post_mortem_input *input,
             fprintf(out, " of %" PRIu64, team->size);
         break;
     case TG_OPENMP_IN_ZONE:
-        fputs(tg_words_zone(place->what), out);
+        fputs(tg_openmp_words_zone(place->what)->phrase, out);
         if (place->section != 0)
             fprintf(out, ", section %" PRIu64, place->section);
         break;
     case TG_OPENMP_IN_MUTEX_WAIT:
     case TG_OPENMP_IN_MUTEX:
         fprintf(out, "%s the %s", place->kind == TG_OPENMP_IN_MUTEX ? "inside of" : "waiting for",
-                tg_words_mutex(place->what));
+                tg_openmp_words_mutex(place->what)->phrase);
         if (place->id != 0)
             fprintf(out, " 0x%" PRIx64, place->id);
         break;
     case TG_OPENMP_IN_SYNC:
-        fprintf(out, "waiting at the %s", tg_words_sync(place->what));
+        fprintf(out, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);
         if (place->what <= TG_OMP_SYNC_BARRIER_IMPLICIT && place->id != 0)
             fprintf(out, ", number %" PRIu64 " of its team", place->id);
         break;

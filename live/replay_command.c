@@ -1,6 +1,7 @@
 /* `tollgate replay` */
 #include "live/replay_command.h"
 
+#include "analyzer/symbols_option.h"
 #include "format/printable.h"
 #include "live/console.h"
 #include "live/line_editor.h"
@@ -27,7 +28,8 @@ struct replay_arguments {
     struct run *runs;
     size_t n_runs;
     bool interactive;
-    bool no_symbols;
+    const struct tg_command_services *services;
+    const struct tg_command_services *symbols; /* NULL: addresses stay numbers */
 };
 
 static error_t add_run(struct replay_arguments *arguments, bool is_file, const char *text,
@@ -54,9 +56,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->interactive = true;
         return 0;
     case KEY_SYMBOLS:
-        if (strcmp(argument, "auto") != 0 && strcmp(argument, "off") != 0)
-            argp_error(state, "--symbols is auto or off");
-        arguments->no_symbols = strcmp(argument, "off") == 0;
+        arguments->symbols = tg_symbols_option_parse(argument, arguments->services, state);
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->trace != NULL)
@@ -75,8 +75,7 @@ static const struct argp_option options[] = {
     {"script", KEY_SCRIPT, "FILE", 0, "Run the commands in FILE, then end", 0},
     {"execute", KEY_COMMAND, "COMMAND", 0, "Run COMMAND, then end; -x and -e are run in their order", 0},
     {"interactive", KEY_INTERACTIVE, NULL, 0, "Read commands from standard input after -x and -e", 0},
-    {"symbols", KEY_SYMBOLS, "WHEN", 0,
-     "Name code addresses by function and line from this machine's files: auto (the default) or off", 0},
+    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {0},
 };
 
@@ -126,13 +125,12 @@ static struct tg_error *run_all(struct tg_console *console, const struct replay_
     return NULL;
 }
 
-static struct tg_error *run_console(const struct replay_arguments *arguments,
-                                    const struct tg_command_services *services, int *status)
+static struct tg_error *run_console(const struct replay_arguments *arguments, int *status)
 {
     struct tg_source *source = NULL;
     struct tg_console *console = NULL;
     const struct tg_console_options console_options = {
-        .out = stdout, .errors = stderr, .services = arguments->no_symbols ? NULL : services};
+        .out = stdout, .errors = stderr, .services = arguments->symbols};
     struct tg_error *error = tg_trace_source_create(arguments->trace, NULL, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
@@ -154,14 +152,14 @@ static struct tg_error *run_console(const struct replay_arguments *arguments,
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct replay_arguments arguments = {0};
+    struct replay_arguments arguments = {.services = services, .symbols = services};
     int status = 0;
     argp_err_exit_status = 2;
     TG_AUTO_ERROR struct tg_error *error = NULL;
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0)
         error = tg_error_no_memory();
     else
-        error = run_console(&arguments, services, &status);
+        error = run_console(&arguments, &status);
     free(arguments.runs);
     if (error != NULL) {
         tg_printable_error(error);

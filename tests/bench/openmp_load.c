@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_THREADS = 64,
+    MAX_THREADS = 1024,
     REGIONS = 6,      /* parallel constructs in the program */
     LOOPS = 3,        /* in each of them */
     CRITICALS = 4,    /* that a thread enters in a loop that has any */

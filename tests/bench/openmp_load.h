@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Fills EVENTS with the first N events of N_PROCESSES processes with N_THREADS threads each (64 at most) that
- * walk through time steps: six parallel regions each, with static and dynamic loops, a single, explicit
+ * Fills EVENTS with the first N events of N_PROCESSES processes with N_THREADS threads each (1,024 at most)
+ * that walk through time steps: six parallel regions each, with static and dynamic loops, a single, explicit
  * barriers, and short uncontended criticals. Each thread works for WORK_NS in a loop, more or less, and waits
  * for the others at barriers. In the order of time, threads interleaved as it comes. Returns 0, or -1 where
  * memory is short.

@@ -8,9 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as tree
 
 sys.dont_write_bytecode = True
 from recording import build_library, check, events, record, run, skip  # noqa: E402
+
+sys.path.insert(0, os.path.join(os.environ["TG_SOURCE"], "tests/golden"))
+from diagram_texts import check_mermaid, check_plantuml  # noqa: E402
 
 RANKS, THREADS, ROUNDS = 4, 2, 3
 SOURCE = os.environ["TG_SOURCE"]
@@ -68,6 +72,22 @@ def check_order(trace):
             last[event["tid"]] = event["t_ns"]
 
 
+def check_diagrams():
+    """By rank and by worker, in every format; the texts keep to their grammar, and tell of regions and collectives."""
+    for by in ("rank", "worker"):
+        drawn = {}
+        for form in ("svg", "html", "seqdiag", "mermaid", "plantuml"):
+            result = run([os.environ["TG_TOLLGATE"], "sequence", "--all", "--by", by, "--print", "--format", form, "trace"])
+            check(result.status == 0, by, form, result.errors)
+            drawn[form] = result.output
+        tree.fromstring(drawn["svg"].encode())
+        check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
+        check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
+        for form in ("svg", "html", "seqdiag"):
+            for what in ("parallel hybrid_zones.c", "MPI_Allreduce"):
+                check(what in drawn[form], what, "is not in", by, form, drawn[form])
+
+
 def hybrid(job):
     native = run(job)
     check(native.status == 0, native)
@@ -83,6 +103,7 @@ def hybrid(job):
     check_collectives(trace, ranks.values())
     check_order(trace)
     report = run([os.environ["TG_TOLLGATE"], "report", "trace"])
+    check_diagrams()
     check(report.status == 0 and "hybrid_zones.c" in report.output and "Post-mortem" not in report.output, report.output)
 
 

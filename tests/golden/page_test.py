@@ -7,12 +7,14 @@ usage: page_test.py TOLLGATE TRACE_FROM_JSON CHROMIUM FIXTURE...     (CHROMIUM m
 import base64
 import hashlib
 import html.parser
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from browser import Browser  # noqa: E402
 
 
 class Page(html.parser.HTMLParser):
@@ -59,78 +61,13 @@ def check_page(text, where):
     if page.loads:
         problems.append(f"{where}: loads or runs {page.loads}")
     allowed = {"html", "head", "meta", "title", "style", "body", "header", "h1", "input", "output", "button", "div",
-               "script", "svg", "rect", "text", "path", "g", "circle"}
+               "script", "svg", "rect", "text", "path", "g", "circle", "defs", "marker"}
     if set(page.tags) - allowed:
         problems.append(f"{where}: elements {set(page.tags) - allowed}")
     return problems
 
 
-class Browser:
-    """Chromium's own protocol over a pair of pipes."""
-
-    def __init__(self, program, directory):
-        to_browser, self.out = os.pipe()
-        self.input, from_browser = os.pipe()
-
-        def connect():
-            os.dup2(to_browser, 13)
-            os.dup2(from_browser, 14)
-            os.dup2(13, 3)
-            os.dup2(14, 4)
-
-        self.process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
-             "--disable-background-networking", f"--user-data-dir={directory}/profile", "about:blank"],
-            preexec_fn=connect, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(from_browser)
-        self.buffer, self.number, self.session, self.requests, self.problems = b"", 0, None, [], []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
-
-    def read(self):
-        while b"\0" not in self.buffer:
-            more = os.read(self.input, 1 << 16)
-            if not more:
-                raise EOFError("the browser ended")
-            self.buffer += more
-        message, self.buffer = self.buffer.split(b"\0", 1)
-        message = json.loads(message)
-        if message.get("method") == "Network.requestWillBeSent":
-            self.requests.append(message["params"]["request"]["url"])
-        if message.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
-            self.problems.append(json.dumps(message["params"])[:400])
-        return message
-
-    def call(self, method, **parameters):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.out, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self.read()
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    raise RuntimeError(answer["error"])
-                return answer["result"]
-
-    def open(self, url):
-        self.call("Page.navigate", url=url)
-        while self.read().get("method") != "Page.loadEventFired":
-            pass
-
-    def ask(self, expression):
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
-
-    def mouse(self, kind, x, y, **more):
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
+WIDTH = "document.getElementById('diagram').getBoundingClientRect().width"
 
 
 def check_in_browser(browser, path):
@@ -153,6 +90,14 @@ def check_in_browser(browser, path):
     for kind in ("keyDown", "keyUp"):
         browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13)
     expect("what was found is shown", browser.ask("document.querySelectorAll('g.now').length"), 1)
+    expect("and is in sight", browser.ask(
+        "(function () { var b = document.querySelector('g.now text').getBoundingClientRect(),"
+        " p = document.getElementById('pane').getBoundingClientRect();"
+        " return b.top >= p.top && b.bottom <= p.bottom && b.left < p.right && b.right > p.left; })()"), True)
+    expect("and counted", browser.ask("document.getElementById('count').textContent"), f"1 of {found}")
+    browser.call("Input.insertText", text=" no such thing")
+    expect("what is not there is not found", browser.ask("document.getElementById('count').textContent"), "0 found")
+    browser.ask("document.getElementById('query').blur()")
     # move by dragging
     browser.ask("var pane = document.getElementById('pane'); pane.scrollTop = 60; pane.scrollLeft = 40")
     browser.mouse("mousePressed", 200, 200, button="left", clickCount=1)
@@ -160,11 +105,14 @@ def check_in_browser(browser, path):
     browser.mouse("mouseReleased", 190, 170, button="left", clickCount=1)
     expect("dragging moves", browser.ask("[pane.scrollLeft, pane.scrollTop].join()"), "50,90")
     # zoom
-    width = browser.ask("document.getElementById('diagram').getBoundingClientRect().width")
+    width = browser.ask(WIDTH)
     browser.ask("document.getElementById('in').click()")
-    wider = browser.ask("document.getElementById('diagram').getBoundingClientRect().width")
+    wider = browser.ask(WIDTH)
     expect("the button zooms", abs(wider / width - 1.25) < 0.01, True)
-    browser.mouse("mouseWheel", 200, 200, deltaX=0, deltaY=300, modifiers=2)
+    browser.key("-")
+    expect("and the keys", abs(browser.ask(WIDTH) / width - 1) < 0.01, True)
+    browser.mouse("mouseWheel", 200, 200, deltaX=0, deltaY=-300, modifiers=2)
+    expect("and the wheel", browser.wait(f"Math.abs({WIDTH} / {width} - Math.E) < 0.1"), True)
     browser.ask("document.getElementById('fit').click()")
     # fold one, and all
     before = browser.ask("Number(document.getElementById('diagram').getAttribute('viewBox').split(' ')[3])")
@@ -174,6 +122,9 @@ def check_in_browser(browser, path):
                         " return [b.left + 4, b.top + b.height / 2]; })()")
     browser.mouse("mouseMoved", *place)
     expect("pointing tells", browser.ask("document.getElementById('tip').style.display"), "block")
+    told = browser.ask("document.getElementById('tip').textContent")
+    expect(f"when, how long and where in {told!r}",
+           bool(re.search(r"[0-9] s( to |\n)", told) and re.search(r"[0-9] [mun]?s\b", told) and "\nat 0x" in told), True)
     browser.mouse("mousePressed", *place, button="left", clickCount=1)
     browser.mouse("mouseReleased", *place, button="left", clickCount=1)
     expect("a click folds", browser.ask(hidden) > 0, True)
@@ -183,6 +134,39 @@ def check_in_browser(browser, path):
     expect("all is unfolded", browser.ask(hidden), 0)
     expect("and as high as before",
            browser.ask("Number(document.getElementById('diagram').getAttribute('viewBox').split(' ')[3])"), before)
+    return problems
+
+
+def check_slopes(browser, path):
+    """Messages that cross: the ends of their arrows stay at the rows that send and receive when others are folded."""
+    browser.open(f"file://{path}")
+    astray = ("Array.from(document.querySelectorAll('.slope')).filter(function (path) {"
+              "  if (path.style.display === 'none') return false;"
+              "  function y(i) { return Number(/ (-?[0-9]+)/.exec(document.querySelector('g.r[data-i=\"' + i + '\"]')"
+              "    .getAttribute('transform'))[1]); }"
+              "  var ends = path.getAttribute('d').match(/-?[0-9]+/g).map(Number);"
+              "  return ends[1] - y(path.dataset.from) !== 11 || ends[3] - y(path.dataset.to) !== 15; }).length")
+    problems = []
+    if browser.ask("document.querySelectorAll('.slope').length") == 0:
+        problems.append(f"{path}: there is no message that crosses another")
+    for button in ("fold", "unfold"):
+        browser.ask(f"document.getElementById('{button}').click()")
+        if browser.ask(astray) != 0:
+            problems.append(f"{path}: after {button}: arrows that hang in the air")
+    return problems
+
+
+def check_dark(browser, path):
+    """Dark where the system is, and text that can be read on it."""
+    problems = []
+    for scheme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 28)")):
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        browser.open(f"file://{path}")
+        seen = browser.ask("[getComputedStyle(document.querySelector('.ground')).fill,"
+                           " getComputedStyle(document.body).backgroundColor].join(';')")
+        if seen != f"{ground};{ground}":
+            problems.append(f"{path}: {scheme}: {seen}")
+    browser.call("Emulation.setEmulatedMedia", features=[])
     return problems
 
 
@@ -204,7 +188,11 @@ def main():
             browser = Browser(chromium, directory)
             try:
                 for page in pages:
-                    if page.endswith(("sequence-critical.html", "sequence-repeat.html")):
+                    if page.endswith("sequence-crossing.html"):
+                        problems += check_slopes(browser, page)
+                    elif page.endswith("sequence-hostile.html"):
+                        problems += check_dark(browser, page)
+                    elif page.endswith(("sequence-critical.html", "sequence-repeat.html")):
                         problems += check_in_browser(browser, page)
                     else:
                         browser.open(f"file://{page}")

@@ -28,8 +28,20 @@ find_program(TG_SEQDIAG seqdiag3)
 file(GLOB sequence_fixtures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/sequence-*.jsonl)
 if(Python3_FOUND AND TG_SEQDIAG)
   add_test(NAME golden/seqdiag COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/seqdiag_test.py ${TG_SEQDIAG}
-           $<TARGET_FILE:tollgate> $<TARGET_FILE:trace_from_json> ${sequence_fixtures})
+           $<TARGET_FILE:tollgate> $<TARGET_FILE:trace_from_json> ${CMAKE_CURRENT_SOURCE_DIR}/expected ${sequence_fixtures})
   set_tests_properties(golden/seqdiag PROPERTIES LABELS golden)
+endif()
+
+find_program(TG_PLANTUML plantuml)
+if(Python3_FOUND)
+  set(plantuml "")
+  if(TG_PLANTUML)
+    set(plantuml ${TG_PLANTUML})
+  endif()
+  add_test(NAME golden/sequence_texts
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/text_test.py $<TARGET_FILE:tollgate>
+                   $<TARGET_FILE:trace_from_json> "${plantuml}" ${sequence_fixtures})
+  set_tests_properties(golden/sequence_texts PROPERTIES LABELS golden)
 endif()
 
 find_program(TG_CHROMIUM NAMES chromium-headless-shell chromium)

@@ -1,3 +1,4 @@
+#include "analyzer/openmp_barrier.h"
 #include "analyzer/openmp_model.h"
 
 #include <string.h>
