@@ -403,10 +403,31 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     return error;
 }
 
+/* Whoever met a region and has not begun in it is at its beginning. */
+static struct tg_error *put_owner(struct tg_sequence_builder *builder, struct sequence_region *region)
+{
+    struct sequence_frame *frame;
+    for (size_t i = 0; i < tg_sequence_team_member_count(region->team); i++)
+        if (tg_sequence_team_lane(region->team, i) == region->owner)
+            return NULL;
+    struct tg_error *error = tg_sequence_team_add(region->team, region->owner);
+    if (error == NULL)
+        error = sequence_push(builder, builder->workers[region->owner], NULL, &frame);
+    if (error == NULL) {
+        frame->region = region;
+        frame->id = region->id;
+    }
+    return error;
+}
+
 /* Unwinds everything: inner regions before those around them. */
 static struct tg_error *end_everything(struct tg_sequence_builder *builder)
 {
     struct tg_error *error = NULL;
+    struct sequence_region *begun, *next;
+    HASH_ITER (hh, builder->regions, begun, next)
+        if (error == NULL && begun->owner != TG_SEQUENCE_NO_LANE)
+            error = put_owner(builder, begun);
     for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++)
         error = put_here(builder, builder->workers[i]);
     while (error == NULL && builder->regions != NULL) {

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_COLUMNS = 64 }; /* of more lifelines those that are alike share one */
-
 /* ---- titles */
 
 static size_t count_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
@@ -34,6 +32,12 @@ char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct 
     else
         snprintf(buffer, size, "%s%" PRId32, short_one ? "" : "Thread ", of->tid);
     return buffer;
+}
+
+bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                                  uint32_t lane)
+{
+    return count_members(sequence, rows, lane) > 1;
 }
 
 /* The number that a lifeline is known by. */
@@ -218,7 +222,7 @@ struct tg_error *tg_sequence_columns_choose(const struct tg_sequence *sequence, 
         rows->group[i] = (uint32_t)i;
     if (error == NULL)
         error = find_columns(sequence, rows, columns, &rows->n_columns);
-    if (error == NULL && rows->n_columns > MAX_COLUMNS)
+    if (error == NULL && rows->n_columns > TG_SEQUENCE_MAX_COLUMNS)
         error = group_columns(rows, count, columns, &rows->n_columns);
     if (error == NULL)
         use_columns(rows, count, columns);

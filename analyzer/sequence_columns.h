@@ -4,6 +4,8 @@
 
 #include "analyzer/sequence_rows.h"
 
+enum { TG_SEQUENCE_MAX_COLUMNS = 32 }; /* of more lifelines those that are alike share one */
+
 /*
  * Settles the columns of ROWS, which are complete otherwise: lifelines that nothing is drawn of get none, of
  * many those that are alike share one. Lanes in rows are then those of columns, in order. NO_MEMORY.

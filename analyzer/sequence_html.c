@@ -8,7 +8,7 @@
  */
 #include "analyzer/sequence_svg.h"
 
-#define SCRIPT_HASH "sha256-ANDYMWp14GSkfQSDYyYUCoq03uEytEsT+/ZVnhXVb/A="
+#define SCRIPT_HASH "sha256-VEZL/pWCVolvWAp5xU5vJgeWap8Z2D8dlXpGp2Ckd2E="
 #define STYLE_HASH  "sha256-cGO2r3CTo1EwAp9M40xG/QfjnDmQ93KSRF5fWMdqmi0="
 
 static const char style[] =
@@ -38,6 +38,7 @@ static const char script[] =
     "var count = document.getElementById('count');\n"
     "var view = svg.getAttribute('viewBox').split(' ').map(Number);\n"
     "var heads = document.getElementById('top'), feet = document.getElementById('bottom');\n"
+    "var legend = document.getElementById('legend');\n"
     "var ground = svg.querySelector('.ground'), zoom = 1, hits = [], at = -1, height = view[3];\n"
     "var lives = Array.from(svg.querySelectorAll('.life')).map(function (path) {\n"
     "  var parts = /^M(-?[0-9]+) ([0-9]+)V([0-9]+)$/.exec(path.getAttribute('d'));\n"
@@ -100,6 +101,7 @@ static const char script[] =
     "  height = view[3] + moved;\n"
     "  lives.forEach(function (life) { life.path.setAttribute('d', life.start + (life.end + moved)); });\n"
     "  feet.setAttribute('transform', 'translate(0 ' + moved + ')');\n"
+    "  if (legend) legend.setAttribute('transform', 'translate(0 ' + moved + ')');\n"
     "  ground.setAttribute('height', height);\n"
     "  svg.setAttribute('viewBox', [view[0], 0, view[2], height].join(' '));\n"
     "  scale(zoom);\n"

@@ -45,7 +45,7 @@ static int spacing_for(size_t count)
     static const struct {
         size_t count;
         int spacing;
-    } steps[] = {{4, 132}, {8, 108}, {16, 76}, {32, 52}, {64, 40}};
+    } steps[] = {{4, 132}, {8, 108}, {14, 96}, {16, 76}, {32, 52}, {64, 40}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (count <= steps[i].count)
             return steps[i].spacing;
@@ -121,7 +121,7 @@ static void place_row(const struct tg_sequence_layout *layout, const struct tg_s
         place_label(place, row->label, place->left);
         break;
     case TG_ROW_ELIDED:
-        break; /* when it is known how far the fragment around reaches */
+        break; /* needs the fragment around */
     case TG_ROW_OPEN:
         place->height = TG_LAYOUT_TITLE;
         include_lanes(layout, row->lanes, row->n_lanes, LANE_ROOM, place);
@@ -163,6 +163,11 @@ static struct tg_error *place_rows(struct tg_sequence_layout *layout, const stru
         return tg_error_no_memory();
     for (size_t i = 0; i < rows->count; i++) {
         place_row(layout, &rows->items[i], &layout->places[i]);
+        if (rows->items[i].kind == TG_ROW_ELIDED)
+            place_label(&layout->places[i], rows->items[i].label,
+                        n_open > 0 && layout->places[open[n_open - 1]].left < INT32_MAX
+                            ? layout->places[open[n_open - 1]].left + GAP
+                            : MARGIN + GAP);
         layout->places[i].y = y;
         y += layout->places[i].height;
         if (rows->items[i].kind == TG_ROW_OPEN)
@@ -170,7 +175,7 @@ static struct tg_error *place_rows(struct tg_sequence_layout *layout, const stru
         else if (rows->items[i].kind == TG_ROW_CLOSE)
             close_box(layout, rows, open[--n_open], i);
     }
-    layout->height = y + TG_LAYOUT_HEADER + MARGIN;
+    layout->height = y + TG_LAYOUT_HEADER + MARGIN + (int)layout->n_shared * TG_LAYOUT_LEGEND;
     free(open);
     return NULL;
 }
@@ -212,12 +217,15 @@ struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
     struct tg_error *error = layout->places == NULL || layout->x == NULL ? tg_error_no_memory() : NULL;
     if (error == NULL) {
         place_lanes(layout, sequence, rows);
+        for (size_t i = 0; i < rows->n_columns; i++)
+            layout->n_shared += tg_sequence_column_is_shared(sequence, rows, rows->columns[i]);
         error = place_rows(layout, rows);
     }
     if (error != NULL) {
         tg_sequence_layout_deinit(layout);
         return error;
     }
+    char members[TG_SEQUENCE_MEMBERS_SIZE];
     layout->right = MARGIN + (int)rows->n_columns * layout->spacing;
     if (layout->right < MARGIN + tg_sequence_text_width(title, NULL))
         layout->right = MARGIN + tg_sequence_text_width(title, NULL);
@@ -230,6 +238,14 @@ struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
         if (place->right > layout->right)
             layout->right = place->right;
     }
+    for (size_t i = 0; i < rows->n_columns; i++)
+        if (tg_sequence_column_is_shared(sequence, rows, rows->columns[i])) {
+            int end =
+                MARGIN + tg_sequence_text_width(tg_sequence_column_members(sequence, rows, rows->columns[i],
+                                                                           members, sizeof members),
+                                                NULL);
+            layout->right = end > layout->right ? end : layout->right;
+        }
     layout->left -= MARGIN;
     layout->right += MARGIN;
     return NULL;

@@ -10,6 +10,7 @@ enum {
     TG_LAYOUT_TITLE = 22,     /* of a fragment's title */
     TG_LAYOUT_HEADER = 34,    /* of the lifelines' titles */
     TG_LAYOUT_TOP = 30,       /* of the diagram's own title */
+    TG_LAYOUT_LEGEND = 16,    /* of a line that says whose a column is */
     TG_LAYOUT_MAX_LABEL = 96, /* characters of a label that are drawn */
 };
 
@@ -29,6 +30,7 @@ struct tg_sequence_layout {
     int mark;                         /* length of the mark that says where somebody is */
     struct tg_sequence_place *places; /* by row */
     int *x;                           /* by lane */
+    size_t n_shared;                  /* columns of several lifelines: each has a line at the bottom */
 };
 
 struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,

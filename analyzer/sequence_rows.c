@@ -12,6 +12,7 @@
 
 enum {
     MAX_ENTRIES = 24, /* of a mutex that are drawn each; of more, those in the middle are left out */
+    FEW_ENTRIES = 6,  /* likewise, where lifelines share columns: each that is drawn takes one of its own */
     MAX_REACH = 64,   /* rows between the halves of a message that are drawn as one arrow */
 };
 
@@ -128,6 +129,7 @@ static struct tg_error *write_barrier(struct writer *writer, const struct tg_seq
         else if (phase->parts[i].role == TG_SEQUENCE_MISSING)
             row->missing[row->n_missing++] = phase->parts[i].lane;
     }
+    row->n_waiters = row->n_waiting;
     return add_lanes(row, phase);
 }
 
@@ -146,9 +148,10 @@ static struct tg_error *write_entries(struct writer *writer, const struct tg_seq
 {
     struct tg_error *error = NULL;
     char label[TG_SEQUENCE_LABEL_SIZE], wait[TG_QUANTITY_SIZE];
+    size_t most = writer->words.sequence->n_lanes > TG_SEQUENCE_MAX_COLUMNS ? FEW_ENTRIES : MAX_ENTRIES;
     for (size_t i = 0; error == NULL && i < count; i++) {
-        if (count > MAX_ENTRIES && i == MAX_ENTRIES / 2) {
-            size_t skipped = count - MAX_ENTRIES;
+        if (count > most && i == most / 2) {
+            size_t skipped = count - most;
             snprintf(label, sizeof label, "\u2026 %zu more enter \u2026", skipped);
             error = add_row(writer, TG_ROW_ELIDED, NULL, label) == NULL ? tg_error_no_memory() : NULL;
             i += skipped;

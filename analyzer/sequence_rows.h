@@ -34,6 +34,7 @@ struct tg_sequence_row {
     size_t n_lifelines; /* that LANES stand for, where columns are of several */
     uint32_t *waiting;  /* TG_ROW_BARRIER */
     size_t n_waiting;
+    size_t n_waiters; /* lifelines that WAITING stand for */
     uint32_t *passed;
     size_t n_passed;
     uint32_t *missing;
@@ -63,7 +64,11 @@ void tg_sequence_rows_deinit(struct tg_sequence_rows *rows);
  * to BUFFER. */
 char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                uint32_t lane, bool short_one, char *buffer, size_t size);
-/* Whose column it is, as ranges of numbers: "Workers 2-5, 9"; cut where SIZE ends. */
+enum { TG_SEQUENCE_MEMBERS_SIZE = 512 };
+/* Whether the column of LANE is of several lifelines. */
+bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
+                                  uint32_t lane);
+/* Whose column it is, as ranges of numbers: "5 workers: 2-5, 9"; cut where SIZE ends. */
 char *tg_sequence_column_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                  uint32_t lane, char *buffer, size_t size);
 

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOPE_BEGIN = 11, SLOPE_END = 15 }; /* of a message that crosses others, within its rows */
+enum {
+    MARGIN = 16,
+    SLOPE_BEGIN = 11,
+    SLOPE_END = 15
+}; /* of a message that crosses others, within its rows */
 
 struct svg {
     FILE *stream;
@@ -230,7 +234,7 @@ static void write_barrier(const struct svg *svg, const struct tg_sequence_row *r
         fputs("<g class=\"here\">", svg->stream);
         write_marks(svg, row->waiting, row->n_waiting, top - 9);
         write_label(svg, "", svg->layout.x[row->waiting[row->n_waiting - 1]] + svg->layout.mark + 8, top - 5,
-                    false, row->n_waiting == 1 ? "waits" : "wait");
+                    false, row->n_waiters == 1 ? "waits" : "wait");
         fputs("</g>", svg->stream);
     }
     write_label(svg, "h", place->label_x, top + 13, false, row->label);
@@ -297,7 +301,7 @@ static void write_row(const struct svg *svg, size_t i)
         write_barrier(svg, row, place);
         break;
     case TG_ROW_ELIDED:
-        write_label(svg, "faint", 24, 15, false, row->label);
+        write_label(svg, "faint", place->label_x, 15, false, row->label);
         break;
     case TG_ROW_CLOSE:
         break;
@@ -326,7 +330,7 @@ static void write_slopes(const struct svg *svg)
 
 static void write_headers(const struct svg *svg, int y, const char *id)
 {
-    char title[64], members[512];
+    char title[64], members[TG_SEQUENCE_MEMBERS_SIZE];
     fprintf(svg->stream, "<g class=\"heads\" id=\"%s\">\n", id);
     for (size_t i = 0; i < svg->rows->n_columns; i++) {
         uint32_t lane = svg->rows->columns[i];
@@ -343,6 +347,24 @@ static void write_headers(const struct svg *svg, int y, const char *id)
             tg_sequence_column_members(svg->drawing->sequence, svg->rows, lane, members, sizeof members),
             SIZE_MAX);
         fputs("</title></g>\n", svg->stream);
+    }
+    fputs("</g>\n", svg->stream);
+}
+
+/* Whose the columns of several lifelines are. */
+static void write_legend(const struct svg *svg, int y)
+{
+    char members[TG_SEQUENCE_MEMBERS_SIZE];
+    fputs("<g id=\"legend\">\n", svg->stream);
+    for (size_t i = 0; i < svg->rows->n_columns; i++) {
+        uint32_t lane = svg->rows->columns[i];
+        if (!tg_sequence_column_is_shared(svg->drawing->sequence, svg->rows, lane))
+            continue;
+        write_label(
+            svg, "faint", MARGIN, y + 12, false,
+            tg_sequence_column_members(svg->drawing->sequence, svg->rows, lane, members, sizeof members));
+        putc('\n', svg->stream);
+        y += TG_LAYOUT_LEGEND;
     }
     fputs("</g>\n", svg->stream);
 }
@@ -370,7 +392,8 @@ static void write_picture(const struct svg *svg, bool for_page)
             layout->left, width, layout->height);
     write_label(svg, "h", layout->left + 16, 19, false, svg->drawing->title);
     putc('\n', svg->stream);
-    int bottom = layout->height - TG_LAYOUT_HEADER - 4;
+    int legend = layout->height - (int)layout->n_shared * TG_LAYOUT_LEGEND;
+    int bottom = legend - TG_LAYOUT_HEADER - 4;
     for (size_t i = 0; i < svg->rows->n_columns; i++)
         fprintf(svg->stream, "<path class=\"life\" d=\"M%d %dV%d\"/>\n", layout->x[svg->rows->columns[i]],
                 TG_LAYOUT_TOP + 22, bottom);
@@ -379,6 +402,8 @@ static void write_picture(const struct svg *svg, bool for_page)
     for (size_t i = 0; i < svg->rows->count; i++)
         write_row(svg, i);
     write_headers(svg, bottom, "bottom");
+    if (layout->n_shared > 0)
+        write_legend(svg, legend - 8);
     fputs("</svg>\n", svg->stream);
 }
 
