@@ -206,6 +206,11 @@ static void write_place(const struct tg_dump *dump, const struct tg_openmp_worke
 static struct tg_error *left_place(void *context, const struct tg_openmp_worker *worker,
                                    const struct tg_openmp_place *place, uint64_t time_ns)
 {
+    /* A lock that is given back before one that was taken behind it: viewers nest slices, so the first one's
+     * is cut where the second one's begins. */
+    for (size_t i = worker->n_places; i-- > 0;)
+        if (worker->places[i].since_ns > place->since_ns && worker->places[i].since_ns < time_ns)
+            time_ns = worker->places[i].since_ns;
     write_place(context, worker, place, time_ns);
     return NULL;
 }
