@@ -32,6 +32,15 @@ struct load {
     int failed;
 };
 
+struct openmp_load {
+    unsigned n_processes, n_threads;
+    bool with_mpi;
+    uint64_t steps;
+    struct load *loads;
+    struct stream **next; /* of each process: the one with its next event, NULL none left */
+    double *sent_ns;      /* when each process had sent its halo */
+};
+
 static uint64_t draw(struct load *load)
 {
     uint64_t z = (load->state += UINT64_C(0x9e3779b97f4a7c15));
@@ -193,6 +202,106 @@ static void parallel(struct load *load, unsigned region)
     load->streams[0].now_ns += work(load, 1500);
 }
 
+/* ---- MPI: the main threads' exchange after each time step */
+
+static struct tg_event *call_mpi(struct load *load, const char *name, unsigned place)
+{
+    struct tg_event *event = tell(load, 0, TG_EVENT_MPI_ENTER, 0);
+    event->mpi_enter = (struct tg_event_mpi_enter){
+        .call = name, .comm = 1, .peer = -3, .tag = -3, .root = -3, .code = site(load, REGIONS, place)};
+    return event;
+}
+
+static struct tg_event *return_mpi(struct load *load, const char *name)
+{
+    struct tg_event *event = tell(load, 0, TG_EVENT_MPI_LEAVE, 0);
+    event->mpi_leave = (struct tg_event_mpi_leave){.call = name, .peer = -3, .tag = -3};
+    return event;
+}
+
+/* With the ranks before and behind RANK of N: side 0 and 1. */
+static unsigned neighbour(unsigned rank, unsigned n, unsigned side)
+{
+    return (rank + (side == 0 ? n - 1 : 1)) % n;
+}
+
+static void start(struct openmp_load *job, unsigned rank)
+{
+    struct load *load = &job->loads[rank];
+    struct tg_event *event = tell(load, 0, TG_EVENT_PROCESS_START, 0);
+    event->process_start = (struct tg_event_process_start){.origin = TG_ORIGIN_FORK};
+    tell(load, 0, TG_EVENT_EXEC, 0)->exec =
+        (struct tg_event_exec){.path = "/home/user/hydro", .former_tid = load->pid};
+    tell(load, 0, TG_EVENT_IDENTITY, 0)->identity = (struct tg_event_identity){
+        .host = "node", .job = "1", .source = "PMI_RANK", .rank = rank, .size = job->n_processes};
+    call_mpi(load, "MPI_Init_thread", 0)->mpi_enter.comm = 0;
+    tell(load, 0, TG_EVENT_MPI_COMM, 0)->mpi_comm = (struct tg_event_mpi_comm){
+        .comm = 1, .handle = 0x44000000, .origin = TG_MPI_COMM_WORLD, .rank = rank, .size = job->n_processes};
+    return_mpi(load, "MPI_Init_thread");
+}
+
+/* Posts the receives and sends of a halo of 8 KiB each. */
+static void begin_exchange(struct openmp_load *job, unsigned rank)
+{
+    static const char *const names[] = {"MPI_Irecv", "MPI_Isend"};
+    struct load *load = &job->loads[rank];
+    for (unsigned i = 0; i < 4; i++) {
+        struct tg_event *event = call_mpi(load, names[i / 2], 1 + i);
+        event->mpi_enter.peer = neighbour(rank, job->n_processes, i % 2);
+        event->mpi_enter.tag = i == 0 || i == 3 ? 7 : 8; /* what is sent behind is received from before */
+        event->mpi_enter.bytes = 8192;
+        return_mpi(load, names[i / 2])->mpi_leave.request = 0x98000000 + i;
+    }
+}
+
+static void end_exchange(struct openmp_load *job, unsigned rank, uint64_t instance)
+{
+    struct load *load = &job->loads[rank];
+    call_mpi(load, "MPI_Waitall", 5)->mpi_enter.comm = 0;
+    for (unsigned side = 0; side < 2; side++) {
+        double sent_ns = job->sent_ns[neighbour(rank, job->n_processes, side)];
+        if (sent_ns > load->streams[0].now_ns)
+            load->streams[0].now_ns = sent_ns;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        tell(load, 0, TG_EVENT_MPI_COMPLETE, 0)->mpi_complete =
+            (struct tg_event_mpi_complete){.request = 0x98000000 + i,
+                                           .peer = i < 2 ? (int64_t)neighbour(rank, job->n_processes, i) : -3,
+                                           .tag = i < 2 ? 7 + (int64_t)i : -3,
+                                           .bytes = i < 2 ? 8192 : 0};
+    return_mpi(load, "MPI_Waitall");
+    struct tg_event *event = call_mpi(load, "MPI_Allreduce", 6);
+    event->mpi_enter.instance = instance;
+    event->mpi_enter.bytes = 8;
+}
+
+/* One time step of all processes, from behind the sum over all of the one before. */
+static void step(struct openmp_load *job)
+{
+    uint64_t instance = ++job->steps;
+    double together_ns = 0;
+    for (unsigned p = 0; p < job->n_processes; p++) {
+        if (job->loads[p].streams[0].now_ns > together_ns)
+            together_ns = job->loads[p].streams[0].now_ns;
+        for (unsigned t = 0; t < job->n_threads; t++)
+            job->loads[p].streams[t].n = job->loads[p].streams[t].taken = 0;
+    }
+    for (unsigned p = 0; p < job->n_processes; p++) {
+        struct load *load = &job->loads[p];
+        load->streams[0].now_ns = together_ns + exponential(load, 900);
+        if (instance == 1)
+            start(job, p);
+        else
+            return_mpi(load, "MPI_Allreduce");
+        for (unsigned region = 0; region < REGIONS; region++)
+            parallel(load, region);
+        begin_exchange(job, p);
+        job->sent_ns[p] = load->streams[0].now_ns;
+    }
+    for (unsigned p = 0; p < job->n_processes; p++)
+        end_exchange(job, p, instance);
+}
+
 /* The stream of LOAD whose next event is the earliest, NULL where there is none left. */
 static struct stream *earliest(struct load *load)
 {
@@ -218,35 +327,78 @@ static struct stream *next_of(struct load *load)
     return earliest(load);
 }
 
-int openmp_load(struct tg_event *events, uint64_t n, unsigned n_processes, unsigned n_threads, double work_ns,
-                uint64_t seed)
+/* ---- all processes */
+
+int openmp_load_create(unsigned n_processes, unsigned n_threads, double work_ns, uint64_t seed, bool with_mpi,
+                       struct openmp_load **load)
 {
-    struct load *loads = calloc(n_processes, sizeof *loads);
-    struct stream **next = calloc(n_processes, sizeof *next);
-    int result = loads == NULL || next == NULL || n_threads == 0 || n_threads > MAX_THREADS ? -1 : 0;
-    for (unsigned p = 0; result == 0 && p < n_processes; p++) {
-        loads[p].state = seed + p * UINT64_C(0x1234567);
-        loads[p].n_threads = n_threads;
-        loads[p].work_ns = work_ns;
-        loads[p].pid = PID + (int32_t)(p * (MAX_THREADS + 1));
-        loads[p].base = UINT64_C(0x55d3c8401000) + p * UINT64_C(0x1372c5000);
-        loads[p].streams[0].now_ns = 31000.0 * p;
-        next[p] = next_of(&loads[p]);
+    struct openmp_load *job = calloc(1, sizeof *job);
+    if (job == NULL || n_threads == 0 || n_threads > MAX_THREADS || n_processes == 0) {
+        free(job);
+        return -1;
     }
-    for (uint64_t i = 0; result == 0 && i < n; i++) {
-        unsigned first = 0;
-        for (unsigned p = 1; p < n_processes; p++)
-            if (next[p]->events[next[p]->taken].time_ns < next[first]->events[next[first]->taken].time_ns)
-                first = p;
-        events[i] = next[first]->events[next[first]->taken++];
-        next[first] = next_of(&loads[first]);
-        if (loads[first].failed || next[first] == NULL)
-            result = -1;
+    job->n_processes = n_processes;
+    job->n_threads = n_threads;
+    job->with_mpi = with_mpi;
+    job->loads = calloc(n_processes, sizeof *job->loads);
+    job->next = calloc(n_processes, sizeof *job->next);
+    job->sent_ns = calloc(n_processes, sizeof *job->sent_ns);
+    if (job->loads == NULL || job->next == NULL || job->sent_ns == NULL) {
+        openmp_load_destroy(job);
+        return -1;
     }
-    for (unsigned p = 0; loads != NULL && p < n_processes; p++)
+    for (unsigned p = 0; p < n_processes; p++) {
+        struct load *of = &job->loads[p];
+        of->state = seed + p * UINT64_C(0x1234567);
+        of->n_threads = n_threads;
+        of->work_ns = work_ns;
+        of->pid = PID + (int32_t)(p * (MAX_THREADS + 1));
+        of->base = UINT64_C(0x55d3c8401000) + p * UINT64_C(0x1372c5000);
+        of->streams[0].now_ns = 31000.0 * p;
+        if (!with_mpi)
+            job->next[p] = next_of(of);
+    }
+    *load = job;
+    return 0;
+}
+
+void openmp_load_destroy(struct openmp_load *load)
+{
+    if (load == NULL)
+        return;
+    for (unsigned p = 0; load->loads != NULL && p < load->n_processes; p++)
         for (unsigned t = 0; t < MAX_THREADS; t++)
-            free(loads[p].streams[t].events);
-    free(next);
-    free(loads);
-    return result;
+            free(load->loads[p].streams[t].events);
+    free(load->sent_ns);
+    free(load->next);
+    free(load->loads);
+    free(load);
+}
+
+/* The process whose next event is the earliest; N_PROCESSES: none has one. */
+static unsigned first_process(const struct openmp_load *job)
+{
+    unsigned first = job->n_processes;
+    for (unsigned p = 0; p < job->n_processes; p++)
+        if (job->next[p] != NULL &&
+            (first == job->n_processes || job->next[p]->events[job->next[p]->taken].time_ns <
+                                              job->next[first]->events[job->next[first]->taken].time_ns))
+            first = p;
+    return first;
+}
+
+int openmp_load_next(struct openmp_load *load, struct tg_event *event)
+{
+    unsigned first = first_process(load);
+    if (first == load->n_processes && load->with_mpi) {
+        step(load);
+        for (unsigned p = 0; p < load->n_processes; p++)
+            load->next[p] = earliest(&load->loads[p]);
+        first = first_process(load);
+    }
+    if (first == load->n_processes || load->loads[first].failed)
+        return -1;
+    *event = load->next[first]->events[load->next[first]->taken++];
+    load->next[first] = load->with_mpi ? earliest(&load->loads[first]) : next_of(&load->loads[first]);
+    return 0;
 }

@@ -215,13 +215,25 @@ static const struct scenario {
     {"OpenMP events", 4, 8, false, 120e3, 16, 64},
 };
 
+static void make_openmp(const struct scenario *scenario, struct tg_event *events, uint64_t n)
+{
+    struct openmp_load *load = NULL;
+    int result =
+        openmp_load_create(scenario->processes, scenario->threads, scenario->work_ns, 7, false, &load);
+    for (uint64_t i = 0; result == 0 && i < n; i++)
+        result = openmp_load_next(load, &events[i]);
+    openmp_load_destroy(load);
+    if (result != 0)
+        exit(2);
+}
+
 static void measure(const struct scenario *scenario, const char *path, struct tg_event *events, uint64_t n,
                     bool all_levels)
 {
     if (scenario->work_ns == 0)
         make_storm(events, n, scenario->stops);
-    else if (openmp_load(events, n, scenario->processes, scenario->threads, scenario->work_ns, 7) != 0)
-        exit(2);
+    else
+        make_openmp(scenario, events, n);
     printf("%" PRIu64 " %s of %u processes with %u threads each, %.2f million events a second\n", n,
            scenario->name, scenario->processes, scenario->threads,
            (double)n / (double)(events[n - 1].time_ns - events[0].time_ns) * 1e3);
