@@ -42,12 +42,24 @@ static void take_arrival(const struct tg_openmp_member *member, struct tg_openmp
     }
 }
 
+static bool is_waited_at(const struct tg_openmp_team *team, uint64_t instance)
+{
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        if (!member->ended && member->left < instance && member->arrived >= instance)
+            return true;
+    }
+    return false;
+}
+
 bool tg_openmp_team_barrier(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
 {
     size_t n_ended = 0;
     for (size_t i = 0; i < team->n_members; i++)
         n_ended += team->members[i].ended;
     struct tg_openmp_barrier found = {.instance = lowest_instance(team), .sync = TG_OMP_SYNC_BARRIER};
+    if (team->cancelled && !is_waited_at(team, found.instance))
+        found.instance = 0;
     if (found.instance == 0) {
         if (n_ended == 0)
             return false;

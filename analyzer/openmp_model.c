@@ -113,6 +113,19 @@ static size_t find_place(const struct tg_openmp_worker_entry *worker, const stru
     return SIZE_MAX;
 }
 
+/* Takes the place at index AT out, from wherever it is. */
+static struct tg_error *leave_only(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   size_t at, uint64_t time_ns)
+{
+    const struct tg_openmp_place place = worker->places[at];
+    worker->public.n_places--;
+    memmove(&worker->places[at], &worker->places[at + 1],
+            (worker->public.n_places - at) * sizeof *worker->places);
+    if (model->options.left == NULL)
+        return NULL;
+    return model->options.left(model->options.context, &worker->public, &place, time_ns);
+}
+
 /* What lies inside of it and was not left before is left with it: a zone's end may go unseen. */
 static struct tg_error *leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                               const struct tg_event *event, const struct tg_openmp_place *pattern)
@@ -215,12 +228,38 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_op
     return error;
 }
 
+/* A thread that begins a region has left those that are over: some runtimes never say so. */
+static struct tg_error *leave_over(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   uint64_t time_ns)
+{
+    for (size_t i = 0; i < worker->public.n_places; i++) {
+        if (worker->places[i].kind != TG_OPENMP_IN_REGION)
+            continue;
+        struct tg_openmp_team_entry *team =
+            tg_openmp_teams_find(&model->teams, worker->public.process, worker->places[i].team);
+        if (team == NULL || !team->is_over)
+            continue;
+        struct tg_error *error = leave_down_to(model, worker, i, time_ns);
+        struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+        if (member != NULL && !member->ended) {
+            member->ended = true;
+            member->ended_ns = time_ns;
+            team->n_ended++;
+        }
+        tg_openmp_teams_end_if_done(&model->teams, team);
+        return error;
+    }
+    return NULL;
+}
+
 static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                        const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_implicit_begin *begin = &event->omp_implicit_begin;
     struct tg_openmp_team_entry *team;
-    struct tg_error *error = tg_openmp_teams_get(&model->teams, process, begin->team, event->time_ns, &team);
+    struct tg_error *error = leave_over(model, worker, event->time_ns);
+    if (error == NULL)
+        error = tg_openmp_teams_get(&model->teams, process, begin->team, event->time_ns, &team);
     if (error != NULL)
         return error;
     if (begin->team_size != 0)
@@ -270,6 +309,23 @@ static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_op
     return error;
 }
 
+/* ---- zones, some of them inferred */
+
+/* No worksharing construct or barrier lies inside of a worksharing construct, so that an inferred one whose
+ * end was not seen is over where the next begins. */
+static struct tg_error *leave_inferred(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    while (error == NULL && worker->public.n_places > 0) {
+        const struct tg_openmp_place *top = &worker->places[worker->public.n_places - 1];
+        if (top->kind != TG_OPENMP_IN_ZONE || top->seen != TG_OMP_INFERRED)
+            break;
+        error = leave_top(model, worker, time_ns);
+    }
+    return error;
+}
+
 static bool is_barrier(uint64_t sync)
 {
     return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT;
@@ -295,17 +351,22 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
         member->code = begin->code;
     }
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_SYNC, begin->sync, begin->instance);
-    return enter(model, worker, event, &place);
+    struct tg_error *error = NULL;
+    if (is_barrier(begin->sync))
+        error = leave_inferred(model, worker, event->time_ns);
+    return error != NULL ? error : enter(model, worker, event, &place);
 }
 
 static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
-    struct tg_openmp_member *member = tg_openmp_team_find_member(
-        tg_openmp_teams_find(&model->teams, process, end->team), worker->public.index);
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, end->team);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
     if (member != NULL && is_barrier(end->sync) && end->instance > member->left)
         member->left = end->instance;
+    if (member != NULL && end->cancelled != 0)
+        team->public.cancelled = true;
     const struct tg_openmp_place pattern = {
         .kind = TG_OPENMP_IN_SYNC, .what = end->sync, .id = is_barrier(end->sync) ? end->instance : 0};
     if (end->sync == TG_OMP_SYNC_BARRIER_JOIN && find_place(worker, &pattern) == SIZE_MAX)
@@ -333,18 +394,41 @@ static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_ope
 {
     const struct tg_event_omp_mutex_leave *gone = &event->omp_mutex_leave;
     for (size_t i = worker->public.n_places; i-- > 0;) {
-        const struct tg_openmp_place place = worker->places[i];
-        if (place.kind != TG_OPENMP_IN_MUTEX || place.what != gone->mutex || place.id != gone->lock)
-            continue;
-        worker->public.n_places--;
-        memmove(&worker->places[i], &worker->places[i + 1],
-                (worker->public.n_places - i) * sizeof *worker->places);
-        return model->options.left == NULL
-                   ? NULL
-                   : model->options.left(model->options.context, &worker->public, &place, event->time_ns);
+        const struct tg_openmp_place *place = &worker->places[i];
+        if (place->kind == TG_OPENMP_IN_MUTEX && place->what == gone->mutex && place->id == gone->lock)
+            return leave_only(model, worker, i, event->time_ns);
     }
     count_impossible(model, event, "a thread gives back what it has not got");
     return NULL;
+}
+
+static bool is_worksharing(uint64_t zone)
+{
+    return zone == TG_OMP_ZONE_LOOP || zone == TG_OMP_ZONE_SECTIONS || zone == TG_OMP_ZONE_SINGLE ||
+           zone == TG_OMP_ZONE_SINGLE_OTHER || zone == TG_OMP_ZONE_WORKSHARE || zone == TG_OMP_ZONE_SCOPE ||
+           zone == TG_OMP_ZONE_ORDERED_LOOP || zone == TG_OMP_ZONE_DOACROSS_LOOP;
+}
+
+static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event)
+{
+    struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_begin.zone, 0);
+    place.schedule = event->omp_zone_begin.schedule;
+    struct tg_error *error = NULL;
+    if (is_worksharing(place.what))
+        error = leave_inferred(model, worker, event->time_ns);
+    return error != NULL ? error : enter(model, worker, event, &place);
+}
+
+/* An inferred end is where it is by guess: it ends nothing but its own zone, if that is still there. */
+static struct tg_error *end_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event)
+{
+    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = event->omp_zone_end.zone};
+    if (event->omp_zone_end.seen != TG_OMP_INFERRED)
+        return leave(model, worker, event, &pattern);
+    size_t at = find_place(worker, &pattern);
+    return at == SIZE_MAX ? NULL : leave_only(model, worker, at, event->time_ns);
 }
 
 static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -364,12 +448,9 @@ static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg
     struct tg_openmp_place place;
     switch ((unsigned)event->kind) {
     case TG_EVENT_OMP_ZONE_BEGIN:
-        place = place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_begin.zone, 0);
-        place.schedule = event->omp_zone_begin.schedule;
-        return enter(model, worker, event, &place);
+        return begin_zone(model, worker, event);
     case TG_EVENT_OMP_ZONE_END:
-        place = place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_end.zone, 0);
-        return leave(model, worker, event, &place);
+        return end_zone(model, worker, event);
     case TG_EVENT_OMP_SECTION:
         begin_section(model, worker, event);
         return NULL;

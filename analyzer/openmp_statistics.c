@@ -28,7 +28,7 @@ struct zone {
 struct lock {
     struct lock_key key;
     struct tg_openmp_lock_use use;
-    uint64_t holders; /* workers inside: more than one only for nested taking */
+    uint64_t holders; /* times that workers are inside: more than one only for nested taking */
     UT_hash_handle hh;
 };
 
@@ -47,6 +47,24 @@ struct team {
     UT_hash_handle hh;
 };
 
+enum {
+    MAX_DISTINCT = 1 << 16, /* zones, locks and regions told apart; what comes beyond is of no known place */
+    MAX_DEPTH = 8,          /* regions in each other that waiting is told apart for */
+};
+
+/* A worker's waiting in one of the regions that it is in. */
+struct waiting {
+    uint64_t waited_ns; /* at barriers, since it began the region */
+    uint64_t worked_ns; /* in tasks that it executed while it waits at a barrier */
+};
+
+/* What is known of a worker while it is on its way. */
+struct worker_state {
+    struct waiting waiting[MAX_DEPTH]; /* by the regions around, 0: outside of all */
+    uint64_t entries;                  /* of the lock that it waits for, when it began to */
+    bool found_taken;                  /* that lock, by another one */
+};
+
 struct tg_openmp_statistics {
     struct tg_openmp_model *model;
     struct zone *zones;
@@ -54,9 +72,9 @@ struct tg_openmp_statistics {
     struct region *regions;
     struct team *teams;
     struct tg_openmp_worker_use *workers;
-    uint64_t *waited_ns; /* of each worker at barriers, since it began its innermost region */
-    size_t n_workers;
-    void *sorted[3]; /* what the last question of each kind was answered with */
+    struct worker_state *states;
+    size_t n_workers; /* that the two have room for */
+    void *sorted[3];  /* what the last question of each kind was answered with */
 };
 
 /* Finds or adds the RECORD_TYPE with KEY in TABLE; NULL without memory. */
@@ -95,12 +113,12 @@ static struct tg_error *make_room(struct tg_openmp_statistics *s, size_t worker)
     if (workers == NULL)
         return tg_error_no_memory();
     s->workers = workers;
-    uint64_t *waited_ns = reallocarray(s->waited_ns, count, sizeof *waited_ns);
-    if (waited_ns == NULL)
+    struct worker_state *states = reallocarray(s->states, count, sizeof *states);
+    if (states == NULL)
         return tg_error_no_memory();
-    s->waited_ns = waited_ns;
+    s->states = states;
     memset(workers + s->n_workers, 0, (count - s->n_workers) * sizeof *workers);
-    memset(waited_ns + s->n_workers, 0, (count - s->n_workers) * sizeof *waited_ns);
+    memset(states + s->n_workers, 0, (count - s->n_workers) * sizeof *states);
     s->n_workers = count;
     return NULL;
 }
@@ -112,6 +130,22 @@ static uint64_t since(uint64_t from_ns, uint64_t to_ns)
 
 /* ---- what is told by the model */
 
+static bool is_barrier(uint64_t sync)
+{
+    return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT ||
+           sync == TG_OMP_SYNC_BARRIER_JOIN;
+}
+
+/* Of the region around WORKER that is DEEPER regions further in than what its stack says. */
+static struct waiting *waiting_of(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
+                                  size_t deeper)
+{
+    size_t depth = deeper;
+    for (size_t i = 0; i < worker->n_places; i++)
+        depth += worker->places[i].kind == TG_OPENMP_IN_REGION;
+    return &s->states[worker->index].waiting[depth < MAX_DEPTH ? depth : MAX_DEPTH - 1];
+}
+
 static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t process,
                                    const struct tg_openmp_place *place, uint64_t spent_ns)
 {
@@ -121,13 +155,17 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
     key.kind = place->kind;
     key.what = place->what;
     key.code = place->code;
-    struct zone *zone = GET(zone, s->zones, key);
+    struct zone *zone;
+    HASH_FIND(hh, s->zones, &key, sizeof key, zone);
+    if (zone == NULL && HASH_COUNT(s->zones) >= MAX_DISTINCT)
+        key.code = 0;
+    zone = GET(zone, s->zones, key);
     if (zone == NULL)
         return tg_error_no_memory();
     zone->use.process = process;
     zone->use.kind = place->kind;
     zone->use.what = place->what;
-    zone->use.code = place->code;
+    zone->use.code = key.code;
     zone->use.count++;
     zone->use.total_ns += spent_ns;
     if (spent_ns > zone->use.max_ns)
@@ -143,14 +181,27 @@ static struct lock *get_lock(struct tg_openmp_statistics *s, size_t process,
     key.process = process;
     key.mutex = place->what;
     key.lock = place->id;
-    struct lock *lock = GET(lock, s->locks, key);
+    struct lock *lock;
+    HASH_FIND(hh, s->locks, &key, sizeof key, lock);
+    if (lock == NULL && HASH_COUNT(s->locks) >= MAX_DISTINCT)
+        key.lock = 0;
+    lock = GET(lock, s->locks, key);
     if (lock != NULL && lock->use.entries == 0 && lock->use.code == 0) {
         lock->use.process = process;
         lock->use.mutex = place->what;
-        lock->use.lock = place->id;
-        lock->use.code = place->code;
+        lock->use.lock = key.lock;
+        lock->use.code = key.lock == place->id ? place->code : 0;
     }
     return lock;
+}
+
+static bool has_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place)
+{
+    for (size_t i = 0; i < worker->n_places; i++)
+        if (worker->places[i].kind == TG_OPENMP_IN_MUTEX && worker->places[i].what == place->what &&
+            worker->places[i].id == place->id)
+            return true;
+    return false;
 }
 
 static struct tg_error *entered(void *context, const struct tg_openmp_worker *worker,
@@ -160,18 +211,23 @@ static struct tg_error *entered(void *context, const struct tg_openmp_worker *wo
     struct tg_error *error = make_room(s, worker->index);
     if (error != NULL)
         return error;
+    struct worker_state *state = &s->states[worker->index];
     if (place->kind == TG_OPENMP_IN_REGION)
-        s->waited_ns[worker->index] = 0;
+        *waiting_of(s, worker, 1) = (struct waiting){0};
+    if (place->kind == TG_OPENMP_IN_SYNC && is_barrier(place->what))
+        waiting_of(s, worker, 0)->worked_ns = 0;
     if (place->kind != TG_OPENMP_IN_MUTEX_WAIT && place->kind != TG_OPENMP_IN_MUTEX)
         return NULL;
     struct lock *lock = get_lock(s, worker->process, place);
     if (lock == NULL)
         return tg_error_no_memory();
-    if (place->kind == TG_OPENMP_IN_MUTEX) {
+    if (place->kind == TG_OPENMP_IN_MUTEX_WAIT) {
+        state->found_taken = lock->holders > 0 && !has_lock(worker, place);
+        state->entries = lock->use.entries;
+        lock->use.contended += state->found_taken;
+    } else {
         lock->use.entries++;
         lock->holders++;
-    } else if (lock->holders > 0) {
-        lock->use.contended++;
     }
     return NULL;
 }
@@ -188,43 +244,58 @@ static struct tg_error *left_lock(struct tg_openmp_statistics *s, const struct t
     *sum_ns += spent_ns;
     if (spent_ns > *max_ns)
         *max_ns = spent_ns;
-    if (waited)
+    if (waited) {
+        const struct worker_state *state = &s->states[worker->index];
         s->workers[worker->index].lock_ns += spent_ns;
-    else if (lock->holders > 0)
+        lock->use.contended += !state->found_taken && lock->use.entries != state->entries;
+    } else if (lock->holders > 0) {
         lock->holders--;
+    }
     return NULL;
 }
 
-static struct team *get_team(struct tg_openmp_statistics *s, size_t process, uint64_t id)
+static struct team *find_team(const struct tg_openmp_statistics *s, size_t process, uint64_t id)
 {
     struct site_key key;
+    struct team *team;
     memset(&key, 0, sizeof key);
     key.process = process;
     key.code = id;
-    return GET(team, s->teams, key);
+    HASH_FIND(hh, s->teams, &key, sizeof key, team);
+    return team;
 }
 
-static struct tg_error *left_region(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
-                                    const struct tg_openmp_place *place, uint64_t spent_ns)
+static void left_region(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
+                        const struct tg_openmp_place *place, uint64_t spent_ns)
 {
-    struct team *team = get_team(s, worker->process, place->team);
-    if (team == NULL)
-        return tg_error_no_memory();
-    uint64_t waited_ns = s->waited_ns[worker->index];
+    uint64_t waited_ns = waiting_of(s, worker, 1)->waited_ns;
     uint64_t busy_ns = spent_ns > waited_ns ? spent_ns - waited_ns : 0;
+    if (place->level <= 1)
+        s->workers[worker->index].region_ns += spent_ns;
+    struct team *team = find_team(s, worker->process, place->team);
+    if (team == NULL)
+        return; /* its region is over, or its beginning was not seen */
     team->sum_busy_ns += busy_ns;
     if (busy_ns > team->max_busy_ns)
         team->max_busy_ns = busy_ns;
     team->n_ended++;
-    if (place->level <= 1)
-        s->workers[worker->index].region_ns += spent_ns;
-    return NULL;
 }
 
-static bool is_barrier(uint64_t sync)
+static void left_barrier(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
+                         uint64_t spent_ns)
 {
-    return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT ||
-           sync == TG_OMP_SYNC_BARRIER_JOIN;
+    struct waiting *waiting = waiting_of(s, worker, 0);
+    uint64_t waited_ns = since(waiting->worked_ns, spent_ns);
+    waiting->worked_ns = 0;
+    waiting->waited_ns += waited_ns;
+    s->workers[worker->index].barrier_ns += waited_ns;
+}
+
+/* Innermost: what it just left, it did there. */
+static bool is_at_barrier(const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *top = worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
+    return top != NULL && top->kind == TG_OPENMP_IN_SYNC && is_barrier(top->what);
 }
 
 static struct tg_error *left(void *context, const struct tg_openmp_worker *worker,
@@ -239,18 +310,19 @@ static struct tg_error *left(void *context, const struct tg_openmp_worker *worke
         return error;
     switch (place->kind) {
     case TG_OPENMP_IN_REGION:
-        return left_region(s, worker, place, spent_ns);
+        left_region(s, worker, place, spent_ns);
+        return NULL;
     case TG_OPENMP_IN_MUTEX_WAIT:
     case TG_OPENMP_IN_MUTEX:
         return left_lock(s, worker, place, spent_ns);
     case TG_OPENMP_IN_SYNC:
-        if (is_barrier(place->what)) {
-            s->workers[worker->index].barrier_ns += spent_ns;
-            s->waited_ns[worker->index] += spent_ns;
-        }
+        if (is_barrier(place->what))
+            left_barrier(s, worker, spent_ns);
         return NULL;
     case TG_OPENMP_IN_TASK:
         s->workers[worker->index].tasks++;
+        if (is_at_barrier(worker))
+            waiting_of(s, worker, 0)->worked_ns += spent_ns; /* it did not wait for that long */
         return NULL;
     case TG_OPENMP_IN_ZONE:
         return NULL;
@@ -286,7 +358,7 @@ void tg_openmp_statistics_destroy(struct tg_openmp_statistics *statistics)
     for (size_t i = 0; i < sizeof statistics->sorted / sizeof statistics->sorted[0]; i++)
         free(statistics->sorted[i]);
     free(statistics->workers);
-    free(statistics->waited_ns);
+    free(statistics->states);
     tg_openmp_model_destroy(statistics->model);
     free(statistics);
 }
@@ -296,7 +368,11 @@ void tg_openmp_statistics_destroy(struct tg_openmp_statistics *statistics)
 static struct tg_error *begin_team(struct tg_openmp_statistics *s, const struct tg_event *event,
                                    size_t process)
 {
-    struct team *team = get_team(s, process, event->omp_parallel_begin.new_team);
+    struct site_key key;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.code = event->omp_parallel_begin.new_team;
+    struct team *team = GET(team, s->teams, key);
     if (team == NULL)
         return tg_error_no_memory();
     team->code = event->omp_parallel_begin.code;
@@ -304,21 +380,40 @@ static struct tg_error *begin_team(struct tg_openmp_statistics *s, const struct 
     return NULL;
 }
 
+/* Those who did not meet the region wait at its end too, for the last of the team: no event says so. */
+static void count_join(struct tg_openmp_statistics *s, size_t process, uint64_t id)
+{
+    const struct tg_openmp_team *team = tg_openmp_model_team(s->model, process, id);
+    uint64_t last_ns = 0;
+    for (size_t i = 0; team != NULL && i < team->n_members; i++)
+        if (team->members[i].ended && team->members[i].ended_ns > last_ns)
+            last_ns = team->members[i].ended_ns;
+    for (size_t i = 0; team != NULL && i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        if (member->ended && member->worker != team->owner && member->worker < s->n_workers)
+            s->workers[member->worker].barrier_ns += since(member->ended_ns, last_ns);
+    }
+}
+
 static struct tg_error *end_team(struct tg_openmp_statistics *s, const struct tg_event *event, size_t process)
 {
-    struct team *team = get_team(s, process, event->omp_parallel_end.ended_team);
+    struct team *team = find_team(s, process, event->omp_parallel_end.ended_team);
     if (team == NULL)
-        return tg_error_no_memory();
+        return NULL; /* its beginning was not seen */
     struct site_key key;
     memset(&key, 0, sizeof key);
     key.process = process;
     key.code = team->code;
-    struct region *region = GET(region, s->regions, key);
+    struct region *region;
+    HASH_FIND(hh, s->regions, &key, sizeof key, region);
+    if (region == NULL && HASH_COUNT(s->regions) >= MAX_DISTINCT)
+        key.code = 0;
+    region = GET(region, s->regions, key);
     if (region == NULL)
         return tg_error_no_memory();
     struct tg_openmp_region_use *use = &region->use;
     use->process = process;
-    use->code = team->code;
+    use->code = key.code;
     use->count++;
     if (team->n_ended > use->threads)
         use->threads = team->n_ended;
@@ -330,16 +425,31 @@ static struct tg_error *end_team(struct tg_openmp_statistics *s, const struct tg
     return NULL;
 }
 
+/* The program of PROCESS is no more: its regions will not end. */
+static void drop_teams(struct tg_openmp_statistics *s, size_t process)
+{
+    struct team *team, *next;
+    HASH_ITER (hh, s->teams, team, next)
+        if (team->key.process == process) {
+            HASH_DEL(s->teams, team);
+            free(team);
+        }
+}
+
 struct tg_error *tg_openmp_statistics_feed(struct tg_openmp_statistics *statistics,
                                            const struct tg_event *event, size_t process)
 {
     struct tg_error *error = NULL;
     if (event->kind == TG_EVENT_OMP_PARALLEL_BEGIN)
         error = begin_team(statistics, event, process);
+    if (event->kind == TG_EVENT_OMP_PARALLEL_END)
+        count_join(statistics, process, event->omp_parallel_end.ended_team);
     if (error == NULL)
         error = tg_openmp_model_feed(statistics->model, event, process);
     if (error == NULL && event->kind == TG_EVENT_OMP_PARALLEL_END)
         error = end_team(statistics, event, process);
+    if (event->kind == TG_EVENT_EXEC || event->kind == TG_EVENT_PROCESS_EXIT)
+        drop_teams(statistics, process);
     return error;
 }
 

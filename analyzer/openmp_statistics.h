@@ -26,7 +26,7 @@ struct tg_openmp_lock_use {
     uint64_t lock;  /* as in the events */
     uint64_t code;  /* where it was first waited for */
     uint64_t entries;
-    uint64_t contended; /* entries that found it taken */
+    uint64_t contended; /* entries that found it taken, or came behind others that waited with them */
     uint64_t wait_ns, max_wait_ns;
     uint64_t hold_ns, max_hold_ns;
 };
@@ -34,7 +34,8 @@ struct tg_openmp_lock_use {
 /* Of one worker, by its index in the model. */
 struct tg_openmp_worker_use {
     uint64_t region_ns;  /* in the bodies of outermost regions */
-    uint64_t barrier_ns; /* waiting at barriers, joins included */
+    uint64_t barrier_ns; /* waiting at barriers, joins of regions that are over included; not the time of
+                            tasks that it executed there */
     uint64_t lock_ns;    /* waiting for locks */
     uint64_t tasks;      /* explicit ones that it completed or left */
 };

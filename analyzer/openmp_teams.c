@@ -83,7 +83,9 @@ struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t proce
 
 void tg_openmp_teams_end_if_done(struct tg_openmp_teams *teams, struct tg_openmp_team_entry *team)
 {
-    if (team->is_over && team->n_ended >= team->public.n_members)
+    bool may_grow =
+        team->public.owner == SIZE_MAX ? team->public.n_members < team->public.size : !team->is_over;
+    if (!may_grow && team->n_ended >= team->public.n_members)
         drop_team(teams, team);
 }
 

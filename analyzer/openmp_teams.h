@@ -17,7 +17,8 @@ struct tg_openmp_team_entry {
     struct tg_openmp_member *members;
     size_t capacity;
     size_t n_ended;
-    bool is_over; /* the one that met it has left; it goes with its last member */
+    bool is_over; /* the one that met it has left; it goes with its last member, as one that nobody was seen
+                     to meet does */
     UT_hash_handle hh;
 };
 

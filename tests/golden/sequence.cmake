@@ -5,6 +5,7 @@ foreach(situation critical barrier passing nested tasks constructs repeat many r
                    sequence-${situation}.tgt)
   endforeach()
 endforeach()
+tg_golden_test(sequence-constructs-every constructs sequence --print --all --symbols=off constructs.tgt)
 tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequence-repeat.tgt)
 tg_golden_test(sequence-ranks-all sequence-ranks sequence --print --all sequence-ranks.tgt)
 tg_golden_test(sequence-ranks-some sequence-ranks sequence --print --by rank --rank 0-2 sequence-ranks.tgt)

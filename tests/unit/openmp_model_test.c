@@ -250,6 +250,66 @@ static void impossible_events_are_counted(void **state)
     assert_int_equal(worker(2)->n_places, TG_OPENMP_MAX_PLACES);
 }
 
+/* What is inferred may begin and end in the wrong place: what was seen stays as it was seen. */
+static void inferred_zones_do_no_harm(void **state)
+{
+    (void)state;
+    begin_region(1, 1);
+    FEED(1, OMP_ZONE_BEGIN, omp_zone_begin, AT(1, 0), .zone = TG_OMP_ZONE_LOOP, .seen = TG_OMP_INFERRED);
+    FEED(1, OMP_MUTEX_ENTER, omp_mutex_enter, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL);
+    FEED(1, OMP_ZONE_END, omp_zone_end, AT(1, 0), .zone = TG_OMP_ZONE_LOOP, .seen = TG_OMP_INFERRED);
+    assert_int_equal(worker(1)->n_places, 2);
+    assert_int_equal(worker(1)->places[1].kind, TG_OPENMP_IN_MUTEX);
+    FEED(1, OMP_MUTEX_LEAVE, omp_mutex_leave, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL);
+    /* an end without a beginning */
+    FEED(1, OMP_ZONE_END, omp_zone_end, AT(1, 0), .zone = TG_OMP_ZONE_MASKED, .seen = TG_OMP_INFERRED);
+    assert_int_equal(worker(1)->n_places, 1);
+    /* a beginning without an end is over at the next loop, and at a barrier */
+    for (size_t i = 0; i < 2; i++)
+        FEED(1, OMP_ZONE_BEGIN, omp_zone_begin, AT(1, 0), .zone = TG_OMP_ZONE_LOOP, .seen = TG_OMP_INFERRED);
+    assert_int_equal(worker(1)->n_places, 2);
+    come(1, 1, 1);
+    assert_int_equal(worker(1)->n_places, 2);
+    assert_int_equal(worker(1)->places[1].kind, TG_OPENMP_IN_SYNC);
+    assert_possible();
+}
+
+/* Of some runtimes nobody says that a worker has left a region: it has when it begins another one. */
+static void who_begins_a_region_has_left_the_last_one(void **state)
+{
+    (void)state;
+    for (uint64_t team = 1; team <= 300; team++) {
+        begin_region(team, 2);
+        FEED(1, OMP_IMPLICIT_END, omp_implicit_end, AT(team, 0));
+        FEED(1, OMP_PARALLEL_END, omp_parallel_end, AT(0, 0), .ended_team = team);
+        left.count = 0;
+    }
+    assert_int_equal(worker(2)->n_places, 1);
+    assert_int_equal(worker(2)->places[0].team, 300);
+    assert_possible();
+}
+
+/* A cancelled barrier lets threads go that others need not come to any more. */
+static void a_cancelled_barrier_holds_nobody_up(void **state)
+{
+    (void)state;
+    begin_region(1, 3);
+    come(1, 1, 1);
+    FEED(1, OMP_SYNC_END, omp_sync_end, AT(1, 0), .sync = TG_OMP_SYNC_BARRIER, .instance = 1, .cancelled = 1);
+    struct tg_openmp_barrier barrier;
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
+    assert_true(team->cancelled);
+    assert_false(tg_openmp_team_barrier(team, &barrier));
+    come(2, 1, 1); /* one that has not noticed yet */
+    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_int_equal(barrier.instance, 1);
+    FEED(2, OMP_SYNC_END, omp_sync_end, AT(1, 1), .sync = TG_OMP_SYNC_BARRIER, .instance = 1, .cancelled = 1);
+    FEED(1, OMP_IMPLICIT_END, omp_implicit_end, AT(1, 0));
+    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_int_equal(barrier.sync, TG_OMP_SYNC_BARRIER_JOIN);
+    assert_int_equal(barrier.missing, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +321,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(regions_nest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_dead_stay_where_they_died, set_up, tear_down),
         cmocka_unit_test_setup_teardown(impossible_events_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(inferred_zones_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_begins_a_region_has_left_the_last_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cancelled_barrier_holds_nobody_up, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
