@@ -13,6 +13,8 @@ enum {
     HEADER_BYTES = 48,
     ENTRY_BYTES = 24,
     MAX_ENTRIES = 1 << 20,
+    MAX_NAME_BYTES = 256, /* longer ones are no file's; what they cost is paid for each entry */
+    MAX_PATH_BYTES = 4096,
     FLAGS_X86_64 = 0x0303, /* FLAG_X8664_LIB64 | FLAG_ELF_LIBC6 */
 };
 static const char magic[] = "glibc-ld.so.cache1.1";
@@ -21,6 +23,7 @@ struct entry {
     const char *name; /* into the bytes */
     const char *path;
     struct entry *next; /* of the same name */
+    struct entry *last; /* in the first one of a name: the last one */
     UT_hash_handle hh;
 };
 
@@ -30,12 +33,14 @@ struct tg_library_cache {
     struct entry *by_name; /* uthash: the first of each name */
 };
 
-/* The string at OFFSET, NULL where it is not in the file. */
-static const char *string_at(const struct tg_library_cache *cache, size_t size, uint32_t offset)
+/* The string at OFFSET, NULL where it does not end within MAX_BYTES or the file. */
+static const char *string_at(const struct tg_library_cache *cache, size_t size, uint32_t offset,
+                             size_t max_bytes)
 {
-    if (offset >= size || memchr(cache->bytes + offset, '\0', size - offset) == NULL)
+    if (offset >= size)
         return NULL;
-    return cache->bytes + offset;
+    size_t room = size - offset < max_bytes ? size - offset : max_bytes;
+    return memchr(cache->bytes + offset, '\0', room) != NULL ? cache->bytes + offset : NULL;
 }
 
 static bool add(struct tg_library_cache *cache, struct entry *entry)
@@ -43,11 +48,11 @@ static bool add(struct tg_library_cache *cache, struct entry *entry)
     struct entry *first;
     HASH_FIND_STR(cache->by_name, entry->name, first);
     if (first != NULL) {
-        while (first->next != NULL)
-            first = first->next;
-        first->next = entry;
+        first->last->next = entry;
+        first->last = entry;
         return true;
     }
+    entry->last = entry;
     HASH_ADD_KEYPTR(hh, cache->by_name, entry->name, strlen(entry->name), entry);
     return entry->hh.tbl != NULL;
 }
@@ -72,8 +77,8 @@ struct tg_library_cache *tg_library_cache_parse(const uint8_t *bytes, size_t siz
     for (size_t i = 0; i < count; i++) {
         const uint8_t *raw = bytes + HEADER_BYTES + i * ENTRY_BYTES;
         struct entry *entry = &cache->entries[i];
-        entry->name = string_at(cache, size, tg_elf_u32(raw + 4));
-        entry->path = string_at(cache, size, tg_elf_u32(raw + 8));
+        entry->name = string_at(cache, size, tg_elf_u32(raw + 4), MAX_NAME_BYTES);
+        entry->path = string_at(cache, size, tg_elf_u32(raw + 8), MAX_PATH_BYTES);
         if (tg_elf_u32(raw) != FLAGS_X86_64 || entry->name == NULL || entry->path == NULL)
             continue;
         if (!add(cache, entry)) {

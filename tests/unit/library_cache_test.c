@@ -66,6 +66,23 @@ static void names_give_paths_in_order(void **state)
     tg_library_cache_destroy(cache);
 }
 
+static void names_that_no_file_has_are_left_out(void **state)
+{
+    (void)state;
+    static char longest[257], longer[258];
+    struct image image;
+    memset(longest, 'n', sizeof longest - 2); /* 255 bytes: NAME_MAX */
+    memset(longer, 'n', sizeof longer - 2);
+    const char *const entries[][2] = {{longer, "/opt/longer"}, {longest, "/opt/longest"}};
+    make(&image, entries, 2);
+    struct tg_library_cache *cache = tg_library_cache_parse(image.bytes, image.size);
+    assert_non_null(cache);
+    assert_null(tg_library_cache_path(cache, longer, 0));
+    assert_string_equal(tg_library_cache_path(cache, longest, 0), "/opt/longest");
+    assert_null(tg_library_cache_path(cache, longest, 1));
+    tg_library_cache_destroy(cache);
+}
+
 static void other_machines_are_left_out(void **state)
 {
     (void)state;
@@ -124,9 +141,8 @@ static void that_of_this_machine_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_give_paths_in_order),
-        cmocka_unit_test(other_machines_are_left_out),
-        cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(names_give_paths_in_order),    cmocka_unit_test(names_that_no_file_has_are_left_out),
+        cmocka_unit_test(other_machines_are_left_out),  cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(that_of_this_machine_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
