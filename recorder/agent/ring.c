@@ -26,9 +26,10 @@ enum {
 struct private_part {
     struct tg_agent_ring_header *next;
     uint64_t unused;
-    /* What handlers of the ring's thread recorded while it was writing a record: here and not in thread-local
-     * storage, of which programs have little. */
+    /* What handlers of the ring's thread recorded while it was writing a record, and a header that takes the
+     * stores which go to a ring's: here and not in thread-local storage, of which programs have little. */
     unsigned char nested[NESTED_BYTES];
+    struct tg_agent_ring_header nested_header;
 };
 _Static_assert(PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
                "beyond the header page");
@@ -42,7 +43,6 @@ struct thread_slow {
     bool nested;
     struct tg_agent_thread outer;
     uint64_t nested_used;
-    struct tg_agent_ring_header nested_header; /* takes the stores that go to a ring's header */
 };
 
 static __thread struct thread_slow slow __attribute__((tls_model("initial-exec")));
@@ -379,17 +379,20 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
         thread->busy = frame;
         return tg_agent_begin_slowly(kind, n_words);
     }
-    if (slow.nested || thread->header == NULL || slow.nested_used + n_words * 8 > NESTED_BYTES) {
-        slow.dropped++; /* a handler within a handler, a ring that is being made, too much at once */
+    if (slow.nested || thread->header == NULL || thread->generation != *tg_agent.generation ||
+        slow.nested_used + n_words * 8 > NESTED_BYTES) {
+        slow.dropped++; /* a handler within a handler, a ring that is being made, or still the parent's, too
+                           much at once */
         return NULL;
     }
     slow.outer = *thread;
     slow.nested = true;
-    thread->data = private_part(thread->header)->nested;
+    struct private_part *part = private_part(thread->header);
+    thread->data = part->nested;
     thread->mask = UINT64_MAX;
     thread->written = slow.nested_used;
     thread->limit = 0;
-    thread->header = &slow.nested_header;
+    thread->header = &part->nested_header;
     uint64_t *record = (uint64_t *)(void *)(thread->data + thread->written);
     record[0] = tg_agent_ticks();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;

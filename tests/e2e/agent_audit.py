@@ -361,6 +361,11 @@ def links_nothing():
     check([name for _, name in named] == ["la_activity", "la_objclose", "la_objopen", "la_preinit", "la_version"] and
           all(where != "UND" for where, _ in named), named)
     check("TLS" not in run(["readelf", "-Wl", AUDIT]).output)
+    agent = os.path.join(os.path.dirname(AUDIT), "tollgate-agent.so")  # which links libc alone, and takes little of threads
+    needed = [line for line in run(["readelf", "-Wd", agent]).output.splitlines() if "NEEDED" in line]
+    check(all("libc.so" in line or "ld-linux" in line for line in needed), needed)
+    storage = [line.split() for line in run(["readelf", "-Wl", agent]).output.splitlines() if line.split()[:1] == ["TLS"]]
+    check(len(storage) == 1 and int(storage[0][5], 16) < 512, storage)
 
 
 def binding():
