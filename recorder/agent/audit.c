@@ -1,7 +1,8 @@
 /*
  * tollgate-audit.so, for LD_AUDIT: tells of every load and unload of the program, libc's own included,
- * without a stop. It links nothing at all and defines no la_symbind and no PLT hook, so that binding is as
- * ever.
+ * without a stop, and keeps the agent's entry points out of programs that have no such runtime
+ * (audit_entries.h), which it does also where nobody listens. It links nothing at all and defines no
+ * la_symbind and no PLT hook, so that binding is as ever.
  *
  * The loader's lists say what there is: when it says that they are consistent again (la_activity), what is
  * new at a list's end is told. So the order, and what has no la_objopen (the loader's own entry in another
@@ -12,6 +13,7 @@
  * without unlinking anything. A destructor may load and unload between those. So how many are gone is counted
  * in the list, and if K are, it is the last K that la_objclose was called for.
  */
+#include "recorder/agent/audit_entries.h"
 #include "recorder/agent/audit_needs.h"
 #include "recorder/agent/audit_object.h"
 #include "recorder/agent/audit_ring.h"
@@ -57,6 +59,7 @@ static struct {
     } closing[MAX_CLOSING]; /* the last ones, of all namespaces */
     size_t n_closing;       /* ever */
     bool started;           /* the start-up libraries were told */
+    bool records;           /* there is somebody to tell it to */
 } watch;
 
 static struct tg_audit_needs needs;
@@ -211,7 +214,7 @@ static void sleep_shortly(void)
 }
 
 /* The loader's lock serialises all calls but those at the end of the program. False: this thread is in here
- * already (a handler), or the process has no ring. */
+ * already (a handler). */
 static bool enter(void)
 {
     int32_t pid = tg_raw_process_id();
@@ -288,9 +291,11 @@ static void end_deleting(struct namespace *namespace)
 
 EXPORT unsigned la_version(unsigned version)
 {
-    if (version == 0 || !tg_audit_ring_find_recorder() || !enter())
+    if (version == 0)
         return 0;
-    leave();
+    watch.records = tg_audit_ring_find_recorder() && enter();
+    if (watch.records)
+        leave();
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
@@ -315,7 +320,7 @@ static void act(struct namespace *namespace, unsigned action)
 
 EXPORT void la_activity(uintptr_t *cookie, unsigned action)
 {
-    if (!enter())
+    if (!watch.records || !enter())
         return;
     struct link_map *head;
     struct namespace *namespace = of_cookie(*cookie, &head);
@@ -330,7 +335,9 @@ EXPORT void la_activity(uintptr_t *cookie, unsigned action)
 
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
 {
-    if (id < 0 || id >= MAX_NAMESPACES || ((uintptr_t)map & COOKIE_MASK) != 0 || !enter())
+    if (id == LM_ID_BASE)
+        tg_audit_entries_opened(map); /* under the loader's lock */
+    if (!watch.records || id < 0 || id >= MAX_NAMESPACES || ((uintptr_t)map & COOKIE_MASK) != 0 || !enter())
         return 0;
     struct namespace *namespace = &watch.namespaces[id];
     *cookie = (uintptr_t)map | (uintptr_t)(id + 1);
@@ -346,7 +353,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
 
 EXPORT unsigned la_objclose(uintptr_t *cookie)
 {
-    if (!enter())
+    if (!watch.records || !enter())
         return 0;
     struct link_map *map;
     struct namespace *namespace = of_cookie(*cookie, &map);
@@ -363,7 +370,7 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
 
 EXPORT void la_preinit(uintptr_t *cookie)
 {
-    if (!enter())
+    if (!watch.records || !enter())
         return;
     struct link_map *head;
     struct namespace *namespace = of_cookie(*cookie, &head);

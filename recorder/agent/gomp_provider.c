@@ -54,7 +54,7 @@ static int look_into_startup(struct dl_phdr_info *info, size_t size, void *conte
     struct tg_agent_symbols symbols;
     if (!search->behind_us)
         search->behind_us = tg_agent_object_holds(info, (uintptr_t)&look_into_startup);
-    else if (tg_agent_symbols_read(info, &symbols))
+    else if (tg_agent_object_symbols(info, &symbols))
         search->found = tg_agent_symbols_find(&symbols, search->name) != NULL;
     return search->found;
 }
@@ -95,7 +95,7 @@ static int collect(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     struct objects *objects = context;
     struct object *object = &objects->object[objects->n];
-    if (objects->n == MAX_OBJECTS || !tg_agent_symbols_read(info, &object->symbols))
+    if (objects->n == MAX_OBJECTS || !tg_agent_object_symbols(info, &object->symbols))
         return objects->n == MAX_OBJECTS;
     object->soname = name_in(&object->symbols, DT_SONAME);
     if (object->soname[0] == '\0') {

@@ -31,8 +31,9 @@ enum tg_mpi_name { TG_MPI_NAME_MPI, TG_MPI_NAME_PMPI };
 
 /*
  * The definition of MPI_ or PMPI_ CALL behind the agent's: the library's, or that of a tool that is linked in
- * front of it. Where there is none, a function that returns an error: only a program that was linked without
- * MPI, and takes a weak reference's address for a sign of it, gets there.
+ * front of it. Where there is none, a function that returns an error: only a program gets there that was
+ * linked without MPI, takes a weak reference's address for a sign of it, and has no auditor that hides the
+ * agent's names (audit_entries.h).
  */
 void *tg_mpi_find_next(enum tg_mpi_call call, enum tg_mpi_name name);
 extern void *tg_mpi_functions[TG_MPI_CALL_COUNT][2]; /* __atomic; NULL: not looked for yet */

@@ -86,6 +86,11 @@ static inline void tg_raw_unmap(void *address, size_t size)
     (void)tg_raw_call(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
 }
 
+static inline int tg_raw_protect(uintptr_t address, size_t size, int protection)
+{
+    return (int)tg_raw_call(SYS_mprotect, (long)address, (long)size, protection, 0, 0, 0);
+}
+
 /* Whether something is mapped at the page ADDRESS. */
 static inline int tg_raw_is_mapped(uintptr_t address)
 {

@@ -191,6 +191,63 @@ def thread_storage():
     same([program("aligned", big, "-Wl,-rpath," + here)], base(), ["aligned to 4096"])
 
 
+def weak_references():
+    """A runtime that is not there is not there: neither for weak references, nor for dlsym; what is there is whole."""
+    names = ("MPI_Init", "PMPI_Init", "MPI_Send", "mpi_init_", "GOMP_parallel", "GOMP_barrier", "omp_set_lock",
+             "omp_get_num_threads")
+    declared = "".join(f"extern void {name}(void) __attribute__((weak));\n" for name in names)
+    listed = "".join(f'X({name}) ' for name in names)
+    tell = (f"#include <dlfcn.h>\n#include <stdio.h>\n{declared}void NAME(void)\n{{\n"
+            '#define X(name) printf("%s%c%c ", #name, name != NULL ? \'+\' : \'-\', '
+            "dlsym(RTLD_DEFAULT, #name) != NULL ? '+' : '-');\n"
+            f"{listed}\nputs(\"in NAME\"); }}\n")
+    main = tell.replace("NAME", "tell") + "#ifdef LINKED\nextern void from_library(void);\n#endif\n" + """
+int main(int argc, char **argv)
+{
+    tell();
+#ifdef LINKED
+    from_library();
+#endif
+    for (int i = 1; i < argc; i++) {
+        void *library = dlopen(argv[i], RTLD_NOW | RTLD_GLOBAL);
+        void (*from_plugin)(void) = library != NULL ? (void (*)(void))dlsym(library, "from_library") : NULL;
+        printf("%s\\n", library != NULL ? "opened" : dlerror());
+        if (from_plugin != NULL)
+            from_plugin();
+    }
+    if (MPI_Init != NULL)
+        MPI_Init();
+    return 0;
+}
+"""
+    here = "-Wl,-rpath," + os.getcwd()
+    library = build("libfrom.so", tell.replace("NAME", "from_library"), "-shared", "-fPIC")
+    fake = build("libfake.so", "#include <stdio.h>\nint MPI_Init(void)\n{ return puts(\"initialised\"); }\n"
+                 "int PMPI_Init(void)\n{ return puts(\"not this one\"); }\n", "-shared", "-fPIC")
+    stub = build("libstub.so", "#include <stdio.h>\nvoid omp_set_lock(void *x)\n{ puts(x ? \"lock\" : \"none\"); }\n", "-shared",
+                 "-fPIC")
+    alone = build("alone", main, library, "-DLINKED", here)
+    with_fake = build("with_fake", main, library, "-DLINKED", "-Wl,--no-as-needed", fake, here)
+    with_gomp = build("with_gomp", main, library, "-DLINKED", "-Wl,--no-as-needed", "-lgomp", here)
+    defines = build("defines", main + "int used; void MPI_Init(void)\n{ puts(\"the program's own\"); }\n", "-rdynamic")
+    output = same([alone], base())
+    check("+" not in output, output)
+    output = same([alone, fake, os.path.abspath("libfrom.so")], base())
+    check("initialised" not in output, output)
+    output = same([with_fake], base())
+    check("MPI_Init++ PMPI_Init++ MPI_Send-- " in output and "initialised" in output, output)
+    output = same([with_gomp], base())
+    check("MPI_Init-- " in output and "GOMP_parallel++ GOMP_barrier++ omp_set_lock++" in output, output)
+    output = same([defines, library], base())
+    check("program's own" in output, output)
+    late = build("late", main, "-Wl,-z,lazy")
+    for libraries in ([library], [fake, library], ["libgomp.so.1", library], [stub, library]):
+        same([late, *libraries], base())
+    # a stub of a runtime without what the agent goes by is the program's alone
+    caller = build("caller", "extern void omp_set_lock(void *);\nint main(void)\n{ omp_set_lock(0); return 0; }\n", stub, here)
+    check("none" in same([caller], base()))
+
+
 def scripts():
     """The kernel starts the interpreter with other arguments than were given."""
     with open("script", "w") as file:
