@@ -19,7 +19,7 @@ struct binding {
 
 /* ---- errors and results */
 
-static int fail(struct tg_console *console, struct tg_error *error)
+int tg_console_fail(struct tg_console *console, struct tg_error *error)
 {
     Tcl_SetObjResult(console->interp, Tcl_NewStringObj(tg_error_message(error), -1));
     Tcl_SetErrorCode(console->interp, "TOLLGATE", tg_error_code_name(tg_error_code(error)), NULL);
@@ -35,7 +35,7 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
-        return fail(console, tg_error_no_memory());
+        return tg_console_fail(console, tg_error_no_memory());
     struct tg_error *error = binding->command->run(console, argc - 1, argv + 1, out);
     if (fclose(out) != 0 && error == NULL)
         error = tg_error_no_memory();
@@ -52,7 +52,7 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     if (error != NULL) {
         if (result != NULL)
             Tcl_DecrRefCount(result);
-        return fail(console, error);
+        return tg_console_fail(console, error);
     }
     if (result != NULL)
         Tcl_SetObjResult(interp, result);
@@ -94,18 +94,47 @@ static void print_result(struct tg_console *console)
     fflush(console->options.out);
 }
 
-static void print_error(struct tg_console *console, const struct tg_console_place *place, size_t line)
+/* "FILE:LINE: MESSAGE" at the innermost place that is known, and what called it. */
+static void write_trace(struct tg_console *console, const struct tg_script_trace *trace)
 {
     FILE *stream = console->options.errors;
-    flush_tcl();
-    fflush(console->options.out);
-    if (place->name != NULL) {
-        print_safely(stream, place->name);
-        fprintf(stream, ":%zu: ", line);
+    size_t known = 0;
+    while (known < trace->n_frames && trace->frames[known].file == NULL)
+        known++;
+    if (known < trace->n_frames) {
+        print_safely(stream, trace->frames[known].file);
+        fprintf(stream, ":%zu: ", trace->frames[known].line);
     }
     print_safely(stream, Tcl_GetStringResult(console->interp));
     fputc('\n', stream);
-    fflush(stream);
+    for (size_t i = 0; i < trace->n_frames; i++) {
+        const struct tg_script_frame *frame = &trace->frames[i];
+        if (i == known || (frame->file == NULL && *frame->procedure == '\0'))
+            continue;
+        fputs("    ", stream);
+        if (frame->file == NULL) {
+            fputs("in procedure ", stream);
+            print_safely(stream, frame->procedure);
+            fprintf(stream, ", line %zu of its body\n", frame->line);
+        } else {
+            fputs("called at ", stream);
+            print_safely(stream, frame->file);
+            fprintf(stream, ":%zu\n", frame->line);
+        }
+    }
+}
+
+/* LINE is where the command that failed is. */
+static void print_error(struct tg_console *console, const struct tg_console_place *place, size_t line,
+                        const char *info)
+{
+    struct tg_script_trace trace;
+    flush_tcl();
+    fflush(console->options.out);
+    tg_script_trace_read(console->procedures, info, Tcl_GetStringResult(console->interp), place->name, line,
+                         &trace);
+    write_trace(console, &trace);
+    fflush(console->options.errors);
 }
 
 /* ---- life */
@@ -203,7 +232,7 @@ static struct tg_error *create_interpreter(struct tg_console *console)
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && tg_console_commands[i] != NULL; i++)
         error = add_command(console, tg_console_commands[i]);
-    return error;
+    return error != NULL ? error : tg_auto_sequence_add(console);
 }
 
 struct tg_error *tg_console_create(struct tg_source *source, const struct tg_console_options *options,
@@ -215,8 +244,8 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
     made->source = source;
     made->options = *options;
     tg_focus_init(&made->focus);
-    struct tg_error *error = NULL;
-    if (options->services != NULL)
+    struct tg_error *error = tg_procedure_places_create(&made->procedures);
+    if (error == NULL && options->services != NULL)
         error = options->services->symbolizer_create(&made->symbolizer);
     if (error == NULL)
         error = create_interpreter(made);
@@ -238,6 +267,7 @@ void tg_console_destroy(struct tg_console *console)
         Tcl_AsyncDelete(console->interrupt);
     if (console->symbolizer != NULL)
         console->options.services->symbolizer_destroy(console->symbolizer);
+    tg_procedure_places_destroy(console->procedures);
     free(console);
 }
 
@@ -277,17 +307,50 @@ static size_t count_lines(const char *from, const char *to)
     return lines;
 }
 
-/* Evaluates SIZE bytes, one command, that begins on LINE. */
-static bool eval_command(struct tg_console *console, const char *text, int size, bool print,
-                         const struct tg_console_place *place, size_t line)
+/* Where the body of a procedure is that PARSE, a command on LINE, makes. */
+static void note_procedure(struct tg_console *console, const Tcl_Parse *parse,
+                           const struct tg_console_place *place, size_t line)
 {
+    enum { WORDS = 4 };
+    const Tcl_Token *words[WORDS], *token = parse->tokenPtr;
+    char name[64];
+    if (parse->numWords != WORDS)
+        return;
+    for (size_t i = 0; i < WORDS; i++) {
+        if (token->type != TCL_TOKEN_SIMPLE_WORD)
+            return;
+        words[i] = token + 1;
+        token += token->numComponents + 1;
+    }
+    if (words[0]->size != 4 || memcmp(words[0]->start, "proc", 4) != 0 || words[1]->size >= (int)sizeof name)
+        return;
+    snprintf(name, sizeof name, "%.*s", words[1]->size, words[1]->start);
+    tg_error_destroy(tg_procedure_places_set(console->procedures, name, place->name,
+                                             line + count_lines(parse->commandStart, words[3]->start)));
+}
+
+/* Runs SIZE bytes as one script, compiled: lines in loops and conditions count from its beginning then. */
+static int run_script(struct tg_console *console, const char *text, int size)
+{
+    Tcl_Obj *script = Tcl_NewStringObj(text, size);
+    Tcl_IncrRefCount(script);
     tg_interrupt_clear();
     Tcl_ResetResult(console->interp);
     tg_interrupt_notify(notify_interrupt, console->interrupt);
     tg_interrupt_catch();
-    int code = Tcl_EvalEx(console->interp, text, size, TCL_EVAL_GLOBAL);
+    int code = Tcl_EvalObjEx(console->interp, script, TCL_EVAL_GLOBAL);
     tg_interrupt_release();
     tg_interrupt_notify(NULL, NULL);
+    Tcl_DecrRefCount(script);
+    return code;
+}
+
+/* Evaluates SIZE bytes, one command, that begins on LINE. */
+static bool eval_command(struct tg_console *console, const char *text, int size, bool print,
+                         const struct tg_console_place *place, size_t line)
+{
+    int code = run_script(console, text, size);
+    bool has_trace = code == TCL_ERROR && !console->is_stopped;
     if (console->is_stopped) {
         Tcl_LimitSetCommands(console->interp, 0); /* forgets that it was exceeded */
         Tcl_LimitTypeReset(console->interp, TCL_LIMIT_COMMANDS);
@@ -308,8 +371,9 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
     }
     if (code == TCL_BREAK || code == TCL_CONTINUE)
         Tcl_SetObjResult(console->interp, Tcl_NewStringObj("break or continue outside of a loop", -1));
-    int within = Tcl_GetErrorLine(console->interp);
-    print_error(console, place, line + (within > 1 ? (size_t)within - 1 : 0));
+    int within = has_trace ? Tcl_GetErrorLine(console->interp) : 1;
+    const char *info = has_trace ? Tcl_GetVar(console->interp, "errorInfo", TCL_GLOBAL_ONLY) : NULL;
+    print_error(console, place, line + (within > 1 ? (size_t)within - 1 : 0), info == NULL ? "" : info);
     return false;
 }
 
@@ -325,14 +389,15 @@ bool tg_console_eval(struct tg_console *console, const char *script, enum tg_con
     while (at < end && !console->has_quit) {
         Tcl_Parse parse;
         if (Tcl_ParseCommand(console->interp, at, (int)(end - at), 0, &parse) != TCL_OK) {
-            print_error(console, place, line);
+            print_error(console, place, line, "");
             return false;
         }
         const char *command = parse.commandStart, *next = command + parse.commandSize;
         bool shows = print == TG_PRINT_ALL || is_own(&parse);
         bool is_empty = parse.numWords == 0;
-        Tcl_FreeParse(&parse);
         line += count_lines(at, command);
+        note_procedure(console, &parse, place, line);
+        Tcl_FreeParse(&parse);
         if (!is_empty && !eval_command(console, command, (int)(next - command), shows, place, line))
             return false;
         line += count_lines(command, next);
@@ -364,6 +429,8 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
         all_well &= tg_console_eval(console, script, print, &place);
         if (!all_well && stops)
             break;
+        if (!stops)
+            tg_console_settle(console);
         size = 0;
         script[0] = '\0';
         first = number + 1;
@@ -375,6 +442,17 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
     free(script);
     free(line);
     return all_well;
+}
+
+void tg_console_settle(struct tg_console *console)
+{
+    struct tg_error *error = tg_auto_sequence_refresh(console);
+    if (error == NULL)
+        return;
+    print_safely(console->options.errors, tg_error_message(error));
+    fputs("; opm-auto-sequence is off now\n", console->options.errors);
+    fflush(console->options.errors);
+    tg_error_destroy(error);
 }
 
 char *tg_console_prompt(const struct tg_console *console, char *buffer, size_t size)

@@ -53,6 +53,10 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
 /* Whether SCRIPT is whole: no brace, bracket or quote is open. */
 bool tg_console_is_complete(const char *script);
 
+/* What is to be done when the console waits for the next command: `set opm opm-auto-sequence on` draws then.
+ * Errors are told. */
+void tg_console_settle(struct tg_console *console);
+
 /* `quit` was called; *STATUS is set where it was given an exit status. */
 bool tg_console_has_quit(const struct tg_console *console, int *status);
 

@@ -9,8 +9,11 @@
 
 #include "analyzer/post_mortem.h"
 #include "format/error.h"
+#include "live/auto_sequence.h"
+#include "live/catches.h"
 #include "live/console.h"
 #include "live/focus.h"
+#include "live/script_trace.h"
 #include "live/source.h"
 
 #include <stdio.h>
@@ -21,8 +24,11 @@ struct tg_console {
     struct tg_source *source;
     struct tg_console_options options;
     struct tg_focus focus;
-    struct tg_symbolizer *symbolizer; /* NULL: code stays numbers */
-    Tcl_Obj *result;                  /* that a command gives instead of text, NULL none */
+    struct tg_catches catches;
+    struct tg_auto_sequence auto_sequence;
+    struct tg_symbolizer *symbolizer;       /* NULL: code stays numbers */
+    Tcl_Obj *result;                        /* that a command gives instead of text, NULL none */
+    struct tg_procedure_places *procedures; /* of scripts */
     Tcl_AsyncHandler interrupt;
     bool is_stopped; /* the running script is being ended */
     bool has_quit;
@@ -51,9 +57,13 @@ extern const struct tg_console_command tg_console_info_workers, tg_console_info_
 extern const struct tg_console_command tg_console_next, tg_console_step, tg_console_back, tg_console_goto,
     tg_console_find;
 extern const struct tg_console_command tg_console_opm_next, tg_console_opm_step, tg_console_opm_start,
-    tg_console_opm_sequence;
+    tg_console_opm_all_out, tg_console_opm_sections, tg_console_opm_critical, tg_console_opm_barrier,
+    tg_console_dcont, tg_console_opm_sequence;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;
+
+/* Makes ERROR, which is destroyed, Tcl's result. Returns TCL_ERROR. */
+int tg_console_fail(struct tg_console *console, struct tg_error *error);
 
 /* Ends the running script; no `catch` of it helps. */
 void tg_console_stop(struct tg_console *console);

@@ -76,20 +76,38 @@ static struct tg_error *check_field(const char *kind, const char *condition)
                            condition);
 }
 
-/* The last match before the event at which the source is. */
+/* The last match among the events [FIRST, END); 0: there is none. The source is at the event before END then.
+ */
+static struct tg_error *find_last(struct tg_console *console, struct pattern *pattern, uint64_t first,
+                                  uint64_t end, uint64_t *found)
+{
+    struct tg_source *source = console->source;
+    struct tg_error *error = tg_motion_go_event(console, first);
+    bool at_end = false;
+    *found = 0;
+    for (;;) {
+        if (error == NULL && source->number % 1024 == 0 && tg_interrupt_pending())
+            error = tg_error_create(TG_ERROR_USAGE, "interrupted");
+        if (error != NULL)
+            return error;
+        if (source->number > 0 && !at_end && matches(pattern, source))
+            *found = source->number;
+        if (at_end || source->number + 1 >= end)
+            return NULL;
+        error = source->ops->step(source, &at_end);
+    }
+}
+
+/* The last match before the event at which the source is: from one landmark back to the next. */
 static struct tg_error *find_back(struct tg_console *console, struct pattern *pattern)
 {
     struct tg_source *source = console->source;
     uint64_t origin = source->number, found = 0;
-    struct tg_error *error = tg_motion_go_event(console, 0);
-    bool at_end = false;
-    while (error == NULL && source->number + 1 < origin && !at_end) {
-        if (source->number % 1024 == 0 && tg_interrupt_pending())
-            error = tg_error_create(TG_ERROR_USAGE, "interrupted");
-        if (error == NULL)
-            error = source->ops->step(source, &at_end);
-        if (error == NULL && !at_end && matches(pattern, source))
-            found = source->number;
+    struct tg_error *error = NULL;
+    for (uint64_t end = origin; error == NULL && found == 0 && end > 1;) {
+        uint64_t first = source->ops->landmark == NULL ? 0 : source->ops->landmark(source, end - 1);
+        error = find_last(console, pattern, first, end, &found);
+        end = first;
     }
     if (error == NULL)
         error = tg_motion_go_event(console, found != 0 ? found : origin);

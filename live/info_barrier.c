@@ -3,6 +3,7 @@
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/quantity.h"
 #include "live/console_command.h"
+#include "live/number_list.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,36 +21,69 @@ static const struct tg_openmp_worker *worker_of(const struct writing *w,
     return tg_openmp_model_worker_at(w->input.openmp, member->worker);
 }
 
-/* "1, 3": the numbers of those who stand so. */
-static void write_standing(const struct writing *w, const struct tg_openmp_team *team,
-                           const struct tg_openmp_barrier *barrier, enum tg_openmp_standing standing)
+enum { MAX_TOLD = 8 }; /* workers that are missing are told with what they do, so many of a team */
+
+/* The numbers of those who stand so, the first SKIPPED of them left out. */
+static struct tg_error *gather_standing(const struct writing *w, const struct tg_openmp_team *team,
+                                        const struct tg_openmp_barrier *barrier,
+                                        enum tg_openmp_standing standing, size_t skipped,
+                                        struct tg_number_list *list)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < team->n_members; i++) {
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < team->n_members; i++) {
         if (tg_openmp_member_standing(&team->members[i], barrier) != standing)
             continue;
-        fprintf(w->out, "%s%" PRIu64, n == 0 ? "" : ", ", worker_of(w, &team->members[i])->number);
-        n++;
+        if (skipped > 0)
+            skipped--;
+        else
+            error = tg_number_list_add(list, worker_of(w, &team->members[i])->number);
     }
-    fputs(n == 0 ? "none\n" : "\n", w->out);
+    tg_number_list_sort(list);
+    return error;
 }
 
-static void write_missing(const struct writing *w, const struct tg_openmp_team *team,
-                          const struct tg_openmp_barrier *barrier)
+/* "1-3,7": the numbers of those who stand so. */
+static struct tg_error *write_standing(const struct writing *w, const struct tg_openmp_team *team,
+                                       const struct tg_openmp_barrier *barrier,
+                                       enum tg_openmp_standing standing)
 {
+    struct tg_number_list list = {0};
+    struct tg_error *error = gather_standing(w, team, barrier, standing, 0, &list);
+    if (error == NULL && list.count == 0)
+        fputs("none", w->out);
+    tg_number_list_print(&list, w->out);
+    fputc('\n', w->out);
+    tg_number_list_deinit(&list);
+    return error;
+}
+
+static struct tg_error *write_missing(const struct writing *w, const struct tg_openmp_team *team,
+                                      const struct tg_openmp_barrier *barrier)
+{
+    struct tg_number_list list = {0};
+    size_t told = 0;
     if (barrier->missing == 0)
         fputs("  missing  none\n", w->out);
-    for (size_t i = 0; i < team->n_members; i++) {
+    for (size_t i = 0; i < team->n_members && told < MAX_TOLD; i++) {
         if (tg_openmp_member_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
             continue;
         const struct tg_openmp_worker *worker = worker_of(w, &team->members[i]);
         fprintf(w->out, "  missing  worker %" PRIu64 ": ", worker->number);
         tg_words_worker_state(w->out, &w->input, worker);
         fputc('\n', w->out);
+        told++;
     }
+    struct tg_error *error = gather_standing(w, team, barrier, TG_OPENMP_MISSING, told, &list);
+    if (list.count > 0) {
+        fprintf(w->out, "  missing  worker%s ", list.count > 1 ? "s" : "");
+        tg_number_list_print(&list, w->out);
+        fputs(" as well; `info workers` tells where\n", w->out);
+    }
+    tg_number_list_deinit(&list);
     if (team->size > team->n_members)
         fprintf(w->out, "  missing  %" PRIu64 " that %s not begun the region\n", team->size - team->n_members,
                 team->size - team->n_members == 1 ? "has" : "have");
+    return error;
 }
 
 static const char *kind_of(const struct tg_openmp_barrier *barrier)
@@ -57,8 +91,8 @@ static const char *kind_of(const struct tg_openmp_barrier *barrier)
     return barrier->sync == TG_OMP_SYNC_BARRIER ? "explicit" : "implicit";
 }
 
-static void write_barrier(const struct writing *w, const struct tg_openmp_team *team,
-                          const struct tg_openmp_barrier *barrier)
+static struct tg_error *write_barrier(const struct writing *w, const struct tg_openmp_team *team,
+                                      const struct tg_openmp_barrier *barrier)
 {
     char since[TG_QUANTITY_SIZE];
     tg_words_process(w->out, &w->input, team->process);
@@ -77,10 +111,11 @@ static void write_barrier(const struct writing *w, const struct tg_openmp_team *
         fprintf(w->out, ", the first came at %s s",
                 tg_quantity_moment(barrier->since_ns, w->input.start_ns, 6, since));
     fputs("\n  passed   ", w->out);
-    write_standing(w, team, barrier, TG_OPENMP_PASSED);
+    struct tg_error *error = write_standing(w, team, barrier, TG_OPENMP_PASSED);
     fputs("  waiting  ", w->out);
-    write_standing(w, team, barrier, TG_OPENMP_WAITING);
-    write_missing(w, team, barrier);
+    if (error == NULL)
+        error = write_standing(w, team, barrier, TG_OPENMP_WAITING);
+    return error != NULL ? error : write_missing(w, team, barrier);
 }
 
 /* ---- the same as data */
@@ -134,9 +169,7 @@ static struct tg_error *visit_team(void *context, const struct tg_openmp_team *t
     w->shown++;
     if (w->out == NULL)
         add_barrier(w, team, &barrier);
-    else
-        write_barrier(w, team, &barrier);
-    return NULL;
+    return w->out == NULL ? NULL : write_barrier(w, team, &barrier);
 }
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -162,7 +195,10 @@ const struct tg_console_command tg_console_info_barrier = {
     .example = "info barrier",
     .more =
         "A barrier is open once somebody has gone on from it. A team that is at several is told by the one\n"
-        "that holds it up. -list gives a list of dictionaries instead.",
+        "that holds it up. -list gives a list of dictionaries instead: rank (-1: none), pid, team, level, "
+        "size,\n"
+        "kind (explicit or implicit), join, number, open, code, since_ns, the lists of workers passed,\n"
+        "waiting and missing, and not_begun, how many of the team have not begun the region.",
     .words = words,
     .run = run,
 };

@@ -8,7 +8,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -21,6 +23,10 @@ struct tg_line_editor {
     char *history_path; /* NULL: kept in no file */
     const char *prompt;
     bool interrupted;
+    struct termios terminal; /* as it was found */
+    char end_key;            /* that ends the input */
+    int typed_ahead; /* bytes of the input that were there before this line was asked for; -1: not counted yet
+                      */
 };
 
 /* ---- history */
@@ -159,6 +165,18 @@ static bool wait_for_input(void)
     return !pressed;
 }
 
+/*
+ * What was typed while the terminal still put lines together itself: there the key that ends the input is
+ * kept as a NUL, which would be lost among characters.
+ */
+static char restore_end_key(struct tg_line_editor *editor, char byte)
+{
+    if (editor->typed_ahead <= 0)
+        return byte;
+    editor->typed_ahead--;
+    return byte == '\0' ? editor->end_key : byte;
+}
+
 /* One character of standard input. The library's own function would wait on when the interrupt key is
  * pressed. */
 static int read_character(EditLine *edit, wchar_t *character)
@@ -167,6 +185,8 @@ static int read_character(EditLine *edit, wchar_t *character)
     mbstate_t state;
     memset(&state, 0, sizeof state);
     el_get(edit, EL_CLIENTDATA, &editor);
+    if (editor->typed_ahead < 0 && ioctl(STDIN_FILENO, FIONREAD, &editor->typed_ahead) != 0)
+        editor->typed_ahead = 0;
     for (;;) {
         char byte;
         editor->interrupted = !wait_for_input();
@@ -175,6 +195,7 @@ static int read_character(EditLine *edit, wchar_t *character)
             continue;
         if (got <= 0)
             return (int)got;
+        byte = restore_end_key(editor, byte);
         size_t length = mbrtowc(character, &byte, 1, &state);
         if (length == (size_t)-1)
             memset(&state, 0, sizeof state); /* no UTF-8: passed over */
@@ -190,6 +211,11 @@ struct tg_error *tg_line_editor_create(struct tg_console *console, struct tg_lin
     if (made == NULL)
         return tg_error_no_memory();
     made->console = console;
+    if (tcgetattr(STDIN_FILENO, &made->terminal) != 0) {
+        free(made);
+        return tg_error_create(TG_ERROR_OS, "the terminal cannot be asked for its modes");
+    }
+    made->end_key = (char)made->terminal.c_cc[VEOF];
     made->edit = el_init("tollgate", stdin, stdout, stderr);
     made->history = history_init();
     if (made->edit == NULL || made->history == NULL) {
@@ -221,8 +247,12 @@ void tg_line_editor_destroy(struct tg_line_editor *editor)
     HistEvent event;
     if (editor == NULL)
         return;
-    if (editor->edit != NULL)
+    if (editor->edit != NULL) {
+        /* The library would throw away what was typed for whoever reads the terminal next. */
+        el_set(editor->edit, EL_EDITMODE, 0);
         el_end(editor->edit);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &editor->terminal);
+    }
     if (editor->history_path != NULL && editor->history != NULL) {
         make_folders(editor->history_path);
         history(editor->history, &event, H_SAVE, editor->history_path);
@@ -238,6 +268,7 @@ enum tg_line_end tg_line_editor_read(struct tg_line_editor *editor, const char *
     int count = 0;
     editor->prompt = prompt;
     editor->interrupted = false;
+    editor->typed_ahead = -1;
     tg_interrupt_clear();
     el_resize(editor->edit);
     const char *got = el_gets(editor->edit, &count);
@@ -290,6 +321,7 @@ struct tg_error *tg_line_editor_run(struct tg_console *console)
     while (!tg_console_has_quit(console, &status)) {
         const struct tg_console_place place = {.name = NULL, .line = 1};
         char *text;
+        tg_console_settle(console);
         enum tg_line_end end = read_command(editor, &text);
         if (end == TG_LINE_READ) {
             tg_line_editor_remember(editor, text);

@@ -4,6 +4,7 @@
 #include "analyzer/sequence_format.h"
 #include "analyzer/sequence_read.h"
 #include "format/printable.h"
+#include "live/auto_sequence.h"
 #include "live/console_command.h"
 #include "live/interrupt.h"
 
@@ -82,7 +83,11 @@ static struct tg_error *parse(int argc, Tcl_Obj *const *argv, struct arguments *
         else if (has_value && strcmp(option, "--output") == 0)
             arguments->output = Tcl_GetString(argv[++i]);
         else
-            error = tg_console_usage(&tg_console_opm_sequence);
+            error = strcmp(option, "--gui") == 0
+                        ? tg_error_create(TG_ERROR_UNSUPPORTED, "--gui belongs to live jobs: a recording has "
+                                                                "no window that follows it; --open shows the "
+                                                                "diagram")
+                        : tg_console_usage(&tg_console_opm_sequence);
     }
     if (error == NULL && arguments->print && (arguments->output != NULL || arguments->open))
         error = tg_error_create(TG_ERROR_USAGE, "--print goes with neither --output nor --open");
@@ -161,31 +166,41 @@ static struct tg_error *write_file(const struct tg_console *console, const struc
     return error;
 }
 
-static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+static struct tg_error *draw(struct tg_console *console, const struct arguments *arguments, FILE *out)
 {
-    struct arguments arguments = {.by = TG_SEQUENCE_BY_WHAT_MATTERS};
     struct tg_sequence_reading reading = {0};
-    struct tg_error *error = parse(argc, argv, &arguments);
-    if (error != NULL)
-        return error;
     if (console->source->trace_path == NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to be drawn from",
                                console->source->name);
-    if (console->options.is_safe && !arguments.print)
+    if (console->options.is_safe && !arguments->print)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "no files are written here; --print shows the diagram");
     if (console->source->number == 0)
         return tg_error_create(TG_ERROR_NOT_FOUND, "before the first event there is nothing to draw");
-    error = read_diagram(console, &arguments, &reading);
+    struct tg_error *error = read_diagram(console, arguments, &reading);
     if (error != NULL)
         return error;
     const struct tg_sequence_drawing drawing = {
         .sequence = reading.sequence, .rows = &reading.rows, .title = reading.title, .note = reading.note};
-    if (arguments.print)
-        error = arguments.format->write(&drawing, out);
+    if (arguments->print)
+        error = arguments->format->write(&drawing, out);
     else
-        error = write_file(console, &arguments, &drawing, out);
+        error = write_file(console, arguments, &drawing, out);
     tg_sequence_reading_deinit(&reading);
     return error;
+}
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct arguments arguments = {.by = TG_SEQUENCE_BY_WHAT_MATTERS};
+    struct tg_error *error = parse(argc, argv, &arguments);
+    return error != NULL ? error : draw(console, &arguments, out);
+}
+
+struct tg_error *tg_opm_sequence_draw(struct tg_console *console, bool replace, FILE *out)
+{
+    const struct arguments arguments = {
+        .by = TG_SEQUENCE_BY_WHAT_MATTERS, .format = tg_sequence_format_at(0), .force = replace};
+    return draw(console, &arguments, out);
 }
 
 static const char *const words[] = {"--all",    "--by",     "--team",  "--format", "--print",
@@ -203,7 +218,9 @@ const struct tg_console_command tg_console_opm_sequence = {
         "Of the process in focus, or of the one that matters. The file is named after the trace and is not\n"
         "replaced without --force; its name is the result. The options are those of `tollgate sequence`;\n"
         "--print (or --show) prints the text for seqdiag, or what --format says; --sync and --async change\n"
-        "nothing: the diagram is there when the command is done.",
+        "nothing: the diagram is there when the command is done. `set opm opm-auto-sequence on` draws it "
+        "anew\n"
+        "before each prompt at which the moment or the focus is another one; `... off` ends that.",
     .words = words,
     .run = run,
 };

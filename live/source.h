@@ -50,6 +50,11 @@ struct tg_source_ops {
      * it is then, a valid place.
      */
     struct tg_error *(*seek)(struct tg_source *source, const struct tg_target *target);
+    /*
+     * The last event up to NUMBER from where reading on begins at once; 0: the start. Who looks for something
+     * backwards goes from one of these to the next. NULL: there is none but the start.
+     */
+    uint64_t (*landmark)(struct tg_source *source, uint64_t number);
 };
 
 /* The source is where it was if STEP or SEEK fail with another error than an interrupt or NO_MEMORY. */

@@ -199,7 +199,14 @@ static struct tg_error *seek(struct tg_source *source, const struct tg_target *t
     return run_to(trace, target);
 }
 
-static const struct tg_source_ops trace_ops = {.destroy = destroy, .step = step, .seek = seek};
+static uint64_t landmark(struct tg_source *source, uint64_t number)
+{
+    const struct tg_checkpoint *checkpoint = tg_checkpoints_by_event(trace_of(source)->checkpoints, number);
+    return checkpoint == NULL ? 0 : checkpoint->number;
+}
+
+static const struct tg_source_ops trace_ops = {
+    .destroy = destroy, .step = step, .seek = seek, .landmark = landmark};
 
 /* When the trace starts: its first event has to be looked at. */
 static struct tg_error *find_start(struct trace_source *trace)

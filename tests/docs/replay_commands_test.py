@@ -20,7 +20,7 @@ def main():
     section = page.split(".SH COMMANDS")[1].split("\n.SH ")[0]
     found = set()
     for tag in re.findall(r"^\.TP\n\.BR? (.*)$", section, re.M):
-        match = re.match(r'"([a-z ]+)"|((?:info|opm) [a-z]+)|([a-z]+)', tag)
+        match = re.match(r'"([a-z_ ]+)"|((?:info|opm) [a-z_]+)|([a-z]+)', tag)
         found.add(next(group for group in match.groups() if group))
     problems = [f"tollgate-replay(1): {command} is missing" for command in sorted(commands - found)]
     problems += [f"tollgate-replay(1): there is no command {command}" for command in sorted(found - commands)]

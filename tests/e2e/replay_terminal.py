@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 TOLLGATE = os.environ["TG_TOLLGATE"]
@@ -41,18 +42,6 @@ class Terminal:
 
     def type(self, text):
         os.write(self.master, text.encode())
-
-    def end_input(self):
-        """Ends the input, again where a moment between two lines swallowed it: the terminal changes its mode then."""
-        for _ in range(60):
-            try:
-                self.type("\x04")
-                piece = os.read(self.master, 4096) if select.select([self.master], [], [], 1)[0] else None
-            except OSError:
-                return
-            if piece == b"":
-                return
-            self.text += (piece or b"").decode(errors="replace")
 
     def end(self):
         """The exit status, after everything that was still written."""
@@ -114,7 +103,7 @@ def history():
     terminal.expect(r"event 40 of 51(.|\n)*" + PROMPT)
     terminal.type("\x1b[A\n")
     terminal.expect(r"event 40 of 51(.|\n)*" + PROMPT)
-    terminal.end_input()
+    terminal.type("\x04")
     check(terminal.end() == 0, "the end of the input is no failure")
     check("goto 40" in open("history", encoding="utf-8").read().replace("\\040", " "), "the history is not kept")
 
@@ -134,10 +123,50 @@ def interrupt():
     terminal.expect("begun\n")
     terminal.type("\x03")
     terminal.expect(r"interrupted\n(.|\n)*" + PROMPT)
+    for loop in ("while 1 {}", "proc forever {} {while 1 {}}; forever", "foreach x [lrepeat 100000000 1] {incr y}",
+                 "while 1 {catch {while 1 {}}}", "proc again {} {catch again; again}; again"):
+        terminal.type(f"puts begun; flush stdout; {loop}\n")
+        terminal.expect("begun\n")
+        terminal.type("\x03")
+        terminal.expect(r"interrupted\n(.|\n)*" + PROMPT)
+        terminal.type("\x03")  # once more, where there is nothing to end
+        terminal.expect(r"\^C\n.*" + PROMPT)
     terminal.type("goto 5\n")
     terminal.expect(r"event 5 of 51(.|\n)*" + PROMPT)
     terminal.type("quit\n")
     check(terminal.end() == 0, "quit on a terminal is no failure")
+
+
+def typed_ahead():
+    """What is typed before there is a prompt for it is kept, the key that ends the input included."""
+    for first, ahead in (("", "puts [expr 6*7]\ndfocus\n\x04"), ("after 300\n", "puts [expr 6*7]\ndfocus\n\x04"),
+                         ("after 300\n", "puts [expr 6*7]; dfocus; q\x7f\x04\nquit\n")):
+        terminal = Terminal(TOLLGATE_HISTORY="")
+        if first:
+            terminal.expect(PROMPT)
+            terminal.type(first)
+            terminal.expect(r"after 300\n")
+        terminal.type(ahead)
+        check(terminal.end() == 0, f"what was typed ahead does not end it: {terminal.text!r}")
+        check(re.search(r"\n42\n(.|\n)*all\n", ESCAPES.sub("", terminal.text)), f"lost: {terminal.text!r}")
+
+
+def left_for_the_shell():
+    """What is typed behind `quit` is for who reads the terminal next, who finds it as it was."""
+    master, slave = pty.openpty()
+    modes = termios.tcgetattr(slave)
+    process = subprocess.Popen([TOLLGATE, "replay", "hung.tgt"], stdin=slave, stdout=slave, stderr=slave,
+                               env={**os.environ, "TOLLGATE_HISTORY": "", "TERM": "xterm"})
+    text = b""
+    os.write(master, b"puts begun; flush stdout; exec cat >@stdout; quit\n")
+    while b"\nbegun" not in text:
+        text += os.read(master, 4096)
+    os.write(master, b"\x04for the shell\n")
+    while process.poll() is None:
+        if select.select([master], [], [], 0.1)[0]:
+            os.read(master, 4096)
+    check(process.returncode == 0 and termios.tcgetattr(slave) == modes, "the terminal is not what it was")
+    check(select.select([slave], [], [], 0)[0] and os.read(slave, 99) == b"for the shell\n", "typed for nobody")
 
 
 def interactive_after_script():
@@ -174,6 +203,6 @@ def interrupted_while_piped():
 
 
 subprocess.run([os.environ["TG_TRACE_FROM_JSON"], FIXTURE, "hung.tgt"], check=True)
-for case in (commands_and_completion, history, interrupt, interactive_after_script, piped, interrupted_while_piped):
+for case in (commands_and_completion, history, interrupt, typed_ahead, left_for_the_shell, interactive_after_script, piped, interrupted_while_piped):
     print(case.__name__, flush=True)
     case()

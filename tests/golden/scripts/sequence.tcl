@@ -15,3 +15,14 @@ foreach bad {--team --bogus {--format pdf} {--by day} {--team 0} {--print --open
     puts [catch {opm sequence {*}$bad} why]
     puts $why
 }
+puts [catch {opm sequence --gui} why]
+puts $why
+# Drawn before each prompt: those of a script are none.
+set opm opm-auto-sequence on
+foreach bad {{set opm opm-auto-sequence maybe} {set opm colour blue} {set a b c}} {
+    puts [catch $bad why]
+    puts $why
+}
+set opm opm-auto-sequence off
+set opm 5
+puts $opm
