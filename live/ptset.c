@@ -1,7 +1,6 @@
 /* The tree of a process/thread set: memory, completion from the focus, canonical text. */
 #include "live/ptset.h"
 
-#include "format/printable.h"
 #include "live/ptset_tree.h"
 
 #include <inttypes.h>
@@ -79,8 +78,10 @@ struct completion {
     struct tg_error *error;
 };
 
-static const struct tg_ptset_arena first_focus = {
-    .width = TG_WIDTH_DEFAULT, .has_process = true, .process = 1, .has_thread = true};
+/* The focus before there is one: d1.< */
+static const struct tg_ptset_node first_focus = {
+    .kind = TG_NODE_ARENA,
+    .arena = {.width = TG_WIDTH_DEFAULT, .has_process = true, .process = 1, .has_thread = true}};
 
 /* An uncompleted copy of NODE without its links; TG_NO_NODE where there is no room. */
 static uint32_t put_node(struct completion *completion, const struct tg_ptset_node *node, size_t position)
@@ -159,9 +160,8 @@ static uint32_t copy_tree(struct completion *completion, const struct tg_ptset *
 {
     const struct tg_ptset_node *node = &set->nodes[at];
     if (node->kind == TG_NODE_CURRENT) {
-        static const struct tg_ptset_node first = {.kind = TG_NODE_ARENA, .arena = first_focus};
         if (completion->focus == NULL)
-            return put_node(completion, &first, node->position);
+            return put_node(completion, &first_focus, node->position);
         return copy_tree(completion, completion->focus, completion->focus->root, &node->position);
     }
     uint32_t copy = put_node(completion, node, position != NULL ? *position : node->position);
@@ -183,7 +183,7 @@ struct tg_error *tg_ptset_complete(const struct tg_ptset *set, const struct tg_p
         return tg_error_no_memory();
     struct completion completion = {.set = set,
                                     .focus = focus,
-                                    .from = focus == NULL ? &first_focus : tg_ptset_arena(focus, 0),
+                                    .from = focus == NULL ? &first_focus.arena : tg_ptset_arena(focus, 0),
                                     .to = made,
                                     .position = position};
     if (focus != NULL && tg_ptset_count(focus) != 1)
