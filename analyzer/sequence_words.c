@@ -1,5 +1,6 @@
 #include "analyzer/sequence_words.h"
 
+#include "analyzer/mpi_model.h"
 #include "analyzer/openmp_words.h"
 #include "analyzer/quantity.h"
 #include "format/event.h"
@@ -124,10 +125,14 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
 static void call_text(const struct tg_sequence_node *node, char *buffer, size_t size)
 {
     char name[96], peer[48] = "", tag[40] = "";
+    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
+    const char *way = role == TG_MPI_SEND                              ? "to"
+                      : role == TG_MPI_RECEIVE || role == TG_MPI_PROBE ? "from"
+                                                                       : "with";
     if (node->peer >= 0)
-        snprintf(peer, sizeof peer, " with %" PRId64, node->peer);
+        snprintf(peer, sizeof peer, " %s %" PRId64, way, node->peer);
     else if (node->peer == -1)
-        snprintf(peer, sizeof peer, " with anybody");
+        snprintf(peer, sizeof peer, " %s anybody", way);
     if (node->tag >= 0)
         snprintf(tag, sizeof tag, ", tag %" PRId64, node->tag);
     snprintf(buffer, size, "%s%s%s", tg_printable(node->name, name, sizeof name), peer, tag);

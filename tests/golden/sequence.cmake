@@ -1,5 +1,5 @@
 # Sequence diagrams: every format of every kind of situation.
-foreach(situation critical barrier passing nested tasks constructs repeat many ranks crossing hostile)
+foreach(situation critical barrier passing nested tasks constructs repeat many ranks crossing hostile exec hybrid)
   foreach(format svg seqdiag mermaid plantuml)
     tg_golden_test(sequence-${situation}-${format} sequence-${situation} sequence --format ${format} -o -
                    sequence-${situation}.tgt)
@@ -13,6 +13,9 @@ tg_golden_test(sequence-rank sequence-ranks sequence --print --by worker --rank 
 tg_golden_test(sequence-team sequence-nested sequence --print --team 3 sequence-nested.tgt)
 tg_golden_test(sequence-around sequence-critical sequence --print --around 20us sequence-critical.tgt)
 tg_golden_test(sequence-window sequence-constructs sequence --print --from 60us --to 80us sequence-constructs.tgt)
+tg_golden_test(sequence-exec-all sequence-exec sequence --print --all sequence-exec.tgt)
+tg_golden_test(sequence-hybrid-ranks sequence-hybrid sequence --print --all --by rank sequence-hybrid.tgt)
+tg_golden_test(sequence-hybrid-ranks-svg sequence-hybrid sequence -o - --all --by rank sequence-hybrid.tgt)
 tg_golden_test(sequence-named sequence-critical sequence sequence-critical.tgt)
 # what goes wrong is one clear error
 tg_golden_test(sequence-nothing shell sequence --print shell.tgt)
