@@ -50,6 +50,7 @@ static int64_t number_of(const struct tg_sequence *sequence, size_t lane)
 char *tg_sequence_column_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                  uint32_t lane, char *buffer, size_t size)
 {
+    enum { ROOM = 64 }; /* for one range, and the sign that there are more */
     int64_t first = 0, last = 0;
     size_t n = 0;
     size_t members = count_members(sequence, rows, lane);
@@ -57,7 +58,8 @@ char *tg_sequence_column_members(const struct tg_sequence *sequence, const struc
         return tg_sequence_column_title(sequence, rows, lane, false, buffer, size);
     size_t used = (size_t)snprintf(buffer, size, "%zu %s:", members, sequence->by_rank ? "ranks" : "workers");
     /* Lanes are numbered as they came, which is mostly the order of their numbers. */
-    for (size_t i = 0; i <= sequence->n_lanes && used + 64 < size; i++) {
+    size_t i = 0;
+    for (; i <= sequence->n_lanes && used + ROOM < size; i++) {
         bool is_member = i < sequence->n_lanes && rows->group[i] == lane;
         int64_t number = is_member ? number_of(sequence, i) : 0;
         if (is_member && n > 0 && number == last + 1) {
@@ -73,7 +75,9 @@ char *tg_sequence_column_members(const struct tg_sequence *sequence, const struc
             n++;
         }
     }
-    if (buffer[used - 1] == ',')
+    if (i <= sequence->n_lanes)
+        snprintf(buffer + used, size - used, " \u2026");
+    else if (buffer[used - 1] == ',')
         buffer[used - 1] = '\0';
     return buffer;
 }

@@ -225,7 +225,7 @@ struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
         tg_sequence_layout_deinit(layout);
         return error;
     }
-    char members[TG_SEQUENCE_MEMBERS_SIZE];
+    char members[TG_SEQUENCE_LEGEND_SIZE];
     layout->right = MARGIN + (int)rows->n_columns * layout->spacing;
     if (layout->right < MARGIN + tg_sequence_text_width(title, NULL))
         layout->right = MARGIN + tg_sequence_text_width(title, NULL);

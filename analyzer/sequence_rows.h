@@ -64,7 +64,10 @@ void tg_sequence_rows_deinit(struct tg_sequence_rows *rows);
  * to BUFFER. */
 char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                uint32_t lane, bool short_one, char *buffer, size_t size);
-enum { TG_SEQUENCE_MEMBERS_SIZE = 512 };
+enum {
+    TG_SEQUENCE_MEMBERS_SIZE = 512,
+    TG_SEQUENCE_LEGEND_SIZE = 148, /* of what fits on a line of the diagram */
+};
 /* Whether the column of LANE is of several lifelines. */
 bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                   uint32_t lane);

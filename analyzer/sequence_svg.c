@@ -354,7 +354,7 @@ static void write_headers(const struct svg *svg, int y, const char *id)
 /* Whose the columns of several lifelines are. */
 static void write_legend(const struct svg *svg, int y)
 {
-    char members[TG_SEQUENCE_MEMBERS_SIZE];
+    char members[TG_SEQUENCE_LEGEND_SIZE];
     fputs("<g id=\"legend\">\n", svg->stream);
     for (size_t i = 0; i < svg->rows->n_columns; i++) {
         uint32_t lane = svg->rows->columns[i];
