@@ -25,7 +25,9 @@
 enum {
     DEFAULT_RING_BYTES = 1 << 20,
     RINGS_PER_CPU = 16, /* the default leaves room for as many in half of the file system */
-    LOCK_TRIES = 20,    /* an agent may hold the lock for an instant, to see whether anybody has it */
+    LOCK_TRIES = 20,    /* whoever removes a directory holds the lock for an instant */
+    LOOK_TRIES =
+        2000, /* and others look whether somebody lives there, for as long as they have no processor */
     LOCK_PAUSE_NS = 5000000,
     HALF_MADE_SECONDS = 60, /* a directory without control file and younger than this is being made */
 };
@@ -143,24 +145,54 @@ static bool is_needed(int directory, const char *path)
     return needed;
 }
 
-/* Opens and locks the control file; -1 with errno. */
-static int lock_control(int directory, bool patient)
+/* Whether nobody holds the lock that recorders hold; others who only look do not count. */
+static bool is_unowned(int fd)
+{
+    return flock(fd, LOCK_SH | LOCK_NB) == 0 && flock(fd, LOCK_UN) == 0;
+}
+
+/* The control file; -1 with errno. */
+static int open_control(int directory)
 {
     int fd = openat(directory, "control", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
-    if (fd < 0)
-        return -1;
-    bool ours = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
-    int problem = ours ? EWOULDBLOCK : EINVAL;
-    for (int i = 0; ours && i < (patient ? LOCK_TRIES : 1); i++) {
+    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid()))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+static int give_up(int fd, int problem)
+{
+    if (fd >= 0) {
+        close(fd);
+        errno = problem;
+    }
+    return -1;
+}
+
+/* Opens the control file of a recorder that is dead, with a lock that keeps its directory from being taken
+ * over or removed, and lets others look too; -1 with errno. */
+static int look_at_control(int directory)
+{
+    int fd = open_control(directory);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 ? fd : give_up(fd, EWOULDBLOCK);
+}
+
+/* Opens and locks the control file, also where others look at it just now; -1 with errno. */
+static int lock_control(int directory)
+{
+    int fd = open_control(directory);
+    for (int i = 0, tries = LOCK_TRIES; fd >= 0 && i < tries; i++) {
         if (i > 0)
             nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return fd;
+        if (is_unowned(fd))
+            tries = LOOK_TRIES;
     }
-    close(fd);
-    errno = problem;
-    return -1;
+    return give_up(fd, EWOULDBLOCK);
 }
 
 static bool is_abandoned_half_made(int directory)
@@ -180,8 +212,9 @@ static void clean_one(const char *parent, const char *name)
     int lock = -1;
     bool dead = false;
     if (is_directory_of_ours(fd)) {
-        lock = lock_control(fd, false);
-        dead = lock >= 0 ? !is_needed(fd, path) : errno == ENOENT && is_abandoned_half_made(fd);
+        lock = look_at_control(fd);
+        dead = lock >= 0 ? !is_needed(fd, path) && flock(lock, LOCK_EX | LOCK_NB) == 0
+                         : errno == ENOENT && is_abandoned_half_made(fd);
     }
     if (dead) {
         empty_directory(fd);
@@ -392,7 +425,7 @@ static struct tg_error *take_over(struct tg_agent_directory *directory)
     if (!is_directory_of_ours(directory->fd))
         return tg_error_create(TG_ERROR_INPUT, "%s: not a directory of this user alone (mode 0700)",
                                directory->path);
-    directory->control_fd = lock_control(directory->fd, true);
+    directory->control_fd = lock_control(directory->fd);
     if (directory->control_fd < 0 && errno == EWOULDBLOCK)
         return tg_error_create(TG_ERROR_EXISTS, "%s: its recorder is still running", directory->path);
     if (directory->control_fd < 0)

@@ -230,6 +230,48 @@ static void only_what_a_dead_recorder_left_is_opened(void **state)
     temporary_deinit(&temporary);
 }
 
+/* As a recorder that starts does, to see whether the directory can be removed; and loses its processor. */
+static void *look_for_long(void *argument)
+{
+    const int *control = argument;
+    nanosleep(&(struct timespec){.tv_nsec = 250000000}, NULL); /* longer than who removes one is waited for */
+    assert_int_equal(flock(*control, LOCK_UN), 0);
+    return NULL;
+}
+
+static void who_only_looks_does_not_count_as_a_recorder(void **state)
+{
+    (void)state;
+    struct temporary temporary;
+    struct tg_agent_directory *directory = NULL;
+    char path[PATH_BYTES], control_path[PATH_BYTES + 16];
+    pthread_t thread;
+    temporary_init(&temporary);
+    char *trace = temporary_path(&temporary, "job.tgt");
+    leave_directory(trace, path);
+    snprintf(control_path, sizeof control_path, "%s/control", path);
+    int control = open(control_path, O_RDONLY | O_CLOEXEC);
+    assert_true(control >= 0);
+    assert_int_equal(flock(control, LOCK_SH | LOCK_NB), 0);
+    assert_int_equal(pthread_create(&thread, NULL, look_for_long, &control), 0);
+    assert_null(tg_agent_directory_open(path, &directory));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    tg_agent_directory_destroy(directory);
+    /* and several can look at the same time: what one looks at another one removes later */
+    leave_directory(NULL, path);
+    snprintf(control_path, sizeof control_path, "%s/control", path);
+    int other = open(control_path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_SH | LOCK_NB), 0);
+    tg_agent_directory_clean();
+    assert_true(exists(path));
+    close(other);
+    tg_agent_directory_clean();
+    assert_false(exists(path));
+    close(control);
+    free(trace);
+    temporary_deinit(&temporary);
+}
+
 static void *wait_for_attention(void *argument)
 {
     const struct tg_agent_directory *directory = argument;
@@ -268,6 +310,7 @@ int main(void)
         cmocka_unit_test(what_an_interrupted_trace_needs_stays),
         cmocka_unit_test(what_living_recorders_use_stays),
         cmocka_unit_test(only_what_a_dead_recorder_left_is_opened),
+        cmocka_unit_test(who_only_looks_does_not_count_as_a_recorder),
         cmocka_unit_test(a_call_for_attention_ends_the_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
