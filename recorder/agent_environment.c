@@ -25,8 +25,7 @@ void tg_agent_environment_destroy(char **environment)
 
 /* ---- thread-local storage */
 
-/* The file that execvp would take; false where there is none. */
-static bool find_command(const char *command, char path[PATH_MAX])
+bool tg_agent_environment_find_command(const char *command, char path[PATH_MAX])
 {
     const char *list = getenv("PATH");
     if (strchr(command, '/') != NULL)
@@ -64,7 +63,7 @@ static struct tg_error *count_tls(const struct tg_agent_files *files, const char
     if (preload == NULL)
         return tg_error_no_memory();
     *bytes = tls_of(NULL, preload);
-    uint64_t of_command = find_command(command, path) ? tls_of(path, preload) : 0;
+    uint64_t of_command = tg_agent_environment_find_command(command, path) ? tls_of(path, preload) : 0;
     if (of_command > *bytes)
         *bytes = of_command;
     *bytes += SPARE_TLS_BYTES;

@@ -5,6 +5,7 @@
 #include "format/error.h"
 #include "recorder/agent_files.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 /*
@@ -14,6 +15,9 @@
  */
 struct tg_error *tg_agent_environment_create(const struct tg_agent_files *files, const char *directory,
                                              bool audit, const char *command, char ***environment);
+/* The file that execvp would take for COMMAND, as it finds it; false where there is none. */
+bool tg_agent_environment_find_command(const char *command, char path[PATH_MAX]);
+
 void tg_agent_environment_destroy(char **environment); /* NULL is accepted */
 
 #endif

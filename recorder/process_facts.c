@@ -38,6 +38,8 @@ static void tell_program(const struct tg_process_facts_subject *subject, struct 
     snprintf(link, sizeof link, "/proc/%d/exe", (int)subject->pid);
     ssize_t length = readlink(link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
+    if (length <= 0 && subject->path != NULL)
+        snprintf(path, sizeof path, "%s", subject->path);
     struct tg_event event = {
         .kind = TG_EVENT_PROGRAM,
         .program = {.path = path,

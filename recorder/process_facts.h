@@ -22,6 +22,8 @@ struct tg_process_facts_subject {
     uint64_t entry; /* AT_ENTRY */
     unsigned bits;  /* 64 or 32; 0 unknown */
     bool secure;    /* AT_SECURE */
+    const char
+        *path; /* of the program where the kernel does not say any more: it has ended; NULL not known */
 };
 
 /* Hands SINK the events about the program that SUBJECT runs now: program, command_line, environment,

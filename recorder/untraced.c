@@ -117,20 +117,24 @@ static void tell(void *context, const struct tg_event *event)
         hand_on(moment->untraced, &stamped);
 }
 
-static void tell_exec(struct moment *moment, bool there)
+/* OTHERWISE, NULL: nothing, is what it runs where the kernel does not say (any more). */
+static void tell_exec(struct moment *moment, bool there, const char *otherwise)
 {
     char link[32], path[PATH_MAX] = "";
     snprintf(link, sizeof link, "/proc/%d/exe", (int)moment->pid);
     ssize_t n = there ? readlink(link, path, sizeof path - 1) : 0;
     path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 && otherwise != NULL)
+        snprintf(path, sizeof path, "%s", otherwise);
     tell(moment,
          &(struct tg_event){.kind = TG_EVENT_EXEC, .exec = {.path = path, .former_tid = moment->pid}});
 }
 
-static void tell_program(struct moment *moment, struct tg_image_cache *images)
+static void tell_program(struct moment *moment, struct tg_image_cache *images, const char *otherwise)
 {
     const struct tg_event_sink sink = {.context = moment, .add = tell};
-    const struct tg_process_facts_subject subject = tg_process_facts_look(moment->pid);
+    struct tg_process_facts_subject subject = tg_process_facts_look(moment->pid);
+    subject.path = otherwise;
     tg_process_facts_tell(&subject, images, &sink);
 }
 
@@ -178,7 +182,7 @@ static void begin_process(struct tg_untraced *untraced, pid_t pid, uint64_t time
                       .kind = TG_EVENT_PROCESS_START,
                       .process_start = {.origin = TG_ORIGIN_FORK, .parent_pid = there ? status.parent : 0}});
     if (there) {
-        tell_program(&moment, untraced->images);
+        tell_program(&moment, untraced->images, NULL);
         send_watch(untraced, pid);
     } else {
         tell(&moment, &(struct tg_event){
@@ -228,9 +232,9 @@ static void take_event(void *context, const struct tg_event *event)
         struct moment moment = {.untraced = untraced, .pid = event->pid, .time_ns = event->time_ns};
         bool there = process->watched && is_of_recording(untraced, event->pid);
         if (process->watched)
-            tell_exec(&moment, there);
+            tell_exec(&moment, there, NULL);
         if (there)
-            tell_program(&moment, untraced->images);
+            tell_program(&moment, untraced->images, NULL);
         process->watched = true;
     }
     if (process != NULL)
@@ -331,6 +335,10 @@ struct tg_error *tg_untraced_launch(struct tg_untraced *untraced, char *const *a
     struct tg_agent_session *session = untraced->options.session;
     struct tg_image_cache *images = NULL;
     char **environment = NULL;
+    char found[PATH_MAX], resolved[PATH_MAX]; /* a command that ends at once has no /proc/PID/exe */
+    const char *path = tg_agent_environment_find_command(argv[0], found) && realpath(found, resolved) != NULL
+                           ? resolved
+                           : NULL;
     struct tg_error *error = tg_image_cache_create(0, &images);
     if (error == NULL)
         error = tg_agent_environment_create(tg_agent_session_files(session),
@@ -346,8 +354,8 @@ struct tg_error *tg_untraced_launch(struct tg_untraced *untraced, char *const *a
         tell(&moment,
              &(struct tg_event){.kind = TG_EVENT_PROCESS_START,
                                 .process_start = {.origin = TG_ORIGIN_LAUNCHED, .parent_pid = getpid()}});
-        tell_exec(&moment, true);
-        tell_program(&moment, images);
+        tell_exec(&moment, true, path);
+        tell_program(&moment, images, path);
         struct watch watch = {.pid = untraced->command, .fd = pidfd_open(untraced->command, 0)};
         if (!add_watch(untraced, &watch))
             error = tg_error_no_memory();
