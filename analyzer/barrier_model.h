@@ -12,17 +12,11 @@
 #define TG_ANALYZER_BARRIER_MODEL_H
 
 #include "format/error.h"
+#include "format/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What else stops. */
-enum tg_barrier_stop {
-    TG_BARRIER_STOP_NONE,    /* nothing but the thread; of a process barrier its process */
-    TG_BARRIER_STOP_PROCESS, /* the thread's process; when done: the processes of all members */
-    TG_BARRIER_STOP_GROUP,   /* the control group */
-};
 
 /* A thread by its numbers; dtid 0: the process. */
 struct tg_barrier_unit {
@@ -58,16 +52,6 @@ enum tg_barrier_decision_kind {
     TG_BARRIER_LEFT,      /* a member left a barrier that others wait at; REASON; COUNT 1: it had arrived */
     TG_BARRIER_STUCK,     /* can be satisfied no more: UNIT, and COUNT members with it, cannot arrive because
                              barrier NUMBER holds it, which in turn waits for one like it */
-};
-
-enum tg_barrier_reason {
-    TG_BARRIER_BY_SATISFACTION,
-    TG_BARRIER_BY_DELETION,
-    TG_BARRIER_BY_DISABLING,
-    TG_BARRIER_BY_UNHOLD, /* somebody said so */
-    TG_BARRIER_BY_EXIT,
-    TG_BARRIER_BY_EXEC,   /* it runs another program now, or what is there now is another group's */
-    TG_BARRIER_BY_DETACH, /* it is not controlled any more */
 };
 
 struct tg_barrier_decision {

@@ -76,12 +76,25 @@ static struct gist mpir_gist(const struct tg_event *event)
     }
 }
 
+/* Events of barriers begin with the barrier's number. */
+static struct gist barrier_gist(const struct tg_event *event)
+{
+    struct gist gist = {.number = (int64_t)event->barrier_deleted.barrier};
+    if (event->kind == TG_EVENT_BARRIER_CREATED)
+        gist.text = event->barrier_created.location;
+    else if (event->kind == TG_EVENT_BARRIER_ENABLED)
+        gist.address = event->barrier_enabled.enabled;
+    return gist;
+}
+
 static struct gist event_gist(const struct tg_event *event)
 {
     if (event->kind >= TG_EVENT_MPIR_SYMBOLS && event->kind <= TG_EVENT_MPIR_JOB)
         return mpir_gist(event);
     if (event->kind > TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL)
         return openmp_gist(event);
+    if (event->kind >= TG_EVENT_BARRIER_CREATED && event->kind <= TG_EVENT_BARRIER_ENABLED)
+        return barrier_gist(event);
     switch ((unsigned)event->kind) { /* kinds without a gist fall through */
     case TG_EVENT_PROCESS_START:
         return (struct gist){.number = event->process_start.parent_pid};
@@ -131,6 +144,10 @@ static struct gist event_gist(const struct tg_event *event)
         return (struct gist){.number = (int64_t)event->filter_decision.decision};
     case TG_EVENT_DEFERRED_HANDLED:
         return (struct gist){.number = (int64_t)event->deferred_handled.libraries};
+    case TG_EVENT_CONTROL_PROCESS:
+        return (struct gist){.number = (int64_t)event->control_process.dpid};
+    case TG_EVENT_CONTROL_THREAD:
+        return (struct gist){.number = (int64_t)event->control_thread.dtid};
     case TG_EVENT_LOSS:
         return (struct gist){.number = (int64_t)event->loss.count, .text = event->loss.reason};
     case TG_EVENT_NOTE:
@@ -277,10 +294,45 @@ static char *print_mpir(const struct tg_event_headline *headline, char *buffer, 
     return buffer;
 }
 
+static char *print_barrier(const struct tg_event_headline *headline, char *buffer, size_t size)
+{
+    int64_t number = headline->number;
+    char text[160];
+    switch ((unsigned)headline->kind) {
+    case TG_EVENT_BARRIER_CREATED:
+        tg_printable(headline->text == NULL ? "" : headline->text, text, sizeof text);
+        snprintf(buffer, size, "barrier %" PRId64 " at %s", number, text);
+        break;
+    case TG_EVENT_BARRIER_ARRIVAL:
+        snprintf(buffer, size, "at barrier %" PRId64, number);
+        break;
+    case TG_EVENT_BARRIER_HELD:
+        snprintf(buffer, size, number == 0 ? "held" : "held at barrier %" PRId64, number);
+        break;
+    case TG_EVENT_BARRIER_RELEASED:
+        snprintf(buffer, size, number == 0 ? "released" : "released from barrier %" PRId64, number);
+        break;
+    case TG_EVENT_BARRIER_LEFT:
+        snprintf(buffer, size, "left barrier %" PRId64, number);
+        break;
+    default:
+        snprintf(buffer, size, "barrier %" PRId64 " %s", number,
+                 headline->kind == TG_EVENT_BARRIER_SATISFIED ? "satisfied"
+                 : headline->kind == TG_EVENT_BARRIER_DELETED ? "deleted"
+                 : headline->kind == TG_EVENT_BARRIER_STUCK   ? "can be satisfied no more"
+                 : headline->address != 0                     ? "enabled"
+                                                              : "disabled");
+        break;
+    }
+    return buffer;
+}
+
 char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size)
 {
     if (headline->kind >= TG_EVENT_MPIR_SYMBOLS && headline->kind <= TG_EVENT_MPIR_JOB)
         return print_mpir(headline, buffer, size);
+    if (headline->kind >= TG_EVENT_BARRIER_CREATED && headline->kind <= TG_EVENT_BARRIER_ENABLED)
+        return print_barrier(headline, buffer, size);
     const char *base = headline->text == NULL ? "" : tg_event_headline_base_name(headline->text);
     switch ((unsigned)headline->kind) {
     case TG_EVENT_EXEC:
@@ -303,6 +355,12 @@ char *tg_event_headline_print(const struct tg_event_headline *headline, char *bu
             snprintf(buffer, size, "is rank %" PRId64, headline->number);
         else
             snprintf(buffer, size, "identity");
+        return buffer;
+    case TG_EVENT_CONTROL_PROCESS:
+        snprintf(buffer, size, "is process %" PRId64, headline->number);
+        return buffer;
+    case TG_EVENT_CONTROL_THREAD:
+        snprintf(buffer, size, "is thread %" PRId64 " of its process", headline->number);
         return buffer;
     case TG_EVENT_SIGNAL:
     case TG_EVENT_GROUP_STOP:

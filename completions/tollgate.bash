@@ -13,7 +13,10 @@ breakpoint_planted breakpoint_removed library_call library_return filter_setting
 deferred_handled omp_runtime omp_parallel_begin omp_parallel_end omp_implicit_begin omp_implicit_end
 omp_zone_begin omp_zone_end omp_section omp_sync_begin omp_sync_end omp_mutex_wait omp_mutex_enter
 omp_mutex_leave omp_task_create omp_task_begin omp_task_end omp_cancel mpi_comm mpi_enter mpi_leave
-mpi_complete mpir_symbols mpir_write mpir_state mpir_table mpir_rank mpir_job loss note"
+mpi_complete mpir_symbols mpir_write mpir_state mpir_table mpir_rank mpir_job
+barrier_created barrier_arrival barrier_held barrier_satisfied barrier_released
+barrier_deleted barrier_stuck barrier_left barrier_enabled control_process
+control_thread control_unhold loss note"
 
 _tollgate_files()
 {

@@ -67,6 +67,10 @@ static const char *const mpir_acquisition_names[] = {"none", "mpir_launch", "mpi
 static const char *const comm_origin_names[] = {"world",     "self",  "dup",   "split",  "create", "spawn",
                                                 "intercomm", "merge", "freed", "window", "file",   NULL};
 
+static const char *const barrier_stop_names[] = {"none", "process", "group", NULL};
+static const char *const barrier_reason_names[] = {"satisfied", "deleted", "disabled", "unheld",
+                                                   "exited",    "exec",    "detached", NULL};
+
 static const struct tg_field string_item_fields[] = {FIELD(tg_string_item, text, STRING)};
 static const struct tg_record_schema string_item_schema = {"string", sizeof(struct tg_string_item),
                                                            COUNT(string_item_fields), string_item_fields};
@@ -104,6 +108,13 @@ static const struct tg_field mpir_entry_fields[] = {
 };
 static const struct tg_record_schema mpir_entry_schema = {"mpir_entry", sizeof(struct tg_mpir_entry),
                                                           COUNT(mpir_entry_fields), mpir_entry_fields};
+
+static const struct tg_field control_unit_fields[] = {
+    FIELD(tg_control_unit, dpid, UNSIGNED),
+    FIELD(tg_control_unit, dtid, UNSIGNED),
+};
+static const struct tg_record_schema control_unit_schema = {"control_unit", sizeof(struct tg_control_unit),
+                                                            COUNT(control_unit_fields), control_unit_fields};
 
 static const struct tg_field process_start_fields[] = {
     FIELD_ENUM(tg_event_process_start, origin, origin_names),
@@ -385,6 +396,73 @@ static const struct tg_field mpir_job_fields[] = {
     FIELD(tg_event_mpir_job, partial_attach_ok, BOOL),
     FIELD(tg_event_mpir_job, ignore_queues, BOOL),
     FIELD(tg_event_mpir_job, job, STRING),
+};
+static const struct tg_field barrier_created_fields[] = {
+    FIELD(tg_event_barrier_created, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_created, of_threads, BOOL),
+    FIELD_ENUM(tg_event_barrier_created, stop_when_hit, barrier_stop_names),
+    FIELD_ENUM(tg_event_barrier_created, stop_when_done, barrier_stop_names),
+    FIELD(tg_event_barrier_created, share_group, UNSIGNED),
+    FIELD(tg_event_barrier_created, group, UNSIGNED),
+    FIELD(tg_event_barrier_created, process, UNSIGNED),
+    FIELD(tg_event_barrier_created, location, STRING),
+    FIELD_LIST(tg_event_barrier_created, members, control_unit_schema),
+};
+static const struct tg_field barrier_arrival_fields[] = {
+    FIELD(tg_event_barrier_arrival, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_arrival, dpid, UNSIGNED),
+    FIELD(tg_event_barrier_arrival, dtid, UNSIGNED),
+    FIELD(tg_event_barrier_arrival, late, BOOL),
+};
+static const struct tg_field barrier_held_fields[] = {
+    FIELD(tg_event_barrier_held, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_held, dpid, UNSIGNED),
+    FIELD(tg_event_barrier_held, dtid, UNSIGNED),
+};
+static const struct tg_field barrier_satisfied_fields[] = {
+    FIELD(tg_event_barrier_satisfied, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_satisfied, members, UNSIGNED),
+    FIELD(tg_event_barrier_satisfied, lost, UNSIGNED),
+};
+static const struct tg_field barrier_released_fields[] = {
+    FIELD(tg_event_barrier_released, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_released, dpid, UNSIGNED),
+    FIELD(tg_event_barrier_released, dtid, UNSIGNED),
+    FIELD_ENUM(tg_event_barrier_released, reason, barrier_reason_names),
+};
+static const struct tg_field barrier_deleted_fields[] = {
+    FIELD(tg_event_barrier_deleted, barrier, UNSIGNED),
+};
+static const struct tg_field barrier_stuck_fields[] = {
+    FIELD(tg_event_barrier_stuck, barrier, UNSIGNED), FIELD(tg_event_barrier_stuck, dpid, UNSIGNED),
+    FIELD(tg_event_barrier_stuck, dtid, UNSIGNED),    FIELD(tg_event_barrier_stuck, holder, UNSIGNED),
+    FIELD(tg_event_barrier_stuck, blocked, UNSIGNED),
+};
+static const struct tg_field barrier_left_fields[] = {
+    FIELD(tg_event_barrier_left, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_left, dpid, UNSIGNED),
+    FIELD(tg_event_barrier_left, dtid, UNSIGNED),
+    FIELD_ENUM(tg_event_barrier_left, reason, barrier_reason_names),
+    FIELD(tg_event_barrier_left, arrived, BOOL),
+};
+static const struct tg_field barrier_enabled_fields[] = {
+    FIELD(tg_event_barrier_enabled, barrier, UNSIGNED),
+    FIELD(tg_event_barrier_enabled, enabled, BOOL),
+};
+static const struct tg_field control_process_fields[] = {
+    FIELD(tg_event_control_process, dpid, UNSIGNED),
+    FIELD(tg_event_control_process, control_group, UNSIGNED),
+    FIELD(tg_event_control_process, share_group, UNSIGNED),
+    FIELD(tg_event_control_process, workers_group, UNSIGNED),
+};
+static const struct tg_field control_thread_fields[] = {
+    FIELD(tg_event_control_thread, dpid, UNSIGNED),
+    FIELD(tg_event_control_thread, dtid, UNSIGNED),
+    FIELD(tg_event_control_thread, manager, BOOL),
+};
+static const struct tg_field control_unhold_fields[] = {
+    FIELD(tg_event_control_unhold, dpid, UNSIGNED),
+    FIELD(tg_event_control_unhold, dtid, UNSIGNED),
 };
 static const struct tg_field loss_fields[] = {
     FIELD_ENUM(tg_event_loss, source, loss_names),

@@ -293,6 +293,23 @@ struct tg_mpir_entry {
     const char *problem; /* what could not be read of it, and why; "" nothing */
 };
 
+enum tg_barrier_stop {                          /* what else stops where a barrier stops somebody */
+                       TG_BARRIER_STOP_NONE,    /* nothing but the thread; of a process barrier its process */
+                       TG_BARRIER_STOP_PROCESS, /* the thread's process; when done: the processes of all
+                                                   members */
+                       TG_BARRIER_STOP_GROUP,   /* the control group */
+};
+
+enum tg_barrier_reason { /* why a hold or a membership came to its end */
+                         TG_BARRIER_BY_SATISFACTION,
+                         TG_BARRIER_BY_DELETION,
+                         TG_BARRIER_BY_DISABLING,
+                         TG_BARRIER_BY_UNHOLD, /* somebody said so */
+                         TG_BARRIER_BY_EXIT,
+                         TG_BARRIER_BY_EXEC,   /* it runs another program now, or its groups are others */
+                         TG_BARRIER_BY_DETACH, /* it is not controlled any more */
+};
+
 /* One dependence of a task. */
 struct tg_omp_dependence {
     uint64_t address;
@@ -302,6 +319,12 @@ struct tg_omp_dependence {
 /* One member of a communicator. */
 struct tg_mpi_member {
     int64_t world_rank; /* in MPI_COMM_WORLD of the process that tells; -1 not a member of that */
+};
+
+/* A thread by the numbers that people give it, or a process. */
+struct tg_control_unit {
+    uint64_t dpid; /* from 1 */
+    uint64_t dtid; /* from 1 in its process; 0: the process */
 };
 
 /* symbol, number (never reused), struct member, name in dump and --json */
@@ -359,6 +382,18 @@ struct tg_mpi_member {
     X(MPIR_TABLE, 0x0704, mpir_table, "mpir_table")                                                          \
     X(MPIR_RANK, 0x0705, mpir_rank, "mpir_rank")                                                             \
     X(MPIR_JOB, 0x0706, mpir_job, "mpir_job")                                                                \
+    X(BARRIER_CREATED, 0x0801, barrier_created, "barrier_created")                                           \
+    X(BARRIER_ARRIVAL, 0x0802, barrier_arrival, "barrier_arrival")                                           \
+    X(BARRIER_HELD, 0x0803, barrier_held, "barrier_held")                                                    \
+    X(BARRIER_SATISFIED, 0x0804, barrier_satisfied, "barrier_satisfied")                                     \
+    X(BARRIER_RELEASED, 0x0805, barrier_released, "barrier_released")                                        \
+    X(BARRIER_DELETED, 0x0806, barrier_deleted, "barrier_deleted")                                           \
+    X(BARRIER_STUCK, 0x0807, barrier_stuck, "barrier_stuck")                                                 \
+    X(BARRIER_LEFT, 0x0808, barrier_left, "barrier_left")                                                    \
+    X(BARRIER_ENABLED, 0x0809, barrier_enabled, "barrier_enabled")                                           \
+    X(CONTROL_PROCESS, 0x080a, control_process, "control_process")                                           \
+    X(CONTROL_THREAD, 0x080b, control_thread, "control_thread")                                              \
+    X(CONTROL_UNHOLD, 0x080c, control_unhold, "control_unhold")                                              \
     X(LOSS, 0x0f01, loss, "loss")                                                                            \
     X(NOTE, 0x0f02, note, "note")
 
@@ -751,6 +786,92 @@ struct tg_event_mpir_job { /* a starter was recognised; the process is it. A lat
     uint64_t partial_attach_ok;
     uint64_t ignore_queues;
     const char *job; /* "" unknown; Slurm's JOB.STEP */
+};
+
+/*
+ * Live control. Processes and threads have the numbers of control_process and control_thread in them: dpid,
+ * and dtid, 0 where the process is meant.
+ */
+
+struct tg_event_barrier_created { /* pid and tid are 0 */
+    uint64_t barrier;             /* id of the action point, from 1 */
+    uint64_t of_threads;          /* 1: threads are members, 0: processes */
+    uint64_t stop_when_hit;       /* enum tg_barrier_stop */
+    uint64_t stop_when_done;      /* enum tg_barrier_stop */
+    uint64_t share_group;         /* number of the share group that it does not reach beyond */
+    uint64_t group;               /* members are of this control, share or workers group; 0 any */
+    uint64_t process;             /* and of this process (dpid); 0 any */
+    const char *location;         /* as it was asked for */
+    struct tg_list members;       /* struct tg_control_unit, and of these; empty: any */
+};
+
+struct tg_event_barrier_arrival { /* a thread stopped at a barrier that it is a member of */
+    uint64_t barrier;
+    uint64_t dpid;
+    uint64_t dtid;
+    uint64_t late; /* 1: its process had arrived before it, in a round that is over: it does not count */
+};
+
+struct tg_event_barrier_held {
+    uint64_t barrier; /* 0: by somebody's command */
+    uint64_t dpid;
+    uint64_t dtid;
+};
+
+struct tg_event_barrier_satisfied {
+    uint64_t barrier;
+    uint64_t members; /* that had all arrived */
+    uint64_t lost;    /* that had left before without having arrived, since the first one waited */
+};
+
+struct tg_event_barrier_released {
+    uint64_t barrier; /* 0: from somebody's hold */
+    uint64_t dpid;
+    uint64_t dtid;
+    uint64_t reason; /* enum tg_barrier_reason */
+};
+
+struct tg_event_barrier_deleted {
+    uint64_t barrier;
+};
+
+struct tg_event_barrier_stuck { /* it can be satisfied no more */
+    uint64_t barrier;
+    uint64_t dpid; /* of a member that cannot arrive */
+    uint64_t dtid;
+    uint64_t holder;  /* id of the barrier that holds that one, and can be satisfied no more either */
+    uint64_t blocked; /* how many members cannot arrive */
+};
+
+struct tg_event_barrier_left { /* a member left while others waited */
+    uint64_t barrier;
+    uint64_t dpid;
+    uint64_t dtid;
+    uint64_t reason;  /* enum tg_barrier_reason */
+    uint64_t arrived; /* 1: it had arrived */
+};
+
+struct tg_event_barrier_enabled {
+    uint64_t barrier;
+    uint64_t enabled;
+};
+
+struct tg_event_control_process { /* what a process is called, and its groups from here on */
+    uint64_t dpid;
+    uint64_t control_group; /* numbers of groups */
+    uint64_t share_group;
+    uint64_t workers_group;
+};
+
+struct tg_event_control_thread {
+    uint64_t dpid;
+    uint64_t dtid;
+    uint64_t manager; /* 1: not one of the workers */
+};
+
+struct tg_event_control_unhold { /* somebody takes away all holds of a thread or process */
+    uint64_t dpid;
+    uint64_t dtid;
 };
 
 struct tg_event_loss {

@@ -1,6 +1,7 @@
 #include "format/settings.h"
 
 #include "format/glob_list.h"
+#include "format/tcl_quote.h"
 #include "format/tcl_script.h"
 
 #include <errno.h>
@@ -326,40 +327,6 @@ struct tg_error *tg_settings_read(const char *path, struct tg_settings *settings
 
 /* ---- writing */
 
-/* Whether {TEXT} is one word with the value TEXT, also after `source` has read it. */
-static bool fits_braces(const char *text)
-{
-    size_t level = 0;
-    for (const char *p = text; *p != '\0'; p++) {
-        bool escaped = *p == '\\';
-        p += escaped;
-        if ((unsigned char)*p < 0x20) /* also a backslash at the end */
-            return false;
-        if (escaped)
-            continue;
-        if (*p == '{')
-            level++;
-        else if (*p == '}' && level-- == 0)
-            return false;
-    }
-    return level == 0;
-}
-
-/* TEXT in double quotes, with what would end them or start something escaped. */
-static void write_quoted(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (const char *p = text; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20)
-            fprintf(out, "\\%03o", (unsigned char)*p);
-        else if (strchr("\\\"$[]{}", *p) != NULL)
-            fprintf(out, "\\%c", *p);
-        else
-            putc(*p, out);
-    }
-    putc('"', out);
-}
-
 char *tg_settings_format(bool always_recalculate, const char *match)
 {
     char *text = NULL;
@@ -369,10 +336,7 @@ char *tg_settings_format(bool always_recalculate, const char *match)
         return NULL;
     fprintf(out, "dset " ALWAYS_RECALCULATE " %s\n", always_recalculate ? "true" : "false");
     fputs("dset " RECALCULATE_ON_MATCH " ", out);
-    if (match[0] != '\0' && fits_braces(match))
-        fprintf(out, "{%s}", match);
-    else
-        write_quoted(out, match);
+    tg_tcl_quote_write(match, out);
     putc('\n', out);
     bool complete = ferror(out) == 0;
     complete = fclose(out) == 0 && complete;
