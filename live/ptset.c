@@ -221,6 +221,14 @@ const struct tg_ptset_arena *tg_ptset_arena(const struct tg_ptset *set, size_t i
     return at != TG_NO_NODE && set->nodes[at].kind == TG_NODE_ARENA ? &set->nodes[at].arena : NULL;
 }
 
+const struct tg_ptset_arena *tg_ptset_next_arena(const struct tg_ptset *set, size_t *cursor)
+{
+    while (*cursor < set->n_nodes)
+        if (set->nodes[(*cursor)++].kind == TG_NODE_ARENA)
+            return &set->nodes[*cursor - 1].arena;
+    return NULL;
+}
+
 /* ---- text */
 
 static void print_arena(const struct tg_ptset_arena *arena, FILE *stream)

@@ -93,6 +93,9 @@ char *tg_ptset_string(const struct tg_ptset *set);
 size_t tg_ptset_count(const struct tg_ptset *set);
 const struct tg_ptset_arena *tg_ptset_arena(const struct tg_ptset *set, size_t i);
 
+/* Each arena of the set, in the order of its text: *CURSOR is 0 before the first; NULL behind the last. */
+const struct tg_ptset_arena *tg_ptset_next_arena(const struct tg_ptset *set, size_t *cursor);
+
 /* What `d` and `D` mean to the command that asks. */
 struct tg_ptset_defaults {
     enum tg_ptset_width width; /* thread, process, group or all */
