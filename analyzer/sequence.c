@@ -445,11 +445,13 @@ static struct tg_error *end_everything(struct tg_sequence_builder *builder)
 
 struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event)
 {
-    struct sequence_worker *caller;
+    struct sequence_worker *caller = NULL;
     struct tg_sequence_node *node = NULL;
-    HASH_FIND(hh, builder->live, &event->tid, sizeof event->tid, caller);
-    for (size_t i = 0; i < builder->made->n_lanes; i++)
+    for (size_t i = 0; i < builder->made->n_lanes; i++) {
         builder->workers[i]->has_died = true;
+        if (!builder->workers[i]->is_replaced && builder->workers[i]->tid == event->exec.former_tid)
+            caller = builder->workers[i];
+    }
     struct tg_error *error = end_everything(builder);
     for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++) {
         struct sequence_worker *worker = builder->workers[i];
