@@ -1,5 +1,6 @@
 #include "analyzer/openmp_model.h"
 
+#include "analyzer/openmp_suspended.h"
 #include "analyzer/openmp_teams.h"
 #include "analyzer/openmp_workers.h"
 
@@ -11,6 +12,7 @@ struct tg_openmp_model {
     struct tg_openmp_model_options options;
     struct tg_openmp_workers workers;
     struct tg_openmp_teams teams;
+    struct tg_openmp_suspended suspended;
     uint64_t impossible;
     uint64_t impossible_ns;
     const char *impossible_what;
@@ -39,6 +41,7 @@ void tg_openmp_model_destroy(struct tg_openmp_model *model)
 {
     if (model == NULL)
         return;
+    tg_openmp_suspended_deinit(&model->suspended);
     tg_openmp_teams_deinit(&model->teams);
     tg_openmp_workers_deinit(&model->workers);
     free(model);
@@ -148,6 +151,8 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
         error = tg_openmp_workers_copy(&model->workers, &made->workers);
     if (error == NULL)
         error = tg_openmp_teams_copy(&model->teams, &made->teams);
+    if (error == NULL)
+        error = tg_openmp_suspended_copy(&model->suspended, &made->suspended);
     if (error != NULL) {
         tg_openmp_model_destroy(made);
         return error;
@@ -442,6 +447,40 @@ static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker
         worker->places[at].section = event->omp_section.section;
 }
 
+/* A task that goes on is inside of what it was in when it was suspended, from now on. */
+static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event)
+{
+    const struct tg_openmp_place task = place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_begin.task);
+    size_t count;
+    struct tg_openmp_place *places =
+        tg_openmp_suspended_take(&model->suspended, worker->public.process, task.id, &count);
+    struct tg_error *error = enter(model, worker, event, &task);
+    if (event->omp_task_begin.resumed == 0)
+        count = 0; /* another one of the same number: the end of the first was lost */
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        places[i].since_ns = event->time_ns;
+        error = enter(model, worker, event, &places[i]);
+    }
+    free(places);
+    return error;
+}
+
+static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event)
+{
+    const struct tg_event_omp_task_end *end = &event->omp_task_end;
+    const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_TASK, 0, end->task);
+    if (end->how == TG_OMP_TASK_FULFILLED)
+        return NULL; /* by whoever fulfils its event: nobody leaves anything */
+    size_t at = end->how == TG_OMP_TASK_SUSPENDED ? find_place(worker, &place) : SIZE_MAX;
+    struct tg_error *error = NULL;
+    if (at != SIZE_MAX)
+        error = tg_openmp_suspended_put(&model->suspended, worker->public.process, end->task,
+                                        &worker->places[at + 1], worker->public.n_places - at - 1);
+    return error != NULL ? error : leave(model, worker, event, &place);
+}
+
 static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                         const struct tg_event *event)
 {
@@ -463,13 +502,9 @@ static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg
     case TG_EVENT_OMP_MUTEX_LEAVE:
         return leave_mutex(model, worker, event);
     case TG_EVENT_OMP_TASK_BEGIN:
-        place = place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_begin.task);
-        return enter(model, worker, event, &place);
+        return begin_task(model, worker, event);
     case TG_EVENT_OMP_TASK_END:
-        if (event->omp_task_end.how == TG_OMP_TASK_FULFILLED)
-            return NULL; /* by whoever fulfils its event: nobody leaves anything */
-        place = place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_end.task);
-        return leave(model, worker, event, &place);
+        return end_task(model, worker, event);
     default: /* a task's creation, a cancellation: nothing is entered */
         return NULL;
     }
@@ -515,6 +550,7 @@ static void end_program(struct tg_openmp_model *model, size_t process, bool repl
     if (!replaced)
         return;
     tg_openmp_teams_drop_process(&model->teams, process);
+    tg_openmp_suspended_drop_process(&model->suspended, process);
     tg_openmp_workers_number_anew(&model->workers, process);
 }
 

@@ -310,6 +310,37 @@ static void a_cancelled_barrier_holds_nobody_up(void **state)
     assert_int_equal(barrier.missing, 2);
 }
 
+/* A task that waits for its own tasks executes others meanwhile. */
+static void a_task_that_goes_on_is_where_it_was(void **state)
+{
+    (void)state;
+    uint64_t first_ns;
+    const char *first;
+    struct tg_openmp_model *copy;
+    begin_region(1, 2);
+    FEED(1, OMP_TASK_BEGIN, omp_task_begin, AT(1, 0), .task = 7);
+    FEED(1, OMP_SYNC_BEGIN, omp_sync_begin, AT(1, 0), .sync = TG_OMP_SYNC_TASKWAIT);
+    FEED(1, OMP_TASK_END, omp_task_end, AT(1, 0), .task = 7, .how = TG_OMP_TASK_SUSPENDED);
+    FEED(1, OMP_TASK_BEGIN, omp_task_begin, AT(1, 0), .task = 8);
+    assert_null(tg_openmp_model_copy(model, &copy));
+    tg_openmp_model_destroy(copy);
+    FEED(1, OMP_TASK_END, omp_task_end, AT(1, 0), .task = 8);
+    FEED(2, OMP_TASK_BEGIN, omp_task_begin, AT(1, 1), .task = 7, .resumed = 1); /* by another thread */
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(model, PROCESS, 2);
+    assert_int_equal(worker->n_places, 3);
+    assert_int_equal(worker->places[1].kind, TG_OPENMP_IN_TASK);
+    assert_int_equal(worker->places[2].what, TG_OMP_SYNC_TASKWAIT);
+    FEED(2, OMP_SYNC_END, omp_sync_end, AT(1, 1), .sync = TG_OMP_SYNC_TASKWAIT);
+    FEED(2, OMP_TASK_END, omp_task_end, AT(1, 1), .task = 7);
+    assert_int_equal(tg_openmp_model_impossible(model, &first_ns, &first), 0);
+    /* One whose end was lost: its number begins anew, inside of nothing. */
+    FEED(1, OMP_TASK_BEGIN, omp_task_begin, AT(1, 0), .task = 9);
+    FEED(1, OMP_SYNC_BEGIN, omp_sync_begin, AT(1, 0), .sync = TG_OMP_SYNC_TASKWAIT);
+    FEED(1, OMP_TASK_END, omp_task_end, AT(1, 0), .task = 9, .how = TG_OMP_TASK_SUSPENDED);
+    FEED(1, OMP_TASK_BEGIN, omp_task_begin, AT(1, 0), .task = 9);
+    assert_int_equal(tg_openmp_model_worker(model, PROCESS, 1)->n_places, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_dead_stay_where_they_died, set_up, tear_down),
         cmocka_unit_test_setup_teardown(impossible_events_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(inferred_zones_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_task_that_goes_on_is_where_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_begins_a_region_has_left_the_last_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cancelled_barrier_holds_nobody_up, set_up, tear_down),
     };
