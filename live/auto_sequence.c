@@ -69,8 +69,7 @@ struct tg_error *tg_auto_sequence_refresh(struct tg_console *console)
 {
     struct tg_auto_sequence *automatic = &console->auto_sequence;
     if (!automatic->is_on || console->source->number == 0 ||
-        (console->source->number == automatic->number && console->focus.process == automatic->focus.process &&
-         console->focus.worker == automatic->focus.worker))
+        (console->source->number == automatic->number && console->focus_changes == automatic->focus_changes))
         return NULL;
     char *text = NULL;
     size_t size;
@@ -87,6 +86,6 @@ struct tg_error *tg_auto_sequence_refresh(struct tg_console *console)
     }
     automatic->is_ours = true;
     automatic->number = console->source->number;
-    automatic->focus = console->focus;
+    automatic->focus_changes = console->focus_changes;
     return NULL;
 }

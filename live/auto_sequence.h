@@ -3,8 +3,6 @@
 #define TG_LIVE_AUTO_SEQUENCE_H
 
 #include "format/error.h"
-#include "live/focus.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +11,9 @@ struct tg_console;
 
 struct tg_auto_sequence {
     bool is_on;
-    bool is_ours;          /* the file was written by this console, and may be replaced */
-    uint64_t number;       /* of the event that it shows */
-    struct tg_focus focus; /* that it was drawn for */
+    bool is_ours;           /* the file was written by this console, and may be replaced */
+    uint64_t number;        /* of the event that it shows */
+    uint64_t focus_changes; /* of the console, at that time */
 };
 
 /* Makes Tcl's `set` of CONSOLE's interpreter understand `set opm NAME VALUE`; with one or two words it stays

@@ -36,7 +36,8 @@ static enum tg_catch step_sections(struct tg_section_steps *steps, const struct 
     return TG_CATCH_SECTIONS_DONE;
 }
 
-enum tg_catch tg_catches_look(struct tg_catches *catches, const struct tg_source *source, size_t process)
+enum tg_catch tg_catches_look(struct tg_catches *catches, const struct tg_source *source,
+                              const struct tg_focus *focus)
 {
     const struct tg_process_entry *entry = source->moment->entry;
     if (entry == NULL)
@@ -46,7 +47,7 @@ enum tg_catch tg_catches_look(struct tg_catches *catches, const struct tg_source
         if (found != TG_CATCH_NOTHING)
             return found;
     }
-    bool is_sections = catches->sections && (process == SIZE_MAX || process == entry->index) &&
+    bool is_sections = catches->sections && tg_focus_has_event(focus, source) &&
                        tg_zone_counter_is_first(source->moment->zones) &&
                        tg_zone_target_of(source->event) == TG_TARGET_SECTIONS;
     return is_sections ? TG_CATCH_SECTIONS : TG_CATCH_NOTHING;

@@ -2,7 +2,7 @@
 #ifndef TG_LIVE_CATCHES_H
 #define TG_LIVE_CATCHES_H
 
-#include "live/source.h"
+#include "live/focus.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,8 +31,9 @@ enum tg_catch {
     TG_CATCH_SECTIONS_DONE, /* that zone is over: stepping has been switched off */
 };
 
-/* Whether the event that SOURCE took last is one that CATCHES asks for. Keeps count of the sections that
- * began. PROCESS: only of this one, SIZE_MAX: of any. */
-enum tg_catch tg_catches_look(struct tg_catches *catches, const struct tg_source *source, size_t process);
+/* Whether the event that SOURCE took last is one that CATCHES asks for, of FOCUS. Keeps count of the sections
+ * that began. */
+enum tg_catch tg_catches_look(struct tg_catches *catches, const struct tg_source *source,
+                              const struct tg_focus *focus);
 
 #endif

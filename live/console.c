@@ -36,7 +36,9 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return tg_console_fail(console, tg_error_no_memory());
-    struct tg_error *error = binding->command->run(console, argc - 1, argv + 1, out);
+    struct tg_error *error = tg_focus_refresh(&console->focus, console->source);
+    if (error == NULL)
+        error = binding->command->run(console, argc - 1, argv + 1, out);
     if (fclose(out) != 0 && error == NULL)
         error = tg_error_no_memory();
     Tcl_Obj *result = console->result;
@@ -268,6 +270,7 @@ void tg_console_destroy(struct tg_console *console)
     if (console->symbolizer != NULL)
         console->options.services->symbolizer_destroy(console->symbolizer);
     tg_procedure_places_destroy(console->procedures);
+    tg_focus_deinit(&console->focus);
     free(console);
 }
 
@@ -457,7 +460,7 @@ void tg_console_settle(struct tg_console *console)
 
 char *tg_console_prompt(const struct tg_console *console, char *buffer, size_t size)
 {
-    char moment[TG_QUANTITY_SIZE], focus[64];
+    char moment[TG_QUANTITY_SIZE], focus[TG_FOCUS_TEXT];
     const struct tg_source *source = console->source;
     snprintf(buffer, size, "(%s s, %s) ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment),
              tg_focus_print(&console->focus, source, focus));

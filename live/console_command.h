@@ -24,6 +24,7 @@ struct tg_console {
     struct tg_source *source;
     struct tg_console_options options;
     struct tg_focus focus;
+    uint64_t focus_changes; /* how often it was set */
     struct tg_catches catches;
     struct tg_auto_sequence auto_sequence;
     struct tg_symbolizer *symbolizer;       /* NULL: code stays numbers */

@@ -38,10 +38,10 @@ static bool matches(void *context, const struct tg_source *source)
     const struct tg_process_entry *entry = source->moment->entry;
     if (!Tcl_StringMatch(tg_event_kind_name(event->kind), pattern->kind))
         return false;
-    if (entry == NULL ? pattern->console->focus.process != SIZE_MAX || pattern->has_worker
-                      : !tg_focus_has(&pattern->console->focus, entry->index))
+    if (!tg_focus_has_event(&pattern->console->focus, source))
         return false;
-    if (pattern->has_worker && (entry->index != pattern->process || event->tid != pattern->tid))
+    if (pattern->has_worker &&
+        (entry == NULL || entry->index != pattern->process || event->tid != pattern->tid))
         return false;
     for (int i = 0; i < pattern->n_fields; i++)
         if (!field_matches(event, Tcl_GetString(pattern->fields[i])))
@@ -83,6 +83,8 @@ static struct tg_error *find_last(struct tg_console *console, struct pattern *pa
 {
     struct tg_source *source = console->source;
     struct tg_error *error = tg_motion_go_event(console, first);
+    if (error == NULL)
+        error = tg_focus_refresh(&console->focus, console->source);
     bool at_end = false;
     *found = 0;
     for (;;) {
@@ -95,6 +97,8 @@ static struct tg_error *find_last(struct tg_console *console, struct pattern *pa
         if (at_end || source->number + 1 >= end)
             return NULL;
         error = source->ops->step(source, &at_end);
+        if (error == NULL && !at_end)
+            error = tg_focus_follow(&console->focus, source);
     }
 }
 

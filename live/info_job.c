@@ -15,13 +15,15 @@
 static struct tg_error *add_process(const struct tg_console *console, const struct tg_process_entry *entry,
                                     struct tg_text_table *table)
 {
-    char rank[24] = "", pid[16], name[128], threads[TG_QUANTITY_SIZE], end[96], at[TG_QUANTITY_SIZE],
-         last[192];
+    char rank[24] = "", dpid[24], pid[16], name[128], threads[TG_QUANTITY_SIZE], end[96],
+         at[TG_QUANTITY_SIZE], last[192];
     if (entry->rank >= 0)
         snprintf(rank, sizeof rank, "%" PRId64, entry->rank);
     snprintf(pid, sizeof pid, "%" PRId32, entry->pid);
     bool is_alive = entry->end == TG_PROCESS_RUNNING;
-    const char *cells[] = {rank,
+    snprintf(dpid, sizeof dpid, "%zu", entry->index + 1);
+    const char *cells[] = {dpid,
+                           rank,
                            pid,
                            tg_printable(tg_process_entry_name(entry), name, sizeof name),
                            tg_quantity_count(entry->threads_alive, threads),
@@ -35,8 +37,8 @@ static struct tg_error *add_process(const struct tg_console *console, const stru
 
 static struct tg_error *run_processes(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    static const char *const headings[] = {">RANK", ">PID",         "PROGRAM", ">THREADS",
-                                           "STATE", ">LAST AT (s)", "LAST",    NULL};
+    static const char *const headings[] = {">DPID", ">RANK",        ">PID", "PROGRAM", ">THREADS",
+                                           "STATE", ">LAST AT (s)", "LAST", NULL};
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_info_processes);

@@ -126,9 +126,9 @@ static struct tg_error *write_calls(struct writing *w)
 
 static bool concerns_focus(const struct writing *w, const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    bool concerns = w->console->focus.process == SIZE_MAX;
+    bool concerns = tg_focus_is_all(&w->console->focus);
     for (size_t i = 0; !concerns && i < n; i++)
-        concerns = arrivals[i].process == w->console->focus.process;
+        concerns = tg_focus_has(&w->console->focus, arrivals[i].process);
     return concerns;
 }
 

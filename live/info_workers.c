@@ -82,7 +82,7 @@ static struct tg_error *list_workers(struct tg_console *console)
             continue;
         for (size_t i = 0; i < n_workers; i++) {
             const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(moment->openmp, i);
-            if (worker->process == process)
+            if (worker->process == process && tg_focus_has_worker(&console->focus, worker))
                 Tcl_ListObjAppendElement(NULL, console->result,
                                          worker_dict(moment->processes, worker, worker == current));
         }

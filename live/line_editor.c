@@ -289,7 +289,7 @@ enum tg_line_end tg_line_editor_read(struct tg_line_editor *editor, const char *
 /* Lines until they are whole; NULL at the end of the input. *TEXT is empty where the user gave up. */
 static enum tg_line_end read_command(struct tg_line_editor *editor, char **text)
 {
-    char prompt[192];
+    char prompt[256];
     size_t size = 0;
     tg_console_prompt(editor->console, prompt, sizeof prompt);
     *text = NULL;

@@ -48,8 +48,9 @@ struct tg_error *tg_motion_until(struct tg_console *console,
             return error;
         if (at_end)
             break;
-        if (is_there(context, source))
-            return NULL;
+        error = tg_focus_follow(&console->focus, source);
+        if (error != NULL || is_there(context, source))
+            return error;
     }
     struct tg_error *error = tg_motion_go_event(console, origin);
     return error != NULL
@@ -112,7 +113,7 @@ struct process_scope {
 static bool is_of_process(void *context, const struct tg_source *source)
 {
     const struct process_scope *scope = context;
-    return source->moment->entry != NULL && tg_focus_has(scope->focus, source->moment->entry->index);
+    return source->moment->entry != NULL && tg_focus_has_event(scope->focus, source);
 }
 
 static struct tg_error *run_step(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -140,7 +141,7 @@ const struct tg_console_command tg_console_step = {
     .name = "step",
     .arguments = "?N?",
     .summary = "takes events up to the next one of the worker or process in focus",
-    .example = "dfocus 1.2; step",
+    .example = "dfocus r1.2; step",
     .run = run_step,
 };
 

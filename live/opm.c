@@ -13,7 +13,7 @@ struct sought {
 static bool is_sought(void *context, const struct tg_source *source)
 {
     const struct sought *sought = context;
-    if (source->moment->entry == NULL || !tg_focus_has(sought->focus, source->moment->entry->index) ||
+    if (source->moment->entry == NULL || !tg_focus_has_event(sought->focus, source) ||
         !tg_zone_counter_is_first(source->moment->zones))
         return false;
     return sought->target == TG_TARGET_NONE || tg_zone_target_of(source->event) == sought->target;

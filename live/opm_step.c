@@ -37,7 +37,7 @@ static bool is_inside(void *context, const struct tg_source *source)
         return false;
     if (stepping->has_worker)
         return entry->index == stepping->process && source->event->tid == stepping->tid;
-    return tg_focus_has(stepping->focus, entry->index);
+    return tg_focus_has_event(stepping->focus, source);
 }
 
 static struct tg_error *step_in(struct tg_console *console)

@@ -171,7 +171,7 @@ static bool is_caught(void *context, const struct tg_source *source)
 {
     struct continuing *continuing = context;
     struct tg_console *console = continuing->console;
-    continuing->found = tg_catches_look(&console->catches, source, console->focus.process);
+    continuing->found = tg_catches_look(&console->catches, source, &console->focus);
     return continuing->found != TG_CATCH_NOTHING;
 }
 

@@ -3,13 +3,14 @@
 #include "live/console_names.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- focus */
 
 static void print_focus(const struct tg_console *console, FILE *out)
 {
-    char buffer[64];
+    char buffer[TG_FOCUS_TEXT];
     fprintf(out, "%s\n", tg_focus_print(&console->focus, console->source, buffer));
 }
 
@@ -20,10 +21,44 @@ static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
     return tg_error_create(TG_ERROR_USAGE, "'%s' is no number", Tcl_GetString(word));
 }
 
+/* Reads TEXT, that somebody typed, as the new focus. An error points at the character. */
+static struct tg_error *read_set(const struct tg_console *console, const char *text, struct tg_focus *focus)
+{
+    size_t position;
+    struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, focus, &position);
+    if (error == NULL || position == SIZE_MAX || tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    char *pointed = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&pointed, &size);
+    if (stream == NULL)
+        return error;
+    fprintf(stream, "%s\n", tg_error_message(error));
+    tg_ptset_point(text, position, stream);
+    if (fclose(stream) == 0) {
+        while (size > 0 && pointed[size - 1] == '\n')
+            pointed[--size] = '\0';
+        struct tg_error *told = tg_error_create(tg_error_code(error), "%s", pointed);
+        tg_error_destroy(error);
+        error = told;
+    }
+    free(pointed);
+    return error;
+}
+
+static void set_focus(struct tg_console *console, struct tg_focus *focus)
+{
+    tg_focus_deinit(&console->focus);
+    console->focus = *focus;
+    console->focus_changes++;
+}
+
 static struct tg_error *run_focus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct tg_focus focus = {.process = SIZE_MAX, .worker = SIZE_MAX};
+    struct tg_focus focus;
     Tcl_WideInt number = 0, worker = 0;
+    size_t process, position;
+    char text[64] = "all", thread[24] = "";
     const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "";
     if (argc == 0) {
         print_focus(console, out);
@@ -35,17 +70,21 @@ static struct tg_error *run_focus(struct tg_console *console, int argc, Tcl_Obj 
     if (!all && ((!rank && !pid) || (argc != 2 && !has_worker)))
         return tg_console_usage(&tg_console_focus);
     struct tg_error *error = all ? NULL : take_number(argv[1], &number);
-    if (error == NULL && rank)
-        error = tg_focus_find_rank(console->source, number, &focus.process);
-    if (error == NULL && pid)
-        error = tg_focus_find_pid(console->source, number, &focus.process);
     if (error == NULL && has_worker)
         error = take_number(argv[3], &worker);
     if (error == NULL && has_worker)
-        error = tg_focus_find_worker(console->source, focus.process, (uint64_t)worker, &focus.worker);
+        snprintf(thread, sizeof thread, ".%" PRId64, (int64_t)worker);
+    if (error == NULL && rank)
+        snprintf(text, sizeof text, "dDr%" PRId64 "%s", (int64_t)number, thread);
+    if (error == NULL && pid)
+        error = tg_focus_find_pid(console->source, number, &process);
+    if (error == NULL && pid)
+        snprintf(text, sizeof text, "dD%zu%s", process + 1, thread);
+    if (error == NULL)
+        error = tg_focus_parse(&console->focus, console->source, text, &focus, &position);
     if (error != NULL)
         return error;
-    console->focus = focus;
+    set_focus(console, &focus);
     print_focus(console, out);
     return NULL;
 }
@@ -76,21 +115,25 @@ static struct tg_error *run_focused(struct tg_console *console, int argc, Tcl_Ob
 
 static struct tg_error *run_dfocus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
+    struct tg_focus focus;
     if (argc == 0) {
         print_focus(console, out);
         return NULL;
     }
-    struct tg_focus former = console->focus, focus;
-    struct tg_error *error = tg_focus_parse(&former, console->source, Tcl_GetString(argv[0]), &focus);
+    struct tg_error *error = read_set(console, Tcl_GetString(argv[0]), &focus);
     if (error != NULL)
         return error;
-    console->focus = focus;
     if (argc == 1) {
+        set_focus(console, &focus);
         print_focus(console, out);
         return NULL;
     }
+    struct tg_focus former = console->focus;
+    uint64_t changes = console->focus_changes;
+    console->focus = focus;
     error = run_focused(console, argc - 1, argv + 1);
-    console->focus = former;
+    set_focus(console, &former);
+    console->focus_changes = changes;
     return error;
 }
 
@@ -99,11 +142,18 @@ static const char *const dfocus_words[] = {"all", NULL};
 const struct tg_console_command tg_console_dfocus = {
     .name = "dfocus",
     .arguments = "?SET ?COMMAND??",
-    .summary = "sets the focus to RANK.WORKER, RANK, .WORKER or all; with COMMAND for that command only",
-    .example = "dfocus {1.3} {info workers}",
+    .summary = "sets the focus to a set of processes and threads, or all; with COMMAND for that command only",
+    .example = "dfocus {r1.3} {info workers}",
     .more =
-        "RANK alone leaves the current worker to follow the events; .WORKER is one of the process in focus,\n"
-        "< the lowest of it.",
+        "SET is made of arenas, width group process . thread, of which parts may be left out: r1 is rank 1,\n"
+        "2 the process with DPID 2 (see info processes), r1.3 worker 3 of rank 1, .3 worker 3 of the "
+        "process\n"
+        "in focus, < the lowest one; t1.3 nothing but that worker, g2 the control group of process 2, gS2 "
+        "its\n"
+        "share group (the same program), pW2 its workers, pL2.1 those at the same place as its worker 1, a\n"
+        "all. {r0 r1.2} is several; | - & and ( ) join, exclude and intersect: gS2-r0; existent( ),\n"
+        "stopped( ) and others pick by state: at a moment of a trace who lives is stopped. RANK or process\n"
+        "alone leaves the current worker to follow the events.",
     .words = dfocus_words,
     .run = run_dfocus,
 };

@@ -397,10 +397,13 @@ static struct tg_error *take_process(struct writing *w, size_t process, const st
     if (made == NULL)
         return tg_error_no_memory();
     made->process = process;
-    for (size_t i = 0; error == NULL && i < n; i++)
+    for (size_t i = 0; error == NULL && i < n; i++) {
+        if (!tg_focus_has_worker(&w->console->focus, order[i]))
+            continue;
         error = take_worker(w, order[i], made);
-    w->n_workers += n;
-    if (error != NULL) {
+        w->n_workers++;
+    }
+    if (error != NULL || made->groups == NULL) {
         destroy_block(made);
         return error;
     }

@@ -88,8 +88,8 @@ def commands_and_completion():
     terminal.expect(PROMPT)
     terminal.type("info event\n")
     terminal.expect(r"event 43 of 51(.|\n)*" + PROMPT)
-    terminal.type("dfocus 1.2\n")
-    check(terminal.expect(PROMPT).group(2) == "1.2", "the prompt does not show the focus")
+    terminal.type("dfocus r1.2\n")
+    check(terminal.expect(PROMPT).group(2) == "r1.2", "the prompt does not show the focus")
     terminal.type("quit 4\n")
     check(terminal.end() == 4, "quit 4 is not the exit status")
 
@@ -98,7 +98,7 @@ def history():
     terminal = Terminal()
     terminal.expect(PROMPT)
     terminal.type("\x1b[A\x1b[A")  # twice up: what the session before typed last but one
-    terminal.expect(r"dfocus 1\.2$")
+    terminal.expect(r"dfocus r1\.2$")
     terminal.type("\x15goto 40\n")
     terminal.expect(r"event 40 of 51(.|\n)*" + PROMPT)
     terminal.type("\x1b[A\n")
