@@ -33,6 +33,11 @@ def descendants_of(pid):
     return found
 
 
+def adopt_orphans():
+    """What processes below this one leave behind becomes its child."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def _kill_all():
     """Kills what there is below this process until there is nothing: orphans become its children."""
     while True:
@@ -66,7 +71,7 @@ def _start(request):
 
 def _serve(requests):
     """Until the other end of REQUESTS is closed: the test has ended."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with requests.makefile("rw") as lines:
