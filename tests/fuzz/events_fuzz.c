@@ -170,6 +170,34 @@ static void check_models(const struct tg_report *report)
     free(uses);
 }
 
+/* Every rank is there once, belongs to a process that there is, and a copy has it all. */
+static void check_mpir(const struct tg_report *report)
+{
+    struct tg_mpir_model *copy;
+    assert(tg_mpir_model_copy(report->mpir, &copy) == NULL);
+    assert(tg_mpir_model_count(copy) == tg_mpir_model_count(report->mpir));
+    for (size_t i = 0; i < tg_mpir_model_count(copy); i++) {
+        size_t count, copied, n_steps, copied_steps;
+        uint64_t unkept, sum = 0;
+        const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(report->mpir, i, &count);
+        assert(tg_mpir_model_ranks(copy, i, &copied) != NULL || copied == 0);
+        tg_mpir_model_steps(report->mpir, i, &n_steps, &unkept);
+        tg_mpir_model_steps(copy, i, &copied_steps, &unkept);
+        assert(copied == count && copied_steps == n_steps && n_steps <= TG_MPIR_MAX_STEPS);
+        for (size_t at = 0; at < count; at++) {
+            assert(ranks[at].process == SIZE_MAX ||
+                   ranks[at].process < tg_process_model_count(report->processes));
+            for (size_t other = 0; other < at; other++)
+                assert(ranks[other].key != ranks[at].key);
+        }
+        struct tg_mpir_tally tally = tg_mpir_tally_ranks(ranks, count);
+        for (size_t state = 0; state < TG_MPIR_RANK_STATES; state++)
+            sum += tally.states[state];
+        assert(sum + tally.untold + tally.gone == count);
+    }
+    tg_mpir_model_destroy(copy);
+}
+
 static void check_reports(struct tg_report *report)
 {
     struct page page;
@@ -351,6 +379,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tg_session_model_finish(run.report.session);
     explain(&run.report);
     check_models(&run.report);
+    check_mpir(&run.report);
     check_reports(&run.report);
     destroy_models(&run.report);
     tg_trace_meta_destroy(meta);
