@@ -478,9 +478,11 @@ static struct tg_error *tell_rank(struct tg_mpir_model *model, const struct tg_e
 {
     const struct tg_event_mpir_rank *told = &event->mpir_rank;
     bool is_traced = told->state == TG_MPIR_ACQUIRED || told->state == TG_MPIR_OUTSIDE;
+    /* one that was not selected may have been traced until it was let go */
+    bool fits = told->state == TG_MPIR_NOT_SELECTED || is_traced == (told->way != TG_MPIR_WAY_NONE);
     if (told->state >= TG_MPIR_RANK_STATES)
         count_impossible(model, event, "a rank is in a state that there is not");
-    else if (is_traced != (told->way != TG_MPIR_WAY_NONE))
+    else if (!fits)
         count_impossible(model, event, "how a rank was acquired does not fit what became of it");
     rank->is_told = true;
     rank->rank = told->rank;
@@ -489,7 +491,9 @@ static struct tg_error *tell_rank(struct tg_mpir_model *model, const struct tg_e
     rank->gate = told->gate;
     rank->woken = told->woken != 0;
     rank->table_pid = told->table_pid;
-    rank->process = is_traced ? process : SIZE_MAX;
+    /* a rank that ended before its table was read is told by its starter */
+    bool is_own = told->state == TG_MPIR_OUTSIDE || told->table_pid == event->pid;
+    rank->process = is_traced && is_own ? process : SIZE_MAX;
     rank->since_ns = event->time_ns;
     struct tg_error *error = intern(model, told->reason, &rank->reason);
     if (error == NULL)

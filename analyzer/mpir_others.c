@@ -24,6 +24,57 @@ static void mark(uint8_t *told, size_t n_processes, const struct tg_mpir_rank *r
             told[ranks[i].process] = as;
 }
 
+/* A process that is a rank, by its pid. */
+struct candidate {
+    int32_t pid;
+    size_t process;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+/* Marks those of RANKS that were acquired and ended before they were told of: their pid and number are known.
+ */
+static void mark_ended(uint8_t *told, const struct tg_process_model *processes,
+                       const struct candidate *candidates, size_t n_candidates,
+                       const struct tg_mpir_rank *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct candidate key = {.pid = (int32_t)ranks[i].table_pid};
+        if (!ranks[i].is_told || ranks[i].state != TG_MPIR_ACQUIRED || ranks[i].process != SIZE_MAX ||
+            key.pid != ranks[i].table_pid || n_candidates == 0)
+            continue;
+        const struct candidate *found =
+            bsearch(&key, candidates, n_candidates, sizeof *candidates, compare_candidates);
+        if (found != NULL && tg_process_model_at(processes, found->process)->rank == ranks[i].rank)
+            told[found->process] = IN_TABLE;
+    }
+}
+
+static struct tg_error *find_ended(uint8_t *told, const struct tg_mpir_model *mpir,
+                                   const struct tg_process_model *processes)
+{
+    size_t count = tg_process_model_count(processes), n_candidates = 0, n_ranks;
+    struct candidate *candidates = calloc(count + 1, sizeof *candidates);
+    if (candidates == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++)
+        if (tg_process_model_at(processes, i)->rank >= 0)
+            candidates[n_candidates++] =
+                (struct candidate){.pid = tg_process_model_at(processes, i)->pid, .process = i};
+    if (n_candidates > 1)
+        qsort(candidates, n_candidates, sizeof *candidates, compare_candidates);
+    for (size_t i = 0; i < tg_mpir_model_count(mpir); i++) {
+        const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(mpir, i, &n_ranks);
+        mark_ended(told, processes, candidates, n_candidates, ranks, n_ranks);
+    }
+    free(candidates);
+    return NULL;
+}
+
 /* For each process what MPIR says of it; owned by the caller. NULL without memory. */
 static uint8_t *told_by_mpir(const struct tg_mpir_model *mpir, size_t n_processes)
 {
@@ -120,7 +171,7 @@ struct tg_error *tg_mpir_others_find(const struct tg_mpir_model *mpir,
     struct tg_mpir_others found = {0};
     size_t count = tg_process_model_count(processes);
     uint8_t *told = told_by_mpir(mpir, count);
-    struct tg_error *error = told == NULL ? tg_error_no_memory() : NULL;
+    struct tg_error *error = told == NULL ? tg_error_no_memory() : find_ended(told, mpir, processes);
     for (size_t i = 0; error == NULL && i < count; i++) {
         const struct tg_process_entry *entry = tg_process_model_at(processes, i);
         if (entry->rank >= 0 && told[i] != IN_TABLE && !is_of_rank(entry))

@@ -26,8 +26,8 @@ struct tg_mpir_rank {
     uint64_t gate;          /* enum tg_mpir_gate */
     bool woken;             /* its starter had stopped it; it was woken */
     const char *reason;     /* "" none */
-    size_t process;         /* index in the process model, SIZE_MAX: it is not traced */
-    uint64_t since_ns;      /* when that was told, else when the table was read */
+    size_t process; /* index in the process model, SIZE_MAX: it is not traced, or no more when it was told */
+    uint64_t since_ns; /* when that was told, else when the table was read */
 };
 
 /* How many ranks there are of each sort. */

@@ -136,6 +136,9 @@ static void a_launch(void **state)
     feed_rank(FIRST_RANK + 1, 1, TG_MPIR_ACQUIRED, TG_MPIR_WAY_ATTACHED, "");
     feed_rank(STARTER, 2, TG_MPIR_REMOTE, TG_MPIR_WAY_NONE, "");
     feed_rank(STARTER, 3, TG_MPIR_MISSED, TG_MPIR_WAY_NONE, "gone");
+    feed_rank(STARTER, 0, TG_MPIR_ACQUIRED, TG_MPIR_WAY_FORK, "had ended");
+    assert_int_equal(rank_at(0)->process, SIZE_MAX); /* the event is the starter's */
+    feed_rank(FIRST_RANK, 0, TG_MPIR_ACQUIRED, TG_MPIR_WAY_FORK, "");
     assert_int_equal(rank_at(1)->process, FIRST_RANK + 1);
     assert_int_equal(rank_at(2)->process, SIZE_MAX);
     assert_string_equal(rank_at(3)->reason, "gone");
@@ -148,8 +151,9 @@ static void a_launch(void **state)
     uint64_t unkept;
     const struct tg_mpir_step *steps = tg_mpir_model_steps(model, 0, &count, &unkept);
     static const enum tg_mpir_step_kind expected[] = {
-        TG_MPIR_STEP_SYMBOLS, TG_MPIR_STEP_RECOGNISED, TG_MPIR_STEP_WRITE, TG_MPIR_STEP_STATE,
-        TG_MPIR_STEP_TABLE,   TG_MPIR_STEP_RANKS,      TG_MPIR_STEP_RANKS, TG_MPIR_STEP_RANKS};
+        TG_MPIR_STEP_SYMBOLS, TG_MPIR_STEP_RECOGNISED, TG_MPIR_STEP_WRITE,
+        TG_MPIR_STEP_STATE,   TG_MPIR_STEP_TABLE,      TG_MPIR_STEP_RANKS,
+        TG_MPIR_STEP_RANKS,   TG_MPIR_STEP_RANKS,      TG_MPIR_STEP_RANKS};
     assert_int_equal(count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(steps[i].kind, expected[i]);
