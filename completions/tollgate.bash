@@ -46,7 +46,7 @@ _tollgate_value()
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --output | -o | --settings | --script | -x) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --processes | --clients | --team | --execute | -e)
+    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e)
         COMPREPLY=()
         ;;
     *) return 1 ;;

@@ -196,12 +196,15 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
         error = tg_agent_variables_init(&variables, options->files, options->directory, &own, tls_bytes);
     if (error != NULL)
         return error;
-    /* An even number; an auditor that is there already would be loaded twice. */
+    /* Always as many; an auditor that is there already would be loaded twice. */
     bool audited = !options->audit || has_audit(stack, options->files->audit);
-    const char *added[TG_AGENT_VARIABLES] = {variables.preload, audited ? variables.agent : variables.audit,
-                                             variables.tunables, variables.agent};
+    const char *further = options->further != NULL ? options->further(options->context, thread, stack) : NULL;
+    const char *added[] = {further, variables.preload, audited ? variables.agent : variables.audit,
+                           variables.tunables, variables.agent};
     struct tg_stack_image image = {0};
-    error = tg_initial_stack_add(stack, added, TG_AGENT_VARIABLES, &image);
+    _Static_assert(sizeof added / sizeof added[0] == 1 + TG_AGENT_VARIABLES, "the agent's are the last ones");
+    error = further != NULL ? tg_initial_stack_add(stack, added, 1 + TG_AGENT_VARIABLES, &image)
+                            : tg_initial_stack_add(stack, added + 1, TG_AGENT_VARIABLES, &image);
     if (error == NULL)
         error = write_image(thread->tid, stack, &image);
     if (error == NULL && !tg_thread_set_stack(thread, image.address)) {

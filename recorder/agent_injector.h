@@ -12,6 +12,7 @@
 #include "recorder/agent_files.h"
 #include "recorder/engine.h"
 #include "recorder/image_cache.h"
+#include "recorder/initial_stack.h"
 
 #include <stdbool.h>
 
@@ -23,6 +24,10 @@ struct tg_agent_injector_options {
     int directory_fd;      /* open on it, -1: whether the agent comes up is not looked at */
     bool audit;            /* load the audit library too: libraries are to be observed */
     struct tg_image_cache *images;
+    /* A further variable (NAME=VALUE) for the program that THREAD is about to run, which the agent leaves
+     * there; NULL none. STACK is its initial one. May be NULL. */
+    const char *(*further)(void *context, struct tg_thread *thread, const struct tg_initial_stack *stack);
+    void *context;
 };
 
 /* Adds itself to ENGINE, before the observers that ask tg_agent_injector_is_in, and must outlive it; what

@@ -81,13 +81,16 @@ struct scan {
  * process has ended and, where it is traced, was waited for: by the very thread that is in PTRACE_SEIZE. So
  * the engine's timer ticks meanwhile, and its signal handler waits for them.
  */
-static long seize(struct tg_engine *engine, pid_t tid)
+static long seize(struct tg_engine *engine, pid_t tid, bool kill_on_exit)
 {
     engine->seizing = true;
     tg_engine_set_ticking(engine, true);
-    long result = ptrace(PTRACE_SEIZE, tid, NULL, (long)TG_TRACE_OPTIONS);
+    long result =
+        ptrace(PTRACE_SEIZE, tid, NULL, (long)(TG_TRACE_OPTIONS | (kill_on_exit ? PTRACE_O_EXITKILL : 0)));
     int why = errno;
     tg_engine_set_ticking(engine, false);
+    if (engine->looking_again || atomic_load(&engine->stop_requested)) /* others need it, too */
+        tg_engine_set_ticking(engine, true);
     engine->seizing = false;
     errno = why;
     return result;
@@ -121,7 +124,8 @@ static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, stru
     bool ours = is_ours(tid);
     if (ours && (known || tid != process->pid))
         return NULL; /* not known: cloned by a thread that is ours, its first stop will come */
-    if (!ours && seize(engine, tid) != 0)
+    bool kill_on_exit = engine->kill_on_exit && !process->attached;
+    if (!ours && seize(engine, tid, kill_on_exit) != 0)
         return judge_failure(process, tid, errno, scan);
     /* A thread in an exec becomes the leader while PTRACE_SEIZE waits for it: then that is what was seized.
      */
@@ -214,7 +218,7 @@ static void interrupt_one(struct tg_process *process)
         ptrace(PTRACE_INTERRUPT, chosen->tid, NULL, NULL);
 }
 
-struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid)
+static struct tg_error *attach(struct tg_engine *engine, pid_t pid, bool attached)
 {
     struct tg_error *error = check_pid(engine, pid);
     if (error != NULL)
@@ -227,7 +231,7 @@ struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid)
         tg_address_space_unref(space);
         return tg_error_no_memory();
     }
-    process->attached = true;
+    process->attached = attached;
     error = seize_all(process);
     if (error != NULL && process->threads == NULL) {
         tg_process_remove(process);
@@ -239,4 +243,14 @@ struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid)
     }
     interrupt_one(process);
     return NULL;
+}
+
+struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid)
+{
+    return attach(engine, pid, true);
+}
+
+struct tg_error *tg_engine_acquire(struct tg_engine *engine, pid_t pid)
+{
+    return attach(engine, pid, false);
 }

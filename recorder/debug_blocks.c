@@ -25,8 +25,7 @@ struct tg_debug_blocks {
     size_t n_units;
 };
 
-/* Whether what libdw is about to read and decompress stays within bounds. */
-static bool is_moderate(struct tg_elf_object *object)
+bool tg_debug_blocks_is_moderate(struct tg_elf_object *object)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < TG_ELF_MAX_SECTIONS; i++) {
@@ -88,7 +87,7 @@ static bool read_units(struct tg_debug_blocks *blocks)
 
 struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object)
 {
-    if (object->fd < 0 || !is_moderate(object))
+    if (object->fd < 0 || !tg_debug_blocks_is_moderate(object))
         return NULL;
     struct tg_debug_blocks *blocks = calloc(1, sizeof *blocks);
     if (blocks == NULL)

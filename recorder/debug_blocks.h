@@ -13,6 +13,9 @@ struct tg_debug_blocks; /* not thread-safe */
 struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object);
 void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks);
 
+/* Whether what libdw would read and decompress of OBJECT's DWARF stays within that bound. */
+bool tg_debug_blocks_is_moderate(struct tg_elf_object *object);
+
 /* DW_AT_comp_dir of the compilation unit whose line table is at LINE_OFFSET of .debug_line; NULL where there
  * is none. Valid as long as BLOCKS. */
 const char *tg_debug_blocks_directory(struct tg_debug_blocks *blocks, uint64_t line_offset);

@@ -240,6 +240,8 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             lose_everything(engine);
         else if (errno != EINTR)
             tg_engine_fail(engine, tg_error_create_errno(errno, "cannot wait for the traced processes"));
+        if (engine->n_early > 0) /* collected while a process was attached in the stop just handled */
+            tg_dispatch_early(engine);
         if (engine->parked != NULL || engine->looking_again)
             tg_adoption_look_again(engine);
     }

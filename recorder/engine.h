@@ -113,6 +113,13 @@ struct tg_error *tg_engine_launch(struct tg_engine *engine, char *const *argv, p
 struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid);
 
 /*
+ * The same for a process that belongs to what was launched, although it does not descend from it (another
+ * daemon started it for the job): it ends with the recorder as launched ones do, and `attached` stays false.
+ * Both may be called inside of a stop: observers hear of the process when its own first stop comes.
+ */
+struct tg_error *tg_engine_acquire(struct tg_engine *engine, pid_t pid);
+
+/*
  * Runs until no traced process is left, or until tg_engine_request_stop, then detaches all. STATUS is the
  * wait status of the launched process (0 where attached).
  */

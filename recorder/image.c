@@ -121,7 +121,7 @@ const char *tg_image_needed_at(const struct tg_image *image, size_t i)
 
 /* ---- symbols */
 
-static struct tg_elf_object *debug_of(struct tg_image *image)
+struct tg_elf_object *tg_image_separate_debug(struct tg_image *image)
 {
     if (image->debug_tried)
         return image->debug;
@@ -164,7 +164,7 @@ static void read_tables(struct tg_image *image)
         return;
     image->tables_tried = true;
     add_table(image, image->object, SHT_SYMTAB);
-    if (image->n_tables == 0 && debug_of(image) != NULL)
+    if (image->n_tables == 0 && tg_image_separate_debug(image) != NULL)
         add_table(image, image->debug, SHT_SYMTAB);
     if (image->dynamic.gnu_hash_at == 0 && image->dynamic.hash_at == 0)
         add_table(image, image->object, SHT_DYNSYM);
@@ -254,7 +254,7 @@ static struct tg_image_lines *lines_of(struct tg_image *image)
 {
     if (image->lines == NULL) {
         struct tg_elf_object *object = image->object;
-        if (!has_lines(object) && debug_of(image) != NULL)
+        if (!has_lines(object) && tg_image_separate_debug(image) != NULL)
             object = image->debug;
         image->lines = tg_image_lines_create(object, image->object, image->object->start - object->start);
     }

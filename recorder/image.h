@@ -49,6 +49,21 @@ const char *tg_image_needed_at(const struct tg_image *image, size_t i);
  */
 size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max);
 
+/* One symbol of an image. */
+struct tg_image_symbol {
+    const char *name; /* without a version; valid during the call */
+    uint64_t address; /* virtual */
+    uint64_t size_bytes;
+};
+
+/*
+ * Tells TAKE of every function and variable that the image defines under a name with PREFIX: of .dynsym, and
+ * of .symtab, also, WITH_DEBUG_FILE, of a separate debug file's. Names may come twice. Reads whole symbol
+ * tables: not for hot paths.
+ */
+void tg_image_each_symbol(struct tg_image *image, const char *prefix, bool with_debug_file,
+                          void (*take)(void *context, const struct tg_image_symbol *symbol), void *context);
+
 /* Whether NAME is an IFUNC: then what find_function gives is the resolver that the loader runs once, and
  * calls go to the implementation that it chooses. */
 bool tg_image_is_resolved_at_load(struct tg_image *image, const char *name);

@@ -1,4 +1,4 @@
-/* What struct tg_image holds, for image.c and image_cache.c only. */
+/* What struct tg_image holds, for the files that make up an image and nobody else. */
 #ifndef TG_RECORDER_IMAGE_PRIVATE_H
 #define TG_RECORDER_IMAGE_PRIVATE_H
 
@@ -50,6 +50,9 @@ struct tg_image {
  * tg_dynamic_section_init. */
 struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by,
                                  struct tg_image **image);
+
+/* Its separate debug file, NULL none; looked for once. */
+struct tg_elf_object *tg_image_separate_debug(struct tg_image *image);
 
 /* Frees it, whatever its references. */
 void tg_image_destroy(struct tg_image *image);

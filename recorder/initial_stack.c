@@ -139,12 +139,13 @@ static size_t first_like(const char *const *variables, size_t i)
 struct tg_error *tg_initial_stack_add(const struct tg_initial_stack *stack, const char *const *variables,
                                       size_t count, struct tg_stack_image *image)
 {
-    assert(count % 2 == 0 && count <= TG_INITIAL_STACK_MAX_ADDED);
+    assert(count <= TG_INITIAL_STACK_MAX_ADDED);
+    size_t n_added = count + count % 2;
     size_t string_bytes = 0;
     for (size_t i = 0; i < count; i++)
         string_bytes += first_like(variables, i) == i ? strlen(variables[i]) + 1 : 0;
     string_bytes = (string_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    size_t added_bytes = count * sizeof(uint64_t) + string_bytes;
+    size_t added_bytes = n_added * sizeof(uint64_t) + string_bytes;
     size_t size = stack->n_words * sizeof(uint64_t) + added_bytes;
     if (string_bytes > TG_INITIAL_STACK_MAX_BYTES || stack->address < added_bytes)
         return tg_error_create(TG_ERROR_LIMIT, "there is no room for variables in the initial stack");
@@ -155,7 +156,7 @@ struct tg_error *tg_initial_stack_add(const struct tg_initial_stack *stack, cons
     size_t before = stack->variables + stack->n_variables; /* words that keep their index */
     memcpy(words, stack->words, before * sizeof(uint64_t));
     memcpy(words + before + count, stack->words + before, (stack->n_words - before) * sizeof(uint64_t));
-    char *strings = (char *)(words + stack->n_words + count);
+    char *strings = (char *)(words + stack->n_words + n_added);
     for (size_t i = 0, used = 0; i < count; i++) {
         size_t first = first_like(variables, i);
         size_t bytes = strlen(variables[i]) + 1;

@@ -56,8 +56,9 @@ struct tg_stack_image {
 };
 
 /*
- * STACK with COUNT variables (NAME=VALUE; equal pointers share one string) behind all others. COUNT is even,
- * so that the stack stays aligned, and at most TG_INITIAL_STACK_MAX_ADDED. Changes nothing yet.
+ * STACK with COUNT variables (NAME=VALUE; equal pointers share one string) behind all others, at most
+ * TG_INITIAL_STACK_MAX_ADDED. Where COUNT is odd an unused word behind the auxiliary vector keeps the stack
+ * aligned. Changes nothing yet.
  */
 struct tg_error *tg_initial_stack_add(const struct tg_initial_stack *stack, const char *const *variables,
                                       size_t count, struct tg_stack_image *image);

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, MAX_RANGES = 64 };
+enum { PAGE_BYTES = 4096, MAX_RANGES = 1024 };
 
 static int open_memory(pid_t pid, int flags)
 {

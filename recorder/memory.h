@@ -27,7 +27,7 @@ bool tg_memory_read(pid_t pid, uint64_t address, void *buffer, size_t size);
 size_t tg_memory_read_some(pid_t pid, uint64_t address, void *buffer, size_t size);
 
 /* Several ranges by one system call; returns how many ranges were read whole, from the first on. COUNT is at
- * most 64. */
+ * most 1024. */
 size_t tg_memory_read_ranges(pid_t pid, const struct tg_memory_range *ranges, size_t count);
 
 /* A NUL-terminated string of at most SIZE - 1 bytes; false where it cannot be read or does not end within

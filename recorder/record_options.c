@@ -27,6 +27,11 @@ enum {
     KEY_LOSSY,
     KEY_RING_SIZE,
     KEY_NO_PTRACE,
+    KEY_MPIR,
+    KEY_NO_MPIR,
+    KEY_MPIR_TRUST,
+    KEY_RANKS,
+    KEY_SLURM_STEP,
 };
 
 enum { MAX_NOTES_SHOWN = 3, MAX_PROGRAM_NAME = 64 };
@@ -43,6 +48,8 @@ struct arguments {
     const char *openmp;
     const char *mpi;
     const char *ring_size;
+    const char *ranks;
+    char *slurm_step;
     bool lossy;
     int always; /* -1: not said */
     struct tg_error *error;
@@ -86,6 +93,18 @@ static const struct argp_option argp_options[] = {
      "Memory in which the agent keeps what a thread does until the recorder takes it, with K or M behind it "
      "(default: 1M, less where the memory file system is small; 64K to 256M, rounded up to a power of two)",
      3},
+    {"mpir", KEY_MPIR, NULL, 0,
+     "Acquire the ranks of MPI jobs by MPIR, and say so where there is no starter; with --pid also plant "
+     "what "
+     "later steps of the job take (default: by MPIR wherever a starter is met)",
+     4},
+    {"no-mpir", KEY_NO_MPIR, NULL, 0, "Leave MPIR alone", 4},
+    {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks of the jobs that MPIR shows, as in 0,2-5", 4},
+    {"mpir-trust", KEY_MPIR_TRUST, NULL, 0,
+     "Take processes that a starter's table names also where they belong to another user, or run something "
+     "else than the table says",
+     4},
+    {"slurm-step", KEY_SLURM_STEP, "JOB.STEP", 0, "Attach to the ranks of this running Slurm job step", 4},
     {0},
 };
 
@@ -171,6 +190,19 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_NO_PTRACE:
         options->no_ptrace = true;
+        return 0;
+    case KEY_MPIR:
+    case KEY_NO_MPIR:
+        options->mpir = key == KEY_MPIR ? TG_MPIR_INSIST : TG_MPIR_OFF;
+        return 0;
+    case KEY_MPIR_TRUST:
+        options->mpir_trust = true;
+        return 0;
+    case KEY_RANKS:
+        arguments->ranks = argument;
+        return 0;
+    case KEY_SLURM_STEP:
+        arguments->slurm_step = argument;
         return 0;
     case ARGP_KEY_ARG: /* the command: all the rest is its own */
         options->command = &state->argv[state->next - 1];
@@ -384,6 +416,55 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
     return NULL;
 }
 
+/* ---- MPIR */
+
+static bool is_step(const char *text)
+{
+    size_t job = strspn(text, "0123456789");
+    if (job == 0 || text[job] != '.')
+        return false;
+    size_t step = strspn(text + job + 1, "0123456789");
+    return step > 0 && text[job + 1 + step] == '\0';
+}
+
+/* Slurm's own starter for a step that runs already. */
+static struct tg_error *set_slurm_step(const struct arguments *arguments, struct tg_record_options *options)
+{
+    if (arguments->slurm_step == NULL)
+        return NULL;
+    if (!is_step(arguments->slurm_step))
+        return tg_error_create(TG_ERROR_USAGE, "--slurm-step takes JOB.STEP, as in 1234.0, not \"%s\"",
+                               arguments->slurm_step);
+    if (options->command != NULL || options->n_pids > 0)
+        return tg_error_create(TG_ERROR_USAGE, "give --slurm-step, a command, or --pid: one of them");
+    static char sattach[] = "sattach";
+    options->sattach[0] = sattach;
+    options->sattach[1] = arguments->slurm_step;
+    options->command = options->sattach;
+    return NULL;
+}
+
+static struct tg_error *set_mpir(const struct arguments *arguments, struct tg_record_options *options)
+{
+    const char *given = arguments->slurm_step != NULL     ? "--slurm-step"
+                        : arguments->ranks != NULL        ? "--ranks"
+                        : options->mpir_trust             ? "--mpir-trust"
+                        : options->mpir == TG_MPIR_INSIST ? "--mpir"
+                                                          : NULL;
+    if (given != NULL && options->no_ptrace)
+        return tg_error_create(TG_ERROR_USAGE, "%s takes ptrace: leave out --no-ptrace", given);
+    if (given != NULL && options->mpir == TG_MPIR_OFF)
+        return tg_error_create(TG_ERROR_USAGE, "%s is about MPIR: leave out --no-mpir", given);
+    if (arguments->ranks == NULL)
+        return NULL;
+    struct tg_error *error = tg_rank_list_parse(arguments->ranks, &options->ranks);
+    if (error == NULL)
+        return NULL;
+    struct tg_error *usage = tg_error_create(TG_ERROR_USAGE, "--ranks: %s", tg_error_message(error));
+    tg_error_destroy(error);
+    return usage;
+}
+
 /* The last component of PATH, with what is unwieldy in a file name replaced. */
 static void file_name_of(const char *path, char name[MAX_PROGRAM_NAME])
 {
@@ -426,6 +507,9 @@ static struct tg_error *set_trace(const char *given, struct tg_record_options *o
 
 static struct tg_error *complete(const struct arguments *arguments, struct tg_record_options *options)
 {
+    struct tg_error *error = set_slurm_step(arguments, options);
+    if (error != NULL)
+        return error;
     if (options->command != NULL && options->n_pids > 0)
         return tg_error_create(TG_ERROR_USAGE, "give a command or --pid, not both");
     if (options->command == NULL && options->n_pids == 0)
@@ -433,7 +517,7 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
                                "there is nothing to record: give a command (tollgate record -- "
                                "COMMAND...) or --pid");
     struct tg_settings settings = {0};
-    struct tg_error *error = read_settings(arguments->settings, &settings);
+    error = read_settings(arguments->settings, &settings);
     if (error == NULL && !options->quiet)
         tell_notes(&settings);
     if (error == NULL)
@@ -443,6 +527,8 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
     tg_settings_deinit(&settings);
     if (error == NULL)
         error = set_agent(arguments, options);
+    if (error == NULL)
+        error = set_mpir(arguments, options);
     return error != NULL ? error : set_trace(arguments->trace, options);
 }
 
@@ -475,5 +561,6 @@ void tg_record_options_deinit(struct tg_record_options *options)
     free(options->trace);
     free(options->breaks);
     free(options->pids);
+    tg_rank_list_deinit(&options->ranks);
     *options = (struct tg_record_options){0};
 }

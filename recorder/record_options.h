@@ -5,11 +5,18 @@
 #include "format/dlopen_filter.h"
 #include "format/error.h"
 #include "recorder/loader.h"
+#include "recorder/rank_list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+enum tg_mpir_use {
+    TG_MPIR_AUTO,   /* with launched starters the whole protocol; attached ones are read */
+    TG_MPIR_INSIST, /* the whole protocol with attached ones, too */
+    TG_MPIR_OFF,
+};
 
 struct tg_record_options {
     char *trace; /* path to write */
@@ -22,7 +29,11 @@ struct tg_record_options {
     bool no_ptrace;      /* the agent alone */
     uint32_t agent;      /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN there is no agent */
     uint64_t ring_bytes; /* of a ring of the agent's, a power of two; 0: as much as is reasonable */
-    char **breaks;       /* specifications as given; into ARGV */
+    enum tg_mpir_use mpir;
+    bool mpir_trust;           /* take what a starter's table names, whatever it runs and whose it is */
+    struct tg_rank_list ranks; /* to acquire */
+    char *sattach[3];          /* --slurm-step: COMMAND is this; its second word into ARGV */
+    char **breaks;             /* specifications as given; into ARGV */
     size_t n_breaks;
     pid_t *pids; /* to attach to; none: COMMAND is run */
     size_t n_pids;

@@ -9,6 +9,8 @@
 #include "recorder/engine.h"
 #include "recorder/image_cache.h"
 #include "recorder/loader.h"
+#include "recorder/mpir_environment.h"
+#include "recorder/mpir_session.h"
 #include "recorder/openmp_breakpoints.h"
 #include "recorder/process_facts.h"
 #include "recorder/ptrace_use.h"
@@ -48,7 +50,8 @@ struct tg_recording {
     struct tg_openmp_breakpoints *openmp;
     struct tg_agent_injector *injector;
     struct tg_loader *loader;
-    uint64_t next_check_ns; /* when to ask the writer for an error again */
+    struct tg_mpir_session *mpir; /* NULL none */
+    uint64_t next_check_ns;       /* when to ask the writer for an error again */
     bool write_failed;
     uint64_t losses;
     uint64_t counted_losses;
@@ -179,6 +182,8 @@ static struct tg_error *describe_capture(const struct tg_recording *recording,
         error = describe_agent(recording, meta);
     if (error == NULL && options->no_ptrace)
         error = tg_trace_meta_set(meta, "capture.ptrace", "off");
+    if (error == NULL)
+        error = tg_trace_meta_set(meta, "capture.mpir", recording->mpir == NULL ? "off" : "on");
     if (error == NULL && cost->samples > 0)
         error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
     return error;
@@ -266,6 +271,15 @@ static struct tg_error *create_agent(struct tg_recording *recording)
     return NULL;
 }
 
+static const char *further_variable(void *context, struct tg_thread *thread,
+                                    const struct tg_initial_stack *stack)
+{
+    const struct tg_recording *recording = context;
+    return recording->options->mpir == TG_MPIR_OFF
+               ? NULL
+               : tg_mpir_environment_wish(recording->images, thread, stack);
+}
+
 static struct tg_error *create_injector(struct tg_recording *recording)
 {
     const struct tg_agent_directory *directory = tg_agent_session_directory(recording->agent);
@@ -275,6 +289,8 @@ static struct tg_error *create_injector(struct tg_recording *recording)
         .directory_fd = tg_agent_directory_fd(directory),
         .audit = recording->launched == TG_LOADER_AGENT,
         .images = recording->images,
+        .further = further_variable,
+        .context = recording,
     };
     return tg_agent_injector_create(recording->engine, &options, &recording->injector);
 }
@@ -354,7 +370,18 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .breakpoints = recording->breakpoints,
         .agent = recording->injector,
     };
-    return tg_loader_create(recording->engine, &loader, &recording->loader);
+    error = tg_loader_create(recording->engine, &loader, &recording->loader);
+    if (error != NULL || options->mpir == TG_MPIR_OFF)
+        return error;
+    const struct tg_mpir_session_options mpir = {
+        .images = recording->images,
+        .agent = recording->injector,
+        .ranks = &options->ranks,
+        .insist = options->mpir == TG_MPIR_INSIST,
+        .trust = options->mpir_trust,
+        .is_foreign = options->sattach[0] != NULL,
+    };
+    return tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
 }
 
 static struct tg_error *create_untraced(struct tg_recording *recording)
@@ -422,11 +449,25 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
     return error;
 }
 
+static void tell_no_starter(struct tg_recording *recording)
+{
+    static const char text[] = "--mpir: there was no starter of an MPI job, by its symbols";
+    if (tg_mpir_session_starters(recording->mpir) > 0)
+        return;
+    if (!recording->options->quiet)
+        fprintf(stderr, "tollgate: %s\n", text);
+    const struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
+    tg_engine_emit(recording->engine, NULL, &event);
+}
+
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 {
     if (recording->untraced != NULL)
         return tg_untraced_run(recording->untraced, status);
-    return tg_engine_run(recording->engine, status);
+    struct tg_error *error = tg_engine_run(recording->engine, status);
+    if (error == NULL && recording->options->mpir == TG_MPIR_INSIST)
+        tell_no_starter(recording);
+    return error;
 }
 
 void tg_recording_request_stop(struct tg_recording *recording)
@@ -476,6 +517,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_untraced_destroy(recording->untraced);
     tg_agent_injector_destroy(recording->injector);
     tg_loader_destroy(recording->loader);
+    tg_mpir_session_destroy(recording->mpir);
     tg_process_facts_destroy(recording->facts);
     tg_ptrace_use_destroy(recording->ptrace_use);
     tg_openmp_breakpoints_destroy(recording->openmp);

@@ -166,13 +166,14 @@ static bool add_table(struct file *file, struct region region)
     return true;
 }
 
-/* The tables of SHT_SYMTAB and SHT_DYNSYM; false where there is no SHT_SYMTAB, or none that is whole. */
-static bool add_section_tables(struct file *file)
+/* The tables of SHT_SYMTAB and SHT_DYNSYM; false where one is not whole, or there is no SHT_SYMTAB, and
+ * NEEDS_SYMTAB. */
+static bool add_section_tables(struct file *file, bool needs_symtab)
 {
     unsigned bits = file->header.bits;
     size_t entry_size = tg_elf_section_size(bits), count = file->header.n_sections;
     const uint8_t *raw = view(file, (struct region){file->header.sections_at, count * entry_size});
-    bool found = false;
+    bool found = raw != NULL && !needs_symtab;
     for (size_t i = 0; raw != NULL && i < count; i++) {
         uint32_t type =
             tg_elf_u32(raw + i * entry_size + offsetof(Elf64_Shdr, sh_type)); /* in both classes */
@@ -252,9 +253,10 @@ static bool may_hold(const struct file *file, struct region table, const char *c
     return false;
 }
 
-static bool file_lacks(struct file *file, const char *build_id, const char *const *names, size_t n_names)
+static bool file_lacks(struct file *file, const char *build_id, const char *const *names, size_t n_names,
+                       bool needs_symtab)
 {
-    if (!read_headers(file) || !has_build_id(file, build_id) || !add_section_tables(file) ||
+    if (!read_headers(file) || !has_build_id(file, build_id) || !add_section_tables(file, needs_symtab) ||
         !add_dynamic_table(file))
         return false;
     for (size_t i = 0; i < file->n_tables; i++)
@@ -282,8 +284,8 @@ static int open_file(const struct tg_symbol_probe *probe, const struct tg_image_
     return fd;
 }
 
-bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_source *source,
-                           const char *const *names, size_t n_names)
+static bool lacks(struct tg_symbol_probe *probe, const struct tg_image_source *source,
+                  const char *const *names, size_t n_names, bool needs_symtab)
 {
     if (n_names == 0 || n_names > TG_SYMBOL_PROBE_MAX_NAMES || source->path == NULL ||
         source->build_id == NULL || source->build_id[0] == '\0')
@@ -295,7 +297,19 @@ bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_
     file.fd = open_file(probe, source, &file.size);
     if (file.fd < 0)
         return false;
-    bool lacks = file_lacks(&file, source->build_id, names, n_names);
+    bool none = file_lacks(&file, source->build_id, names, n_names, needs_symtab);
     close(file.fd);
-    return lacks;
+    return none;
+}
+
+bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_source *source,
+                           const char *const *names, size_t n_names)
+{
+    return lacks(probe, source, names, n_names, true);
+}
+
+bool tg_symbol_probe_lacks_text(struct tg_symbol_probe *probe, const struct tg_image_source *source,
+                                const char *text)
+{
+    return lacks(probe, source, &text, 1, false);
 }
