@@ -130,6 +130,7 @@ static bool copy_parts(const struct tg_barrier_model *from, struct tg_barrier_mo
             return false;
         to->n_barriers++;
     }
+    to->n_places = from->n_places;
     to->step = from->step;
     return true;
 }
@@ -238,13 +239,15 @@ static uint8_t *flags_of(struct tg_barrier_model *model, struct tg_barrier *barr
 {
     if (slot >= barrier->n_flags) {
         size_t larger = slot < 8 ? 16 : (size_t)slot * 2;
-        uint8_t *moved = realloc(barrier->flags, larger);
+        bool fits = model->n_places - barrier->n_flags + larger <= TG_BARRIER_MODEL_MAX_PLACES;
+        uint8_t *moved = fits ? realloc(barrier->flags, larger) : NULL;
         if (moved == NULL) {
             model->failed = true;
             return NULL;
         }
         memset(moved + barrier->n_flags, 0, larger - barrier->n_flags);
         barrier->flags = moved;
+        model->n_places += larger - barrier->n_flags;
         barrier->n_flags = larger;
     }
     return &barrier->flags[slot];
@@ -405,6 +408,9 @@ struct tg_error *tg_barrier_model_add_barrier(struct tg_barrier_model *model,
     size_t at = place_of(model, definition->id);
     if (tg_barrier_find(model, definition->id) != NULL)
         return tg_error_create(TG_ERROR_EXISTS, "there is a barrier %u already", definition->id);
+    if (model->n_barriers == TG_BARRIER_MODEL_MAX_BARRIERS)
+        return tg_error_create(TG_ERROR_LIMIT, "there are %d barriers, which is as many as there can be",
+                               TG_BARRIER_MODEL_MAX_BARRIERS);
     if (!tg_barrier_make_room((void **)&model->barriers, model->n_barriers, &model->barriers_capacity,
                               sizeof *model->barriers))
         return tg_error_no_memory();
@@ -435,6 +441,7 @@ struct tg_error *tg_barrier_model_delete_barrier(struct tg_barrier_model *model,
     size_t at = place_of(model, id);
     memmove(model->barriers + at, model->barriers + at + 1,
             (--model->n_barriers - at) * sizeof *model->barriers);
+    model->n_places -= barrier->n_flags;
     destroy_barrier(barrier);
     tg_barrier_check_stuck(model);
     return tg_barrier_end(model);

@@ -74,6 +74,11 @@ struct tg_barrier_process {
     uint32_t control_group, share_group, workers_group;
 };
 
+enum {
+    TG_BARRIER_MODEL_MAX_BARRIERS = 4096,  /* at a time */
+    TG_BARRIER_MODEL_MAX_PLACES = 1 << 28, /* of members in all barriers together: beyond it NO_MEMORY */
+};
+
 struct tg_barrier_model;
 
 struct tg_error *tg_barrier_model_create(struct tg_barrier_model **model);
@@ -118,7 +123,7 @@ struct tg_error *tg_barrier_model_hold(struct tg_barrier_model *model, struct tg
  * the same. */
 struct tg_error *tg_barrier_model_unhold(struct tg_barrier_model *model, struct tg_barrier_unit unit);
 
-/* ---- barriers. EXISTS: the id is taken; NOT_FOUND: there is none of that id. */
+/* ---- barriers. EXISTS: the id is taken; NOT_FOUND: there is none of that id; LIMIT: there are too many. */
 
 struct tg_error *tg_barrier_model_add_barrier(struct tg_barrier_model *model,
                                               const struct tg_barrier_definition *definition);

@@ -55,6 +55,7 @@ struct tg_barrier_model {
     size_t n_by_dpid, by_dpid_capacity;
     struct tg_barrier **barriers; /* by ascending id */
     size_t n_barriers, barriers_capacity;
+    size_t n_places; /* flags of all barriers */
     uint64_t step;
     struct tg_barrier_decision *decisions;
     size_t n_decisions, decisions_capacity;

@@ -16,7 +16,8 @@ omp_mutex_leave omp_task_create omp_task_begin omp_task_end omp_cancel mpi_comm 
 mpi_complete mpir_symbols mpir_write mpir_state mpir_table mpir_rank mpir_job
 barrier_created barrier_arrival barrier_held barrier_satisfied barrier_released
 barrier_deleted barrier_stuck barrier_left barrier_enabled control_process
-control_thread control_unhold loss note"
+control_thread control_unhold
+control_stopped control_resumed loss note"
 
 _tollgate_files()
 {

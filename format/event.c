@@ -464,6 +464,14 @@ static const struct tg_field control_unhold_fields[] = {
     FIELD(tg_event_control_unhold, dpid, UNSIGNED),
     FIELD(tg_event_control_unhold, dtid, UNSIGNED),
 };
+static const struct tg_field control_stopped_fields[] = {
+    FIELD(tg_event_control_stopped, dpid, UNSIGNED),
+    FIELD(tg_event_control_stopped, dtid, UNSIGNED),
+};
+static const struct tg_field control_resumed_fields[] = {
+    FIELD(tg_event_control_resumed, dpid, UNSIGNED),
+    FIELD(tg_event_control_resumed, dtid, UNSIGNED),
+};
 static const struct tg_field loss_fields[] = {
     FIELD_ENUM(tg_event_loss, source, loss_names),
     FIELD(tg_event_loss, count, UNSIGNED),

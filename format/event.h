@@ -394,6 +394,8 @@ struct tg_control_unit {
     X(CONTROL_PROCESS, 0x080a, control_process, "control_process")                                           \
     X(CONTROL_THREAD, 0x080b, control_thread, "control_thread")                                              \
     X(CONTROL_UNHOLD, 0x080c, control_unhold, "control_unhold")                                              \
+    X(CONTROL_STOPPED, 0x080d, control_stopped, "control_stopped")                                           \
+    X(CONTROL_RESUMED, 0x080e, control_resumed, "control_resumed")                                           \
     X(LOSS, 0x0f01, loss, "loss")                                                                            \
     X(NOTE, 0x0f02, note, "note")
 
@@ -870,6 +872,16 @@ struct tg_event_control_thread {
 };
 
 struct tg_event_control_unhold { /* somebody takes away all holds of a thread or process */
+    uint64_t dpid;
+    uint64_t dtid;
+};
+
+struct tg_event_control_stopped { /* a thread stands still: it was told to stop, or something made it */
+    uint64_t dpid;
+    uint64_t dtid;
+};
+
+struct tg_event_control_resumed { /* a thread that stood still runs on */
     uint64_t dpid;
     uint64_t dtid;
 };
