@@ -42,6 +42,8 @@ static struct tg_error *get(struct tg_mpi_collectives *collectives, const char *
     const struct tg_mpi_collective_key key = key_of(job, call);
     struct tg_mpi_collective_entry *found = find(collectives, &key);
     if (found == NULL) {
+        if (HASH_COUNT(collectives->entries) >= TG_MPI_MAX_COLLECTIVES)
+            drop(collectives, collectives->entries);
         found = calloc(1, sizeof *found);
         if (found == NULL)
             return tg_error_no_memory();
@@ -72,11 +74,13 @@ static struct tg_mpi_comer *find_comer(const struct tg_mpi_collective_entry *ent
 }
 
 struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives, const char *job,
-                                          const struct tg_mpi_comm *comm, size_t process,
+                                          struct tg_mpi_comm *comm, size_t process,
                                           const struct tg_mpi_call *call, bool *again)
 {
     struct tg_mpi_collective_entry *entry;
-    struct tg_error *error = get(collectives, job, comm, call, &entry);
+    struct tg_error *error = comm == NULL ? NULL : tg_mpi_comm_come(comm, process, call->instance);
+    if (error == NULL)
+        error = get(collectives, job, comm, call, &entry);
     if (error != NULL)
         return error;
     *again = find_comer(entry, process) != NULL;
@@ -91,16 +95,21 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
         entry->comers = comers;
         entry->capacity = capacity;
     }
-    entry->comers[count] =
-        (struct tg_mpi_comer){.process = process, .entered_ns = call->since_ns, .code = call->code};
+    entry->comers[count] = (struct tg_mpi_comer){.process = process,
+                                                 .entered_ns = call->since_ns,
+                                                 .code = call->code,
+                                                 .name = call->name,
+                                                 .root = call->root};
     entry->public.n_entered++;
     entry->public.last_ns = call->since_ns;
-    entry->public.differs |= strcmp(entry->public.name, call->name) != 0;
+    entry->public.differs |= strcmp(entry->public.name, call->name) != 0 ||
+                             (entry->public.root >= 0 && call->root >= 0 && entry->public.root != call->root);
     return NULL;
 }
 
-void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job, size_t process,
-                              const struct tg_mpi_call *call, uint64_t time_ns)
+void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job,
+                              const struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
+                              uint64_t time_ns)
 {
     const struct tg_mpi_collective_key key = key_of(job, call);
     struct tg_mpi_collective_entry *entry = find(collectives, &key);
@@ -109,8 +118,9 @@ void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char
         return;
     comer->left_ns = time_ns;
     entry->public.n_left++;
-    uint64_t all = entry->public.size > 0 ? (uint64_t)entry->public.size : entry->public.n_entered;
-    if (entry->public.n_left >= all)
+    bool is_whole = entry->public.size > 0 && entry->public.n_left >= (uint64_t)entry->public.size;
+    if (is_whole || (entry->public.n_left == entry->public.n_entered &&
+                     (comm == NULL || tg_mpi_comm_all_came(comm, key.instance))))
         drop(collectives, entry);
 }
 
@@ -160,11 +170,14 @@ static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const st
         .entered_ns = comer->entered_ns,
         .left_ns = comer->left_ns,
         .code = comer->code,
+        .name = comer->name,
+        .root = comer->root,
     };
 }
 
-/* Nobody has come. */
-static void fill_missing(const struct tg_mpi_comm *comm, struct tg_mpi_arrival *arrivals, size_t count)
+/* As if nobody were known to have come but those who are beyond it. */
+static void fill_missing(const struct tg_mpi_comm *comm, uint64_t instance, struct tg_mpi_arrival *arrivals,
+                         size_t count)
 {
     for (size_t i = 0; i < count; i++)
         arrivals[i] =
@@ -172,9 +185,13 @@ static void fill_missing(const struct tg_mpi_comm *comm, struct tg_mpi_arrival *
                                     .comm_rank = (int64_t)i,
                                     .world_rank = i < comm->n_world_ranks ? comm->world_ranks[i] : -1,
                                     .process = SIZE_MAX};
-    for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next)
-        if ((uint64_t)rank->rank < count && arrivals[rank->rank].process == SIZE_MAX)
-            arrivals[rank->rank].process = rank->process;
+    for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next) {
+        if ((uint64_t)rank->rank >= count || arrivals[rank->rank].process != SIZE_MAX)
+            continue;
+        arrivals[rank->rank].process = rank->process;
+        if (rank->last_instance >= instance) /* and it is not among those that are still there */
+            arrivals[rank->rank].standing = TG_MPI_PASSED;
+    }
 }
 
 struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective_entry *entry,
@@ -189,7 +206,7 @@ struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective
     if (arrivals == NULL)
         return NULL;
     if (by_rank)
-        fill_missing(comm, arrivals, n);
+        fill_missing(comm, entry->key.instance, arrivals, n);
     for (size_t i = 0; i < n_comers; i++) {
         const struct tg_mpi_arrival arrival = arrival_of(comm, &entry->comers[i]);
         if (!by_rank)

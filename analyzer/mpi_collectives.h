@@ -17,6 +17,8 @@ struct tg_mpi_comer {
     size_t process;
     uint64_t entered_ns, left_ns; /* 0: not yet */
     uint64_t code;
+    const char *name;
+    int64_t root;
 };
 
 struct tg_mpi_collective_entry {
@@ -37,15 +39,18 @@ void tg_mpi_collectives_deinit(struct tg_mpi_collectives *collectives);
 struct tg_error *tg_mpi_collectives_copy(const struct tg_mpi_collectives *from,
                                          struct tg_mpi_collectives *to);
 
+enum { TG_MPI_MAX_COLLECTIVES = 1 << 16 }; /* under way at once; then the oldest are forgotten */
+
 /* PROCESS comes to the one that CALL is in; COMM is its communicator, NULL unknown. *AGAIN: it had come
  * before, which cannot be and changes nothing. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives, const char *job,
-                                          const struct tg_mpi_comm *comm, size_t process,
+                                          struct tg_mpi_comm *comm, size_t process,
                                           const struct tg_mpi_call *call, bool *again);
-/* It goes on. A collective that all have left is over; of a communicator of unknown size, one that all who
- * came have left. */
-void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job, size_t process,
-                              const struct tg_mpi_call *call, uint64_t time_ns);
+/* It goes on. A collective is over when all who came have left it and nobody is known who has yet to come: of
+ * a job on many nodes a trace may hold some ranks alone. */
+void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job,
+                              const struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
+                              uint64_t time_ns);
 
 /* One for every rank of COMM if its size is known (NULL: unknown), else for those that came; *COUNT of them,
  * for the caller to free. World ranks are those that COMM knows, -1 otherwise. NULL without memory. */

@@ -63,7 +63,7 @@ static struct tg_mpi_comm_rank *find_rank(const struct tg_mpi_comm *comm, size_t
     return found;
 }
 
-static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64_t rank)
+static struct tg_error *get_rank(struct tg_mpi_comm *comm, size_t process, struct tg_mpi_comm_rank **rank)
 {
     struct tg_mpi_comm_rank *found = find_rank(comm, process);
     if (found == NULL) {
@@ -71,20 +71,55 @@ static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64
         if (found == NULL)
             return tg_error_no_memory();
         found->process = process;
+        found->rank = -1;
         HASH_ADD(hh, comm->ranks, process, sizeof process, found);
         if (find_rank(comm, process) != found) {
             free(found);
             return tg_error_no_memory();
         }
     }
-    found->rank = rank;
+    *rank = found;
     return NULL;
+}
+
+static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64_t rank)
+{
+    struct tg_mpi_comm_rank *found;
+    struct tg_error *error = get_rank(comm, process, &found);
+    if (error == NULL)
+        found->rank = rank;
+    return error;
+}
+
+struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, uint64_t instance)
+{
+    struct tg_mpi_comm_rank *found;
+    struct tg_error *error = get_rank(comm, process, &found);
+    if (error == NULL && instance > found->last_instance)
+        found->last_instance = instance;
+    return error;
+}
+
+bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance)
+{
+    for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next)
+        if (rank->last_instance < instance)
+            return false;
+    return true;
 }
 
 int64_t tg_mpi_comm_rank_of(const struct tg_mpi_comm *comm, size_t process)
 {
     const struct tg_mpi_comm_rank *rank = find_rank(comm, process);
     return rank == NULL ? -1 : rank->rank;
+}
+
+size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank)
+{
+    for (const struct tg_mpi_comm_rank *of = comm == NULL ? NULL : comm->ranks; of != NULL; of = of->hh.next)
+        if (of->rank == rank)
+            return of->process;
+    return SIZE_MAX;
 }
 
 /* ---- what processes say */
@@ -134,8 +169,11 @@ static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_
     struct tg_mpi_comm *comm;
     struct tg_error *error = get_comm(to, from->key.job, from->key.comm, &comm);
     const struct tg_mpi_comm_rank *rank = from->ranks;
-    for (; error == NULL && rank != NULL; rank = rank->hh.next)
+    for (; error == NULL && rank != NULL; rank = rank->hh.next) {
         error = set_rank(comm, rank->process, rank->rank);
+        if (error == NULL)
+            error = tg_mpi_comm_come(comm, rank->process, rank->last_instance);
+    }
     if (error != NULL)
         return error;
     comm->size = from->size;

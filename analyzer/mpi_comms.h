@@ -6,6 +6,7 @@
 #include "format/error.h"
 #include "format/event.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uthash.h>
@@ -19,8 +20,9 @@ struct tg_mpi_comm_key {
 /* Which process is which rank. */
 struct tg_mpi_comm_rank {
     size_t process;
-    int64_t rank;
-    UT_hash_handle hh; /* by process */
+    int64_t rank;           /* -1 unknown */
+    uint64_t last_instance; /* of the collectives that it came to, 0 none: it is through with those before */
+    UT_hash_handle hh;      /* by process */
 };
 
 struct tg_mpi_comm {
@@ -49,6 +51,13 @@ struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, 
 /* PROCESS frees it; the communicator goes with the last that is known to be in it. */
 void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t comm, size_t process);
 
+/* PROCESS comes to collective INSTANCE of COMM. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, uint64_t instance);
+/* Whether nobody who is known to be in COMM has yet to come to INSTANCE. */
+bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
+
+/* The process that is RANK of COMM (NULL is accepted), SIZE_MAX: not known. */
+size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
 /* Rank of PROCESS in COMM (NULL is accepted), -1 unknown. */
 int64_t tg_mpi_comm_rank_of(const struct tg_mpi_comm *comm, size_t process);
 

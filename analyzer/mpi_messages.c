@@ -73,14 +73,6 @@ void tg_mpi_messages_destroy(struct tg_mpi_messages *messages)
     free(messages);
 }
 
-static bool is_full(struct tg_mpi_messages *messages)
-{
-    if (messages->kept < TG_MPI_MAX_KEPT)
-        return false;
-    messages->unkept++;
-    return true;
-}
-
 /* ---- sends */
 
 static struct flow_key key_of(const struct tg_mpi_message *message)
@@ -118,15 +110,52 @@ static struct flow *get_flow(struct tg_mpi_messages *messages, const struct flow
     return NULL;
 }
 
+/* Takes the oldest of FLOW out, and FLOW with its last. */
+static void take_first(struct tg_mpi_messages *messages, struct flow *flow)
+{
+    struct sent *oldest = flow->first;
+    DL_DELETE(messages->sends, oldest);
+    DL_DELETE2(flow->first, oldest, like_prev, like_next);
+    free(oldest);
+    messages->kept--;
+    if (flow->first == NULL) {
+        HASH_DEL(messages->flows, flow);
+        free(flow);
+    }
+}
+
+static void drop_request(struct tg_mpi_messages *messages, struct request *request)
+{
+    HASH_DEL(messages->requests, request);
+    free(request);
+    messages->kept--;
+}
+
+/* What has waited longest is the least likely to find its other half: of a job on many nodes a trace may hold
+ * some ranks alone. */
+static void make_room(struct tg_mpi_messages *messages)
+{
+    if (messages->kept < TG_MPI_MAX_KEPT)
+        return;
+    messages->unkept++;
+    if (messages->sends == NULL) {
+        drop_request(messages, messages->requests);
+        return;
+    }
+    const struct flow_key key = key_of(&messages->sends->message);
+    take_first(messages, find_flow(messages, &key));
+}
+
 struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *sent)
 {
-    if (is_full(messages))
-        return NULL;
+    make_room(messages);
     const struct flow_key key = key_of(sent);
-    struct flow *flow = get_flow(messages, &key);
-    struct sent *added = flow == NULL ? NULL : malloc(sizeof *added);
-    if (added == NULL)
+    struct sent *added = malloc(sizeof *added);
+    struct flow *flow = added == NULL ? NULL : get_flow(messages, &key);
+    if (flow == NULL) {
+        free(added);
         return tg_error_no_memory();
+    }
     added->message = *sent;
     DL_APPEND(messages->sends, added);
     DL_APPEND2(flow->first, added, like_prev, like_next);
@@ -141,16 +170,8 @@ bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg
     struct flow *flow = find_flow(messages, &key);
     if (flow == NULL)
         return false;
-    struct sent *oldest = flow->first;
-    *sent = oldest->message;
-    DL_DELETE(messages->sends, oldest);
-    DL_DELETE2(flow->first, oldest, like_prev, like_next);
-    free(oldest);
-    messages->kept--;
-    if (flow->first == NULL) {
-        HASH_DEL(messages->flows, flow);
-        free(flow);
-    }
+    *sent = flow->first->message;
+    take_first(messages, flow);
     return true;
 }
 
@@ -184,8 +205,7 @@ struct tg_error *tg_mpi_messages_add_request(struct tg_mpi_messages *messages,
 {
     struct request *found = find_request(messages, posted->process, request);
     if (found == NULL) {
-        if (is_full(messages))
-            return NULL;
+        make_room(messages);
         found = calloc(1, sizeof *found);
         if (found == NULL)
             return tg_error_no_memory();
@@ -208,9 +228,7 @@ void tg_mpi_messages_drop_request(struct tg_mpi_messages *messages, size_t proce
     struct request *found = find_request(messages, process, request);
     if (found == NULL)
         return;
-    HASH_DEL(messages->requests, found);
-    free(found);
-    messages->kept--;
+    drop_request(messages, found);
 }
 
 bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, uint64_t request,

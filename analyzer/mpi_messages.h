@@ -13,7 +13,7 @@ void tg_mpi_messages_destroy(struct tg_mpi_messages *messages); /* NULL is accep
 struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, struct tg_mpi_messages **copy);
 
 /* Messages of one (job, communicator, source, destination, tag) are received in the order in which they were
- * sent. NO_MEMORY; beyond TG_MPI_MAX_KEPT it is only counted. */
+ * sent. Beyond TG_MPI_MAX_KEPT the oldest is forgotten, and counted. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages,
                                           const struct tg_mpi_message *sent);
 /* The oldest that is like PATTERN (job, comm, source, destination, tag), taken out; false: none. */

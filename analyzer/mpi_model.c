@@ -250,7 +250,7 @@ static struct tg_error *post(struct tg_mpi_model *model, const struct process *p
 static struct tg_error *enter_collective(struct tg_mpi_model *model, const struct process *process,
                                          const struct tg_mpi_call *call)
 {
-    const struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
+    struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
     bool again;
     struct tg_error *error = tg_mpi_collectives_enter(&model->collectives, process->public.job, comm,
                                                       process->public.process, call, &again);
@@ -303,8 +303,9 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct process *proce
     bool nonblocking, persistent;
     enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
     if (call->instance != 0)
-        tg_mpi_collectives_leave(&model->collectives, process->public.job, process->public.process, call,
-                                 event->time_ns);
+        tg_mpi_collectives_leave(&model->collectives, process->public.job,
+                                 tg_mpi_comms_find(&model->comms, process->public.job, call->comm),
+                                 process->public.process, call, event->time_ns);
     if (strcmp(call->name, "MPI_Finalize") == 0)
         process->public.finalized = true;
     if (strcmp(call->name, "MPI_Request_free") == 0) {
@@ -495,6 +496,11 @@ const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *mod
 {
     const struct process *found = find_process(model, process);
     return found == NULL ? NULL : &found->public;
+}
+
+size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job, uint64_t comm, int64_t rank)
+{
+    return tg_mpi_comm_process_of(tg_mpi_comms_find(&model->comms, job, comm), rank);
 }
 
 /* The rank in MPI_COMM_WORLD of those whose communicator does not say. */

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 enum {
-    TG_MPI_MAX_KEPT =
-        1 << 20, /* sends and receives that wait for their other half; beyond: counted as unkept */
+    TG_MPI_MAX_KEPT = 1 << 17, /* sends and receives that wait for their other half; then the oldest is
+                                  forgotten, and counted as unkept */
 };
 
 /* What kind of call a name is. */
@@ -73,7 +73,7 @@ struct tg_mpi_process {
 struct tg_mpi_collective {
     const char *job;
     const char *name; /* as the first called it */
-    bool differs;     /* others called something else under the same instance: a mismatch */
+    bool differs;     /* others called something else, or another root, under the same instance: a mismatch */
     uint64_t comm;
     uint64_t instance;
     int64_t root;
@@ -94,8 +94,10 @@ struct tg_mpi_arrival {
     int64_t comm_rank;
     int64_t world_rank;           /* -1 unknown */
     size_t process;               /* SIZE_MAX: not in the trace, or not known */
-    uint64_t entered_ns, left_ns; /* 0: not yet */
+    uint64_t entered_ns, left_ns; /* 0: not yet, or forgotten */
     uint64_t code;
+    const char *name; /* as it called it; NULL where it has not come */
+    int64_t root;     /* as it says */
 };
 
 /* A message, or a receive, that waits for its other half. */
@@ -149,6 +151,10 @@ size_t tg_mpi_model_process_count(const struct tg_mpi_model *model);
 const struct tg_mpi_process *tg_mpi_model_process_at(const struct tg_mpi_model *model, size_t i);
 /* NULL: it never called MPI. */
 const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *model, size_t process);
+
+/* The process that is RANK of communicator COMM of JOB (the model's string), SIZE_MAX: not known. */
+size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job, uint64_t comm,
+                               int64_t rank);
 
 /*
  * Visits every collective that is under way, the oldest first, with its ARRIVALS: one for every rank of the

@@ -447,6 +447,8 @@ static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker
         worker->places[at].section = event->omp_section.section;
 }
 
+/* ---- tasks */
+
 /* A task that goes on is inside of what it was in when it was suspended, from now on. */
 static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                    const struct tg_event *event)
@@ -466,11 +468,39 @@ static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_open
     return error;
 }
 
+/* An event may be fulfilled by anybody, from outside of the team as well. */
+static struct tg_openmp_team_entry *team_of_detached(struct tg_openmp_model *model, size_t process)
+{
+    for (struct tg_openmp_team_entry *team = model->teams.entries; team != NULL; team = team->hh.next)
+        if (team->key.process == process && team->public.tasks_detached > 0)
+            return team;
+    return NULL;
+}
+
+/* What is over of the tasks of a team. */
+static void count_task(struct tg_openmp_model *model, const struct tg_event *event, size_t process)
+{
+    const struct tg_event_omp_task_end *end = &event->omp_task_end;
+    bool is_fulfilled = end->how == TG_OMP_TASK_FULFILLED;
+    struct tg_openmp_team_entry *team = is_fulfilled
+                                            ? team_of_detached(model, process)
+                                            : tg_openmp_teams_find(&model->teams, process, end->team);
+    if (team == NULL || end->how == TG_OMP_TASK_SUSPENDED)
+        return;
+    if (end->how == TG_OMP_TASK_DETACHED)
+        team->public.tasks_detached++;
+    else
+        team->public.tasks_ended++;
+    if (is_fulfilled)
+        team->public.tasks_detached--;
+}
+
 static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event)
 {
     const struct tg_event_omp_task_end *end = &event->omp_task_end;
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_TASK, 0, end->task);
+    count_task(model, event, worker->public.process);
     if (end->how == TG_OMP_TASK_FULFILLED)
         return NULL; /* by whoever fulfils its event: nobody leaves anything */
     size_t at = end->how == TG_OMP_TASK_SUSPENDED ? find_place(worker, &place) : SIZE_MAX;
@@ -505,7 +535,7 @@ static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg
         return begin_task(model, worker, event);
     case TG_EVENT_OMP_TASK_END:
         return end_task(model, worker, event);
-    default: /* a task's creation, a cancellation: nothing is entered */
+    default: /* a cancellation: nothing is entered */
         return NULL;
     }
 }
@@ -514,6 +544,7 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
                                           size_t process)
 {
     struct tg_openmp_worker_entry *worker;
+    struct tg_openmp_team_entry *team;
     struct tg_error *error =
         tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
     if (error != NULL)
@@ -537,6 +568,11 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
         return begin_sync(model, worker, event, process);
     case TG_EVENT_OMP_SYNC_END:
         return end_sync(model, worker, event, process);
+    case TG_EVENT_OMP_TASK_CREATE:
+        team = tg_openmp_teams_find(&model->teams, process, event->omp_task_create.team);
+        if (team != NULL)
+            team->public.tasks_made++;
+        return NULL;
     default:
         return take_zone_event(model, worker, event);
     }

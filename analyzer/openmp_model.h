@@ -81,6 +81,8 @@ struct tg_openmp_team {
     uint64_t code; /* of the construct */
     uint64_t body;
     uint64_t begin_ns;
+    uint64_t tasks_made, tasks_ended; /* explicit ones */
+    uint64_t tasks_detached;          /* of those made: executed, and not over until an event is fulfilled */
     bool cancelled; /* a barrier let somebody go who need not wait: the others need not come */
     size_t owner;   /* index of the worker that met it, SIZE_MAX unknown */
     const struct tg_openmp_member *members; /* in order of arrival */

@@ -19,11 +19,17 @@ struct tg_code_namer {
 
 enum tg_finding_kind {
     TG_FINDING_CRASH,      /* a process was killed by a fault of its own, or aborted */
+    TG_FINDING_EARLY_EXIT, /* a rank ended without MPI_Finalize */
+    TG_FINDING_KILL, /* the first of a job to end was killed, by nothing that it did and nobody who ends jobs
+                      */
     TG_FINDING_STARTER,    /* the starter of a job said that it aborts, or ended before its ranks */
+    TG_FINDING_DEADLOCK,   /* ranks, or threads with locks, that wait for each other */
     TG_FINDING_COLLECTIVE, /* an MPI collective that not all have come to */
     TG_FINDING_MISMATCH,   /* ranks are in different collectives of one communicator */
     TG_FINDING_BARRIER,    /* an OpenMP barrier that not all of a team have come to */
     TG_FINDING_LOCK,       /* threads wait for a lock that one holds */
+    TG_FINDING_TASK,       /* threads wait for tasks that do not end */
+    TG_FINDING_SEND,       /* a send that nobody receives, and that waits for it */
     TG_FINDING_RECEIVE,    /* a receive that nothing was sent for */
 };
 
@@ -33,11 +39,12 @@ struct tg_finding {
     size_t process;    /* that it is about, or the first that is missing; SIZE_MAX: not one */
     uint64_t code;     /* where in it, 0 unknown */
     uint64_t waiting, missing;
-    char *text; /* one or more sentences; names from the trace in it are printable */
+    bool is_consequence; /* who is missing is held up by something that another finding tells */
+    char *text;          /* one or more sentences; names from the trace in it are printable */
 };
 
 struct tg_post_mortem {
-    struct tg_finding *findings; /* crashes first, then by SINCE_NS */
+    struct tg_finding *findings; /* bad ends first, then deadlocks, causes, consequences; each by SINCE_NS */
     size_t count;
 };
 

@@ -6,6 +6,7 @@
 #include "format/signal_name.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 static const struct tg_process_entry *entry_of(const struct tg_post_mortem_input *input, size_t process)
@@ -34,7 +35,7 @@ void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uin
     fprintf(stream, " at %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
 }
 
-static void print_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+void tg_words_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
 {
     char text[TG_QUANTITY_SIZE];
     fprintf(stream, " since %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
@@ -65,7 +66,8 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
     enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
     tg_printable_write(stream, call->name);
     if (role == TG_MPI_COLLECTIVE && call->instance != 0)
-        fprintf(stream, " (number %" PRIu64 " on its communicator)", call->instance);
+        fprintf(stream, " (number %" PRIu64 " on %s)", call->instance,
+                call->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
     if (call->peer == -3 || call->peer == -2)
         return;
     bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE;
@@ -98,8 +100,22 @@ static void print_call_state(FILE *stream, const struct tg_post_mortem_input *in
 {
     fputs("in ", stream);
     tg_words_call(stream, &thread->call);
-    print_since(stream, input, thread->call.since_ns);
+    tg_words_since(stream, input, thread->call.since_ns);
     tg_words_code(stream, input, thread->process, thread->call.code);
+}
+
+void tg_words_mpi_thread(FILE *stream, const struct tg_post_mortem_input *input,
+                         const struct tg_mpi_thread *thread)
+{
+    if (thread->in_call) {
+        print_call_state(stream, input, thread);
+        return;
+    }
+    fputs("outside of MPI; its last call was ", stream);
+    tg_words_call(stream, &thread->call);
+    tg_words_code(stream, input, thread->process, thread->call.code);
+    fputs(", which it left", stream);
+    tg_words_moment(stream, input, thread->left_ns);
 }
 
 static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
@@ -128,8 +144,33 @@ static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
         fprintf(stream, "in task %" PRIu64, place->id);
         break;
     }
-    print_since(stream, input, place->since_ns);
+    tg_words_since(stream, input, place->since_ns);
     tg_words_code(stream, input, worker->process, place->code);
+    if (place->kind == TG_OPENMP_IN_REGION && worker->last_ns > place->since_ns) {
+        fputs(", last seen", stream);
+        tg_words_moment(stream, input, worker->last_ns);
+        if (worker->last_code != place->code)
+            tg_words_code(stream, input, worker->process, worker->last_code);
+    }
+}
+
+/* Whether it was killed because the job was to end: then that says nothing about what went wrong. */
+static bool was_asked_to_end(const struct tg_post_mortem_input *input, const struct tg_process_entry *entry)
+{
+    if (entry->status == SIGTERM || entry->status == SIGINT || entry->status == SIGHUP ||
+        entry->status == SIGQUIT)
+        return true;
+    if (entry->status != SIGKILL)
+        return false;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
+        const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
+        bool is_earlier = other->last_ns < entry->last_ns &&
+                          (other->end == TG_PROCESS_KILLED ||
+                           (other->end == TG_PROCESS_EXITED && other->status != 0 && other->rank >= 0));
+        if (other != entry && is_earlier)
+            return true;
+    }
+    return false;
 }
 
 static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
@@ -138,6 +179,8 @@ static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
     char name[32];
     switch (entry->end) {
     case TG_PROCESS_KILLED:
+        if (was_asked_to_end(input, entry))
+            break;
         fprintf(stream, ", until it was killed by %s", tg_signal_name(entry->status, name, sizeof name));
         tg_words_moment(stream, input, entry->last_ns);
         break;
@@ -159,7 +202,7 @@ bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *inpu
 {
     const struct tg_mpi_thread *thread = find_mpi_thread(input, process, tid);
     if (thread != NULL && thread->in_call) {
-        print_call_state(stream, input, thread);
+        tg_words_mpi_thread(stream, input, thread);
         return true;
     }
     if (worker != NULL && worker->n_places > 0) {
@@ -168,10 +211,7 @@ bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *inpu
     }
     if (thread == NULL || thread->calls == 0)
         return false;
-    fputs("outside of MPI; its last call was ", stream);
-    tg_words_call(stream, &thread->call);
-    fputs(", which it left", stream);
-    tg_words_moment(stream, input, thread->left_ns);
+    tg_words_mpi_thread(stream, input, thread);
     return true;
 }
 

@@ -13,6 +13,8 @@
 void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
 /* " at 1.234567 s" */
 void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns);
+/* " since 1.234567 s" */
+void tg_words_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
 void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_t process, uint64_t code);
 /* "worker 2 of rank 1 (thread 1236)" */
@@ -26,6 +28,9 @@ void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *inpu
  * nothing printed: that is not known. */
 bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process,
                            int32_t tid, const struct tg_openmp_worker *worker);
+/* "in MPI_Recv from rank 2 since ...", or "outside of MPI; its last call was ...". */
+void tg_words_mpi_thread(FILE *stream, const struct tg_post_mortem_input *input,
+                         const struct tg_mpi_thread *thread);
 /* As the worker's state, for a process by its main thread. */
 void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
 /* "MPI_Recv from rank 2 (tag 5)" */

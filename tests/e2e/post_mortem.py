@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Jobs that hang or crash: the report names the culprit and its line.
 
-usage: post_mortem.py openmpi|mpich barrier|receive|critical|crash
+usage: post_mortem.py openmpi|mpich HOW...
+HOW is one of the ways of tests/programs/hang.c.
 """
 import json
 import os
@@ -23,13 +24,30 @@ def line_of(text):
     return next(number for number, line in enumerate(open(SOURCE, encoding="utf-8"), 1) if text in line)
 
 
-def record_until_stuck(job, crashes):
+# Of each way: whether the ranks stay where they are until they are ended, the kind of the finding that names the culprit,
+# what its text has, and what is on the source line that it names.
+WAYS = {
+    "barrier": (True, "mpi_collective", ("Ranks 0 and 2 wait in MPI_Barrier", "Missing is rank 1", "its last call was MPI_Barrier"), None),
+    "receive": (True, "deadlock", ("rank 1 is in MPI_Recv from rank 2 (tag 77)",), "culprit of receive"),
+    "critical": (True, "omp_barrier", ("Missing is worker", "inside of the", "critical section"), "critical(stuck)"),
+    "crash": (False, "crash", ("Rank 1 was killed by SIGSEGV", "critical section"), "critical(dangerous)"),
+    "deadlock": (True, "deadlock", ("A deadlock in rank 1", "which worker 2 has", "which worker 1 has"), "culprit of deadlock"),
+    "taskwait": (True, "omp_task", ("waits at the taskwait", "waits for an event that nobody has fulfilled"), "culprit of taskwait"),
+    "send": (True, "deadlock", ("rank 0 is in MPI_Send to rank 1", "rank 1 is in MPI_Send to rank 0"), "culprit of send"),
+    "mismatch": (True, "mpi_mismatch", ("ranks 0 and 2 called MPI_Barrier", "rank 1 called MPI_Bcast with root 1"), "culprit of mismatch"),
+    "abort": (False, "crash", ("Rank 1 called MPI_Abort with error code 7",), "culprit of abort"),
+    "exit": (False, "early_exit", ("Rank 1 ended with exit status 3", "without MPI_Finalize", "MPI_Barrier"), None),
+    "kill": (False, "killed", ("Rank 1 was killed by SIGKILL", "the first rank to end"), None),
+}
+
+
+def record(job, stays):
     """Lets the job come to where it stays, then ends it as a person would."""
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    process = subprocess.Popen([TOLLGATE, "record", "-q", "-o", "trace", "--", *job], stdout=subprocess.PIPE,
+    process = subprocess.Popen([TOLLGATE, "record", "-q", "-o", "trace", "--force", "--", *job], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     signal.alarm(TIME_LIMIT_S)
-    if not crashes:
+    if stays:
         there = 0
         while there < RANKS:
             line = process.stdout.readline()
@@ -46,31 +64,31 @@ def findings():
     return json.loads(report.output)["post_mortem"]
 
 
-def find(found, kind, *words):
+def find(found, kind, words):
     texts = [finding["text"] for finding in found if finding["kind"] == kind]
     check(any(all(word in text for word in words) for text in texts), kind, words, "is not in", found)
 
 
-def main(flavour, how):
+def test(launcher, how):
+    stays, kind, words, on_line = WAYS[how]
+    record([*launcher, "-n", str(RANKS), "./hang", how], stays)
+    found = findings()
+    find(found, kind, [*words, "hang.c:" if on_line is None else f"hang.c:{line_of(on_line)}"])
+    if how != "mismatch":
+        find(found, "mpi_collective", ["Missing is rank 1"])
+
+
+def main(flavour, *ways):
     compiler, launcher = LAUNCHERS[flavour]
     if shutil.which(compiler) is None or shutil.which(launcher[0]) is None:
         skip(f"{compiler} or {launcher[0]} is not installed")
+    if flavour == "mpich" and shutil.which("clang") is not None:
+        os.environ["MPICH_CC"] = "clang"  # and with it another OpenMP runtime
     made = subprocess.run([compiler, "-O1", "-g", "-fopenmp", "-pthread", SOURCE, "-o", "hang"], capture_output=True,
                           text=True)
     check(made.returncode == 0, made.stderr)
-    record_until_stuck([*launcher, "-n", str(RANKS), "./hang", how], how == "crash")
-    found = findings()
-    if how != "crash":
-        find(found, "mpi_collective", "Ranks 0 and 2 wait in MPI_Barrier", "Missing is rank 1")
-    if how == "barrier":
-        find(found, "mpi_collective", "its last call was MPI_Barrier")
-    elif how == "receive":
-        find(found, "mpi_receive", "Rank 1 waits for a message", "MPI_Recv from rank 2 (tag 77)",
-             f"hang.c:{line_of('MPI_Recv(')}")
-    elif how == "critical":
-        find(found, "omp_barrier", "Missing is worker", "inside of the named critical section", "hang.c:")
-    else:
-        find(found, "crash", "Rank 1 was killed by SIGSEGV", "critical section", "hang.c:")
+    for how in ways:
+        test(launcher, how)
 
 
 main(*sys.argv[1:])

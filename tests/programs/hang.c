@@ -1,7 +1,7 @@
 /*
- * An MPI + OpenMP program that never ends, or crashes. usage: hang barrier|receive|critical|crash
- * Rank 1 is the culprit; every rank says "rank R is there" when it is where it stays. Lines with "culprit"
- * are what a post-mortem has to name.
+ * An MPI + OpenMP program that never ends, or ends badly. usage: hang HOW, one of the names in `ways`
+ * Rank 1 is the culprit; every rank that stays somewhere says "rank R is there" when it is. Lines with
+ * "culprit" are what a post-mortem has to name.
  */
 #include <mpi.h>
 #include <omp.h>
@@ -69,23 +69,117 @@ static void crash_in_a_thread(void)
     }
 }
 
+static void wait_in_vain(void)
+{
+    announce();
+    wait_for_ever(); /* culprit of barrier */
+}
+
+static void receive_what_nobody_sends(void)
+{
+    int number;
+    announce();
+    MPI_Recv(&number, 1, MPI_INT, 2, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* culprit of receive */
+}
+
+/* Two threads take two locks in different order. */
+static void lock_crosswise(void)
+{
+    omp_lock_t locks[2];
+    omp_init_lock(&locks[0]);
+    omp_init_lock(&locks[1]);
+#pragma omp parallel num_threads(2)
+    {
+        int own = omp_get_thread_num();
+        omp_set_lock(&locks[own]);
+#pragma omp barrier
+        if (own == 0)
+            announce();
+        omp_set_lock(&locks[!own]); /* culprit of deadlock */
+    }
+}
+
+static volatile int tasks;
+
+/* A task that nobody fulfils the event of. */
+static void wait_for_a_task(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event)
+        tasks++;
+        announce();
+#pragma omp taskwait /* culprit of taskwait */
+    }
+}
+
+/* Messages too large to be sent before they are received. */
+static void send_both(void)
+{
+    static char sent[4 << 20], received[4 << 20];
+    if (rank > 1)
+        return;
+    announce();
+    MPI_Send(sent, sizeof sent, MPI_CHAR, !rank, 5, MPI_COMM_WORLD); /* culprit of send */
+    MPI_Recv(received, sizeof received, MPI_CHAR, !rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void call_another_collective(void)
+{
+    static char much[4 << 20];
+    announce();
+    MPI_Bcast(much, sizeof much, MPI_CHAR, 1, MPI_COMM_WORLD); /* culprit of mismatch */
+    wait_for_ever();
+}
+
+static void abort_the_job(void)
+{
+    MPI_Abort(MPI_COMM_WORLD, 7); /* culprit of abort */
+}
+
+static void end_early(void)
+{
+    _exit(3);
+}
+
+static void be_killed(void)
+{
+    raise(SIGKILL); /* as the kernel does where memory is short */
+}
+
+static const struct {
+    const char *name;
+    void (*of_one)(void); /* what rank 1 does */
+    void (*of_all)(void); /* what every rank does */
+} ways[] = {
+    {"barrier", wait_in_vain, NULL},
+    {"receive", receive_what_nobody_sends, NULL},
+    {"critical", stay_in_critical, NULL},
+    {"crash", crash_in_a_thread, NULL},
+    {"deadlock", lock_crosswise, NULL},
+    {"taskwait", wait_for_a_task, NULL},
+    {"send", NULL, send_both},
+    {"mismatch", call_another_collective, NULL},
+    {"abort", abort_the_job, NULL},
+    {"exit", end_early, NULL},
+    {"kill", be_killed, NULL},
+};
+
 int main(int argc, char **argv)
 {
-    int number = 0, provided;
-    const char *how = argc > 1 ? argv[1] : "barrier";
+    int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1 && strcmp(how, "receive") == 0) {
-        announce();
-        MPI_Recv(&number, 1, MPI_INT, 2, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* culprit */
-    } else if (rank == 1 && strcmp(how, "critical") == 0) {
-        stay_in_critical();
-    } else if (rank == 1 && strcmp(how, "crash") == 0) {
-        crash_in_a_thread();
-    } else if (rank == 1) {
-        announce();
-        wait_for_ever(); /* culprit of barrier */
+    for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++) {
+        if (strcmp(argv[1], ways[i].name) != 0)
+            continue;
+        if (rank == 1 && ways[i].of_one != NULL)
+            ways[i].of_one();
+        if (ways[i].of_all != NULL)
+            ways[i].of_all();
     }
     announce();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -162,6 +162,70 @@ static void different_collectives_are_a_mismatch(void **state)
     assert_string_equal(collectives().collective.name, "MPI_Bcast");
 }
 
+static void different_roots_are_a_mismatch(void **state)
+{
+    (void)state;
+    ENTER(0, "MPI_Bcast", .instance = 1, .root = 0);
+    LEAVE(0, "MPI_Bcast"); /* a root need not wait */
+    ENTER(1, "MPI_Bcast", .instance = 1, .root = 1);
+    struct seen seen = collectives();
+    assert_true(seen.collective.differs);
+    assert_int_equal(seen.arrivals[0].standing, TG_MPI_PASSED);
+    assert_int_equal(seen.arrivals[1].root, 1);
+    assert_string_equal(seen.arrivals[1].name, "MPI_Bcast");
+    assert_null(seen.arrivals[2].name);
+}
+
+/* Of a job on many nodes a trace may hold some ranks alone: what these have left is over. */
+static void ranks_that_are_not_there_are_not_waited_for(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        FEED(i, MPI_COMM, mpi_comm, .comm = 9, .rank = (int64_t)i, .size = RANKS);
+    for (uint64_t instance = 1; instance <= 3; instance++) {
+        for (size_t i = 0; i < 2; i++)
+            FEED(i, MPI_ENTER, mpi_enter, .call = "MPI_Barrier", .comm = 9, .instance = instance, .root = -3);
+        assert_int_equal(collectives().count, 1);
+        assert_int_equal(collectives().arrivals[2].process, SIZE_MAX);
+        for (size_t i = 0; i < 2; i++)
+            LEAVE(i, "MPI_Barrier");
+        assert_int_equal(collectives().count, 0);
+    }
+}
+
+/* A rank that was told of late finds the others gone, not missing. */
+static void who_left_before_others_were_known_has_passed(void **state)
+{
+    (void)state;
+    FEED(0, MPI_COMM, mpi_comm, .comm = 9, .rank = 0, .size = RANKS);
+    FEED(0, MPI_ENTER, mpi_enter, .call = "MPI_Bcast", .comm = 9, .instance = 1);
+    LEAVE(0, "MPI_Bcast");
+    assert_int_equal(collectives().count, 0);
+    FEED(1, MPI_COMM, mpi_comm, .comm = 9, .rank = 1, .size = RANKS);
+    FEED(1, MPI_ENTER, mpi_enter, .call = "MPI_Bcast", .comm = 9, .instance = 1);
+    struct seen seen = collectives();
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.arrivals[0].standing, TG_MPI_PASSED);
+    assert_int_equal(seen.arrivals[1].standing, TG_MPI_WAITING);
+    LEAVE(1, "MPI_Bcast");
+    assert_int_equal(collectives().count, 0);
+}
+
+static void the_oldest_messages_make_room(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TG_MPI_MAX_KEPT + 3; i++) {
+        ENTER(0, "MPI_Send", .peer = 1, .tag = (int64_t)(i % 1000));
+        LEAVE(0, "MPI_Send");
+    }
+    assert_int_equal(tg_mpi_model_unkept(model), 3);
+    assert_int_equal(sends().count, TG_MPI_MAX_KEPT);
+    ENTER(1, "MPI_Recv", .peer = 0, .tag = 2);
+    LEAVE(1, "MPI_Recv", .peer = 0, .tag = 2);
+    assert_int_equal(n_received, 1);
+    assert_int_equal(sends().count, TG_MPI_MAX_KEPT - 1);
+}
+
 static void messages_find_each_other(void **state)
 {
     (void)state;
@@ -240,6 +304,10 @@ int main(void)
         cmocka_unit_test(names_have_roles),
         cmocka_unit_test_setup_teardown(who_is_missing_in_a_collective, set_up, tear_down),
         cmocka_unit_test_setup_teardown(different_collectives_are_a_mismatch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(different_roots_are_a_mismatch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ranks_that_are_not_there_are_not_waited_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_left_before_others_were_known_has_passed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_oldest_messages_make_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(messages_find_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_complete_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(persistent_requests_stay, set_up, tear_down),
