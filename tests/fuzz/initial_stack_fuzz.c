@@ -15,14 +15,19 @@
 
 enum { PAGE = 4096, ROOM = 64 * PAGE };
 
-/* Memory that ends where nothing can be read. */
+/* Memory that ends where nothing can be read: behind the end of a file, for /proc/PID/mem reads what is
+ * merely protected. */
 static unsigned char *get_area(void)
 {
     static unsigned char *area;
     if (area == NULL) {
-        area = mmap(NULL, ROOM + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (area == MAP_FAILED || mprotect(area + ROOM, PAGE, PROT_NONE) != 0)
+        int fd = memfd_create("stack", MFD_CLOEXEC);
+        if (fd < 0 || ftruncate(fd, ROOM) != 0)
             abort();
+        area = mmap(NULL, ROOM + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (area == MAP_FAILED)
+            abort();
+        close(fd);
     }
     return area;
 }

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Where something is missing that the agent needs, programs run as without it, and the trace says what it has not.
+
+usage: agent_limits.py CASE
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from recording import TOLLGATE, check, events, run, skip  # noqa: E402
+
+# Tells what it finds by its exit status too, for it may have nowhere to write to.
+PROGRAM = r"""
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    long sum = 0;
+    int fds = 0, lowest = dup(open("/", O_RDONLY));
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    for (int i = 0; i < 1000; i++) {
+#pragma omp critical
+        sum += i;
+    }
+    for (int fd = 0; fd < 64; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            fds |= 1 << fd;
+    printf("sum %ld, files %x, next %d, %s\n", sum, fds, lowest, argc > 1 ? argv[1] : "");
+    return sum == 999000 ? 40 + lowest % 20 : 1;
+}
+"""
+
+
+def build():
+    with open("program.c", "w") as file:
+        file.write(PROGRAM)
+    made = run(["cc", "-O1", "-fopenmp", "program.c", "-o", "program"])
+    if made.status != 0:
+        skip("cannot build a program with OpenMP here: " + made.errors)
+    return os.path.abspath("program")
+
+
+def same(command, options=(), before=()):
+    """COMMAND says the same natively and recorded. BEFORE: how the recorder itself is started. The trace's events."""
+    native = run([*before, *command])
+    got = run([*before, TOLLGATE, "record", "--quiet", "--force", "-o", "trace", *options, "--", *command])
+    check((got.output, got.status) == (native.output, native.status), command, options, "natively", native, "recorded", got)
+    return events("trace")
+
+
+def limits():
+    """Few files, no locked memory, no long files, little memory; standard files that are closed."""
+    program = build()
+    for options, given in (((), ("-n 7", "-l 0", "-f 0", "-v 300000", "-s 128")), (("--no-ptrace",), ("-n 7", "-v 300000"))):
+        for limit in given:
+            same(["sh", "-c", f"ulimit {limit}; exec {program}"], options)
+        for closed in ("<&-", "<&- >&- 2>&-"):
+            trace = same(["sh", "-c", f"exec {program} {closed}"], options)
+            check(any(event["kind"] == "omp_mutex_enter" for event in trace), closed, options, "nothing was recorded")
+
+
+def shared_memory():
+    """No room for rings: less is recorded, or nothing, and said."""
+    program = build()
+    mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"']
+    if run([*mounted, "64k", "true"]).status != 0:
+        skip("no file systems can be mounted here")
+    for options in ((), ("--no-ptrace",)):
+        trace = same([program], options, [*mounted, "64k"])
+        losses = [event for event in trace if event["kind"] == "loss"]
+        check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be had" in losses[0]["reason"], losses)
+    trace = same([program], (), [*mounted, "4k"])
+    notes = [event["text"] for event in trace if event["kind"] == "note"]
+    check(any("without the agent" in text and "No space left" in text for text in notes), notes)
+    refused = run([*mounted, "4k", TOLLGATE, "record", "--no-ptrace", "-o", "none", "--", program])
+    check(refused.status == 2 and "/dev/shm/" in refused.errors and "No space left" in refused.errors, refused)
+    check(not os.path.exists("none") and not os.path.exists("none.incomplete"), os.listdir())
+
+
+def other_libc():
+    """A program with a dynamic loader that is not the agent's."""
+    loader = shutil.copy(os.path.realpath("/lib64/ld-linux-x86-64.so.2"), "loader")
+    with open(loader, "r+b") as file:
+        content = file.read()
+        notes = subprocess.run(["readelf", "-nW", loader], capture_output=True, text=True).stdout
+        build_id = next((line.split()[-1] for line in notes.splitlines() if "Build ID" in line), None)
+        if build_id is None:
+            skip("the dynamic loader has no build-id here")
+        file.seek(content.index(bytes.fromhex(build_id)))
+        file.write(b"another")
+    with open("program.c", "w") as file:
+        file.write("#include <stdio.h>\nint main(void)\n{ puts(\"another libc\"); return 9; }\n")
+    made = run(["cc", "program.c", "-o", "program", "-Wl,--dynamic-linker=" + os.path.abspath(loader)])
+    check(made.status == 0, made)
+    trace = same([os.path.abspath("program")])
+    asides = [event["reason"] for event in trace if event["kind"] == "agent"]
+    check(len(asides) == 1 and "not the one that the agent was built for" in asides[0], asides)
+
+
+def full_disk():
+    """The trace's disk is full: the job runs on, what is lost is counted, one line says so."""
+    program = build()
+    mounted = ["unshare", "-m", "sh", "-c", 'mkdir -p disk && mount -t tmpfs -o size="$0" tmpfs disk && exec "$@"']
+    if run([*mounted, "64k", "true"]).status != 0:
+        skip("no file systems can be mounted here")
+    for options in ((), ("--no-ptrace",)):
+        native = run([program])
+        got = run([*mounted, "4k", TOLLGATE, "record", "-o", "disk/trace", *options, "--", "sh", "-c",
+                   " && ".join(8 * [f"! {program}"])])
+        check(got.status == 0 and got.output == 8 * native.output, got)
+        check(got.errors.count("No space left") == 1 and "events LOST" in got.errors, got)
+        check(len(got.errors.splitlines()) == 2, got)
+
+
+if __name__ == "__main__":
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"
+    globals()[sys.argv[1]]()
