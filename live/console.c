@@ -352,6 +352,7 @@ static int run_script(struct tg_console *console, const char *text, int size)
 static bool eval_command(struct tg_console *console, const char *text, int size, bool print,
                          const struct tg_console_place *place, size_t line)
 {
+    tg_console_attend(console);
     int code = run_script(console, text, size);
     bool has_trace = code == TCL_ERROR && !console->is_stopped;
     if (console->is_stopped) {
@@ -445,6 +446,36 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
     free(script);
     free(line);
     return all_well;
+}
+
+int tg_console_wake_fd(const struct tg_console *console)
+{
+    return console->source->wake_fd;
+}
+
+bool tg_console_attend(struct tg_console *console)
+{
+    char *news = NULL;
+    size_t size;
+    if (console->source->ops->attend == NULL)
+        return false;
+    FILE *stream = open_memstream(&news, &size);
+    if (stream == NULL)
+        return false;
+    struct tg_error *error = console->source->ops->attend(console->source, stream);
+    bool is_whole = fclose(stream) == 0;
+    bool has_news = is_whole && size > 0;
+    if (has_news)
+        print_safely(console->options.out, news);
+    if (error != NULL)
+        print_safely(console->options.out, tg_error_message(error));
+    if (error != NULL)
+        fputc('\n', console->options.out);
+    has_news |= error != NULL;
+    fflush(console->options.out);
+    tg_error_destroy(error);
+    free(news);
+    return has_news;
 }
 
 void tg_console_settle(struct tg_console *console)

@@ -53,6 +53,13 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
 /* Whether SCRIPT is whole: no brace, bracket or quote is open. */
 bool tg_console_is_complete(const char *script);
 
+/* The source's wake_fd. */
+int tg_console_wake_fd(const struct tg_console *console);
+
+/* Lets the source take what has come meanwhile, and prints its news: before each command, and while the
+ * console waits for one when the source's wake_fd is readable. True: something was printed. */
+bool tg_console_attend(struct tg_console *console);
+
 /* What is to be done when the console waits for the next command: `set opm opm-auto-sequence on` draws then.
  * Errors are told. */
 void tg_console_settle(struct tg_console *console);

@@ -1,7 +1,5 @@
 #include "live/focus.h"
 
-#include "live/moment_view.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,14 +60,12 @@ static void take_members(const struct tg_job_view *view, const struct tg_job_set
     }
 }
 
-static struct tg_error *evaluate(const struct tg_ptset *set, const struct tg_source *source,
+static struct tg_error *evaluate(const struct tg_ptset *set, struct tg_source *source,
                                  struct tg_focus_members *members, size_t *position)
 {
     struct tg_job_view *view = NULL;
     TG_AUTO_JOB_SET struct tg_job_set found = {0};
-    struct tg_error *error = tg_job_view_create(&view);
-    if (error == NULL)
-        error = tg_moment_view(source->moment, view);
+    struct tg_error *error = tg_source_view(source, &view);
     if (error == NULL)
         error = tg_ptset_members(set, view, &defaults, &found, position);
     if (error == NULL)
@@ -83,7 +79,31 @@ static struct tg_error *evaluate(const struct tg_ptset *set, const struct tg_sou
     return error;
 }
 
-struct tg_error *tg_focus_refresh(struct tg_focus *focus, const struct tg_source *source)
+static struct tg_error *find_members(const struct tg_focus *focus, const struct tg_job_view *view,
+                                     struct tg_job_set *members)
+{
+    struct tg_error *error = tg_ptset_members(focus->set, view, &defaults, members, NULL);
+    if (error == NULL || tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    tg_error_destroy(error); /* not all of it is there: then nobody is in it */
+    return tg_job_set_init(members, view);
+}
+
+struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_job_view *view,
+                                  struct tg_job_set *members)
+{
+    if (focus->set != NULL)
+        return find_members(focus, view, members);
+    struct tg_error *error = tg_job_set_init(members, view);
+    for (size_t i = 0; error == NULL && i < tg_job_view_count(view); i++) {
+        const struct tg_job_process *process = tg_job_view_at(view, i);
+        for (size_t j = 0; j < process->n_threads || j == 0; j++)
+            tg_job_set_add(members, process, j);
+    }
+    return error;
+}
+
+struct tg_error *tg_focus_refresh(struct tg_focus *focus, struct tg_source *source)
 {
     struct tg_focus_members members = {0};
     if (focus->set == NULL || (focus->members.is_known && focus->members.number == source->number))
@@ -102,7 +122,7 @@ struct tg_error *tg_focus_refresh(struct tg_focus *focus, const struct tg_source
     return NULL;
 }
 
-struct tg_error *tg_focus_follow(struct tg_focus *focus, const struct tg_source *source)
+struct tg_error *tg_focus_follow(struct tg_focus *focus, struct tg_source *source)
 {
     if (focus->set == NULL)
         return NULL;
@@ -276,7 +296,7 @@ static struct tg_error *settle(const struct tg_ptset_arena *arena, const struct 
 }
 
 /* The process and the thread of interest, where FOCUS is one arena. */
-static struct tg_error *find_interest(const struct tg_source *source, bool has_thread, struct tg_focus *focus,
+static struct tg_error *find_interest(struct tg_source *source, bool has_thread, struct tg_focus *focus,
                                       size_t *position)
 {
     const struct tg_ptset_arena *arena = arena_of(focus->set);
@@ -285,9 +305,7 @@ static struct tg_error *find_interest(const struct tg_source *source, bool has_t
     size_t thread = SIZE_MAX;
     if (arena == NULL)
         return NULL;
-    struct tg_error *error = tg_job_view_create(&view);
-    if (error == NULL)
-        error = tg_moment_view(source->moment, view);
+    struct tg_error *error = tg_source_view(source, &view);
     if (error == NULL && (is_within_process(arena) || has_thread)) {
         *position = arena->position;
         error = tg_ptset_interest(arena, view, &process, &thread);
@@ -306,7 +324,7 @@ static struct tg_error *find_interest(const struct tg_source *source, bool has_t
     return error;
 }
 
-static struct tg_error *complete(const struct tg_focus *now, const struct tg_source *source,
+static struct tg_error *complete(const struct tg_focus *now, struct tg_source *source,
                                  const struct tg_ptset *parsed, struct tg_focus *focus, size_t *position)
 {
     const struct tg_ptset_arena *arena = arena_of(parsed);
@@ -323,7 +341,7 @@ static struct tg_error *complete(const struct tg_focus *now, const struct tg_sou
     return error;
 }
 
-struct tg_error *tg_focus_parse(const struct tg_focus *now, const struct tg_source *source, const char *text,
+struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
                                 struct tg_focus *focus, size_t *position)
 {
     struct tg_focus found;

@@ -38,9 +38,14 @@ void tg_focus_deinit(struct tg_focus *focus);
 
 /* Finds out who is in FOCUS now; who is not there at this moment is not. Commands begin with it. Only error:
  * NO_MEMORY. */
-struct tg_error *tg_focus_refresh(struct tg_focus *focus, const struct tg_source *source);
+struct tg_error *tg_focus_refresh(struct tg_focus *focus, struct tg_source *source);
 /* The same where the event taken last may have changed it. After each step. */
-struct tg_error *tg_focus_follow(struct tg_focus *focus, const struct tg_source *source);
+struct tg_error *tg_focus_follow(struct tg_focus *focus, struct tg_source *source);
+
+/* Those of VIEW that are in FOCUS now: nobody, where not all of it is there. MEMBERS is initialised by the
+ * call, the caller's to deinit. Only error: NO_MEMORY. */
+struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_job_view *view,
+                                  struct tg_job_set *members);
 
 static inline bool tg_focus_is_all(const struct tg_focus *focus)
 {
@@ -60,7 +65,7 @@ const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, con
  * Reads a set, or "all"; what it leaves out is taken from NOW. USAGE and NOT_FOUND errors; *POSITION is then
  * the byte of TEXT that is meant, SIZE_MAX: none.
  */
-struct tg_error *tg_focus_parse(const struct tg_focus *now, const struct tg_source *source, const char *text,
+struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
                                 struct tg_focus *focus, size_t *position);
 
 /* The index of the latest process PID. NOT_FOUND error. */

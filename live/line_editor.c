@@ -148,19 +148,34 @@ static char *prompt_of(EditLine *edit)
     return (char *)(uintptr_t)editor->prompt;
 }
 
+/* What happens by itself is told above the line that is being typed. */
+static void tell_news(struct tg_line_editor *editor)
+{
+    fputs("\r\x1b[K", stdout); /* the terminal is one that the library moves the cursor on */
+    tg_console_attend(editor->console);
+    fflush(stdout);
+    el_set(editor->edit, EL_REFRESH);
+}
+
 /* Waits for input. False: the interrupt key was pressed, before or meanwhile. */
-static bool wait_for_input(void)
+static bool wait_for_input(struct tg_line_editor *editor)
 {
     sigset_t interrupt, others;
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd inputs[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
     bool pressed;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigprocmask(SIG_BLOCK, &interrupt, &others);
     sigdelset(&others, SIGINT);
-    do
+    for (;;) {
         pressed = tg_interrupt_pending();
-    while (!pressed && ppoll(&input, 1, NULL, &others) < 0 && errno == EINTR);
+        inputs[1].fd = tg_console_wake_fd(editor->console);
+        int ready = pressed ? 0 : ppoll(inputs, 2, NULL, &others); /* a descriptor of -1 is passed over */
+        if (pressed || (ready < 0 && errno != EINTR) || (ready > 0 && inputs[0].revents != 0))
+            break;
+        if (ready > 0)
+            tell_news(editor);
+    }
     sigprocmask(SIG_SETMASK, &others, NULL);
     return !pressed;
 }
@@ -189,7 +204,7 @@ static int read_character(EditLine *edit, wchar_t *character)
         editor->typed_ahead = 0;
     for (;;) {
         char byte;
-        editor->interrupted = !wait_for_input();
+        editor->interrupted = !wait_for_input(editor);
         ssize_t got = editor->interrupted ? 0 : read(STDIN_FILENO, &byte, 1);
         if (got < 0 && errno == EINTR)
             continue;

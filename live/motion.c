@@ -33,26 +33,66 @@ struct tg_error *tg_motion_go_event(struct tg_console *console, uint64_t number)
     return tg_motion_go(console, &target);
 }
 
+/* Lets the focus run, where the source needs that. */
+static struct tg_error *begin_motion(struct tg_console *console)
+{
+    struct tg_source *source = console->source;
+    struct tg_job_view *view = NULL;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    if (source->ops->begin == NULL)
+        return NULL;
+    struct tg_error *error = tg_source_view(source, &view);
+    if (error == NULL)
+        error = tg_focus_members(&console->focus, view, &set);
+    if (error == NULL)
+        error = source->ops->begin(source, view, &set);
+    tg_job_view_destroy(view);
+    return error;
+}
+
+static struct tg_error *end_motion(struct tg_console *console, struct tg_error *error)
+{
+    struct tg_error *at_end =
+        console->source->ops->end == NULL ? NULL : console->source->ops->end(console->source);
+    if (error == NULL)
+        return at_end;
+    tg_error_destroy(at_end);
+    return error;
+}
+
+static struct tg_error *step_until(struct tg_console *console,
+                                   bool (*is_there)(void *context, const struct tg_source *source),
+                                   void *context, bool *at_end)
+{
+    struct tg_source *source = console->source;
+    for (;;) {
+        if (source->number % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
+            return tg_error_create(TG_ERROR_USAGE, "interrupted");
+        struct tg_error *error = source->ops->step(source, at_end);
+        if (error != NULL || *at_end)
+            return error;
+        error = tg_focus_follow(&console->focus, source);
+        if (error != NULL || is_there(context, source))
+            return error;
+    }
+}
+
 struct tg_error *tg_motion_until(struct tg_console *console,
                                  bool (*is_there)(void *context, const struct tg_source *source),
                                  void *context, const char *what)
 {
     struct tg_source *source = console->source;
     uint64_t origin = source->number;
-    for (;;) {
-        bool at_end = false;
-        if (source->number % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
-            return tg_error_create(TG_ERROR_USAGE, "interrupted");
-        struct tg_error *error = source->ops->step(source, &at_end);
-        if (error != NULL)
-            return error;
-        if (at_end)
-            break;
-        error = tg_focus_follow(&console->focus, source);
-        if (error != NULL || is_there(context, source))
-            return error;
-    }
-    struct tg_error *error = tg_motion_go_event(console, origin);
+    bool at_end = false;
+    struct tg_error *error = begin_motion(console);
+    if (error != NULL)
+        return error;
+    error = end_motion(console, step_until(console, is_there, context, &at_end));
+    if (error != NULL || !at_end)
+        return error;
+    if (source->ops->seek == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no %s until the end of the job", what);
+    error = tg_motion_go_event(console, origin);
     return error != NULL
                ? error
                : tg_error_create(TG_ERROR_NOT_FOUND, "no %s from here to the end of the trace", what);
@@ -71,21 +111,30 @@ void tg_motion_follow(struct tg_console *console)
 
 /* ---- next, step, back */
 
+static struct tg_error *step_times(struct tg_source *source, uint64_t count, bool *at_end)
+{
+    struct tg_error *error = NULL;
+    for (uint64_t i = 0; error == NULL && i < count && !*at_end; i++) {
+        if (i % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
+            return tg_error_create(TG_ERROR_USAGE, "interrupted");
+        error = source->ops->step(source, at_end);
+    }
+    return error;
+}
+
 static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    uint64_t count = 1;
+    uint64_t count = 1, origin = console->source->number;
+    bool at_end = false;
     if (argc > 1)
         return tg_console_usage(&tg_console_next);
     struct tg_error *error = argc == 1 ? tg_motion_count(argv[0], &count) : NULL;
-    struct tg_source *source = console->source;
-    uint64_t origin = source->number;
-    bool at_end = false;
-    for (uint64_t i = 0; error == NULL && i < count && !at_end; i++) {
-        if (i % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
-            return tg_error_create(TG_ERROR_USAGE, "interrupted");
-        error = source->ops->step(source, &at_end);
-    }
-    if (error == NULL && at_end && source->number == origin)
+    if (error == NULL)
+        error = begin_motion(console);
+    if (error != NULL)
+        return error;
+    error = end_motion(console, step_times(console->source, count, &at_end));
+    if (error == NULL && at_end && console->source->number == origin)
         return tg_error_create(TG_ERROR_NOT_FOUND, "at the end of the trace");
     return error != NULL ? error : tg_console_print_place(console, out);
 }

@@ -176,7 +176,10 @@ static struct tg_error *draw(struct tg_console *console, const struct arguments 
         return tg_error_create(TG_ERROR_UNSUPPORTED, "no files are written here; --print shows the diagram");
     if (console->source->number == 0)
         return tg_error_create(TG_ERROR_NOT_FOUND, "before the first event there is nothing to draw");
-    struct tg_error *error = read_diagram(console, arguments, &reading);
+    struct tg_error *error =
+        console->source->ops->sync == NULL ? NULL : console->source->ops->sync(console->source);
+    if (error == NULL)
+        error = read_diagram(console, arguments, &reading);
     if (error != NULL)
         return error;
     const struct tg_sequence_drawing drawing = {

@@ -230,6 +230,7 @@ struct tg_error *tg_trace_source_create(const char *path, const struct tg_trace_
     if (made == NULL)
         return tg_error_no_memory();
     made->public.ops = &trace_ops;
+    made->public.wake_fd = -1;
     made->public.name = made->public.trace_path = path;
     struct tg_error *error = tg_trace_reader_open(path, &made->reader);
     if (error == NULL)

@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *script = fuzz_string(data, size);
     size_t at = strlen(script) + 1;
     struct memory_source memory = {
-        .public = {.ops = &memory_ops, .start_ns = 900, .time_ns = 900, .name = "memory"}};
+        .public = {.ops = &memory_ops, .start_ns = 900, .time_ns = 900, .name = "memory", .wake_fd = -1}};
     memory.events = calloc(MAX_EVENTS, sizeof *memory.events);
     assert(memory.events != NULL && tg_moment_create(&memory.moment) == NULL);
     memory.public.moment = memory.moment;
