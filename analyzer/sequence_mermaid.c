@@ -140,14 +140,16 @@ static void write_row(struct mermaid *mermaid, const struct tg_sequence_row *row
 static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *stream)
 {
     struct mermaid mermaid = {.stream = stream, .rows = drawing->rows};
-    char title[64];
+    char title[TG_SEQUENCE_HEAD_SIZE];
     fputs("sequenceDiagram\n  title ", stream);
     write_text(stream, drawing->title);
     putc('\n', stream);
     for (size_t i = 0; i < drawing->rows->n_columns; i++) {
         uint32_t lane = drawing->rows->columns[i];
-        tg_sequence_column_title(drawing->sequence, drawing->rows, lane, false, title, sizeof title);
-        fprintf(stream, "  participant w%u as %s\n", lane, title);
+        tg_sequence_column_members(drawing->sequence, drawing->rows, lane, title, sizeof title);
+        fprintf(stream, "  participant w%u as ", lane);
+        write_text(stream, title);
+        putc('\n', stream);
     }
     for (size_t i = 0; i < drawing->rows->count; i++)
         write_row(&mermaid, &drawing->rows->items[i]);

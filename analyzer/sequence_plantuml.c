@@ -138,14 +138,16 @@ static void write_row(struct plantuml *plantuml, const struct tg_sequence_row *r
 static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *stream)
 {
     struct plantuml plantuml = {.stream = stream, .rows = drawing->rows};
-    char title[64];
+    char title[TG_SEQUENCE_HEAD_SIZE];
     fputs("@startuml\ntitle ", stream);
     write_text(stream, drawing->title);
     putc('\n', stream);
     for (size_t i = 0; i < drawing->rows->n_columns; i++) {
         uint32_t lane = drawing->rows->columns[i];
-        tg_sequence_column_title(drawing->sequence, drawing->rows, lane, false, title, sizeof title);
-        fprintf(stream, "participant \"%s\" as w%u\n", title, lane);
+        tg_sequence_column_members(drawing->sequence, drawing->rows, lane, title, sizeof title);
+        fputs("participant \"", stream);
+        write_text(stream, title);
+        fprintf(stream, "\" as w%u\n", lane);
     }
     for (size_t i = 0; i < drawing->rows->count; i++)
         write_row(&plantuml, &drawing->rows->items[i]);

@@ -67,6 +67,7 @@ char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct 
 enum {
     TG_SEQUENCE_MEMBERS_SIZE = 512,
     TG_SEQUENCE_LEGEND_SIZE = 148, /* of what fits on a line of the diagram */
+    TG_SEQUENCE_HEAD_SIZE = 100,   /* of what a text format has at the head of a column */
 };
 /* Whether the column of LANE is of several lifelines. */
 bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,

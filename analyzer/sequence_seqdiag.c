@@ -184,7 +184,7 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
 {
     const struct tg_sequence_rows *rows = drawing->rows;
     struct seqdiag seqdiag = {.stream = stream, .rows = rows};
-    char title[64];
+    char title[TG_SEQUENCE_HEAD_SIZE];
     seqdiag.open = calloc(rows->max_depth + 1, sizeof *seqdiag.open);
     if (seqdiag.open == NULL)
         return tg_error_no_memory();
@@ -192,8 +192,10 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
     write_text(stream, drawing->title);
     fputs("\n  activation = none;\n  default_fontsize = 11;\n", stream);
     for (size_t i = 0; i < rows->n_columns; i++) {
-        tg_sequence_column_title(drawing->sequence, rows, rows->columns[i], false, title, sizeof title);
-        fprintf(stream, "  w%u [label = \"%s\"];\n", rows->columns[i], title);
+        tg_sequence_column_members(drawing->sequence, rows, rows->columns[i], title, sizeof title);
+        fprintf(stream, "  w%u [label = \"", rows->columns[i]);
+        write_text(stream, title);
+        fputs("\"];\n", stream);
     }
     for (size_t i = 0; i < rows->count; i++)
         write_row(&seqdiag, i);

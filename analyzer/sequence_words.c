@@ -179,7 +179,7 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
 void tg_sequence_words_barrier(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
                                char *buffer)
 {
-    char name[160], place[PLACE_SIZE];
+    char name[160], place[PLACE_SIZE], absent[64] = "";
     if (node->name != NULL) {
         tg_printable(node->name, name, sizeof name);
         if (node->differs)
@@ -189,7 +189,10 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
     } else {
         snprintf(name, sizeof name, "%s %" PRIu64, tg_openmp_words_sync(node->what)->label, node->id);
     }
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s", name, place_text(words, node, place));
+    if (node->is_open && node->absent > 0)
+        snprintf(absent, sizeof absent, ", %" PRIu64 " of the team %s not begun", node->absent,
+                 node->absent == 1 ? "has" : "have");
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s", name, place_text(words, node, place), absent);
 }
 
 void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer)
