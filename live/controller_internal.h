@@ -1,0 +1,44 @@
+/* What the files of the controller share. */
+#ifndef TG_LIVE_CONTROLLER_INTERNAL_H
+#define TG_LIVE_CONTROLLER_INTERNAL_H
+
+#include "live/controller.h"
+
+#include <uthash.h>
+
+struct tg_controlled_thread {
+    int32_t tid;
+    struct tg_barrier_unit unit;
+    enum tg_job_state state; /* why it stands, where it does */
+    uint64_t pc;
+    UT_hash_handle hh;
+};
+
+struct tg_controlled_process {
+    int32_t pid;
+    struct tg_barrier_process groups;
+    struct tg_controlled_thread *threads; /* by tid */
+    UT_hash_handle hh;
+};
+
+struct tg_controller {
+    const struct tg_controller_engine *operations;
+    void *engine;
+    struct tg_job_model *job;
+    struct tg_barrier_model *barriers;
+    struct tg_action_points *points;
+    struct tg_controlled_process *processes; /* by pid; those that live */
+};
+
+/* Records EVENT, which is about UNIT; pid and tid are filled in, 0 where the unit is gone. */
+struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_barrier_unit unit,
+                                      struct tg_event *event);
+/* Carries out what the barrier model has decided last, unless ERROR, which it returns then, says that it
+ * failed. */
+struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struct tg_error *error);
+
+/* Plants action point ID in PROCESS, where it is enabled and meant for it. */
+struct tg_error *tg_controller_plant(struct tg_controller *controller,
+                                     const struct tg_controlled_process *process, uint32_t id);
+
+#endif
