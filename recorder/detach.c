@@ -19,10 +19,14 @@ void tg_detach_begin(struct tg_process *process, const char *reason)
     process->engine->detach_in_progress = true;
     for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
         struct tg_tracee *tracee = tg_tracee_of(thread);
-        if (tracee->step.waiting) {
+        tracee->keep_due = false;
+        tracee->called_off = true;
+        if (tracee->step.waiting || tracee->kept) {
+            int signal = tracee->kept ? tracee->kept_signal : 0;
+            tracee->kept = false;
             tracee->step.waiting = false;
             tracee->step.awaited = 0;
-            tg_tracee_resume(tracee, 0); /* held */
+            tg_tracee_resume(tracee, signal); /* held */
         } else if (tracee->running) {
             ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
         }

@@ -18,6 +18,7 @@ void tg_tracee_mark_stopped(struct tg_tracee *tracee)
     tracee->trapped_at = 0;
     tracee->comes_again = false;
     tracee->step.ended_now = false;
+    tracee->kept = false; /* a new stop of a thread that was kept: it was killed, or is ended by an exec */
 }
 
 bool tg_tracee_load_registers(struct tg_tracee *tracee)
@@ -48,14 +49,17 @@ void tg_tracee_resume_now(struct tg_tracee *tracee, int signal)
         engine->resume_time_ns = tg_engine_now_ns();
     tracee->running = true;
     tracee->listening = false;
-    ptrace(tracee->step.active && !tracee->step.insn.runs_to_trap ? PTRACE_SINGLESTEP : PTRACE_CONT,
-           tracee->thread.tid, NULL, signal);
+    bool steps = tracee->step.active ? !tracee->step.insn.runs_to_trap : tracee->stepping;
+    ptrace(steps ? PTRACE_SINGLESTEP : PTRACE_CONT, tracee->thread.tid, NULL, signal);
 }
 
 void tg_tracee_resume(struct tg_tracee *tracee, int signal)
 {
+    if (tracee->called_off && !tracee->step.active)
+        tracee->stepping = false; /* it has not run its instruction, and need not any more */
     if (!tg_traced_of(tracee)->detaching) {
-        tg_tracee_resume_now(tracee, signal);
+        if (!tg_control_keeps(tracee, signal, false))
+            tg_tracee_resume_now(tracee, signal);
         return;
     }
     tg_tracee_store_registers(tracee);
@@ -70,6 +74,8 @@ void tg_tracee_listen(struct tg_tracee *tracee)
         tg_tracee_resume(tracee, 0); /* held; the detach leaves the group-stop as it is */
         return;
     }
+    if (tg_control_keeps(tracee, 0, true))
+        return;
     tg_tracee_store_registers(tracee);
     if (engine->stop_events.first != NULL)
         engine->resume_time_ns = tg_engine_now_ns();
@@ -141,6 +147,7 @@ static void on_signal(struct tg_tracee *tracee, int signal)
         tg_step_end_pass(tracee);
     tracee->passing = 0;
     if (tracee->step.active && tg_step_finish(tracee, &info)) {
+        tg_control_stepped(tracee);
         tg_tracee_resume(tracee, 0);
         return;
     }
@@ -153,6 +160,10 @@ static void on_signal(struct tg_tracee *tracee, int signal)
         }
         if (info.si_code == SI_KERNEL && tg_step_trap(tracee))
             return;
+        if (info.si_code != SI_KERNEL && tg_control_stepped(tracee)) {
+            tg_tracee_resume(tracee, 0);
+            return;
+        }
     }
     on_program_signal(tracee, &info, signal);
 }
@@ -168,10 +179,11 @@ static void emit_group_stop(struct tg_tracee *tracee, int signal)
 static void on_event_stop(struct tg_tracee *tracee, int signal)
 {
     struct tg_traced_process *traced = tg_traced_of(tracee);
+    bool halted = tracee->keep_due;
     tg_step_finish(tracee, NULL);
     if (tracee->first_stop_due)
         tg_lineage_thread_started(tracee);
-    if (traced->detaching && tg_step_trap_is_pending(tracee)) {
+    if ((traced->detaching || tracee->stepping) && tg_step_trap_is_pending(tracee)) {
         tg_tracee_resume_now(tracee, 0); /* it comes out before the thread runs any of its own code */
         return;
     }
@@ -179,6 +191,8 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
         if (!traced->group_stopped)
             emit_group_stop(tracee, signal);
         traced->group_stopped = true;
+        if (halted)
+            tg_control_halted(tracee);
         tg_tracee_listen(tracee);
         return;
     }
@@ -188,6 +202,8 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
     } else if (!tracee->listening) {
         tg_tracee_restart_wait(tracee);
     }
+    if (halted)
+        tg_control_halted(tracee);
     tg_tracee_resume(tracee, 0);
 }
 

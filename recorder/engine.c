@@ -66,7 +66,7 @@ static void keep_launch_signals(struct tg_engine *engine)
     }
 }
 
-static struct tg_error *set_up_wake_timer(struct tg_engine *engine)
+static struct tg_error *set_up_timers(struct tg_engine *engine)
 {
     struct sigaction action = {.sa_sigaction = wake, .sa_flags = SA_SIGINFO}; /* no SA_RESTART */
     sigemptyset(&action.sa_mask);
@@ -76,6 +76,9 @@ static struct tg_error *set_up_wake_timer(struct tg_engine *engine)
     if (timer_create(CLOCK_MONOTONIC, &event, &engine->wake_timer) != 0)
         return tg_error_create_errno(errno, "cannot create the engine's timer");
     engine->has_wake_timer = true;
+    if (timer_create(CLOCK_MONOTONIC, &event, &engine->post_timer) != 0)
+        return tg_error_create_errno(errno, "cannot create the engine's second timer");
+    engine->has_post_timer = true;
     sigaction(WAKE_SIGNAL, &action, &engine->former_wake_action);
     sigset_t wake_set;
     sigemptyset(&wake_set);
@@ -92,10 +95,11 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
     created->sink = options->sink;
     created->hold = options->hold;
     created->kill_on_exit = options->kill_on_exit;
+    pthread_mutex_init(&created->posted_lock, NULL);
     keep_launch_signals(created);
     struct tg_error *error = tg_insn_decoder_create(&created->decoder);
     if (error == NULL)
-        error = set_up_wake_timer(created);
+        error = set_up_timers(created);
     if (error != NULL) {
         tg_engine_destroy(created);
         return error;
@@ -109,6 +113,11 @@ void tg_engine_destroy(struct tg_engine *engine)
     if (engine == NULL)
         return;
     tg_detach_all(engine, "the recorder ended");
+    if (engine->has_post_timer) {
+        tg_control_drop_posted(engine);
+        timer_delete(engine->post_timer);
+    }
+    pthread_mutex_destroy(&engine->posted_lock);
     if (engine->has_wake_timer) {
         timer_delete(engine->wake_timer);
         sigaction(WAKE_SIGNAL, &engine->former_wake_action, NULL);
@@ -233,6 +242,10 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
     tg_dispatch_early(engine);
     while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
         int wait_status;
+        if (atomic_load(&engine->has_posted)) {
+            tg_control_run_posted(engine);
+            continue; /* everything may be gone */
+        }
         pid_t tid = tg_stop_wait(&engine->stop_wait, -1, HASH_CNT(by_tid, engine->tracees), &wait_status);
         if (tid > 0)
             tg_dispatch(engine, tid, wait_status);

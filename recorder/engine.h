@@ -74,6 +74,9 @@ struct tg_observer {
     /* Any stop of a thread, after the engine emitted its own event for it, before the thread goes on. Not
        called for a breakpoint whose handler dealt with it as a loader stop (TG_BREAKPOINT_INTERNAL). */
     void (*stopped)(void *context, struct tg_thread *thread, const struct tg_stop *stop);
+    /* THREAD came to rest because of tg_thread_halt or tg_thread_step; it stays so until tg_thread_go or
+     * tg_thread_step. */
+    void (*halted)(void *context, struct tg_thread *thread);
     /* The last moment at which memory can be read: the process is about to exit or to be detached. (An exec
      * is seen only when the old memory is gone: program_loaded.) Not called where SIGKILL left no time. */
     void (*process_leaving)(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger);
@@ -184,6 +187,38 @@ void tg_engine_release(struct tg_process *process, const char *reason);
 
 /* In a breakpoint handler: THREAD stays stopped there until process PID is no longer traced. */
 void tg_engine_hold(struct tg_thread *thread, pid_t pid);
+
+/* ---- control (control.c): threads that stay stopped, one by one, while others run
+ *
+ * On the tracer thread: in observers, handlers, and calls that were posted. A thread that is kept has
+ * registers and memory; killed, or ended by another thread's exec or exit, it goes all the same. */
+
+/* Inside a stop of THREAD: it does not go on when the stop ends, it is kept. At a breakpoint it stays in
+ * front of the instruction. Without effect where it is about to exit. */
+void tg_thread_keep(struct tg_thread *thread);
+
+/* Asks THREAD, running, to stop; observers are told by `halted`. If it comes to another stop first it is kept
+ * there, after `stopped`. Without effect on one that is kept already; one in vfork stops when its child has
+ * gone on. */
+void tg_thread_halt(struct tg_thread *thread);
+
+/* Lets a kept THREAD go on, over the breakpoint that it stands at, with the signal that it stopped for.
+ * Without effect on another; a halt that is still on its way is called off. */
+void tg_thread_go(struct tg_thread *thread);
+
+/* Lets a kept THREAD execute one instruction, and keeps it again: `halted`, or another stop. An instruction
+ * under a breakpoint that it stands at because of a hit is executed without a hit; one that it comes to is
+ * not. */
+void tg_thread_step(struct tg_thread *thread);
+
+bool tg_thread_is_kept(const struct tg_thread *thread);
+
+/*
+ * Has the tracer thread CALL with CONTEXT, soon, in tg_engine_run and outside of stops; calls are made in the
+ * order in which they were posted. From any thread, while the engine exists; calls that are left when
+ * tg_engine_run returns are made at its next start, or never. False without memory.
+ */
+bool tg_engine_post(struct tg_engine *engine, void (*call)(void *context), void *context);
 
 /* ---- breakpoints
  * -------------------------------------------------------------------------------------------------- */

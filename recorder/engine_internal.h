@@ -10,6 +10,7 @@
  * address_space.c  breakpoint sites, their copies in children
  * restart.c        system calls that a tracer must not interrupt
  * step.c           a hit: handlers, and how the thread gets past the instruction
+ * control.c        threads that stay stopped, calls from other threads
  * launch.c attach.c detach.c
  */
 #ifndef TG_RECORDER_ENGINE_INTERNAL_H
@@ -20,6 +21,7 @@
 #include "recorder/stop_events.h"
 #include "recorder/stop_wait.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/ptrace.h>
@@ -145,6 +147,13 @@ struct tg_tracee {
     bool held;           /* stopped for a detach in progress, to be let go with held_signal */
     bool dropped_trap;   /* the SIGTRAP of a step that ended otherwise is still pending: not the program's */
     int held_signal;
+    bool keep_due;       /* it is to be kept when the stop in progress, or the next one, ends */
+    bool halt_due;       /* an interrupt for that is on its way */
+    bool kept;           /* stopped until the controller lets it go, with kept_signal */
+    bool kept_listening; /* in a group-stop */
+    bool stepping;       /* runs one instruction for the controller; its trap is still to come */
+    bool called_off;     /* but is not to be kept after it */
+    int kept_signal;
     struct user_regs_struct regs; /* of the stop in progress, read when first needed */
     bool regs_valid;
     bool regs_changed;
@@ -218,6 +227,11 @@ struct tg_engine {
     bool looking_again; /* the timer runs for tg_adoption_look_again */
     uint64_t looked_again_ns;
     atomic_bool stop_requested;
+    pthread_mutex_t posted_lock;
+    struct tg_posted *posted; /* calls of other threads, latest first; under the lock */
+    atomic_bool has_posted;
+    timer_t post_timer; /* as wake_timer, until posted calls were seen */
+    bool has_post_timer;
     bool detach_in_progress; /* of some process */
     pid_t launched_pid;
     int launched_status;
@@ -362,6 +376,8 @@ bool tg_step_trap_doubled(struct tg_tracee *tracee);
 /* At any stop that is no hit: a thread that was let go behind the int3 of a doubled site and has not got
  * further has returned from it. */
 void tg_step_end_pass(struct tg_tracee *tracee);
+/* TRACEE waited at its site's address for a reason that is no more: lets it go on. */
+void tg_step_go_on(struct tg_tracee *tracee);
 /* Does the SIGTRAP of TRACEE come from an int3 of ours beyond doubt, whatever its siginfo says? Only asked to
  * save a system call at loader stops. */
 bool tg_step_trap_is_certain(struct tg_tracee *tracee);
@@ -379,6 +395,19 @@ void tg_step_inherit(const struct tg_tracee *parent, struct tg_tracee *child);
 void tg_step_process_gone(struct tg_engine *engine, pid_t pid);
 /* Is a SIGTRAP waiting to be reported by the stopped TRACEE? */
 bool tg_step_trap_is_pending(const struct tg_tracee *tracee);
+
+/* ---- control (control.c) */
+
+/* TRACEE, stopped, is to go on with SIGNAL: true where it is kept instead. */
+bool tg_control_keeps(struct tg_tracee *tracee, int signal, bool listening);
+/* Tells observers that TRACEE comes to rest, if it is to be kept. */
+void tg_control_halted(struct tg_tracee *tracee);
+/* TRACEE executed an instruction: true where that was a step of the controller's; it is to be kept then, and
+ * observers were told. */
+bool tg_control_stepped(struct tg_tracee *tracee);
+/* Makes calls that were posted. */
+void tg_control_run_posted(struct tg_engine *engine);
+void tg_control_drop_posted(struct tg_engine *engine);
 
 /* ---- detach (detach.c) */
 

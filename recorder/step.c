@@ -44,7 +44,8 @@ static void step_over(struct tg_tracee *tracee, uint64_t address);
 static struct tg_tracee *find_waiting(struct tg_engine *engine, const struct tg_address_space *space)
 {
     for (struct tg_tracee *tracee = engine->tracees; tracee != NULL; tracee = tracee->by_tid.next)
-        if (tracee->step.waiting && tracee->step.awaited == 0 && tracee->thread.process->space == space)
+        if (tracee->step.waiting && tracee->step.awaited == 0 && !tracee->kept &&
+            tracee->thread.process->space == space)
             return tracee;
     return NULL;
 }
@@ -186,10 +187,33 @@ static void step_over(struct tg_tracee *tracee, uint64_t address)
         return;
     }
     struct tg_insn_memory memory = memory_of(tracee);
-    if (!(tracee->regs.eflags & EFLAGS_TF) && tg_insn_emulate(&site->insn, &tracee->regs, &memory))
-        tg_tracee_resume(tracee, 0);
-    else
+    if ((tracee->regs.eflags & EFLAGS_TF) || !tg_insn_emulate(&site->insn, &tracee->regs, &memory)) {
         displace(tracee, site);
+        return;
+    }
+    tracee->regs_changed = true;
+    tg_control_stepped(tracee);
+    tg_tracee_resume(tracee, 0);
+}
+
+void tg_step_go_on(struct tg_tracee *tracee)
+{
+    tracee->step.waiting = false;
+    step_over(tracee, tracee->step.address);
+}
+
+/* The same for TRACEE, whose handlers ran, unless it is to stay. */
+static void leave(struct tg_tracee *tracee, uint64_t address)
+{
+    bool stays = tracee->keep_due && !tg_traced_of(tracee)->detaching;
+    if (tracee->step.awaited == 0 && !stays) {
+        step_over(tracee, address);
+        return;
+    }
+    tracee->step.waiting = true;
+    tracee->step.address = address;
+    if (stays)
+        tg_control_keeps(tracee, 0, false);
 }
 
 /* ---- hits that come again */
@@ -256,12 +280,7 @@ bool tg_step_trap(struct tg_tracee *tracee)
     tracee->regs_changed = true;
     if (site->planted && !take_interrupted(tracee, address) && tg_site_run_handlers(tracee, site))
         tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
-    if (tracee->step.awaited != 0) {
-        tracee->step.waiting = true;
-        tracee->step.address = address;
-    } else {
-        step_over(tracee, address);
-    }
+    leave(tracee, address);
     return true;
 }
 
@@ -283,8 +302,8 @@ static bool read_place(struct tg_tracee *tracee, uint64_t *ip, uint64_t *sp)
 static void pass(struct tg_tracee *tracee, uint64_t address, uint64_t sp)
 {
     const struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
-    if (tracee->trapped_at != 0 && tracee->step.awaited == 0 && site != NULL && site->planted &&
-        site->doubled && !tg_traced_of(tracee)->detaching) {
+    if (tracee->trapped_at != 0 && tracee->step.awaited == 0 && !tracee->keep_due && !tracee->stepping &&
+        site != NULL && site->planted && site->doubled && !tg_traced_of(tracee)->detaching) {
         tracee->passing = address;
         tracee->passing_sp = sp;
         tg_tracee_resume(tracee, 0);
@@ -292,12 +311,7 @@ static void pass(struct tg_tracee *tracee, uint64_t address, uint64_t sp)
     }
     if (!tg_tracee_load_registers(tracee))
         return; /* killed */
-    if (tracee->step.awaited != 0) {
-        tracee->step.waiting = true;
-        tracee->step.address = address;
-    } else {
-        step_over(tracee, address);
-    }
+    leave(tracee, address);
 }
 
 bool tg_step_trap_doubled(struct tg_tracee *tracee)
@@ -398,9 +412,8 @@ void tg_step_process_gone(struct tg_engine *engine, pid_t pid)
             continue;
         bool waiting = tracee->step.waiting;
         tracee->step.awaited = 0;
-        tracee->step.waiting = false;
-        if (waiting)
-            step_over(tracee, tracee->step.address);
+        if (waiting && !tracee->kept)
+            tg_step_go_on(tracee);
     }
 }
 

@@ -142,6 +142,7 @@ def main():
     parser.add_argument("--count", action="append", default=[])
     parser.add_argument("--user", action="store_true")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--meddle", type=int, help="halt, step and let go threads at random, with this seed")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     program = os.path.join(os.environ["TG_PROGRAMS"], arguments.command[0])
@@ -149,6 +150,8 @@ def main():
     offsets = [o for symbol in arguments.symbols for o in function_offsets(program, symbol)]
     offsets += [o for prefix in arguments.prefixes for o in instruction_offsets(program, prefix)]
     driver = [os.environ["TG_ENGINE_DRIVER"], "-o", "events", "-k"]
+    if arguments.meddle is not None:
+        driver += ["-c", str(arguments.meddle)]
     for offset in offsets:
         driver += ["-b", offset + (",user" if arguments.user else "")]
     if arguments.agent:

@@ -3,12 +3,14 @@
  * of text: "pid=TID/PID kind field=value...". For tests of the engine; what it exits with is what the command
  * exited with, a signal is raised again.
  *
- *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-k] [-a LIBRARIES -d RINGS] [--] COMMAND...
+ *   engine_driver [-o FILE] [-b HEXOFFSET[,user]]... [-c SEED] [-k] [-a LIBRARIES -d RINGS] [--] COMMAND...
  *   engine_driver [-o FILE] [-b ...]... [-r ROUNDS] [-n HITS] -p PID...
  *
  * -b plants a breakpoint at that offset of the first program wherever it is executed (load bias added); -p
  * attaches, -r detaches and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
- * -a puts the agent of that directory (absolute) into the programs, -d says where its rings go.
+ * -c meddles: another thread has the engine halt, step and let go threads chosen at random, and some hits
+ * keep their thread, until the command has ended; a line "kept N stepped N" tells how often. -a puts the
+ * agent of that directory (absolute) into the programs, -d says where its rings go.
  */
 #include "recorder/agent_injector.h"
 #include "recorder/engine.h"
@@ -18,7 +20,9 @@
 
 #include <elf.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_BREAKPOINTS = 1024, MAX_PIDS = 16 };
+enum { MAX_BREAKPOINTS = 1024, MAX_PIDS = 16, MAX_FOLLOWED = 4096 };
 
 struct driver {
     FILE *output;
@@ -43,6 +47,14 @@ struct driver {
     bool stop_at_start;
     const char *libraries; /* of the agent, NULL none */
     const char *rings;
+    bool meddles;
+    pthread_t meddler;
+    atomic_bool meddler_ends;
+    unsigned seed;
+    pid_t followed[MAX_FOLLOWED]; /* processes that the meddler may choose from */
+    size_t n_followed;
+    uint64_t halts;
+    uint64_t steps;
     char program[4096]; /* the first program that ran: breakpoints are meant for it alone */
 };
 
@@ -79,12 +91,91 @@ static void print_event(void *context, const struct tg_event *event)
 static void count_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
 {
     struct driver *driver = context;
-    (void)thread;
     (void)breakpoint;
     driver->hits++;
     driver->round_hits++;
+    if (driver->meddles && rand_r(&driver->seed) % 4 == 0)
+        tg_thread_keep(thread);
     if (driver->hits_a_round > 0 && driver->round_hits == driver->hits_a_round)
         tg_engine_request_stop(driver->engine);
+}
+
+/* ---- meddling */
+
+static void follow(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                   struct tg_process *parent)
+{
+    struct driver *driver = context;
+    (void)origin;
+    (void)parent;
+    if (driver->n_followed < MAX_FOLLOWED)
+        driver->followed[driver->n_followed++] = thread->process->pid;
+}
+
+static void forget(void *context, struct tg_process *process)
+{
+    struct driver *driver = context;
+    for (size_t i = 0; i < driver->n_followed; i++) {
+        if (driver->followed[i] == process->pid) {
+            driver->followed[i] = driver->followed[--driver->n_followed];
+            return;
+        }
+    }
+}
+
+static void count_halt(void *context, struct tg_thread *thread)
+{
+    struct driver *driver = context;
+    driver->halts += tg_thread_registers(thread) != NULL;
+}
+
+/* Once for each call posted: something with one thread, the latest process being chosen as often as all
+ * others. */
+static void meddle(void *context)
+{
+    struct driver *driver = context;
+    if (driver->n_followed == 0)
+        return;
+    size_t chosen = rand_r(&driver->seed) % 2 ? driver->n_followed - 1
+                                              : (unsigned)rand_r(&driver->seed) % driver->n_followed;
+    struct tg_process *process = tg_engine_find_process(driver->engine, driver->followed[chosen]);
+    if (process == NULL || process->threads == NULL)
+        return;
+    struct tg_thread *thread = process->threads;
+    for (unsigned skip = (unsigned)rand_r(&driver->seed) % HASH_COUNT(process->threads); skip > 0; skip--)
+        thread = thread->hh.next;
+    unsigned action = (unsigned)rand_r(&driver->seed) % 8;
+    if (!tg_thread_is_kept(thread) && action < 4) {
+        tg_thread_halt(thread);
+    } else if (tg_thread_is_kept(thread) && action < 4) {
+        driver->steps++;
+        tg_thread_step(thread);
+    } else {
+        tg_thread_go(thread);
+    }
+}
+
+static void let_all_go(void *context)
+{
+    struct driver *driver = context;
+    for (size_t i = 0; i < driver->n_followed; i++) {
+        struct tg_process *process = tg_engine_find_process(driver->engine, driver->followed[i]);
+        for (struct tg_thread *thread = process == NULL ? NULL : process->threads; thread != NULL;
+             thread = thread->hh.next)
+            tg_thread_go(thread);
+    }
+}
+
+/* A burst of a thousand operations, then the job has a while for itself, so that it ends. */
+static void *meddle_on(void *context)
+{
+    struct driver *driver = context;
+    const struct timespec pause = {.tv_nsec = 50 * 1000};
+    for (unsigned i = 0; !atomic_load(&driver->meddler_ends); i++) {
+        tg_engine_post(driver->engine, i % 1000 < 900 ? meddle : let_all_go, driver);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
 }
 
 /* Load bias from the program headers in memory: PT_PHDR, 0 for a program that is not position-independent. */
@@ -186,10 +277,14 @@ int main(int argc, char **argv)
     struct driver driver = {.output = stderr, .rounds = 1};
     bool kill_on_exit = false;
     int option;
-    while ((option = getopt(argc, argv, "+a:d:o:b:kn:p:r:")) != -1) {
+    while ((option = getopt(argc, argv, "+a:c:d:o:b:kn:p:r:")) != -1) {
         switch (option) {
         case 'a':
             driver.libraries = optarg;
+            break;
+        case 'c':
+            driver.meddles = true;
+            driver.seed = (unsigned)strtoul(optarg, NULL, 10);
             break;
         case 'd':
             driver.rings = optarg;
@@ -227,7 +322,12 @@ int main(int argc, char **argv)
         return fail(error);
     engine_to_stop = driver.engine;
     signal(SIGUSR2, stop_engine);
-    const struct tg_observer observer = {.name = "driver", .context = &driver, .program_loaded = plant_all};
+    const struct tg_observer observer = {.name = "driver",
+                                         .context = &driver,
+                                         .program_loaded = plant_all,
+                                         .process_started = follow,
+                                         .process_ended = forget,
+                                         .halted = count_halt};
     tg_engine_add_observer(driver.engine, &observer);
     struct tg_image_cache *images = NULL;
     struct tg_ptrace_use *use = NULL;
@@ -247,8 +347,15 @@ int main(int argc, char **argv)
     int status = 0;
     if (driver.n_pids == 0) {
         error = tg_engine_launch(driver.engine, argv + optind, NULL);
+        if (error == NULL && driver.meddles)
+            driver.meddles = pthread_create(&driver.meddler, NULL, meddle_on, &driver) == 0;
         if (error == NULL)
             error = tg_engine_run(driver.engine, &status);
+        if (driver.meddles) {
+            atomic_store(&driver.meddler_ends, true);
+            pthread_join(driver.meddler, NULL);
+            fprintf(driver.output, "kept %" PRIu64 " stepped %" PRIu64 "\n", driver.halts, driver.steps);
+        }
     }
     driver.stop_at_start = driver.rounds > 1 && driver.hits_a_round == 0;
     for (unsigned long i = 0; i < driver.rounds && driver.n_pids > 0 && error == NULL; i++) {

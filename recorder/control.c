@@ -1,0 +1,169 @@
+#include "recorder/engine_internal.h"
+
+#include <stdlib.h>
+
+/*
+ * A thread is kept where it would have been resumed: tg_tracee_resume and tg_tracee_listen ask here first.
+ * Its registers are in place, so that it could go on from there if the tracer died; what is left to do, a
+ * step over the breakpoint that it stands at or a signal to be delivered, is done when it is let go.
+ */
+
+/* ---- keeping */
+
+bool tg_thread_is_kept(const struct tg_thread *thread)
+{
+    return ((const struct tg_tracee *)thread)->kept;
+}
+
+void tg_thread_keep(struct tg_thread *thread)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    tracee->keep_due = !tracee->exiting;
+}
+
+void tg_thread_halt(struct tg_thread *thread)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    if (tracee->kept || tracee->exiting || tracee->keep_due)
+        return;
+    tracee->keep_due = true;
+    tracee->halt_due = tracee->running && !tracee->first_stop_due;
+    if (tracee->halt_due)
+        ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+}
+
+bool tg_control_keeps(struct tg_tracee *tracee, int signal, bool listening)
+{
+    if (!tracee->keep_due || tracee->step.active)
+        return false;
+    tg_tracee_store_registers(tracee);
+    tracee->keep_due = false;
+    tracee->stepping = false;
+    tracee->kept = true;
+    tracee->kept_signal = signal;
+    tracee->kept_listening = listening;
+    return true;
+}
+
+void tg_control_halted(struct tg_tracee *tracee)
+{
+    struct tg_engine *engine = tracee->thread.process->engine;
+    if (!tracee->keep_due || tg_traced_of(tracee)->detaching)
+        return;
+    for (unsigned i = 0; i < engine->n_observers; i++)
+        if (engine->observers[i]->halted != NULL)
+            engine->observers[i]->halted(engine->observers[i]->context, &tracee->thread);
+}
+
+bool tg_control_stepped(struct tg_tracee *tracee)
+{
+    if (!tracee->stepping)
+        return false;
+    tracee->stepping = false;
+    if (!tracee->called_off) {
+        tracee->keep_due = true;
+        tg_control_halted(tracee);
+    }
+    return true;
+}
+
+/* ---- letting go */
+
+static void go_on(struct tg_tracee *tracee)
+{
+    tracee->kept = false;
+    if (tracee->step.waiting && tracee->step.awaited == 0)
+        tg_step_go_on(tracee);
+    else if (tracee->kept_listening)
+        tg_tracee_listen(tracee);
+    else if (!tracee->step.waiting)
+        tg_tracee_resume(tracee, tracee->kept_signal);
+}
+
+void tg_thread_go(struct tg_thread *thread)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    tracee->keep_due = false;
+    tracee->called_off = true;
+    if (tracee->kept)
+        go_on(tracee);
+}
+
+void tg_thread_step(struct tg_thread *thread)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    if (!tracee->kept)
+        return;
+    tracee->stepping = true;
+    tracee->called_off = false;
+    go_on(tracee);
+}
+
+/* ---- calls from other threads */
+
+struct tg_posted {
+    struct tg_posted *next;
+    void (*call)(void *context);
+    void *context;
+};
+
+/* The first wake-up at once; again for as long as the call waits, for it may come in front of the waitpid. */
+static const struct itimerspec waking = {.it_interval = {.tv_nsec = 2 * 1000 * 1000},
+                                         .it_value = {.tv_nsec = 1}};
+static const struct itimerspec quiet;
+
+bool tg_engine_post(struct tg_engine *engine, void (*call)(void *context), void *context)
+{
+    struct tg_posted *posted = malloc(sizeof *posted);
+    if (posted == NULL)
+        return false;
+    pthread_mutex_lock(&engine->posted_lock);
+    *posted = (struct tg_posted){.next = engine->posted, .call = call, .context = context};
+    engine->posted = posted;
+    atomic_store(&engine->has_posted, true);
+    timer_settime(engine->post_timer, 0, &waking, NULL);
+    pthread_mutex_unlock(&engine->posted_lock);
+    return true;
+}
+
+/* What was posted so far, first one first. */
+static struct tg_posted *take_posted(struct tg_engine *engine)
+{
+    pthread_mutex_lock(&engine->posted_lock);
+    struct tg_posted *latest = engine->posted;
+    engine->posted = NULL;
+    atomic_store(&engine->has_posted, false);
+    timer_settime(engine->post_timer, 0, &quiet, NULL);
+    pthread_mutex_unlock(&engine->posted_lock);
+    struct tg_posted *first = NULL;
+    while (latest != NULL) {
+        struct tg_posted *next = latest->next;
+        latest->next = first;
+        first = latest;
+        latest = next;
+    }
+    return first;
+}
+
+void tg_control_run_posted(struct tg_engine *engine)
+{
+    struct tg_posted *posted = take_posted(engine);
+    while (posted != NULL) {
+        struct tg_posted *next = posted->next;
+        posted->call(posted->context);
+        free(posted);
+        posted = next;
+    }
+    if (engine->detach_in_progress)
+        tg_detach_advance(engine);
+}
+
+void tg_control_drop_posted(struct tg_engine *engine)
+{
+    struct tg_posted *posted = take_posted(engine);
+    while (posted != NULL) {
+        struct tg_posted *next = posted->next;
+        free(posted);
+        posted = next;
+    }
+}
