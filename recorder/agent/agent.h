@@ -226,6 +226,9 @@ void *tg_agent_next(const char *name);
 /* The definition of NAME in the program or library that OBJECT, an address, is in; NULL: none there. */
 void *tg_agent_beside(const void *object, const char *name);
 
+/* Counts up when a library may have been unloaded. */
+uint64_t tg_agent_unloads(void);
+
 /* True where FLAGS, all of them, are to be observed in this process. Also sets the agent up, so that it may
  * be called before the constructor ran. */
 bool tg_agent_observes(uint32_t flags);

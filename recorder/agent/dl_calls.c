@@ -273,6 +273,11 @@ void *tg_dl_returned_dlmopen(void *handle)
     return handle;
 }
 
+uint64_t tg_agent_unloads(void)
+{
+    return __atomic_load_n(&calls.generation, __ATOMIC_ACQUIRE);
+}
+
 /* It does not ask who called it. */
 int dlclose(void *handle)
 {
@@ -286,8 +291,8 @@ int dlclose(void *handle)
     if (function == NULL)
         return -1;
     int result = function(handle);
+    __atomic_fetch_add(&calls.generation, 1, __ATOMIC_RELEASE);
     if (observed) {
-        __atomic_fetch_add(&calls.generation, 1, __ATOMIC_RELEASE);
         record_return(CALL_DLCLOSE, result == 0 ? value : 0, result != 0);
     }
     return result;

@@ -214,6 +214,7 @@ static __attribute__((constructor)) void start(void)
 void tg_gomp_close_unseen_slowly(void)
 {
     struct tg_openmp_frame *frame = &tg_openmp_frame;
+    tg_gomp_inferred_leave();
     if (frame->single == TG_GOMP_SINGLE_EXECUTES)
         tg_openmp_zone_end(NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
     frame->single = TG_GOMP_SINGLE_NONE;

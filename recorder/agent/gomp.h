@@ -13,6 +13,7 @@
 #define TG_RECORDER_AGENT_GOMP_H
 
 #include "recorder/agent/gomp_entries.h"
+#include "recorder/agent/gomp_inferred.h"
 #include "recorder/agent/openmp.h"
 
 /* The real functions of one libgomp. Constant once it is found. */
@@ -28,6 +29,9 @@ struct tg_gomp {
 #define TG_GOMP_ENTRY(result, name, parameters, version) TG_AGENT_EXPORT result name parameters;
 TG_GOMP_ENTRIES
 #undef TG_GOMP_ENTRY
+
+TG_AGENT_EXPORT int omp_get_thread_num(void);
+TG_AGENT_EXPORT int omp_get_num_threads(void);
 
 /* The libgomp that the program started with; NULL: none was looked for yet, or it started without. */
 extern const struct tg_gomp *tg_gomp_only;
@@ -58,10 +62,16 @@ static inline bool tg_gomp_records(const struct tg_gomp *gomp)
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
+/* In a wrapper: where it returns to, and the stack pointer before the call. */
+#define TG_GOMP_CALLER() __builtin_return_address(0)
+#define TG_GOMP_STACK()  ((const void *)((uintptr_t)__builtin_frame_address(0) + 16))
+
 /* The program's address for a call that returns to CALLER. Where that is a trampoline, the call was the last
- * thing that the body did: then an address in the body's first instruction. */
-static inline const void *tg_gomp_code(const void *caller)
+ * thing that the body did: then an address in the body's first instruction. For wrappers that record the
+ * call: the thread is no longer in what it was inferred to be in, if the call is not made there. */
+static inline __attribute__((always_inline)) const void *tg_gomp_code(const void *caller)
 {
+    tg_gomp_inferred_pass(caller, TG_GOMP_STACK());
     if (TG_AGENT_LIKELY((uintptr_t)caller - (uintptr_t)__ehdr_start >=
                         (uintptr_t)etext - (uintptr_t)__ehdr_start))
         return caller;
@@ -74,9 +84,8 @@ static inline const void *tg_gomp_in_body(tg_gomp_body *body)
     return (const void *)((uintptr_t)body + 1);
 }
 
-#define TG_GOMP_CALLER() __builtin_return_address(0)
-
-/* A single whose end is not seen: the construct calls nothing there, only the barrier behind it, if any. */
+/* A single whose end is not seen: the construct calls nothing there, only the barrier behind it, if any. A
+ * static loop that was left counts as one that is passed. */
 enum tg_gomp_single {
     TG_GOMP_SINGLE_NONE,
     TG_GOMP_SINGLE_EXECUTES, /* this thread is in it, or was */
@@ -89,7 +98,8 @@ void tg_gomp_close_unseen_slowly(void);
 
 static inline void tg_gomp_close_unseen(void)
 {
-    if (TG_AGENT_UNLIKELY(tg_openmp_frame.single != TG_GOMP_SINGLE_NONE || tg_openmp_frame.workshare != 0))
+    if (TG_AGENT_UNLIKELY(tg_openmp_frame.single != TG_GOMP_SINGLE_NONE || tg_openmp_frame.workshare != 0 ||
+                          tg_gomp_inferred.site != NULL))
         tg_gomp_close_unseen_slowly();
 }
 

@@ -183,6 +183,7 @@ void GOMP_loop_end(void)
     uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_loop_end();
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
+    tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 void GOMP_loop_end_nowait(void)

@@ -24,6 +24,7 @@ static void begin_body(const struct region *region)
     tg_openmp_enter(region->code, TG_OMP_WRAPPED, region->team, region->parent_team, (uint32_t)thread_num,
                     (uint32_t)size, region->level);
     tg_gomp_inside = region->gomp;
+    tg_gomp_inferred = (struct tg_gomp_inferred){.site = NULL};
     tg_openmp_frame.code = tg_gomp_in_body(region->body);
     if (region->workshare != 0)
         tg_gomp_workshare_begin(region->code, region->workshare - 1, region->schedule, region->count);
@@ -47,12 +48,13 @@ static void run_body(void *argument)
 struct around {
     struct tg_openmp_frame frame;
     const struct tg_gomp *inside;
+    struct tg_gomp_inferred inferred;
 };
 
 /* The thread meets REGION, whose body, data, gomp, code and workshare are set. */
 static void meet(struct region *region, unsigned n_threads, struct around *around)
 {
-    *around = (struct around){tg_openmp_frame, tg_gomp_inside};
+    *around = (struct around){tg_openmp_frame, tg_gomp_inside, tg_gomp_inferred};
     region->team = tg_openmp_new_team();
     region->parent_team = tg_openmp_frame.team;
     region->level = tg_openmp_frame.level + 1;
@@ -64,6 +66,7 @@ static void meet(struct region *region, unsigned n_threads, struct around *aroun
 static void leave(const struct region *region, const struct around *around)
 {
     tg_gomp_inside = around->inside;
+    tg_gomp_inferred = around->inferred;
     tg_openmp_return(&around->frame);
     tg_openmp_parallel_end(region->code, TG_OMP_WRAPPED, region->team);
 }

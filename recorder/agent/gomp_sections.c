@@ -47,6 +47,7 @@ void GOMP_sections_end(void)
     uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_sections_end();
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
+    tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 void GOMP_sections_end_nowait(void)

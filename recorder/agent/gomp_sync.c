@@ -1,13 +1,13 @@
 /* Barriers, waiting for tasks, cancellation. */
 #include "recorder/agent/gomp.h"
 
-/* The barrier behind a single is told by the single before it; that behind a static loop, which calls
- * nothing, passes for one that the program asks for. */
+/* The barrier behind a construct that does not call for its end is told by that construct. */
 static inline enum tg_omp_sync begin_barrier(void)
 {
-    enum tg_omp_sync sync = tg_openmp_frame.single == TG_GOMP_SINGLE_NONE && tg_openmp_frame.workshare == 0
-                                ? TG_OMP_SYNC_BARRIER
-                                : TG_OMP_SYNC_BARRIER_IMPLICIT;
+    const struct tg_openmp_frame *frame = &tg_openmp_frame;
+    bool is_explicit = frame->single == TG_GOMP_SINGLE_NONE && frame->workshare == 0 &&
+                       tg_gomp_inferred.zone != 1 + TG_OMP_ZONE_LOOP;
+    enum tg_omp_sync sync = is_explicit ? TG_OMP_SYNC_BARRIER : TG_OMP_SYNC_BARRIER_IMPLICIT;
     tg_gomp_close_unseen();
     return sync;
 }
@@ -24,6 +24,7 @@ void GOMP_barrier(void)
     uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, sync);
     gomp->GOMP_barrier();
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, false);
+    tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 bool GOMP_barrier_cancel(void)
@@ -36,6 +37,8 @@ bool GOMP_barrier_cancel(void)
     uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, sync);
     bool cancelled = gomp->GOMP_barrier_cancel();
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, cancelled);
+    if (!cancelled)
+        tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
     return cancelled;
 }
 
