@@ -5,8 +5,8 @@
 #include "recorder/agent/gomp_site.h"
 
 enum {
-    /* So often in a row a site is a construct, with nothing else in between: a program that asks for its
-     * thread number again and again is no program that meets a construct. */
+    /* So often in a row a masked construct is met, with nothing else in between: a program that looks at its
+     * thread number again and again does something else. */
     MAX_REPEATS = 256,
     MAX_STACK_BYTES = 1 << 20,
     MAX_FUNCTION_BYTES = 1 << 20,
@@ -55,6 +55,15 @@ static bool is_inside(const struct tg_gomp_inferred *inferred, const void *calle
     return (uintptr_t)caller > inferred->start && (uintptr_t)caller <= inferred->end;
 }
 
+/* The thread asks from CALLER for numbers: that ends what it is outside of, but does not make another thing
+ * of what it meets again and again. */
+static void ask(const void *caller, const void *stack)
+{
+    struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
+    if (TG_AGENT_UNLIKELY(inferred->zone != 0) && !is_inside(inferred, caller, stack))
+        end_zone(inferred);
+}
+
 void tg_gomp_inferred_pass_slowly(const void *caller, const void *stack)
 {
     struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
@@ -90,7 +99,7 @@ static void enter(const struct tg_gomp_site *site, const void *caller, const voi
     if (!is_loop && (frame->single == TG_GOMP_SINGLE_EXECUTES || site->filter != (int)frame->thread_num))
         return;
     unsigned repeats = caller == inferred->site ? inferred->repeats : 0;
-    if (repeats >= MAX_REPEATS)
+    if (!is_loop && repeats >= MAX_REPEATS)
         return;
     if (is_loop)
         tg_gomp_close_unseen();
@@ -100,7 +109,7 @@ static void enter(const struct tg_gomp_site *site, const void *caller, const voi
     inferred->stack = stack;
     inferred->start = address + (uintptr_t)(intptr_t)site->start;
     inferred->end = site->end == TG_GOMP_SITE_OPEN ? UINTPTR_MAX : address + (uintptr_t)(intptr_t)site->end;
-    inferred->repeats = (uint16_t)(repeats + 1);
+    inferred->repeats = (uint16_t)(is_loop ? 0 : repeats + 1);
     inferred->zone = (uint16_t)(1 + zone);
     tg_openmp_zone_begin(caller, TG_OMP_INFERRED, zone,
                          is_loop ? TG_OMP_SCHEDULE_STATIC : TG_OMP_SCHEDULE_NONE, 0);
@@ -174,8 +183,8 @@ static int one_thread(void)
     return 1;
 }
 
-/* NULL: there is none. Nobody calls it then, unless by a weak reference, which the agent has made look as if
- * there were one. */
+/* NULL: there is none. Nobody calls it then but through a weak reference, where no auditor hides the agent's
+ * names. */
 static query *find_query(const char *name, const void *caller)
 {
     void *found = NULL;
@@ -218,7 +227,7 @@ int omp_get_thread_num(void)
         return gomp != NULL ? gomp->omp_get_thread_num()
                             : reach(&reached_thread_num, "omp_get_thread_num", caller, no_thread_num)();
     }
-    tg_gomp_inferred_pass(caller, TG_GOMP_STACK());
+    ask(caller, TG_GOMP_STACK());
     asked_for_thread_num(caller, TG_GOMP_STACK());
     return gomp->omp_get_thread_num();
 }
@@ -232,7 +241,7 @@ int omp_get_num_threads(void)
         return gomp != NULL ? gomp->omp_get_num_threads()
                             : reach(&reached_num_threads, "omp_get_num_threads", caller, one_thread)();
     }
-    tg_gomp_inferred_pass(caller, TG_GOMP_STACK());
+    ask(caller, TG_GOMP_STACK());
     asked_for_num_threads(caller, TG_GOMP_STACK());
     return gomp->omp_get_num_threads();
 }

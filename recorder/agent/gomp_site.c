@@ -247,7 +247,7 @@ static void find_masked(struct walk *walk, unsigned condition, int64_t target)
 static void find_loop(struct walk *walk, int64_t target)
 {
     walk->site.construct = TG_GOMP_STATIC_LOOP;
-    if (target > walk->at && fits(target))
+    if (target >= walk->at && fits(target))
         walk->site.end = (int32_t)target;
 }
 
@@ -265,6 +265,9 @@ static bool meet_jump(struct walk *walk, unsigned condition, int64_t target)
             find_loop(walk, target);
         else if (walk->situation->is_pair && may_leave_out(walk, condition))
             walk->site.construct = TG_GOMP_STATIC_LOOP;
+        else if (walk->situation->is_pair && walk->compared != NOT_COMPARED && !is_equality &&
+                 target < walk->at)
+            find_loop(walk, walk->at); /* back into the loop, whose check is its last part */
         return true;
     }
     if (leaves_out(walk, condition))
@@ -289,12 +292,14 @@ static bool shares_out(const struct walk *walk, const struct tg_x86_code *instru
 /* What INSTRUCTION, one that goes on, says of the construct. */
 static void meet_plain(struct walk *walk, const struct tg_x86_code *instruction)
 {
-    if (is_comparison(instruction) && !walk->shares && shares_out(walk, instruction))
+    if (is_comparison(instruction) && !walk->shares && shares_out(walk, instruction)) {
         walk->shares = true;
-    else if (is_comparison(instruction))
+        walk->compared = NOT_COMPARED;
+    } else if (is_comparison(instruction)) {
         walk->compared = WITH_VALUE;
-    else if (is_comparison_with_constant(instruction))
+    } else if (is_comparison_with_constant(instruction)) {
         walk->compared = WITH_CONSTANT;
+    }
     if (is_check(instruction, walk->numbers, &walk->filter))
         walk->is_checked = true;
     else if (!keeps_flags(instruction))

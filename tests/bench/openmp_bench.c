@@ -108,6 +108,49 @@ static void dynamic_loop(long n)
     }
 }
 
+/* The rest is nothing for most: what is measured is the call. */
+static void thread_num(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+    for (long i = 0; i < n; i++) {
+        __asm__ volatile("" : : : "memory");
+        int number;
+        /* through a volatile pointer: otherwise it is called once */
+        static int (*volatile ask)(void) = omp_get_thread_num;
+        number = ask();
+        __asm__ volatile("" : : "r"(number));
+    }
+}
+
+/* In a function of its own: GCC asks for the numbers at each call. */
+static __attribute__((noinline)) void one_static_loop(void)
+{
+#pragma omp for schedule(static) nowait
+    for (int j = 0; j < 64; j++)
+        sink = j;
+}
+
+static void static_loop(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+    for (long i = 0; i < n; i++)
+        one_static_loop();
+}
+
+static __attribute__((noinline)) void one_master(long i)
+{
+#pragma omp master
+    sink = i;
+#pragma omp barrier
+}
+
+static void master(long n)
+{
+#pragma omp parallel num_threads(THREADS)
+    for (long i = 0; i < n; i++)
+        one_master(i);
+}
+
 static void task(long n)
 {
 #pragma omp parallel num_threads(THREADS)
@@ -194,12 +237,21 @@ static const struct {
     void (*run)(long n);
     long n;
 } constructs[] = {
-    {"stamp", stamp, 2000000},    {"critical", critical, 2000000},
-    {"lock", lock, 2000000},      {"stamped_lock", stamped_lock, 2000000},
-    {"barrier", barrier, 200000}, {"single", single, 200000},
-    {"region", region, 100000},   {"dynamic_loop", dynamic_loop, 100000},
-    {"task", task, 400000},       {"fibonacci", fibonacci_tasks, 75024},
-    {"stencil", stencil, SWEEPS}, {"small_stencil", small_stencil, 20000},
+    {"stamp", stamp, 2000000},
+    {"critical", critical, 2000000},
+    {"lock", lock, 2000000},
+    {"stamped_lock", stamped_lock, 2000000},
+    {"barrier", barrier, 200000},
+    {"single", single, 200000},
+    {"region", region, 100000},
+    {"dynamic_loop", dynamic_loop, 100000},
+    {"thread_num", thread_num, 20000000},
+    {"static_loop", static_loop, 1000000},
+    {"master", master, 200000},
+    {"task", task, 400000},
+    {"fibonacci", fibonacci_tasks, 75024},
+    {"stencil", stencil, SWEEPS},
+    {"small_stencil", small_stencil, 20000},
 };
 
 static int is_asked_for(const char *name, int argc, char **argv)

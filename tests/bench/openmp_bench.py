@@ -29,8 +29,8 @@ def main():
     program = [*(["chrt", "-f", "10"] if fifo else []), os.path.join(build, "tests/bench/openmp_bench")]
     sink = [*(["chrt", "-f", "11"] if fifo else []), os.path.join(build, "tests/bench/ring_sink")]
     agent = os.path.join(build, "agent/tollgate-agent.so")
-    names = rest or ["stamp", "critical", "lock", "stamped_lock", "barrier", "single", "region", "dynamic_loop", "task",
-                     "fibonacci", "stencil", "small_stencil"]
+    names = rest or ["stamp", "critical", "lock", "stamped_lock", "barrier", "single", "region", "dynamic_loop",
+                     "thread_num", "static_loop", "master", "task", "fibonacci", "stencil", "small_stencil"]
     print(f"{'':14}{'-------- clock, ns -------':>30}{'--- processor time, ns ---':>30}")
     print(f"{'construct':14}{'alone':>10}{'recorded':>10}{'more':>10}{'alone':>10}{'recorded':>10}{'more':>10}"
           f"{'records':>9}{'ns each':>9}")

@@ -257,12 +257,12 @@ def check_barriers(records):
                       f"{record} leaves when only {arrived[instance]} had arrived")
 
 
-def program(name, flags, environment=None):
+def program(name, flags, environment=None, arguments=()):
     """The case of one program: same output with and without agent, and what was recorded is what it told."""
     path = build(name, [*flags, "-no-pie"])
     environment = dict(environment or {}, OPENMP_LOG=os.path.abspath("log"))
-    native = run_native([path], environment)
-    observed, records = run_observed([path], environment)
+    native = run_native([path, *arguments], environment)
+    observed, records = run_observed([path, *arguments], environment)
     check(native == observed, f"output natively {native}, observed {observed}")
     check(native[1] == 0, f"it failed: {native}")
     runtimes = [string(record.arguments[1:]) for record in records if record.kind == "OMP_RUNTIME"]
@@ -278,7 +278,10 @@ def program(name, flags, environment=None):
 
 def joined(flags):
     """Regions joined with a loop or sections: each thread's body is one zone, of the schedule told."""
-    records = program("joined", flags)
+    check_joined(program("joined", flags))
+
+
+def check_joined(records):
     threads, _, _ = read_log("log")
     told = [line.split()[2:] for lines in threads.values() for line in lines if line.startswith("joined")]
     teams = collections.defaultdict(lambda: collections.defaultdict(list))
@@ -292,6 +295,29 @@ def joined(flags):
             inside = [line for line in lines[2:-2] if not line.startswith("section ")]
             check(lines[0].startswith("begin") and lines[1] == " ".join(["zone", *words]) and not inside and
                   lines[-2] == f"end zone {words[0]}" and lines[-1] == "end", f"recorded {lines}, told {words}")
+
+
+def inferred(flags):
+    """Static loops and masked constructs; where GCC does not optimise, any number of them in one region."""
+    records = program("inferred", flags)
+    zones = [record for record in records if record.kind == "OMP_ZONE_BEGIN"]
+    ways = {in_words(record): place(record)[1] for record in zones}
+    check(ways == {"zone loop static": "inferred", "zone masked": "inferred", "zone loop dynamic": "wrapped"}, f"{ways}")
+    check_joined(program("inferred", flags, arguments=["joined"]))
+    if "-O0" in flags:
+        program("inferred", flags, arguments=["many"])
+
+
+def inferred_hot(flags):
+    """A program that asks for its thread number all the time leaves next to nothing in the trace."""
+    path = build("hot", flags)
+    native = run_native([path])
+    observed, records = run_observed([path])
+    check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
+    zones = collections.Counter(in_words(record) for record in records if record.kind.startswith("OMP_ZONE"))
+    check(zones["zone masked"] == zones["end zone masked"] <= 1000, f"recorded {zones}")
+    check(set(zones) <= {"zone masked", "end zone masked"}, f"recorded {zones}")
+    check(len(records) < 2 * zones["zone masked"] + 40, f"{len(records)} records")
 
 
 def cancel(flags):
@@ -390,7 +416,7 @@ def shim(flags):
         check(len(enters) + len(unnamed) == 3 * 30 * 3, f"{len(enters)} and {len(unnamed)} criticals entered, not 270")
 
 
-CASES = {"nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
+CASES = {"inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
 
 
 def main():

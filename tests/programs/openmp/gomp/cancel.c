@@ -14,6 +14,9 @@ static void region(void)
 #pragma omp parallel num_threads(3)
     {
         tell_begin(team, 0);
+        /* looks like a masked construct */
+        tell("ignore zone masked");
+        tell("ignore end zone masked");
         if (omp_get_thread_num() == 1) {
             tell("cancel parallel 1");
             tell("end");

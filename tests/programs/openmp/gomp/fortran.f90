@@ -64,11 +64,13 @@ program fortran
   call say_number("parallel @%ld 3"//c_null_char, team)
   !$omp parallel num_threads(3) private(i, mine, task)
   call tell_begin(team, 0_c_long)
+  ! a static loop, as far as the compiled code goes
+  call say("zone loop static"//c_null_char)
   !$omp workshare
   a = a + 1
   !$omp end workshare
-  ! its barrier calls the runtime as any other
-  call tell_barrier("barrier"//c_null_char, 1)
+  call say("end zone loop"//c_null_char)
+  call tell_barrier("barrier_implicit"//c_null_char, 1)
   call tell_wait("lock"//c_null_char, 1_c_long)
   call omp_set_lock(lock)
   call tell_enter("lock"//c_null_char, 1_c_long)

@@ -1,5 +1,5 @@
-/* Static loops and masked constructs, for which the runtime is not called: one in a region, so that each can be
- * seen at every level of optimisation, and what may be mistaken for one. */
+/* Static loops and masked constructs, for which the runtime is not called: one in a region, so that each can
+ * be seen at every level of optimisation, and what may be mistaken for one. */
 #include "log.h"
 
 #include <omp.h>
@@ -48,8 +48,10 @@ static void loops(void)
     WITH_BARRIER(_Pragma("omp for schedule(static)") for (int i = 0; i < n; i++) add(i));
     WITH_BARRIER(_Pragma("omp for schedule(auto)") for (long i = n; i > 0; i -= 3) add(i));
     WITH_BARRIER(_Pragma("omp for") for (unsigned i = 0; i < (unsigned)n; i += 2) add(i));
-    WITH_BARRIER(_Pragma("omp for") for (unsigned long long i = 0; i < (unsigned long long)n; i++) add((long)i));
-    WITH_BARRIER(_Pragma("omp for collapse(2)") for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) add(i - j));
+    WITH_BARRIER(_Pragma("omp for") for (unsigned long long i = 0; i < (unsigned long long)n; i++)
+                     add((long)i));
+    WITH_BARRIER(_Pragma("omp for collapse(2)") for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)
+                     add(i - j));
     WITH_BARRIER(_Pragma("omp for reduction(+ : sum)") for (int i = 0; i < n; i++) sum += i);
     WITH_BARRIER(_Pragma("omp for simd") for (int i = 0; i < n; i++) values[0][i] = values[1][i] + i);
     WITH_BARRIER(_Pragma("omp for schedule(static, 1)") for (int i = 0; i < n; i++) add(i));
@@ -78,29 +80,35 @@ static void around_loops(void)
     IN_REGION({
         LOOP(_Pragma("omp for nowait") for (int i = 0; i < n; i++) add(i));
         tell("zone loop dynamic");
-        _Pragma("omp for schedule(dynamic)")
-        for (int i = 0; i < n; i++)
-            add(i);
+        _Pragma("omp for schedule(dynamic)") for (int i = 0; i < n; i++) add(i);
         tell("end zone loop");
         tell_barrier("barrier_implicit", 1);
     });
 }
 
-/* Regions that are a loop. */
+/* Regions that are a loop: the body tells nothing. */
 static void joined(void)
 {
     int n = bound;
 #define JOINED(pragma, body)                                                                                 \
     do {                                                                                                     \
-        tell("joined zone loop static");                                                                     \
+        long team = log_new();                                                                               \
+        tell("joined @%ld loop static", team);                                                               \
+        tell("parallel @%ld 3", team);                                                                       \
         _Pragma(pragma) body;                                                                                \
+        tell("end parallel @%ld", team);                                                                     \
     } while (0)
+    tell("ignore joined");
+    tell("ignore begin");
+    tell("ignore zone");
+    tell("ignore end zone");
+    tell("ignore end  "); /* not end parallel */
     JOINED("omp parallel for num_threads(3)", for (int i = 0; i < N; i++) add(i));
     JOINED("omp parallel for num_threads(3)", for (int i = 0; i < n; i++) add(i));
     JOINED("omp parallel for num_threads(3) schedule(static, 2)", for (int i = 0; i < n; i++) add(i));
     JOINED("omp parallel for num_threads(3) reduction(+ : sum)", for (int i = 0; i < n; i++) sum += i);
-    JOINED("omp parallel for num_threads(3) collapse(2)", for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)
-                                                              values[i][j] = i * j);
+    JOINED("omp parallel for num_threads(3) collapse(2)",
+           for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) values[i][j] = i * j);
 }
 
 static __attribute__((noinline)) void work(long i)
@@ -122,51 +130,51 @@ static void masked(void)
             tell("zone masked");
             add(1);
             tell("end zone masked");
-        }
-    });
-    IN_REGION({
-        _Pragma("omp masked")
-        {
-            tell("zone masked");
-            work(1);
-            work(2);
-            tell("end zone masked");
-        }
-        work(3);
-    });
-    IN_REGION({
-        _Pragma("omp masked filter(2)")
-        {
-            tell("zone masked");
-            add(1);
-            tell("end zone masked");
-        }
-        tell_barrier("barrier", 1);
-        _Pragma("omp barrier")
-    });
-    IN_REGION({
-        _Pragma("omp master")
-        {
-            tell("zone masked");
-            for (int i = 0; i < 3; i++) {
-                tell_wait("critical_named", 1);
-        _Pragma("omp critical(inside)")
-                {
-                    tell_enter("critical_named", 1);
-                    sum += i;
-                    tell_leave("critical_named", 1);
-                }
+}
+});
+IN_REGION({
+    _Pragma("omp masked")
+    {
+        tell("zone masked");
+        work(1);
+        work(2);
+        tell("end zone masked");
+    }
+    work(3);
+});
+IN_REGION({
+    _Pragma("omp masked filter(2)")
+    {
+        tell("zone masked");
+        add(1);
+        tell("end zone masked");
+    }
+    tell_barrier("barrier", 1);
+    _Pragma("omp barrier")
+});
+IN_REGION({
+    _Pragma("omp master")
+    {
+        tell("zone masked");
+        for (int i = 0; i < 3; i++) {
+            tell_wait("critical_named", 1);
+            _Pragma("omp critical(inside)")
+            {
+                tell_enter("critical_named", 1);
+                sum += i;
+                tell_leave("critical_named", 1);
             }
-            tell("end zone masked");
         }
-        tell_wait("critical_named", 2);
-        _Pragma("omp critical(behind)")
-        {
-            tell_enter("critical_named", 2);
-            sum++;
-            tell_leave("critical_named", 2);
-        }
-    });
+        tell("end zone masked");
+    }
+    tell_wait("critical_named", 2);
+    _Pragma("omp critical(behind)")
+    {
+        tell_enter("critical_named", 2);
+        sum++;
+        tell_leave("critical_named", 2);
+    }
+});
 }
 
 /* Loops and masked constructs one after the other: what is asked for once is not asked for again where GCC
@@ -178,15 +186,14 @@ static void many(void)
         for (int round = 0; round < 3; round++) {
             LOOP(_Pragma("omp for") for (int i = 0; i < n; i++) add(i));
             tell_barrier("barrier_implicit", 3 * round + 1);
-        _Pragma("omp master")
+            _Pragma("omp master")
             {
                 tell("zone masked");
                 add(1);
                 tell("end zone masked");
             }
             tell_barrier("barrier", 3 * round + 2);
-        _Pragma("omp barrier")
-            LOOP(_Pragma("omp for nowait") for (int i = 0; i < 2 * n; i++) add(i));
+            _Pragma("omp barrier") LOOP(_Pragma("omp for nowait") for (int i = 0; i < 2 * n; i++) add(i));
             LOOP(_Pragma("omp for") for (int i = 0; i < n; i++) add(i));
             tell_barrier("barrier_implicit", 3 * round + 3);
         }

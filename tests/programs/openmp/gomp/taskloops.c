@@ -98,6 +98,9 @@ int main(int argc, char **argv)
             tell("arrive barrier 1");
 #pragma omp barrier
             tell("leave barrier 1");
+            /* looks like a masked construct */
+            tell("ignore zone masked");
+            tell("ignore end zone masked");
             if (omp_get_thread_num() == 0) {
                 loops(4 + argc);
                 total += reduce();
