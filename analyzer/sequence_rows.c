@@ -11,9 +11,10 @@
 #include <string.h>
 
 enum {
-    MAX_ENTRIES = 24, /* of a mutex that are drawn each; of more, those in the middle are left out */
-    FEW_ENTRIES = 6,  /* likewise, where lifelines share columns: each that is drawn takes one of its own */
-    MAX_REACH = 64,   /* rows between the halves of a message that are drawn as one arrow */
+    MAX_ENTRIES = 24,   /* of a mutex that are drawn each; of more, those in the middle are left out */
+    FEW_ENTRIES = 6,    /* likewise, where lifelines share columns: each that is drawn takes one of its own */
+    MANY_MESSAGES = 16, /* one behind the other are drawn as one thing, where lifelines share columns */
+    MAX_REACH = 64,     /* rows between the halves of a message that are drawn as one arrow */
 };
 
 struct writer {
@@ -323,11 +324,99 @@ static struct tg_error *write_node(struct writer *writer, const struct tg_sequen
     return write_fragment(writer, node);
 }
 
+/* ---- many messages */
+
+static bool is_plain_message(const struct tg_sequence_node *node)
+{
+    return node->kind == TG_SEQUENCE_MESSAGE && !node->is_lost;
+}
+
+/* How many there are from the one at FROM on. */
+static size_t count_messages(const struct tg_sequence_list *list, size_t from)
+{
+    size_t count = 0;
+    while (from + count < list->count && is_plain_message(list->items[from + count]))
+        count++;
+    return count;
+}
+
+/* COUNT messages as one, that begins with the first and ends with the last: how many, of how many bytes. Its
+ * part lanes are those that take part, each once. */
+static struct tg_error *sum_up(const struct writer *writer, struct tg_sequence_node *const *items,
+                               size_t count, uint64_t *n_messages, struct tg_sequence_node **sum)
+{
+    bool *takes_part = calloc(writer->words.sequence->n_lanes + 1, sizeof *takes_part);
+    struct tg_sequence_node *made =
+        tg_sequence_node_create(TG_SEQUENCE_MESSAGE, TG_SEQUENCE_NO_LANE, items[0]->begin_ns);
+    struct tg_error *error = takes_part == NULL || made == NULL ? tg_error_no_memory() : NULL;
+    uint64_t end_ns = 0;
+    *n_messages = 0;
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        const struct tg_sequence_node *node = items[i];
+        /* The half that is received was counted where it was sent. */
+        if (node->n_parts > 1 || node->parts[0].role == TG_SEQUENCE_SENDS || !node->is_linked) {
+            *n_messages += node->most;
+            made->bytes += node->bytes * node->most;
+        }
+        end_ns = node->until_ns > end_ns ? node->until_ns : end_ns;
+        for (size_t part = 0; error == NULL && part < node->n_parts; part++) {
+            uint32_t lane = node->parts[part].lane;
+            if (!takes_part[lane])
+                error = tg_sequence_node_add_part(made, &node->parts[part]);
+            takes_part[lane] = true;
+        }
+    }
+    free(takes_part);
+    if (error != NULL) {
+        tg_sequence_node_destroy(made);
+        return error;
+    }
+    tg_sequence_node_finish(made, end_ns);
+    *sum = made;
+    return NULL;
+}
+
+/* One fragment for COUNT messages. */
+static struct tg_error *write_messages(struct writer *writer, struct tg_sequence_node *const *items,
+                                       size_t count)
+{
+    char label[TG_SEQUENCE_LABEL_SIZE], number[TG_QUANTITY_SIZE], bytes[TG_QUANTITY_SIZE];
+    struct tg_sequence_node *sum = NULL;
+    uint64_t n_messages;
+    struct tg_error *error = sum_up(writer, items, count, &n_messages, &sum);
+    if (error != NULL)
+        return error;
+    snprintf(label, sizeof label, "%s messages between %zu ranks, %s B",
+             tg_quantity_count(n_messages, number), sum->n_parts, tg_quantity_count(sum->bytes, bytes));
+    struct tg_sequence_row *row = add_row(writer, TG_ROW_OPEN, sum, label);
+    error = row == NULL ? tg_error_no_memory() : add_lanes(row, sum);
+    if (row != NULL)
+        row->node = items[0]; /* which stays */
+    if (error == NULL && ++writer->depth > writer->rows->max_depth)
+        writer->rows->max_depth = writer->depth;
+    if (error == NULL) {
+        row = add_row(writer, TG_ROW_BARS, sum, "");
+        error = row == NULL ? tg_error_no_memory() : add_lanes(row, sum);
+        if (row != NULL)
+            row->node = items[0];
+    }
+    tg_sequence_node_destroy(sum);
+    return error != NULL ? error : close_fragment(writer, items[0]);
+}
+
 static struct tg_error *write_list(struct writer *writer, const struct tg_sequence_list *list)
 {
+    bool is_wide = writer->words.sequence->n_lanes > TG_SEQUENCE_MAX_COLUMNS;
     struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && i < list->count; i++)
-        error = write_node(writer, list->items[i]);
+    for (size_t i = 0; error == NULL && i < list->count; i++) {
+        size_t n_messages = is_wide ? count_messages(list, i) : 0;
+        if (n_messages <= MANY_MESSAGES) {
+            error = write_node(writer, list->items[i]);
+            continue;
+        }
+        error = write_messages(writer, &list->items[i], n_messages);
+        i += n_messages - 1;
+    }
     return error;
 }
 

@@ -1,5 +1,5 @@
 # Sequence diagrams: every format of every kind of situation.
-foreach(situation critical barrier passing nested tasks constructs repeat many ranks crossing hostile exec hybrid)
+foreach(situation critical barrier passing nested tasks constructs repeat many ranks crossing hostile exec hybrid halo)
   foreach(format svg seqdiag mermaid plantuml)
     tg_golden_test(sequence-${situation}-${format} sequence-${situation} sequence --format ${format} -o -
                    sequence-${situation}.tgt)
