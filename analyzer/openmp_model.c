@@ -205,15 +205,16 @@ static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_
     return NULL;
 }
 
-/* The thread that met a region waits for its team from its own end of the body on. */
-static const struct tg_openmp_place *waiting_for_join(const struct tg_openmp_worker_entry *worker,
-                                                      uint64_t team)
+/* Nobody waits at the end of TEAM any more, if that is where WORKER is: whoever met the region from its own
+ * end of the body on, the others until they are told that they go on, which some runtimes never say. */
+static struct tg_error *leave_join(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   uint64_t team, uint64_t time_ns)
 {
     if (worker->public.n_places == 0)
         return NULL;
     const struct tg_openmp_place *top = &worker->places[worker->public.n_places - 1];
-    return top->kind == TG_OPENMP_IN_SYNC && top->what == TG_OMP_SYNC_BARRIER_JOIN && top->id == team ? top
-                                                                                                      : NULL;
+    bool is_join = top->kind == TG_OPENMP_IN_SYNC && top->what == TG_OMP_SYNC_BARRIER_JOIN;
+    return is_join && top->team == team ? leave_top(model, worker, time_ns) : NULL;
 }
 
 static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -221,14 +222,15 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_op
 {
     struct tg_openmp_team_entry *team =
         tg_openmp_teams_find(&model->teams, process, event->omp_parallel_end.ended_team);
-    struct tg_error *error = NULL;
-    if (waiting_for_join(worker, event->omp_parallel_end.ended_team) != NULL)
-        error = leave_top(model, worker, event->time_ns);
+    struct tg_error *error = leave_join(model, worker, event->omp_parallel_end.ended_team, event->time_ns);
     if (team == NULL) {
         count_impossible(model, event, "a region ends that has not begun");
         return error;
     }
     team->is_over = true;
+    for (size_t i = 0; error == NULL && i < team->public.n_members; i++)
+        error = leave_join(model, model->workers.items[team->public.members[i].worker],
+                           event->omp_parallel_end.ended_team, event->time_ns);
     tg_openmp_teams_end_if_done(&model->teams, team);
     return error;
 }

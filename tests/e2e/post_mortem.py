@@ -64,6 +64,15 @@ def findings():
     return json.loads(report.output)["post_mortem"]
 
 
+def ask_console(found):
+    """The console says at the end what the report says, and that nobody is alive."""
+    asked = run([TOLLGATE, "replay", "-e", "goto end", "-e", "where", "-e", "info workers", "-e", "info barrier", "-e",
+                 "foreach w [info workers -list] {if {[dict get $w alive]} {error alive}}", "trace"])
+    check(asked.status == 0, asked)
+    for finding in found:
+        check(finding["text"] in asked.output, finding["text"], "is not in", asked.output)
+
+
 def find(found, kind, words):
     texts = [finding["text"] for finding in found if finding["kind"] == kind]
     check(any(all(word in text for word in words) for text in texts), kind, words, "is not in", found)
@@ -73,6 +82,7 @@ def test(launcher, how):
     stays, kind, words, on_line = WAYS[how]
     record([*launcher, "-n", str(RANKS), "./hang", how], stays)
     found = findings()
+    ask_console(found)
     find(found, kind, [*words, "hang.c:" if on_line is None else f"hang.c:{line_of(on_line)}"])
     if how != "mismatch":
         find(found, "mpi_collective", ["Missing is rank 1"])

@@ -105,6 +105,7 @@ def hybrid(job):
     report = run([os.environ["TG_TOLLGATE"], "report", "trace"])
     check_diagrams()
     check(report.status == 0 and "hybrid_zones.c" in report.output and "Post-mortem" not in report.output, report.output)
+    ask_console(told)
 
 
 def openmpi_libgomp():
@@ -120,6 +121,14 @@ def mpich_libomp():
     build(["mpicc.mpich", "-O2", "-g", "-fopenmp", f"{SOURCE}/tests/programs/hybrid_zones.c", "-o", "hybrid_zones"],
           {"MPICH_CC": "clang"})
     hybrid(["mpiexec.mpich", "-n", str(RANKS), "./hybrid_zones", str(THREADS), str(ROUNDS)])
+
+
+def ask_console(entries):
+    """The replay console finds every barrier and critical section of every rank, forward and back."""
+    settings = (f"set ranks {RANKS}; set rounds {ROUNDS}; set threads {THREADS}; set entries "
+                "{" + " ".join(f"{rank} {count}" for rank, count in sorted(entries.items())) + "}")
+    asked = run([os.environ["TG_TOLLGATE"], "replay", "-e", settings, "-x", f"{SOURCE}/tests/e2e/replay_hybrid.tcl", "trace"])
+    check(asked.status == 0 and asked.output.endswith("fine\n"), asked)
 
 
 def late_openmp():

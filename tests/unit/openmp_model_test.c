@@ -341,6 +341,25 @@ static void a_task_that_goes_on_is_where_it_was(void **state)
     assert_int_equal(tg_openmp_model_worker(model, PROCESS, 1)->n_places, 2);
 }
 
+/* LLVM's runtime tells of the workers that they come to the end of a region, never that they go on from it.
+ */
+static void nobody_waits_at_the_end_of_a_region_that_is_over(void **state)
+{
+    (void)state;
+    begin_region(7, 2);
+    for (int32_t tid = 2; tid >= 1; tid--) {
+        FEED(tid, OMP_IMPLICIT_END, omp_implicit_end, AT(7, (uint64_t)tid - 1));
+        FEED(tid, OMP_SYNC_BEGIN, omp_sync_begin, AT(7, (uint64_t)tid - 1), .sync = TG_OMP_SYNC_BARRIER_JOIN,
+             .instance = 1);
+        assert_int_equal(worker(tid)->n_places, 1);
+    }
+    FEED(1, OMP_SYNC_END, omp_sync_end, AT(7, 0), .sync = TG_OMP_SYNC_BARRIER_JOIN, .instance = 1);
+    FEED(1, OMP_PARALLEL_END, omp_parallel_end, AT(0, 0), .ended_team = 7);
+    assert_int_equal(worker(1)->n_places, 0);
+    assert_int_equal(worker(2)->n_places, 0);
+    assert_possible();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +374,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(inferred_zones_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_task_that_goes_on_is_where_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_begins_a_region_has_left_the_last_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_waits_at_the_end_of_a_region_that_is_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cancelled_barrier_holds_nobody_up, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
