@@ -24,7 +24,7 @@ from slurm_job import NoSlurm, Slurm  # noqa: E402
 
 SIZES = (2, 8, 32)
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "UCX_LOG_LEVEL": "fatal"}
-PROGRAM = os.path.join(HERE, "../programs/mpir_rank.c")
+PROGRAM = os.path.join(HERE, "../programs/launched_rank.c")
 
 
 def seconds(command, environment):

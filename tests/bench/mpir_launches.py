@@ -22,7 +22,7 @@ from slurm_job import NoSlurm, Slurm  # noqa: E402
 RANKS = 2
 LIMIT_S = 60
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "UCX_LOG_LEVEL": "fatal"}
-PROGRAM = os.path.join(HERE, "../programs/mpir_rank.c")
+PROGRAM = os.path.join(HERE, "../programs/launched_rank.c")
 COMMANDS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"], "mpich": ["mpiexec.mpich"]}
 
 

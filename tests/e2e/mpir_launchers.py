@@ -29,8 +29,8 @@ Rank = collections.namedtuple("Rank", "rank host executable pid")
 
 def program(flavour_name=None):
     if flavour_name is None:
-        return build("cc", ["mpir_rank.c"], "mpir_rank")
-    return build(flavour_named(flavour_name).c, ["mpir_rank.c"], "mpir_rank", "-DWITH_MPI")
+        return build("cc", ["launched_rank.c"], "launched_rank")
+    return build(flavour_named(flavour_name).c, ["launched_rank.c"], "launched_rank", "-DWITH_MPI")
 
 
 def said_ranks(output):
