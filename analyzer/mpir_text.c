@@ -63,7 +63,7 @@ static const char *rank_state_words(uint64_t state)
 static const char *acquisition_words(uint64_t acquisition)
 {
     static const char *const words[] = {
-        [TG_MPIR_NO_WAY] = "ranks not looked for",
+        [TG_MPIR_NO_WAY] = "no ranks found",
         [TG_MPIR_BY_LAUNCH] = "ranks by MPIR, launched",
         [TG_MPIR_BY_ATTACH] = "ranks by MPIR, attached",
         [TG_MPIR_BY_FOLLOWING] = "no MPIR: ranks by following forks, their numbers from the environment"};

@@ -30,6 +30,7 @@ struct rank {
     bool wants_gate;  /* its starter leaves it to the tool to let ranks go on */
     bool is_selected; /* otherwise it is let go once it is through its gate */
     bool wake;        /* it was left stopped for the tool to come */
+    bool waits;       /* until its starter has returned from MPIR_Breakpoint */
     bool woken;
     bool is_told;
     bool has_ended; /* kept for later readings of the table */
@@ -197,7 +198,7 @@ static void tell_rank(struct tg_mpir_ranks *ranks, struct tg_thread *thread, str
                       .state = state,
                       .way = state == TG_MPIR_MISSED ? TG_MPIR_WAY_NONE : rank->way,
                       .gate = rank->gate,
-                      .woken = rank->woken,
+                      .woken = rank->wake,
                       .reason = reason},
     };
     rank->is_told = true;
@@ -235,13 +236,38 @@ static enum tg_mpir_gate open_gate(struct tg_mpir_ranks *ranks, const struct ran
     return error == NULL ? TG_MPIR_GATE_SET : TG_MPIR_GATE_FAILED;
 }
 
+static void wake(struct rank *rank)
+{
+    if (rank->wake && !rank->woken && !rank->has_ended)
+        rank->woken = kill(rank->pid, SIGCONT) == 0;
+}
+
+bool tg_mpir_ranks_wait(const struct tg_mpir_ranks *ranks, pid_t starter)
+{
+    for (const struct rank *rank = ranks->ranks; rank != NULL; rank = rank->hh.next)
+        if (rank->starter == starter && rank->waits)
+            return true;
+    return false;
+}
+
+void tg_mpir_ranks_wake(struct tg_mpir_ranks *ranks, pid_t starter)
+{
+    for (struct rank *rank = ranks->ranks; rank != NULL; rank = rank->hh.next) {
+        if (rank->starter != starter || !rank->waits)
+            continue;
+        rank->waits = false;
+        if (rank->is_told) /* else it is settled later, and woken then */
+            wake(rank);
+    }
+}
+
 /* What can be done with RANK once its process was looked at. */
 static void settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread, struct rank *rank)
 {
     struct tg_mpir_process *known = known_of(ranks, thread->process);
     enum tg_mpir_gate gate = open_gate(ranks, rank, thread, known);
-    if (rank->wake && !rank->woken)
-        rank->woken = kill(rank->pid, SIGCONT) == 0;
+    if (!rank->waits)
+        wake(rank);
     if (rank->is_told && gate == rank->gate)
         return;
     rank->gate = gate;
@@ -267,6 +293,8 @@ void tg_mpir_ranks_leave(struct tg_mpir_ranks *ranks, struct tg_thread *thread, 
     struct tg_mpir_process *known = known_of(ranks, thread->process);
     if (rank != NULL && !rank->is_told)
         tell_rank(ranks, thread, rank, rank->is_selected ? TG_MPIR_ACQUIRED : TG_MPIR_NOT_SELECTED, "");
+    if (rank != NULL && trigger == TG_TRIGGER_DETACH)
+        wake(rank); /* nobody else would */
     if (trigger != TG_TRIGGER_DETACH || known == NULL || known->gate_at_ns == 0 ||
         tg_engine_now_ns() - known->gate_at_ns < gate_passed_ns)
         return;
@@ -366,6 +394,7 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     rank->is_selected = is_selected;
     rank->wants_gate = !partial_ok;
     rank->wake = is_stopped && launched && from->variables.found[TG_MPIR_ACQUIRED_PRE_MAIN];
+    rank->waits = rank->wake;
     rank->way = TG_MPIR_WAY_ATTACHED;
     if (process != NULL)
         take_traced(ranks, process, rank);

@@ -35,6 +35,14 @@ void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
  */
 void tg_mpir_ranks_settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread);
 
+/*
+ * Ranks that their starter left stopped for the tool (Slurm's) go on when it has returned from
+ * MPIR_Breakpoint: there it asks for them, and complains of those that have ended by then. Whether there are
+ * such ranks of STARTER; and: it has returned, or will not.
+ */
+bool tg_mpir_ranks_wait(const struct tg_mpir_ranks *ranks, pid_t starter);
+void tg_mpir_ranks_wake(struct tg_mpir_ranks *ranks, pid_t starter);
+
 /* THREAD's process is about to be let go, or to end: the gate of a rank that has certainly passed it becomes
  * what it was. */
 void tg_mpir_ranks_leave(struct tg_mpir_ranks *ranks, struct tg_thread *thread, enum tg_stop_trigger trigger);

@@ -2,6 +2,7 @@
 
 #include "recorder/environment.h"
 #include "recorder/identity.h"
+#include "recorder/memory.h"
 #include "recorder/mpir_environment.h"
 #include "recorder/mpir_ranks.h"
 #include "recorder/mpir_starter.h"
@@ -241,6 +242,33 @@ static enum tg_mpir_acquisition acquisition_of(const struct tg_mpir_session *ses
     return thread->process->attached || session->options.is_foreign ? TG_MPIR_BY_ATTACH : TG_MPIR_BY_LAUNCH;
 }
 
+/* It has asked its daemons for the ranks by now. */
+static void starter_returned(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
+{
+    struct tg_mpir_session *session = context;
+    tg_breakpoint_remove(thread->process, breakpoint);
+    tg_mpir_ranks_wake(session->ranks, thread->process->pid);
+}
+
+/* Ranks that were left stopped go on when THREAD returns from the function that it is about to begin. */
+static void wait_for_return(struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    const struct user_regs_struct *registers = tg_thread_registers(thread);
+    pid_t pid = thread->process->pid;
+    uint64_t address = 0;
+    size_t size = thread->process->bits == 32 ? 4 : 8;
+    if (!tg_mpir_ranks_wait(session->ranks, pid))
+        return;
+    bool planted = false;
+    if (registers != NULL && tg_memory_read(thread->tid, registers->rsp, &address, size)) {
+        TG_AUTO_ERROR struct tg_error *error = tg_breakpoint_plant(
+            thread->process, address, TG_BREAKPOINT_INTERNAL, starter_returned, session, NULL);
+        planted = error == NULL;
+    }
+    if (!planted)
+        tg_mpir_ranks_wake(session->ranks, pid);
+}
+
 /* Any thread of the starter's may come here, and it may come here often. */
 static void starter_called(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
 {
@@ -252,6 +280,8 @@ static void starter_called(void *context, struct tg_thread *thread, struct tg_br
         return;
     tg_mpir_starter_read(&known->variables, thread->process->bits, thread->tid, &saying);
     bool spawned = saying.state == TG_MPIR_STATE_SPAWNED;
+    if (spawned && known->is_starter && !known->has_spawned && saying.job[0] != '\0')
+        tell_job(session, thread, acquisition_of(session, thread), saying.job, ""); /* now that it is known */
     if (spawned)
         become_starter(session, thread, acquisition_of(session, thread), saying.job);
     tell_state(session, thread, TG_MPIR_AT_BREAKPOINT, &saying);
@@ -259,6 +289,7 @@ static void starter_called(void *context, struct tg_thread *thread, struct tg_br
         return;
     known->has_spawned = true;
     read_table(session, thread, &saying, true);
+    wait_for_return(session, thread);
 }
 
 static void plant(struct tg_mpir_session *session, struct tg_thread *thread)
@@ -447,6 +478,7 @@ static void process_leaving(void *context, struct tg_thread *thread, enum tg_sto
     struct tg_mpir_session *session = context;
     const struct tg_mpir_process *known = known_of(session, thread->process);
     tg_mpir_ranks_leave(session->ranks, thread, trigger);
+    tg_mpir_ranks_wake(session->ranks, thread->process->pid); /* it will not return any more, or unseen */
     if (known != NULL && tg_mpir_process_can_start(known))
         leave_starter(session, thread, trigger);
 }
@@ -455,6 +487,7 @@ static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_mpir_session *session = context;
     tg_mpir_ranks_ended(session->ranks, process->pid);
+    tg_mpir_ranks_wake(session->ranks, process->pid);
     tg_mpir_process_destroy(process->data[session->slot]);
     process->data[session->slot] = NULL;
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -129,6 +130,15 @@ static void print_summary(const struct tg_record_options *options, const struct 
 
 /* ---- the command */
 
+/* An sattach that was launched for its table alone ends with the recording; its step does not. */
+static void end_sattach(const struct tg_record_options *options, int pidfd)
+{
+    if (options->sattach[0] != NULL && pidfd >= 0)
+        pidfd_send_signal(pidfd, SIGTERM, NULL, 0);
+    if (pidfd >= 0)
+        close(pidfd);
+}
+
 static struct tg_error *record(const struct tg_record_options *options, struct tg_recording **recording,
                                int *status, struct tg_recording_summary *summary)
 {
@@ -139,14 +149,17 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
     struct tg_error *error = tg_recording_create(options, &cost, recording);
     if (error != NULL)
         return error;
-    install_handlers(*recording, options->command == NULL);
+    bool has_job = options->command != NULL && options->sattach[0] == NULL;
+    install_handlers(*recording, !has_job);
     pid_t pid;
     error = tg_recording_start(*recording, &pid);
     if (error != NULL)
         return error;
+    int pidfd = has_job || pid == 0 ? -1 : pidfd_open(pid, 0);
     if (pid != 0)
         set_command(pid);
     error = tg_recording_run(*recording, status);
+    end_sattach(options, pidfd);
     tg_recording_finish(*recording, summary);
     return error;
 }

@@ -193,10 +193,10 @@ def slurm_or_skip():
 
 def slurm_table(slurm, ranks):
     """[Rank], as srun itself dumps its table; of a step of its own, whose tasks are then ended."""
-    process = subprocess.Popen(slurm.srun("--debugger-test", "-n", str(RANKS), ranks), stderr=subprocess.PIPE, text=True,
+    process = subprocess.Popen([slurm.programs["srun"], "--debugger-test", "-n", str(RANKS), ranks], stderr=subprocess.PIPE, text=True,
                                env=dict(os.environ, **slurm.environment), start_new_session=True)
     found = []
-    for line in process.stderr:
+    for line in process.stderr:  # to be had without --quiet only
         match = re.search(r"task:(\d+), host:(\S+), pid:(\d+), executable:(\S+)", line)
         if match:
             found.append(Rank(int(match[1]), match[2], match[4], int(match[3])))
@@ -204,8 +204,8 @@ def slurm_table(slurm, ranks):
             break
     running = {rank.pid for rank in found if os.path.samefile(f"/proc/{rank.pid}/exe", ranks)}
     check(len(running) == RANKS, "srun's own table is not of the step's tasks", found)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    run([slurm.programs["scancel"], "--signal=KILL", "--user=root"], slurm.environment)
+    process.communicate(timeout=60)
     return found
 
 
