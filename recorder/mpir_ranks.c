@@ -381,7 +381,6 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
                    "it had ended before the table was read");
         return;
     }
-    bool is_stopped = process == NULL && tg_mpir_target_is_stopped((pid_t)entry->pid);
     char reason[REASON_BYTES] = "";
     if (process == NULL)
         attach(ranks, starter, entry, reason);
@@ -393,7 +392,8 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     }
     rank->is_selected = is_selected;
     rank->wants_gate = !partial_ok;
-    rank->wake = is_stopped && launched && from->variables.found[TG_MPIR_ACQUIRED_PRE_MAIN];
+    /* Its SIGSTOP is sent, but it need not have stopped yet; SIGCONT undoes either. */
+    rank->wake = process == NULL && launched && from->variables.found[TG_MPIR_ACQUIRED_PRE_MAIN];
     rank->waits = rank->wake;
     rank->way = TG_MPIR_WAY_ATTACHED;
     if (process != NULL)

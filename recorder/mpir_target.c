@@ -119,9 +119,3 @@ bool tg_mpir_target_is_meant(const struct tg_mpir_target *target, bool trust, ch
              (int)target->pid, status.name);
     return false;
 }
-
-bool tg_mpir_target_is_stopped(pid_t pid)
-{
-    struct tg_proc_status status;
-    return tg_proc_status_read(pid, &status) && (status.state == 'T');
-}

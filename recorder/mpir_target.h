@@ -27,7 +27,4 @@ bool tg_mpir_target_is_meant(const struct tg_mpir_target *target, bool trust, ch
  * known here: its environment says so (Slurm's node names), and it is in the same UTS namespace. */
 bool tg_mpir_target_is_here(const struct tg_mpir_target *target);
 
-/* Whether PID is in a job control stop. */
-bool tg_mpir_target_is_stopped(pid_t pid);
-
 #endif
