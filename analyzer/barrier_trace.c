@@ -298,6 +298,28 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
                                                                                       : TG_BARRIER_BY_EXIT));
 }
 
+/* Who executes another program leaves its other threads behind, also those whose ends were not told. */
+static struct tg_error *feed_exec(struct tg_barrier_trace *trace, const struct tg_event *event)
+{
+    const struct name *name = find_name(trace, event->pid, 0),
+                      *first = find_name(trace, event->pid, event->pid);
+    uint32_t slot = name == NULL ? TG_NO_SLOT : tg_barrier_process_slot(trace->model, name->unit.dpid);
+    size_t i = 0;
+    while (slot != TG_NO_SLOT && i < trace->model->processes[slot].n_threads) {
+        struct tg_barrier_unit unit =
+            tg_barrier_unit_of_thread(trace->model, trace->model->processes[slot].threads[i]);
+        if (first != NULL && first->unit.dpid == unit.dpid && first->unit.dtid == unit.dtid) {
+            i++;
+            continue;
+        }
+        struct tg_error *error =
+            done(trace, tg_barrier_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
 static struct tg_error *feed_created(struct tg_barrier_trace *trace,
                                      const struct tg_event_barrier_created *told)
 {
@@ -402,6 +424,8 @@ static struct tg_error *feed_input(struct tg_barrier_trace *trace, const struct 
                                                            event->barrier_enabled.enabled != 0));
     case TG_EVENT_BARRIER_ARRIVAL:
         return feed_arrival(trace, &event->barrier_arrival);
+    case TG_EVENT_EXEC:
+        return feed_exec(trace, event);
     default:
         return feed_end(trace, event);
     }
@@ -433,6 +457,7 @@ struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const str
     case TG_EVENT_THREAD_EXIT:
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_DETACH:
+    case TG_EVENT_EXEC:
         break;
     default:
         return NULL;

@@ -360,12 +360,14 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
         return part_from_process(controller, event);
     if (event->kind == TG_EVENT_THREAD_EXIT)
         return part_from_thread(controller, event);
-    error = meet_process(controller, event->pid);
     struct tg_controlled_process *process = find_process(controller, event->pid);
+    if (process != NULL && event->kind == TG_EVENT_EXEC)
+        error = forget_others(controller, process);
+    if (error == NULL)
+        error = meet_process(controller, event->pid);
+    process = find_process(controller, event->pid);
     if (error == NULL && process != NULL && event->kind == TG_EVENT_THREAD_START)
         error = meet_thread(controller, process, event->tid);
-    if (error == NULL && process != NULL && event->kind == TG_EVENT_EXEC)
-        error = forget_others(controller, process);
     if (error == NULL && process != NULL &&
         (event->kind == TG_EVENT_PROCESS_START || event->kind == TG_EVENT_PROGRAM))
         error = plant_in(controller, process);

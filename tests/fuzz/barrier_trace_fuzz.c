@@ -34,9 +34,10 @@ static uint64_t take_number(struct input *input)
 
 static struct tg_event take_event(struct input *input)
 {
-    static const enum tg_event_kind others[] = {TG_EVENT_THREAD_EXIT, TG_EVENT_PROCESS_EXIT, TG_EVENT_DETACH};
+    static const enum tg_event_kind others[] = {TG_EVENT_THREAD_EXIT, TG_EVENT_PROCESS_EXIT, TG_EVENT_DETACH,
+                                                TG_EVENT_EXEC};
     const unsigned n_kinds = TG_EVENT_CONTROL_RESUMED - TG_EVENT_BARRIER_CREATED + 1;
-    uint8_t choice = (uint8_t)(take_byte(input) % (n_kinds + 3));
+    uint8_t choice = (uint8_t)(take_byte(input) % (n_kinds + 4));
     struct tg_event event = {.kind = choice < n_kinds
                                          ? (enum tg_event_kind)(TG_EVENT_BARRIER_CREATED + choice)
                                          : others[choice - n_kinds]};

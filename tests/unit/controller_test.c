@@ -478,6 +478,25 @@ static void another_program_is_another_group(void **state)
     assert_trace_agrees(fake);
 }
 
+/* Threads that exec takes away are not waited for, whether or not their ends are told. */
+static void exec_takes_threads_away(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "{t1.1 t2.1 t2.2 t3.1}", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    begin_thread(fake, 1, 2);
+    hit(fake, 0, 0, id);
+    hit(fake, 1, 1, id);
+    happen(fake,
+           (struct tg_event){
+               .kind = TG_EVENT_EXEC, .pid = pid_of(1), .tid = pid_of(1), .exec = {.path = "/bin/true"}});
+    fake->threads[1][1].exists = fake->threads[1][2].exists = false;
+    assert_is(fake, "p2", "1:1[p2.1]");
+    hit(fake, 2, 0, id);
+    assert_string_equal(fake->told, "thread 2.1 will not come to barrier 1 (exec)\n"
+                                    "barrier 1 is satisfied by the 2 that are left; 1 never came\n");
+    assert_trace_agrees(fake);
+}
+
 static void a_dead_end_is_told(void **state)
 {
     struct fake *fake = *state;
@@ -619,6 +638,7 @@ int main(void)
         TEST(breakpoints_stop_by_their_width),
         TEST(what_is_not_there_yet_is_pending),
         TEST(another_program_is_another_group),
+        TEST(exec_takes_threads_away),
         TEST(a_dead_end_is_told),
         TEST(any_session_agrees_with_its_trace),
     };
