@@ -81,6 +81,30 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
         fprintf(stream, " (tag %" PRId64 ")", call->tag);
 }
 
+void tg_words_message(FILE *stream, const struct tg_post_mortem_input *input,
+                      const struct tg_mpi_message *message)
+{
+    fputs("from ", stream);
+    if (message->source < 0)
+        fputs("any rank", stream);
+    else
+        fprintf(stream, "rank %" PRId64, message->source);
+    fprintf(stream, " to rank %" PRId64, message->destination);
+    if (message->tag >= 0)
+        fprintf(stream, ", tag %" PRId64, message->tag);
+    else
+        fputs(", any tag", stream);
+    if (message->comm == 1)
+        fputs(" on MPI_COMM_WORLD", stream);
+    else
+        fprintf(stream, " on communicator 0x%" PRIx64, message->comm);
+    fprintf(stream, ", %" PRIu64 " bytes: ", message->bytes);
+    tg_printable_write(stream, message->name);
+    tg_words_code(stream, input, message->process, message->code);
+    fputc(',', stream);
+    tg_words_since(stream, input, message->since_ns);
+}
+
 /* ---- states */
 
 static const struct tg_mpi_thread *find_mpi_thread(const struct tg_post_mortem_input *input, size_t process,

@@ -36,4 +36,9 @@ void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *inp
 /* "MPI_Recv from rank 2 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
 
+/* "from rank 0 to rank 1, tag 6 on MPI_COMM_WORLD, 8 bytes: MPI_Isend in solve (solver.c:120), since 1.2 s"
+ */
+void tg_words_message(FILE *stream, const struct tg_post_mortem_input *input,
+                      const struct tg_mpi_message *message);
+
 #endif

@@ -247,25 +247,114 @@ static struct tg_error *add_worker(const struct tg_report *report, const struct 
     return tg_text_table_add(table, cells);
 }
 
-static struct tg_error *write_workers(const struct tg_report_page *page)
+struct worker_row {
+    const struct tg_openmp_worker *worker;
+    const char *job;
+    int64_t rank;
+};
+
+static int compare_workers(const void *a, const void *b)
+{
+    const struct worker_row *x = a, *y = b;
+    int order = strcmp(x->job, y->job);
+    if (order != 0)
+        return order;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->worker->process != y->worker->process)
+        return x->worker->process < y->worker->process ? -1 : 1;
+    return x->worker->index < y->worker->index ? -1 : x->worker->index > y->worker->index;
+}
+
+static struct tg_error *write_each_worker(const struct tg_report_page *page, const struct worker_row *rows,
+                                          size_t count)
 {
     static const char *const headings[] = {">RANK",        ">WORKER",    ">THREAD", ">IN REGIONS",
                                            ">AT BARRIERS", ">FOR LOCKS", ">TASKS",  NULL};
-    const struct tg_openmp_model *model = tg_openmp_statistics_model(page->report->openmp);
-    size_t count = tg_openmp_model_worker_count(model);
-    size_t shown = page->options->all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
     struct tg_text_table *table = NULL;
-    tg_report_title(page, "OpenMP workers");
     struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    for (size_t i = 0; error == NULL && i < shown; i++)
-        error = add_worker(page->report, tg_openmp_model_worker_at(model, i), table);
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = add_worker(page->report, rows[i].worker, table);
     if (error == NULL)
         error = tg_text_table_print(table, page->stream);
-    if (error == NULL && shown < count) {
-        char rest[TG_QUANTITY_SIZE];
-        fprintf(page->stream, "and %s more; --all shows them\n", tg_quantity_count(count - shown, rest));
-    }
     tg_text_table_destroy(table);
+    return error;
+}
+
+/* The workers of one process, N of them, in a line: what they did all together, and who waited most. */
+static struct tg_error *add_process(const struct tg_report *report, const struct worker_row *rows, size_t n,
+                                    struct tg_text_table *table)
+{
+    struct tg_openmp_worker_use sum = {0};
+    uint64_t most_ns = 0;
+    char rank[32], count[TG_QUANTITY_SIZE], regions[TG_QUANTITY_SIZE], barriers[TG_QUANTITY_SIZE];
+    char most[TG_QUANTITY_SIZE], number[TG_QUANTITY_SIZE], locks[TG_QUANTITY_SIZE], tasks[TG_QUANTITY_SIZE];
+    const struct tg_openmp_worker *latest = rows[0].worker;
+    for (size_t i = 0; i < n; i++) {
+        struct tg_openmp_worker_use use = tg_openmp_statistics_worker(report->openmp, rows[i].worker->index);
+        sum.region_ns += use.region_ns;
+        sum.barrier_ns += use.barrier_ns;
+        sum.lock_ns += use.lock_ns;
+        sum.tasks += use.tasks;
+        if (use.barrier_ns > most_ns) {
+            most_ns = use.barrier_ns;
+            latest = rows[i].worker;
+        }
+    }
+    name_process(report, rows[0].worker->process, rank, sizeof rank);
+    const char *cells[] = {rank,
+                           tg_quantity_count(n, count),
+                           tg_quantity_duration(sum.region_ns, regions),
+                           tg_quantity_duration(sum.barrier_ns, barriers),
+                           tg_quantity_duration(most_ns, most),
+                           tg_quantity_count(latest->number, number),
+                           tg_quantity_duration(sum.lock_ns, locks),
+                           tg_quantity_count(sum.tasks, tasks)};
+    return tg_text_table_add(table, cells);
+}
+
+static struct tg_error *write_worker_groups(const struct tg_report_page *page, const struct worker_row *rows,
+                                            size_t count)
+{
+    enum { PROCESSES_SHOWN = 64 };
+    static const char *const headings[] = {">RANK",        ">WORKERS",  ">IN REGIONS",
+                                           ">AT BARRIERS", ">THE MOST", ">BY WORKER",
+                                           ">FOR LOCKS",   ">TASKS",    NULL};
+    struct tg_text_table *table = NULL;
+    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
+    size_t i = 0, shown = 0;
+    for (size_t next; error == NULL && i < count && shown < PROCESSES_SHOWN; i = next, shown++) {
+        for (next = i + 1; next < count && rows[next].worker->process == rows[i].worker->process; next++)
+            ;
+        error = add_process(page->report, &rows[i], next - i, table);
+    }
+    if (error == NULL)
+        error = tg_text_table_print(table, page->stream);
+    tg_text_table_destroy(table);
+    if (error == NULL)
+        fputs(i < count ? "and others; --all shows each worker\n" : "--all shows each worker\n",
+              page->stream);
+    return error;
+}
+
+static struct tg_error *write_workers(const struct tg_report_page *page)
+{
+    const struct tg_openmp_model *model = tg_openmp_statistics_model(page->report->openmp);
+    size_t count = tg_openmp_model_worker_count(model);
+    struct worker_row *rows = calloc(count + 1, sizeof *rows);
+    if (rows == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
+        const struct tg_process_entry *entry = tg_process_model_at(page->report->processes, worker->process);
+        rows[i] = (struct worker_row){worker, entry->job, entry->rank};
+    }
+    qsort(rows, count, sizeof *rows, compare_workers);
+    tg_report_title(page, "OpenMP workers");
+    struct tg_error *error = page->options->all || count <= ROWS_SHOWN
+                                 ? write_each_worker(page, rows, count)
+                                 : write_worker_groups(page, rows, count);
+    free(rows);
     return error;
 }
 

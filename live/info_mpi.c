@@ -200,26 +200,12 @@ static struct tg_error *visit_collective(void *context, const struct tg_mpi_coll
 static struct tg_error *visit_message(void *context, const struct tg_mpi_message *message)
 {
     struct writing *w = context;
-    char moment[TG_QUANTITY_SIZE];
     if (!tg_focus_has(&w->console->focus, message->process))
         return NULL;
     begin_part(w);
-    fputs("  from ", w->out);
-    if (message->source < 0)
-        fputs("any rank", w->out);
-    else
-        fprintf(w->out, "rank %" PRId64, message->source);
-    fprintf(w->out, " to rank %" PRId64, message->destination);
-    if (message->tag >= 0)
-        fprintf(w->out, ", tag %" PRId64, message->tag);
-    else
-        fputs(", any tag", w->out);
-    fputs(" on ", w->out);
-    write_comm(w, message->comm);
-    fprintf(w->out, ", %" PRIu64 " bytes: ", message->bytes);
-    tg_printable_write(w->out, message->name);
-    tg_words_code(w->out, &w->input, message->process, message->code);
-    fprintf(w->out, ", since %s s\n", tg_quantity_moment(message->since_ns, w->input.start_ns, 6, moment));
+    fputs("  ", w->out);
+    tg_words_message(w->out, &w->input, message);
+    fputc('\n', w->out);
     return NULL;
 }
 
