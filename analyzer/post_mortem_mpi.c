@@ -109,6 +109,14 @@ static void print_missing(struct tg_mortem *mortem, const struct tg_mpi_arrival 
         fprintf(stream, " %zu more are missing.", missing - told);
 }
 
+static bool all_told_above(const struct tg_mortem *mortem, const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (arrivals[i].standing == TG_MPI_MISSING && !is_told_above(mortem, arrivals[i].process))
+            return false;
+    return true;
+}
+
 static struct tg_error *tell_collective(struct tg_mortem *mortem, const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n)
 {
@@ -146,8 +154,12 @@ static struct tg_error *tell_collective(struct tg_mortem *mortem, const struct t
         fputs(", for ", stream);
         error = print_ranks(stream, arrivals, n, stands, &is_missing);
     }
-    fputc('.', stream);
-    print_missing(mortem, arrivals, n);
+    if (finding.missing > TG_MORTEM_DETAILED && all_told_above(mortem, arrivals, n)) {
+        fputs(", of which more above.", stream);
+    } else {
+        fputc('.', stream);
+        print_missing(mortem, arrivals, n);
+    }
     return error != NULL ? error : tg_mortem_add(mortem, &finding);
 }
 

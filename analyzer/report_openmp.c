@@ -316,14 +316,13 @@ static struct tg_error *add_process(const struct tg_report *report, const struct
 static struct tg_error *write_worker_groups(const struct tg_report_page *page, const struct worker_row *rows,
                                             size_t count)
 {
-    enum { PROCESSES_SHOWN = 64 };
     static const char *const headings[] = {">RANK",        ">WORKERS",  ">IN REGIONS",
                                            ">AT BARRIERS", ">THE MOST", ">BY WORKER",
                                            ">FOR LOCKS",   ">TASKS",    NULL};
     struct tg_text_table *table = NULL;
     struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
     size_t i = 0, shown = 0;
-    for (size_t next; error == NULL && i < count && shown < PROCESSES_SHOWN; i = next, shown++) {
+    for (size_t next; error == NULL && i < count && shown < ROWS_SHOWN; i = next, shown++) {
         for (next = i + 1; next < count && rows[next].worker->process == rows[i].worker->process; next++)
             ;
         error = add_process(page->report, &rows[i], next - i, table);

@@ -3,8 +3,11 @@
 
 usage: analyze_bench.py TOLLGATE TRACE [--runs N]
    or: analyze_bench.py --make TRACE_FROM_JSON TRACE [--events N]
+   or: analyze_bench.py --report TOLLGATE BUILD [--events N] [--runs N]
 
 --make writes a job of 64 ranks whose threads and library loads make up about N events (default a million).
+--report makes a trace of N events (default 100 million) of 16 ranks with 4 OpenMP threads each, in a temporary directory, and
+prints what reading it costs, by the programs in BUILD/tests/bench, and what `report` costs.
 Prints, for each command, the best wall time of N runs, events a second, and a bound on the peak resident memory (that of the interpreter counts: it was there before the exec).
 """
 import argparse
@@ -89,16 +92,38 @@ def measure(command):
     return float(wall), int(peak)
 
 
+def measure_report(tollgate, build, count, runs):
+    bench = os.path.join(build, "tests/bench")
+    with tempfile.TemporaryDirectory() as directory:
+        trace = os.path.join(directory, "many.tgt")
+        subprocess.run([os.path.join(bench, "make_openmp_trace"), trace, str(count), "4", "16", "mpi"], check=True)
+        subprocess.run([os.path.join(bench, "trace_bench"), "--read", trace], check=True)
+        for words in (["report", "--symbols=off"], ["dump", "--kind", "note"]):
+            best, peak = None, 0
+            for _ in range(runs):
+                child = subprocess.Popen([tollgate, *words, trace], stdout=subprocess.DEVNULL)
+                _, status, usage = os.wait4(child.pid, 0)
+                if status != 0:
+                    sys.exit(f"{words}: wait status {status}")
+                spent = usage.ru_utime + usage.ru_stime
+                best, peak = spent if best is None else min(best, spent), max(peak, usage.ru_maxrss)
+            print(f"{' '.join(words):30} {best:8.2f} s of a core {count / best / 1e6:8.2f} M events/s {peak / 1024:.0f} MiB")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--make", action="store_true")
-    parser.add_argument("--events", type=int, default=1000000)
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--events", type=int)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("tool")
     parser.add_argument("trace")
     arguments = parser.parse_args()
     if arguments.make:
-        make(arguments.tool, arguments.trace, arguments.events)
+        make(arguments.tool, arguments.trace, arguments.events or 1000000)
+        return
+    if arguments.report:
+        measure_report(arguments.tool, arguments.trace, arguments.events or 100000000, arguments.runs)
         return
     report = subprocess.run([arguments.tool, "report", "--json", arguments.trace], capture_output=True, check=True)
     count = json.loads(report.stdout)["trace"]["events"]

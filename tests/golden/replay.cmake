@@ -26,6 +26,10 @@ tg_golden_test(replay-workers workers replay -e "goto end" -e "info workers" -e 
                -e "info workers -all" workers.tgt)
 tg_golden_test(replay-nested sequence-nested replay -e "goto 15" -e "info workers" -e "info barrier" sequence-nested.tgt)
 tg_replay_test(open-brace hung)
+# the post-mortem of what can go wrong
+foreach(what messages collectives threads ends)
+  tg_golden_test(replay-mortem-${what} mortem-${what} replay --symbols=off -e "goto end" -e where mortem-${what}.tgt)
+endforeach()
 tg_golden_test(replay-execute hung replay -e "goto 45" -e "info barrier" hung.tgt)
 tg_golden_test(replay-order hung replay -e "set place 45" -x scripts/order.tcl -e "info event" hung.tgt)
 tg_golden_test(replay-help hung replay -e help -e "help opm next" -e "help opm" -e "help find" hung.tgt)
