@@ -125,6 +125,32 @@ static void variables_come_last_and_the_rest_stays(void **state)
     }
 }
 
+static void an_odd_number_leaves_the_stack_aligned(void **state)
+{
+    (void)state;
+    static struct stack stack;
+    static const char *const added[] = {"ONE=1", "TWO=2", "THREE=3"};
+    for (size_t count = 1; count <= 3; count += 2) {
+        struct tg_initial_stack found;
+        struct tg_stack_image image;
+        size_t n_words = put(&stack, two_arguments, three_variables);
+        assert_null(tg_initial_stack_read(getpid(), at(stack.words), &found));
+        assert_null(tg_initial_stack_add(&found, added, count, &image));
+        const uint64_t *words = image.bytes;
+        size_t first = found.variables + found.n_variables;
+        assert_int_equal(image.address % 16, 0);
+        assert_int_equal(image.address + image.size, at(stack.words) + n_words * 8);
+        for (size_t i = 0; i < count; i++)
+            assert_string_equal((const char *)image.bytes + (words[first + i] - image.address), added[i]);
+        assert_memory_equal(words, stack.words, first * 8);
+        assert_memory_equal(words + first + count, stack.words + first, (n_words - first) * 8);
+        assert_int_equal(words[n_words + count], 0); /* behind the auxiliary vector, which ends before it */
+        assert_true(words[first] >= image.address + (n_words + count + 1) * 8);
+        free(image.bytes);
+        tg_initial_stack_deinit(&found);
+    }
+}
+
 static void refused(const struct stack *stack, const char *why)
 {
     struct tg_initial_stack untouched = {.address = 5};
@@ -192,6 +218,7 @@ int main(void)
         cmocka_unit_test(its_parts_are_found),
         cmocka_unit_test(nothing_at_all_is_a_stack_too),
         cmocka_unit_test(variables_come_last_and_the_rest_stays),
+        cmocka_unit_test(an_odd_number_leaves_the_stack_aligned),
         cmocka_unit_test(what_is_no_stack_is_refused),
         cmocka_unit_test(there_must_be_room_below),
     };
