@@ -185,19 +185,13 @@ def scenario_selected():
         check(let_go == {told[0]["pid"], told[2]["pid"]}, let_go, told)
 
 
-def start_strangers(count, rank, stopped):
-    """Ranks that are no children of the starter's, as a batch system's are."""
-    processes = []
-    for number in range(count):
-        processes.append(subprocess.Popen([rank, str(number)], stdout=subprocess.PIPE, text=True,
-                                          preexec_fn=(lambda: os.kill(os.getpid(), signal.SIGSTOP)) if stopped else None)
-                         if not stopped else stopped_child(rank, number))
+def start_strangers(count, rank):
+    """Ranks that are no children of the starter's, as a batch system's are, left stopped."""
+    processes = [subprocess.Popen([rank, str(number)], stdout=subprocess.PIPE, text=True) for number in range(count)]
+    for process in processes:
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
     return processes
-
-
-def stopped_child(rank, number):
-    """Stopped before its first instruction, which is where Slurm leaves its tasks."""
-    return subprocess.Popen(["sh", "-c", 'kill -STOP $$; exec "$@"', "sh", rank, str(number)], stdout=subprocess.PIPE, text=True)
 
 
 def state_of(pid):
@@ -210,10 +204,7 @@ def scenario_strangers():
     children of the recorder's."""
     starter = build_starter("-DPRE_MAIN")
     rank = build_rank("-DGATE")
-    made_ranks = start_strangers(2, rank, False)
-    for process in made_ranks:
-        os.kill(process.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    made_ranks = start_strangers(2, rank)
     words = [word for process in made_ranks for word in ("entry", HOST, rank, str(process.pid))]
     made = record("trace", [starter, *words, "spawned", "call"])
     check(made.status == 0, made)
@@ -223,6 +214,22 @@ def scenario_strangers():
     for number, process in enumerate(made_ranks):
         check(told[number]["state"] == "acquired" and told[number]["way"] == "attached" and told[number]["woken"]
               and told[number]["gate"] == "set" and told[number]["pid"] == process.pid, told)
+
+
+def scenario_killed():
+    """The recorder of a launched starter is killed: ranks that somebody else started for the job end with it."""
+    starter = build_starter("-DPRE_MAIN", "-DPARTIAL")
+    strangers = start_strangers(2, build_rank("-DSTAYS"))
+    words = [word for process in strangers for word in ("entry", HOST, os.path.abspath("rank"), str(process.pid))]
+    recorder = subprocess.Popen([TOLLGATE, "record", "-o", "trace", "--", starter, *words, "spawned", "call", "pause"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(recorder.stdout.readline() == "waiting\n", "the starter does not wait")
+    said = [process.stdout.readline() for process in strangers]  # they were woken
+    check(said == ["rank 0\n", "rank 1\n"], said)
+    recorder.kill()
+    ends = [process.wait(TIME_LIMIT_S) for process in strangers]
+    check(ends == [-signal.SIGKILL] * 2, ends)
+    recorder.communicate(timeout=TIME_LIMIT_S)
 
 
 def scenario_attached():
