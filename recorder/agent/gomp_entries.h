@@ -193,6 +193,7 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_ENTRY(void, GOMP_taskgroup_start, (void), "GOMP_4.0")                                            \
     TG_GOMP_ENTRY(void, GOMP_taskgroup_end, (void), "GOMP_4.0")                                              \
     TG_GOMP_ENTRY(void, omp_fulfill_event, (uintptr_t), "OMP_5.0.1")                                         \
+    TG_GOMP_ENTRY(void, omp_fulfill_event_, (uintptr_t), "OMP_5.0.1")                                        \
     TG_GOMP_ENTRY(void, GOMP_teams_reg, (tg_gomp_body *, void *, unsigned, unsigned, unsigned), "GOMP_5.0")  \
     TG_GOMP_ENTRY(void, GOMP_target,                                                                         \
                   (int, tg_gomp_body *, const void *, size_t, void **, size_t *, unsigned char *),           \

@@ -165,13 +165,21 @@ static void asked_for_num_threads(const void *caller, const void *stack)
 
 typedef int query(void);
 
-/* What a call from CALLER reaches, as long as no library goes. */
-struct reached {
-    const void *caller;
-    query *function;
-    uint64_t epoch;
-    volatile bool is_changing;
+struct queries {
+    query *thread_num;
+    query *num_threads;
 };
+
+/* Those of the runtime that the process started with: of all callers. */
+static struct queries startup; /* __atomic, each; NULL: not known */
+
+/* What calls from [START, END), a library that came later, reach, as long as no library goes. */
+static __thread struct {
+    uintptr_t start, end;
+    uint64_t epoch;
+    struct queries queries;
+    volatile bool is_changing;
+} late __attribute__((tls_model("initial-exec")));
 
 static int no_thread_num(void)
 {
@@ -183,50 +191,80 @@ static int one_thread(void)
     return 1;
 }
 
-/* NULL: there is none. Nobody calls it then but through a weak reference, where no auditor hides the agent's
- * names. */
-static query *find_query(const char *name, const void *caller)
+/* FOUND, or what a program without a runtime would answer: where nothing was found the call comes through a
+ * weak reference, and no auditor hides the agent's names. */
+static query *or_else(void *found, query *otherwise)
 {
-    void *found = NULL;
-    struct tg_gomp_provider provider = {.caller_end = 0};
-    if (tg_gomp_provider_is_startup(name))
-        found = tg_agent_next(name);
-    else if (tg_gomp_provider_find(name, caller, &provider))
-        found = tg_agent_symbols_find(&provider.symbols, name);
-    return (query *)(uintptr_t)found;
+    return found != NULL ? (query *)(uintptr_t)found : otherwise;
 }
 
-static query *reach(struct reached *last, const char *name, const void *caller, query *otherwise)
+static void remember_late(const struct tg_gomp_provider *provider, uint64_t epoch,
+                          const struct queries *queries)
 {
+    if (late.is_changing) /* this is a handler that interrupted the rest */
+        return;
+    late.is_changing = true;
+    tg_agent_signal_fence();
+    late.start = provider->caller_start;
+    late.end = provider->caller_end;
+    late.epoch = epoch;
+    late.queries = *queries;
+    tg_agent_signal_fence();
+    late.is_changing = false;
+}
+
+static struct queries find_queries(const void *caller)
+{
+    static const char thread_num[] = "omp_get_thread_num", num_threads[] = "omp_get_num_threads";
     uint64_t epoch = tg_agent_unloads();
-    if (TG_AGENT_LIKELY(last->caller == caller && last->epoch == epoch && !last->is_changing))
-        return last->function;
-    query *function = find_query(name, caller);
-    function = function != NULL ? function : otherwise;
-    if (last->is_changing) /* this is a handler that interrupted what follows */
-        return function;
-    last->is_changing = true;
-    tg_agent_signal_fence();
-    last->caller = caller;
-    last->function = function;
-    last->epoch = epoch;
-    tg_agent_signal_fence();
-    last->is_changing = false;
-    return function;
+    uintptr_t code = (uintptr_t)caller;
+    if (code >= late.start && code < late.end && late.epoch == epoch && !late.is_changing)
+        return late.queries;
+    struct queries found;
+    if (tg_gomp_provider_is_startup(thread_num)) {
+        found.thread_num = or_else(tg_agent_next(thread_num), no_thread_num);
+        found.num_threads = or_else(tg_agent_next(num_threads), one_thread);
+        __atomic_store_n(&startup.num_threads, found.num_threads, __ATOMIC_RELAXED);
+        __atomic_store_n(&startup.thread_num, found.thread_num, __ATOMIC_RELEASE);
+        return found;
+    }
+    struct tg_gomp_provider provider = {.caller_end = 0};
+    bool is_there = tg_gomp_provider_find(thread_num, caller, &provider);
+    found.thread_num =
+        or_else(is_there ? tg_agent_symbols_find(&provider.symbols, thread_num) : NULL, no_thread_num);
+    found.num_threads =
+        or_else(is_there ? tg_agent_symbols_find(&provider.symbols, num_threads) : NULL, one_thread);
+    if (is_there)
+        remember_late(&provider, epoch, &found);
+    return found;
 }
 
-static __thread struct reached reached_thread_num __attribute__((tls_model("initial-exec")));
-static __thread struct reached reached_num_threads __attribute__((tls_model("initial-exec")));
+static inline struct queries outside(const void *caller)
+{
+    struct queries known = {.thread_num = __atomic_load_n(&startup.thread_num, __ATOMIC_ACQUIRE)};
+    if (TG_AGENT_UNLIKELY(known.thread_num == NULL))
+        return find_queries(caller);
+    known.num_threads = __atomic_load_n(&startup.num_threads, __ATOMIC_RELAXED);
+    return known;
+}
+
+/* Whether the call is one of the region that the thread is in: with several late runtimes its library may
+ * have another one. */
+static inline bool is_of_region(const struct tg_gomp *gomp, const void *caller, struct queries *queries)
+{
+    if (TG_AGENT_LIKELY(gomp != NULL && gomp == __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE)))
+        return true;
+    *queries = outside(caller);
+    return gomp != NULL && queries->thread_num == gomp->omp_get_thread_num;
+}
 
 int omp_get_thread_num(void)
 {
     const void *caller = TG_GOMP_CALLER();
     const struct tg_gomp *gomp = tg_gomp_inside;
-    if (TG_AGENT_UNLIKELY(gomp == NULL)) {
-        gomp = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);
-        return gomp != NULL ? gomp->omp_get_thread_num()
-                            : reach(&reached_thread_num, "omp_get_thread_num", caller, no_thread_num)();
-    }
+    struct queries queries;
+    if (TG_AGENT_UNLIKELY(!is_of_region(gomp, caller, &queries)))
+        return queries.thread_num();
     ask(caller, TG_GOMP_STACK());
     asked_for_thread_num(caller, TG_GOMP_STACK());
     return gomp->omp_get_thread_num();
@@ -236,11 +274,9 @@ int omp_get_num_threads(void)
 {
     const void *caller = TG_GOMP_CALLER();
     const struct tg_gomp *gomp = tg_gomp_inside;
-    if (TG_AGENT_UNLIKELY(gomp == NULL)) {
-        gomp = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);
-        return gomp != NULL ? gomp->omp_get_num_threads()
-                            : reach(&reached_num_threads, "omp_get_num_threads", caller, one_thread)();
-    }
+    struct queries queries;
+    if (TG_AGENT_UNLIKELY(!is_of_region(gomp, caller, &queries)))
+        return queries.num_threads();
     ask(caller, TG_GOMP_STACK());
     asked_for_num_threads(caller, TG_GOMP_STACK());
     return gomp->omp_get_num_threads();

@@ -157,16 +157,20 @@ static uint64_t event_take(uintptr_t handle)
     }
 }
 
-void omp_fulfill_event(uintptr_t handle)
-{
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
-    uint64_t task = tg_gomp_records(gomp) ? event_take(handle) : 0;
-    uint64_t running = tg_openmp_frame.task;
-    if (task != 0) /* before the call: after it whoever waits for the task goes on */
-        tg_openmp_task_end(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, task, TG_OMP_TASK_FULFILLED);
-    tg_openmp_frame.task = running; /* it may be called from within any task */
-    gomp->omp_fulfill_event(handle);
-}
+/* The second one is Fortran's. */
+#define FULFILL(name)                                                                                        \
+    void name(uintptr_t handle)                                                                              \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        uint64_t task = tg_gomp_records(gomp) ? event_take(handle) : 0;                                      \
+        uint64_t running = tg_openmp_frame.task;                                                             \
+        if (task != 0) /* before the call: after it whoever waits for the task goes on */                    \
+            tg_openmp_task_end(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, task, TG_OMP_TASK_FULFILLED); \
+        tg_openmp_frame.task = running; /* it may be called from within any task */                          \
+        gomp->name(handle);                                                                                  \
+    }
+FULFILL(omp_fulfill_event)
+FULFILL(omp_fulfill_event_)
 
 /* ---- running */
 

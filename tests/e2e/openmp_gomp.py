@@ -416,7 +416,38 @@ def shim(flags):
         check(len(enters) + len(unnamed) == 3 * 30 * 3, f"{len(enters)} and {len(unnamed)} criticals entered, not 270")
 
 
-CASES = {"inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
+# What libgomp exports for compiled programs and the agent does not stand before, and why.
+LEFT_OUT = [
+    (r"GOMP_loop_.*_next", "happens for each chunk; start and end say what there is to say"),
+    (r"GOMP_doacross(_ull)?_post", "depend(source): nobody waits there"),
+    (r"GOMP_taskgroup_reduction_(un)?register|GOMP_task_reduction_remap", "bookkeeping inside of a construct"),
+    (r"GOMP_teams4?", "in a target region, which is a zone already"),
+    (r"GOMP_taskwait_depend_nowait", "waits for nothing"),
+    (r"GOMP_(alloc|free|error|warning)", "no construct"),
+    (r"GOMP_offload_(un)?register(_ver)?|GOMP_PLUGIN_\w+", "libgomp's own plugins"),
+    (r"omp_(?!get_thread_num$|get_num_threads$|fulfill_event|(set|unset|test)_(nest_)?lock).*", "begins and ends nothing"),
+    (r"omp_get_(thread_num|num_threads)_", "Fortran's own questions: gfortran compiles no construct into them"),
+]
+
+
+def entries(_):
+    """Every function that libgomp exports is one of the agent's, or left out for a reason; none of these is idle."""
+    runtime = subprocess.run(["gcc", "-print-file-name=libgomp.so.1"], capture_output=True, text=True).stdout.strip()
+
+    def functions(path):
+        table = subprocess.run(["readelf", "-W", "--dyn-syms", path], capture_output=True, text=True, check=True).stdout
+        found = re.findall(r" FUNC +GLOBAL +DEFAULT +\d+ ((?:GOMP|omp)_\w+)", table)
+        return set(found)
+
+    exported, ours = functions(runtime), functions(AGENT)
+    left = {name for name in exported if any(re.fullmatch(pattern, name) for pattern, _ in LEFT_OUT)}
+    check(len(exported) > 100 and not exported - ours - left, f"neither ours nor left out: {sorted(exported - ours - left)}")
+    check(not left & ours, f"ours, and left out: {sorted(left & ours)}")
+    if "GOMP_scope_start" in exported:  # of GCC 12 or later, which has them all
+        check(not ours - exported, f"ours, but not libgomp's: {sorted(ours - exported)}")
+
+
+CASES = {"entries": entries, "inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
 
 
 def main():

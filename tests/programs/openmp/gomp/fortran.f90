@@ -54,6 +54,7 @@ program fortran
   end interface
   integer(omp_lock_kind) :: lock
   integer(omp_nest_lock_kind) :: nest
+  integer(omp_event_handle_kind) :: event
   integer(c_long) :: team, task
   integer :: a(100), i, mine, counters(4)
   counters = 0 ! one for each way of excluding others
@@ -62,7 +63,7 @@ program fortran
   call omp_init_nest_lock(nest)
   team = log_new()
   call say_number("parallel @%ld 3"//c_null_char, team)
-  !$omp parallel num_threads(3) private(i, mine, task)
+  !$omp parallel num_threads(3) private(i, mine, task, event)
   call tell_begin(team, 0_c_long)
   ! a static loop, as far as the compiled code goes
   call say("zone loop static"//c_null_char)
@@ -124,6 +125,19 @@ program fortran
         call tell_task_end(task, "completed"//c_null_char)
         !$omp end task
      end do
+     call say("arrive taskwait 0"//c_null_char)
+     !$omp taskwait
+     call say("leave taskwait 0"//c_null_char)
+  end if
+  if (omp_get_thread_num() == 2) then
+     task = log_new()
+     call say_number("create #%ld of #0 detachable"//c_null_char, task)
+     !$omp task firstprivate(task) detach(event)
+     call tell_task(task)
+     call tell_task_end(task, "detached"//c_null_char)
+     !$omp end task
+     call say_number("end task #%ld fulfilled"//c_null_char, task)
+     call omp_fulfill_event(event)
      call say("arrive taskwait 0"//c_null_char)
      !$omp taskwait
      call say("leave taskwait 0"//c_null_char)
