@@ -166,6 +166,7 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
     zone->use.kind = place->kind;
     zone->use.what = place->what;
     zone->use.code = key.code;
+    zone->use.is_inferred = place->kind == TG_OPENMP_IN_ZONE && place->seen == TG_OMP_INFERRED;
     zone->use.count++;
     zone->use.total_ns += spent_ns;
     if (spent_ns > zone->use.max_ns)

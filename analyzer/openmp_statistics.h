@@ -14,6 +14,7 @@ struct tg_openmp_zone_use {
     enum tg_openmp_place_kind kind;
     uint64_t what;
     uint64_t code;     /* where the program asks for it, 0 unknown */
+    bool is_inferred;  /* a zone: the program's code tells of it, not a call */
     uint64_t count;    /* times that a worker left it */
     uint64_t total_ns; /* inside, all workers together; what is nested in it included */
     uint64_t max_ns;

@@ -60,6 +60,11 @@ const struct tg_openmp_words *tg_openmp_words_mutex(uint64_t mutex)
     return mutex < sizeof mutexes / sizeof mutexes[0] ? &mutexes[mutex] : &unknown;
 }
 
+const char *tg_openmp_words_inferred(uint64_t seen)
+{
+    return seen == TG_OMP_INFERRED ? " (inferred)" : "";
+}
+
 static const char *zone_row(uint64_t zone)
 {
     if (zone == TG_OMP_ZONE_SINGLE_OTHER)

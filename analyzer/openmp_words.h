@@ -18,6 +18,9 @@ const struct tg_openmp_words *tg_openmp_words_zone(uint64_t zone);
 const struct tg_openmp_words *tg_openmp_words_sync(uint64_t sync);
 const struct tg_openmp_words *tg_openmp_words_mutex(uint64_t mutex);
 
+/* " (inferred)" behind a zone that was SEEN (enum tg_omp_seen) so, "" otherwise. */
+const char *tg_openmp_words_inferred(uint64_t seen);
+
 /* A place, as a table's row is named: "loop", "wait for critical section", ...: SIZE at least 64. */
 void tg_openmp_words_place(enum tg_openmp_place_kind kind, uint64_t what, char *buffer, size_t size);
 

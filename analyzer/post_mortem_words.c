@@ -151,7 +151,8 @@ static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
         fputs("in the body of a parallel region", stream);
         break;
     case TG_OPENMP_IN_ZONE:
-        fprintf(stream, "in %s", tg_openmp_words_zone(place->what)->phrase);
+        fprintf(stream, "in %s%s", tg_openmp_words_zone(place->what)->phrase,
+                tg_openmp_words_inferred(place->seen));
         if (place->section != 0)
             fprintf(stream, " (section %" PRIu64 ")", place->section);
         break;

@@ -122,6 +122,10 @@ static struct tg_error *write_zones(const struct tg_report_page *page)
     for (size_t i = 0; i < count; i++) {
         struct row *row = &rows.items[i];
         tg_openmp_words_place(zones[i].kind, zones[i].what, row->label, sizeof row->label);
+        size_t length = strlen(row->label);
+        if (zones[i].is_inferred)
+            snprintf(row->label + length, sizeof row->label - length, "%s",
+                     tg_openmp_words_inferred(TG_OMP_INFERRED));
         name_code(page->report, zones[i].process, zones[i].code, row->where, sizeof row->where);
         row->count = zones[i].count;
         row->total_ns = zones[i].total_ns;

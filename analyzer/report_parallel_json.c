@@ -69,6 +69,8 @@ static void write_zones(struct tg_json *json, const struct tg_report *report)
         tg_json_member_string(json, "zone", label);
         write_process(json, report, zones[i].process);
         write_code(json, report, zones[i].process, zones[i].code);
+        if (zones[i].is_inferred)
+            tg_json_member_bool(json, "inferred", true);
         tg_json_member_unsigned(json, "count", zones[i].count);
         tg_json_member_unsigned(json, "total_ns", zones[i].total_ns);
         tg_json_member_unsigned(json, "longest_ns", zones[i].max_ns);

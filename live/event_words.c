@@ -66,7 +66,8 @@ static bool write_zone_event(FILE *stream, const struct tg_event *event)
         fprintf(stream, "is through with parallel region %" PRIu64, event->omp_implicit_end.team);
         return true;
     case TG_EVENT_OMP_ZONE_BEGIN:
-        fprintf(stream, "enters %s", tg_openmp_words_zone(event->omp_zone_begin.zone)->phrase);
+        fprintf(stream, "enters %s%s", tg_openmp_words_zone(event->omp_zone_begin.zone)->phrase,
+                tg_openmp_words_inferred(event->omp_zone_begin.seen));
         return true;
     case TG_EVENT_OMP_ZONE_END:
         fprintf(stream, "leaves %s", tg_openmp_words_zone(event->omp_zone_end.zone)->phrase);

@@ -125,7 +125,8 @@ static void write_place(FILE *out, const struct tg_post_mortem_input *input,
         write_region(out, input, worker, place, shared);
         break;
     case TG_OPENMP_IN_ZONE:
-        fputs(tg_openmp_words_zone(place->what)->phrase, out);
+        fprintf(out, "%s%s", tg_openmp_words_zone(place->what)->phrase,
+                tg_openmp_words_inferred(place->seen));
         if (place->section != 0)
             fprintf(out, ", section %" PRIu64, place->section);
         break;

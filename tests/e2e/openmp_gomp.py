@@ -369,6 +369,25 @@ def late(flags):
     check(set(bodies) == {1, 3}, f"team sizes {bodies}")
 
 
+def beside(flags):
+    """GCC's runtime and LLVM's come by dlopen, and a region of the one meets a region of the other: thread numbers are
+    those of the runtime that the asking library is linked with."""
+    source = os.path.join(PROGRAMS, "beside.c")
+    for compiler, part in (("gcc", "OUTER"), ("clang", "INNER")):
+        made = subprocess.run([compiler, *flags, "-fopenmp", "-D" + part, "-w", "-shared", "-fPIC", "-o", part + ".so", source],
+                              capture_output=True, text=True)
+        if made.returncode != 0 and compiler == "clang":
+            skip("clang has no OpenMP (Debian: libomp-14-dev)")
+        check(made.returncode == 0, made.stderr)
+    subprocess.run(["gcc", "-w", "-o", "beside", source, "-ldl"], check=True)
+    native = run_native(["./beside"])
+    check(native[:2] == ("300 30004 90312\n90312 30004\n", 0), f"natively {native}")
+    observed, records = run_observed(["./beside"])
+    check(native == observed, f"output natively {native}, observed {observed}")
+    check({place(record)[1] for record in records if record.kind == "OMP_PARALLEL_BEGIN"} == {"wrapped", "ompt"},
+          "not both runtimes were seen")
+
+
 def not_asked_for(flags):
     """Without the flag nothing of OpenMP is recorded, and nothing changes."""
     path = build("tasks", flags)
@@ -447,7 +466,7 @@ def entries(_):
         check(not ours - exported, f"ours, but not libgomp's: {sorted(ours - exported)}")
 
 
-CASES = {"entries": entries, "inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
+CASES = {"beside": beside, "entries": entries, "inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
 
 
 def main():
