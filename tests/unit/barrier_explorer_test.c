@@ -587,7 +587,7 @@ static void processes_of_one_thread(void **state)
         .name = "process barriers of four",
         .processes = 4,
         .barriers = {{BARRIER(1, false, GROUP, GROUP)}, {BARRIER(2, false, PROCESS, PROCESS)}},
-        .commands = "dhH",
+        .commands = "dH",
         .holds = HOLDS,
         .symmetric = true};
     explore(&setting);
