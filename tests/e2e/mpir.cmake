@@ -4,11 +4,12 @@ foreach(scenario gates layouts narrow chains oddities absurd selected strangers 
 endforeach()
 
 # MPIR with real launchers: Open MPI, MPICH, Slurm of the test's own; ranks on other hosts; the recorder killed.
-foreach(case openmpi openmpi_not_mpi hosts mpich slurm attach_openmpi attach_slurm)
+foreach(case openmpi slurm attach_openmpi attach_slurm)
   tg_e2e_test(mpir_${case} mpir_launchers.py ${case})
 endforeach()
-# strace and sanitizers do not go together, and a killed recorder cannot say that it leaked.
+# What goes through the same code again; and a killed recorder cannot say that it leaked.
 if(NOT TG_SANITIZE)
-  tg_e2e_test(mpir_killed mpir_launchers.py killed)
-  tg_e2e_test(mpir_killed_attached mpir_launchers.py killed_attached)
+  foreach(case openmpi_not_mpi spawned hosts mpich killed killed_attached)
+    tg_e2e_test(mpir_${case} mpir_launchers.py ${case})
+  endforeach()
 endif()
