@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum { MAX_ANCESTORS = 32, MAX_DLL_NAME = 512 };
@@ -344,15 +345,21 @@ static void meet_attached(struct tg_mpir_session *session, struct tg_thread *thr
 
 /* ---- without MPIR */
 
+static void read_program(pid_t pid, char path[PATH_MAX])
+{
+    char link[32];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+}
+
 /* Debian's mpiexec.hydra has no symbols at all. Its ranks descend from it, and their environment says which
  * they are. */
 static void recognise_without_symbols(struct tg_mpir_session *session, struct tg_thread *thread)
 {
     struct tg_mpir_process *known = known_of(session, thread->process);
-    char link[32], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)thread->process->pid);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
+    char path[PATH_MAX];
+    read_program(thread->process->pid, path);
     const char *slash = strrchr(path, '/');
     if (slash == NULL || strcmp(slash + 1, "mpiexec.hydra") != 0)
         return;
@@ -374,9 +381,15 @@ static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thre
     if (starter == NULL || !starter->has_spawned || tg_mpir_ranks_has(session->ranks, pid) ||
         !is_rank_by_environment(pid, &identity))
         return;
+    char path[PATH_MAX];
+    struct utsname host;
+    read_program(pid, path);
+    uname(&host);
     const struct tg_event event = {
         .kind = TG_EVENT_MPIR_RANK,
         .mpir_rank = {.rank = identity.rank,
+                      .host = host.nodename,
+                      .executable = path,
                       .table_pid = pid,
                       .state = TG_MPIR_OUTSIDE,
                       .way = TG_MPIR_WAY_FORK,
