@@ -65,10 +65,10 @@ class Browser:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
     def wait(self, condition):
-        """True once CONDITION holds; input is handled when the browser comes to it."""
+        """True once CONDITION holds, for input is handled when the browser comes to it; False if not within 500 frames."""
         return self.call("Runtime.evaluate", awaitPromise=True, returnByValue=True, expression=(
-            f"new Promise(function (done) {{ (function look() {{ if ({condition}) done(true);"
-            " else requestAnimationFrame(look); })(); })"))["result"].get("value")
+            f"new Promise(function (done) {{ var left = 500; (function look() {{ if ({condition}) done(true);"
+            " else if (left-- === 0) done(false); else requestAnimationFrame(look); })(); })"))["result"].get("value")
 
     def key(self, key):
         for kind in ("keyDown", "keyUp"):
