@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_EVENTS = 400, N_RANKS = 4 };
+enum { MAX_EVENTS = 400, FEW_RANKS = 4, MANY_RANKS = 40 }; /* so many that they share columns */
 
 struct input {
     const uint8_t *bytes;
@@ -139,11 +139,13 @@ static void build(struct input input, const struct tg_sequence_options *options)
     for (int i = 0; i < MAX_EVENTS && input.left > 0; i++) {
         struct tg_event event = {.kind = take_kind(&input)};
         uint8_t who = take_byte(&input);
-        event.pid = who % N_RANKS + 1;
-        event.tid = options->by_rank ? event.pid : who / N_RANKS % 6 + 1;
+        size_t rank = who % options->n_lanes;
+        event.pid = (int32_t)rank + 1;
+        bool is_many = options->n_lanes == MANY_RANKS;
+        event.tid = options->by_rank || is_many ? event.pid : who / FEW_RANKS % 6 + 1;
         event.time_ns = who < 250 ? time_ns++ : take_number(&input);
         fill(&input, tg_event_schema(event.kind), TG_EVENT_PAYLOAD(&event));
-        assert(tg_sequence_builder_feed(builder, &event, options->by_rank ? who % N_RANKS : 0) == NULL);
+        assert(tg_sequence_builder_feed(builder, &event, options->by_rank ? rank : 0) == NULL);
     }
     struct tg_error *error = tg_sequence_builder_finish(builder, &sequence);
     assert(error == NULL || (options->team != 0 && tg_error_code(error) == TG_ERROR_NOT_FOUND));
@@ -158,15 +160,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {.bytes = data, .left = size};
     uint8_t choice = take_byte(&input);
-    struct tg_sequence_lane lanes[N_RANKS];
-    for (size_t i = 0; i < N_RANKS; i++)
+    struct tg_sequence_lane lanes[MANY_RANKS];
+    for (size_t i = 0; i < MANY_RANKS; i++)
         lanes[i] = (struct tg_sequence_lane){.process = i, .rank = (int64_t)i, .is_alive = true};
     const struct tg_sequence_options options = {.by_rank = choice & 1,
                                                 .all = choice & 2,
                                                 .from_ns = choice & 4 ? 1000 + choice : 0,
                                                 .team = (choice & 9) == 8 ? 1 : 0,
                                                 .lanes = lanes,
-                                                .n_lanes = N_RANKS};
+                                                .n_lanes = choice & 16 ? MANY_RANKS : FEW_RANKS};
     build(input, &options);
     return 0;
 }
