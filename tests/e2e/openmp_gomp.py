@@ -257,9 +257,10 @@ def check_barriers(records):
                       f"{record} leaves when only {arrived[instance]} had arrived")
 
 
-def program(name, flags, environment=None, arguments=()):
-    """The case of one program: same output with and without agent, and what was recorded is what it told."""
-    path = build(name, [*flags, "-no-pie"])
+def program(name, flags, environment=None, arguments=(), path=None):
+    """The case of one program: same output with and without agent, and what was recorded is what it told. PATH: it is
+    built already."""
+    path = path or build(name, [*flags, "-no-pie"])
     environment = dict(environment or {}, OPENMP_LOG=os.path.abspath("log"))
     native = run_native([path, *arguments], environment)
     observed, records = run_observed([path, *arguments], environment)
@@ -303,9 +304,10 @@ def inferred(flags):
     zones = [record for record in records if record.kind == "OMP_ZONE_BEGIN"]
     ways = {in_words(record): place(record)[1] for record in zones}
     check(ways == {"zone loop static": "inferred", "zone masked": "inferred", "zone loop dynamic": "wrapped"}, f"{ways}")
-    check_joined(program("inferred", flags, arguments=["joined"]))
+    path = os.path.abspath("inferred")
+    check_joined(program("inferred", flags, arguments=["joined"], path=path))
     if "-O0" in flags:
-        program("inferred", flags, arguments=["many"])
+        program("inferred", flags, arguments=["many"], path=path)
 
 
 def inferred_hot(flags):
