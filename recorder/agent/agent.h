@@ -9,7 +9,7 @@
  *
  * Thread-local variables are initial-exec: a handler can reach them, and they are there before a thread's
  * first instruction. They come out of the static thread-local storage, which the recorder enlarges by what
- * they take (agent_files.h); all of them together stay below half a KiB (a test holds them to that).
+ * they take (agent_files.h); all of them together stay below 640 bytes (a test holds them to that).
  */
 #ifndef TG_RECORDER_AGENT_AGENT_H
 #define TG_RECORDER_AGENT_AGENT_H
