@@ -21,6 +21,7 @@ static const struct tg_openmp_worker *worker_of(const struct writing *w,
     return tg_openmp_model_worker_at(w->input.openmp, member->worker);
 }
 
+enum { MAX_RANGES = 32 };
 enum { MAX_TOLD = 8 }; /* workers that are missing are told with what they do, so many of a team */
 
 /* The numbers of those who stand so, the first SKIPPED of them left out. */
@@ -51,7 +52,7 @@ static struct tg_error *write_standing(const struct writing *w, const struct tg_
     struct tg_error *error = gather_standing(w, team, barrier, standing, 0, &list);
     if (error == NULL && list.count == 0)
         fputs("none", w->out);
-    tg_number_list_print(&list, w->out);
+    tg_number_list_print(&list, MAX_RANGES, w->out);
     fputc('\n', w->out);
     tg_number_list_deinit(&list);
     return error;
@@ -76,7 +77,7 @@ static struct tg_error *write_missing(const struct writing *w, const struct tg_o
     struct tg_error *error = gather_standing(w, team, barrier, TG_OPENMP_MISSING, told, &list);
     if (list.count > 0) {
         fprintf(w->out, "  missing  worker%s ", list.count > 1 ? "s" : "");
-        tg_number_list_print(&list, w->out);
+        tg_number_list_print(&list, MAX_RANGES, w->out);
         fputs(" as well; `info workers` tells where\n", w->out);
     }
     tg_number_list_deinit(&list);

@@ -52,10 +52,15 @@ void tg_number_list_sort(struct tg_number_list *list)
     list->count = kept;
 }
 
-void tg_number_list_print(const struct tg_number_list *list, FILE *stream)
+void tg_number_list_print(const struct tg_number_list *list, size_t max_ranges, FILE *stream)
 {
+    size_t printed = 0;
     for (size_t i = 0; i < list->count;) {
         size_t last = i;
+        if (max_ranges > 0 && printed++ == max_ranges) {
+            fputs(",...", stream);
+            return;
+        }
         while (last + 1 < list->count && list->numbers[last + 1] - list->numbers[last] == 1)
             last++;
         fprintf(stream, "%s%" PRIu64, i == 0 ? "" : ",", list->numbers[i]);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <uthash.h>
 
+enum { MAX_RANGES = 16 }; /* of a list: how many there are is told as well */
+
 /* A place that several workers are inside of: what differs between them. */
 struct shared_place {
     struct tg_number_list teams, threads, ids;
@@ -86,7 +88,7 @@ static void write_list(FILE *out, const struct tg_number_list *list)
     if (list == NULL)
         return;
     fputs(list->count > 1 ? "s " : " ", out);
-    tg_number_list_print(list, out);
+    tg_number_list_print(list, MAX_RANGES, out);
 }
 
 static void write_since(FILE *out, const struct tg_post_mortem_input *input,
@@ -95,8 +97,9 @@ static void write_since(FILE *out, const struct tg_post_mortem_input *input,
     char first[TG_QUANTITY_SIZE], last[TG_QUANTITY_SIZE];
     if (shared != NULL) {
         fprintf(out, ", since %s", tg_quantity_moment(shared->first_ns, input->start_ns, 6, first));
-        if (shared->last_ns != shared->first_ns)
-            fprintf(out, " to %s", tg_quantity_moment(shared->last_ns, input->start_ns, 6, last));
+        tg_quantity_moment(shared->last_ns, input->start_ns, 6, last);
+        if (strcmp(first, last) != 0)
+            fprintf(out, " to %s", last);
         fputs(" s", out);
     }
     fputc('\n', out);
@@ -329,10 +332,12 @@ static struct tg_error *make_block_key(const struct writing *w, struct block *bl
             tg_printable(tg_process_entry_name(entry), name, sizeof name));
     for (struct group *group = block->groups; group != NULL; group = group->hh.next) {
         sort_group(group);
-        write_list(out, &group->numbers);
+        tg_number_list_print(&group->numbers, 0, out);
         fprintf(out, " %s", group->key);
-        for (size_t i = 0; i < group->worker->n_places; i++)
-            write_list(out, &group->places[i].threads);
+        for (size_t i = 0; i < group->worker->n_places; i++) {
+            fputc(' ', out);
+            tg_number_list_print(&group->places[i].threads, 0, out);
+        }
     }
     return fclose(out) == 0 ? NULL : tg_error_no_memory();
 }
