@@ -59,7 +59,7 @@ static struct entry *make_table(size_t count)
     if (table == NULL)
         abort();
     for (size_t i = 0; i < count; i++) {
-        char host[32], executable[64];
+        char host[48], executable[64];
         snprintf(host, sizeof host, "node%05zu.cluster.local", i / 64);
         snprintf(executable, sizeof executable, "/home/somebody/project/bin/simulation");
         table[i] = (struct entry){strdup(host), strdup(executable), (int)(1000 + i)};
