@@ -47,8 +47,9 @@ def make_tools(build, arguments):
     floor = os.path.join(build, "tests/bench/floor_tracer")
 
     def record(mode, *options):
-        return lambda program, work: [tollgate, "record", "--quiet", "-o", os.path.join(work, "trace.tgt"), "--mode",
-                                      mode, *options, "--"] + program
+        # no agent for OpenMP and MPI: the tools beside look at libraries alone
+        return lambda program, work: [tollgate, "record", "--quiet", "-o", os.path.join(work, "trace.tgt"),
+                                      "--openmp=off", "--mpi=off", "--mode", mode, *options, "--"] + program
 
     def by_agent(program, work):
         return [tollgate, "record", "--quiet", "-o", os.path.join(work, "trace.tgt"), "--dlopen=agent", "--"] + program

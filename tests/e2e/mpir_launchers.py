@@ -68,10 +68,16 @@ def acquired(told, starter):
     return found
 
 
+def steady_errors(text):
+    """Without a warning of mpirun's that comes and goes natively, too: its rsh agent was executed before mpirun, which
+    forked it, got to set its process group."""
+    return without_numbers("".join(line for line in text.splitlines(True) if "plm:rsh: Warning: setpgid" not in line))
+
+
 def check_same_job(native, traced):
     """The job says the same and ends in the same way with tollgate and without."""
-    check((without_numbers(traced.output), without_numbers(traced.errors), traced.status) ==
-          (without_numbers(native.output), without_numbers(native.errors), native.status), native, traced)
+    check((without_numbers(traced.output), steady_errors(traced.errors), traced.status) ==
+          (without_numbers(native.output), steady_errors(native.errors), native.status), native, traced)
 
 
 def check_whole(told, starter, launcher, way):

@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 from recording import build_library, check, events, record, run, skip  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.environ["TG_SOURCE"], "tests/golden"))
-from diagram_texts import check_mermaid, check_plantuml  # noqa: E402
+from diagram_texts import check_mermaid, check_plantuml, check_seqdiag  # noqa: E402
 
 RANKS, THREADS, ROUNDS = 4, 2, 3
 SOURCE = os.environ["TG_SOURCE"]
@@ -83,6 +83,7 @@ def check_diagrams():
         tree.fromstring(drawn["svg"].encode())
         check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
         check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
+        check(not check_seqdiag(drawn["seqdiag"]), check_seqdiag(drawn["seqdiag"]))
         for form in ("svg", "html", "seqdiag"):
             for what in ("parallel hybrid_zones.c", "MPI_Allreduce"):
                 check(what in drawn[form], what, "is not in", by, form, drawn[form])

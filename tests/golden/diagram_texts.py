@@ -1,7 +1,11 @@
 """Strict readers of the Mermaid and PlantUML that tollgate writes: of the parts of these languages that it uses, with every
-character accounted for. Each returns the problems of a text, [] where it is fine.
+character accounted for; and seqdiag itself. Each returns the problems of a text, [] where it is fine.
 """
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 
 # Mermaid reads #35; as a character wherever it stands; a bare "end" as a word ends a fragment, ; a line, # begins a comment.
 MERMAID_TEXT = re.compile(r"(?:[A-Za-z0-9 _.,/()@+*=-]|[^\x00-\x7f]|#[0-9]+;)+\Z")
@@ -85,3 +89,17 @@ def check_plantuml(text):
     if lines[0] != "@startuml" or lines[-2:] != ["@enduml", ""]:
         problems.append("no diagram")
     return problems + read(lines[1:-2], PLANTUML_LINES, PLANTUML_TEXT, 1)
+
+
+def check_seqdiag(text, seqdiag="seqdiag3"):
+    """[] also where there is no such program."""
+    if shutil.which(seqdiag) is None:
+        return []
+    with tempfile.TemporaryDirectory() as directory:
+        text_file, picture = os.path.join(directory, "a.diag"), os.path.join(directory, "a.svg")
+        with open(text_file, "w", encoding="utf-8") as file:
+            file.write(text)
+        accepted = subprocess.run([seqdiag, "-T", "svg", "-o", picture, text_file], capture_output=True, text=True)
+        # seqdiag says "ERROR" where it gave up, sometimes with status 0
+        fine = accepted.returncode == 0 and "ERROR" not in accepted.stderr and os.path.exists(picture)
+        return [] if fine else [accepted.stderr]

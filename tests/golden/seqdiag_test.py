@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from diagram_texts import check_seqdiag  # noqa: E402 (beside this file)
+
 OPTIONS = ([], ["--all"], ["--by", "worker"], ["--by", "worker", "--all"], ["--by", "rank"])
 
 
@@ -39,21 +42,14 @@ def main():
     seqdiag, tollgate, trace_from_json, expected, *fixtures = sys.argv[1:]
     seen, problems = set(), []
     with tempfile.TemporaryDirectory() as directory:
-        trace, text_file, picture = (os.path.join(directory, name) for name in ("a.tgt", "a.diag", "a.svg"))
+        trace = os.path.join(directory, "a.tgt")
         texts = list(expected_texts(expected)) + list(drawn_texts(tollgate, trace_from_json, fixtures, trace, problems))
         for where, text in texts:
             what = re.sub(r"^  // [^:\n]*", "  // ", text, flags=re.M)
             if what in seen:
                 continue
             seen.add(what)
-            with open(text_file, "w", encoding="utf-8") as file:
-                file.write(text)
-            accepted = subprocess.run([seqdiag, "-T", "svg", "-o", picture, text_file], capture_output=True, text=True)
-            # seqdiag says "ERROR" where it gave up, sometimes with status 0
-            if accepted.returncode != 0 or "ERROR" in accepted.stderr or not os.path.exists(picture):
-                problems.append(f"{where}: {accepted.stderr}")
-            else:
-                os.remove(picture)
+            problems += [f"{where}: {problem}" for problem in check_seqdiag(text, seqdiag)]
     print("\n".join(problems))
     print(f"{len(seen)} diagrams")
     return 1 if problems or len(seen) < 10 else 0
