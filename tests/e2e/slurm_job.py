@@ -145,10 +145,14 @@ class Slurm:
         self.servants.start([self.programs["slurmd"], "-D", "-c", "-N", self.host, "-d", self.programs["slurmstepd"]],
                             self._path("slurmd.log"), self.environment)
         # It waits for the controller, and for a node.
-        first = subprocess.run(self.srun("-n", "1", "true"), env=dict(os.environ, **self.environment),
-                               capture_output=True, text=True, timeout=60)
-        if first.returncode != 0:
-            raise NoSlurm(f"no step can be run: {first.stderr}\n{self.said('slurmctld.log')}\n{self.said('slurmd.log')}")
+        try:
+            first = subprocess.run(self.srun("-n", "1", "true"), env=dict(os.environ, **self.environment),
+                                   capture_output=True, text=True, timeout=30)
+            problem = first.stderr if first.returncode != 0 else None
+        except subprocess.TimeoutExpired:
+            problem = "srun waits for ever"
+        if problem is not None:
+            raise NoSlurm(f"no step can be run: {problem}\n{self.said('slurmctld.log')}\n{self.said('slurmd.log')}")
 
     def said(self, name):
         """The last that one of the daemons said."""
