@@ -453,29 +453,25 @@ int tg_console_wake_fd(const struct tg_console *console)
     return console->source->wake_fd;
 }
 
-bool tg_console_attend(struct tg_console *console)
+/* News to people: a line each. */
+static void print_news(void *context, const struct tg_news *news)
 {
-    char *news = NULL;
-    size_t size;
+    FILE *stream = context;
+    tg_news_words(news, stream);
+    fputc('\n', stream);
+}
+
+void tg_console_attend(struct tg_console *console)
+{
+    const struct tg_news_sink printed = {print_news, console->options.out};
+    const struct tg_news_sink *sink = console->options.news != NULL ? console->options.news : &printed;
     if (console->source->ops->attend == NULL)
-        return false;
-    FILE *stream = open_memstream(&news, &size);
-    if (stream == NULL)
-        return false;
-    struct tg_error *error = console->source->ops->attend(console->source, stream);
-    bool is_whole = fclose(stream) == 0;
-    bool has_news = is_whole && size > 0;
-    if (has_news)
-        print_safely(console->options.out, news);
+        return;
+    struct tg_error *error = console->source->ops->attend(console->source, sink);
     if (error != NULL)
-        print_safely(console->options.out, tg_error_message(error));
-    if (error != NULL)
-        fputc('\n', console->options.out);
-    has_news |= error != NULL;
-    fflush(console->options.out);
+        tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
     tg_error_destroy(error);
-    free(news);
-    return has_news;
+    fflush(console->options.out);
 }
 
 void tg_console_settle(struct tg_console *console)

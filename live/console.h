@@ -7,6 +7,7 @@
 
 #include "format/command.h"
 #include "format/error.h"
+#include "live/news.h"
 #include "live/source.h"
 
 #include <stdbool.h>
@@ -18,6 +19,7 @@ struct tg_console;
 struct tg_console_options {
     FILE *out;                                  /* where results are printed */
     FILE *errors;                               /* where errors are */
+    const struct tg_news_sink *news;            /* who is told what happens meanwhile; NULL: words to OUT */
     const struct tg_command_services *services; /* that name code; NULL: it stays numbers */
     bool is_safe; /* a safe interpreter: no command of it reaches files, programs or the network */
 };
@@ -56,9 +58,9 @@ bool tg_console_is_complete(const char *script);
 /* The source's wake_fd. */
 int tg_console_wake_fd(const struct tg_console *console);
 
-/* Lets the source take what has come meanwhile, and prints its news: before each command, and while the
- * console waits for one when the source's wake_fd is readable. True: something was printed. */
-bool tg_console_attend(struct tg_console *console);
+/* Lets the source take what has come meanwhile, and tells its news: before each command, and while the
+ * console waits for one when the source's wake_fd is readable. */
+void tg_console_attend(struct tg_console *console);
 
 /* What is to be done when the console waits for the next command: `set opm opm-auto-sequence on` draws then.
  * Errors are told. */

@@ -23,10 +23,10 @@
 #include "format/error.h"
 #include "format/event.h"
 #include "live/moment.h"
+#include "live/news.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* Where to go. */
 enum tg_target_kind {
@@ -90,11 +90,11 @@ struct tg_source_ops {
     struct tg_error *(*end)(struct tg_source *source);
 
     /*
-     * Takes the events that came meanwhile, without waiting, and writes what people should know of them to
-     * NEWS, whole lines: a barrier is satisfied, a process has ended. Called before each command, and while
-     * the console waits for one when wake_fd is readable. NULL: nothing happens by itself.
+     * Takes the events that came meanwhile, without waiting, and tells SINK what people should know of them:
+     * a barrier is satisfied, a process has ended. Called before each command, and while the console waits
+     * for one when wake_fd is readable. NULL: nothing happens by itself.
      */
-    struct tg_error *(*attend)(struct tg_source *source, FILE *news);
+    struct tg_error *(*attend)(struct tg_source *source, const struct tg_news_sink *sink);
 
     /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
     struct tg_error *(*sync)(struct tg_source *source);

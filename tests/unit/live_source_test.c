@@ -87,12 +87,14 @@ static struct tg_error *end(struct tg_source *source)
     return NULL;
 }
 
-static struct tg_error *attend(struct tg_source *source, FILE *news)
+static struct tg_error *attend(struct tg_source *source, const struct tg_news_sink *sink)
 {
-    char bytes[64];
+    char bytes[64], text[128];
     ssize_t got = read(source->wake_fd, bytes, sizeof bytes);
-    if (got > 0)
-        fprintf(news, "process 2 says \x1b[31m%.*s\n", (int)got, bytes);
+    if (got <= 0)
+        return NULL;
+    snprintf(text, sizeof text, "process 2 says \x1b[31m%.*s", (int)got, bytes);
+    tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
     return NULL;
 }
 
@@ -180,7 +182,7 @@ static void test_news(void **state)
     (void)state;
     set_up(&live);
     assert_int_equal(write(live.news, "hello", 5), 5);
-    check_says(&live, "set x 1", "process 2 says \\u{1b}[31mhello\n1\n");
+    check_says(&live, "set x 1", "process 2 says \\x1b[31mhello\n1\n");
     tear_down(&live);
 }
 
@@ -242,7 +244,7 @@ static void test_news_while_typing(void **state)
     assert_int_equal(write(shown.terminal, "qui", 3), 3);
     expect(&shown, "qui");
     assert_int_equal(write(live.news, "wake up", 7), 7);
-    expect(&shown, "process 2 says \\u{1b}[31mwake up");
+    expect(&shown, "process 2 says \\x1b[31mwake up");
     expect(&shown, "all) qui");
     assert_int_equal(write(shown.terminal, "t 7\n", 4), 4);
     assert_int_equal(waitpid(pid, &status, 0), pid);
