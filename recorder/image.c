@@ -92,6 +92,12 @@ struct tg_error *tg_image_open(const char *path, struct tg_image **image)
     return tg_error_prefix(error, "%s", path);
 }
 
+struct tg_image *tg_image_ref(struct tg_image *image)
+{
+    image->references++;
+    return image;
+}
+
 void tg_image_unref(struct tg_image *image)
 {
     if (image == NULL || --image->references > 0)
@@ -107,6 +113,11 @@ void tg_image_unref(struct tg_image *image)
 const struct tg_image_info *tg_image_info(const struct tg_image *image)
 {
     return &image->info;
+}
+
+struct tg_elf_object *tg_image_object(struct tg_image *image)
+{
+    return image->object;
 }
 
 size_t tg_image_needed_count(const struct tg_image *image)

@@ -15,9 +15,13 @@
  * image cache (recorder/image_cache.h), or from:
  */
 struct tg_image;
+struct tg_elf_object;
 
 /* The image of the file at PATH, whatever process maps it. The caller owns one reference. */
 struct tg_error *tg_image_open(const char *path, struct tg_image **image);
+
+/* One more reference, to IMAGE itself. */
+struct tg_image *tg_image_ref(struct tg_image *image);
 
 /* NULL is accepted. */
 void tg_image_unref(struct tg_image *image);
@@ -36,6 +40,10 @@ struct tg_image_info {
 };
 /* Valid as long as IMAGE. */
 const struct tg_image_info *tg_image_info(const struct tg_image *image);
+
+/* What it was read from, and its separate debug file (NULL none; looked for once). Valid as long as IMAGE. */
+struct tg_elf_object *tg_image_object(struct tg_image *image);
+struct tg_elf_object *tg_image_separate_debug(struct tg_image *image);
 
 /* DT_NEEDED names, for dependency marking; valid as long as IMAGE. */
 size_t tg_image_needed_count(const struct tg_image *image);

@@ -51,9 +51,6 @@ struct tg_image {
 struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by,
                                  struct tg_image **image);
 
-/* Its separate debug file, NULL none; looked for once. */
-struct tg_elf_object *tg_image_separate_debug(struct tg_image *image);
-
 /* Frees it, whatever its references. */
 void tg_image_destroy(struct tg_image *image);
 

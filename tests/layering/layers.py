@@ -19,6 +19,9 @@ EDGES = {
 # The agent runs inside the traced program: libc, its own folder with the contract, and these of format.
 AGENT = "recorder/agent"
 AGENT_FORMAT = {"format/event.h", "format/glob_list.h", "format/tcl_match.h"}
+# Looking into a thread that stands: of recorder what reads objects and memory; whoever stops threads uses it.
+INSPECT = "live/inspect"
+INSPECT_RECORDER = re.compile(r"recorder/(image|image_\w+|elf_\w+|debug_\w+|line_\w+|source_path|memory|insn)\.h$")
 THIRD_PARTY = re.compile(
     r"(elfutils|capstone|libsmartcols)/|"
     r"(zstd|zdict|xxhash|xxh3|libelf|gelf|dwarf|uthash|utlist|utarray|utstring|libsmartcols|jansson|tcl|histedit|microhttpd)\.h$"
@@ -38,6 +41,10 @@ def forbidden(folder, source, header):
         if header.startswith(AGENT + "/") or header in AGENT_FORMAT:
             return None
         return f"the agent may include only {AGENT}/ and {', '.join(sorted(AGENT_FORMAT))}"
+    if source.startswith(INSPECT + "/"):
+        if header.startswith((INSPECT + "/", "format/")) or INSPECT_RECORDER.match(header):
+            return None
+        return f"what looks into a thread may include only {INSPECT}/, format and recorder's images and memory"
     if header.split("/")[0] in EDGES[folder]:
         return None
     return f"{folder} may include only {', '.join(sorted(EDGES[folder]))}"
@@ -52,6 +59,8 @@ def check_includes(root, folder, path):
         if system is not None:
             if source.startswith(AGENT + "/") and THIRD_PARTY.match(system):
                 yield f"{where}: <{system}>: the agent links libc alone"
+            if source.startswith(INSPECT + "/") and system == "sys/ptrace.h":
+                yield f"{where}: <{system}>: what looks into a thread does not control it"
             continue
         if "/" not in header or ".." in header.split("/"):
             yield f'{where}: "{header}": headers are named from the top folder on'

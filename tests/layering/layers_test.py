@@ -24,6 +24,11 @@ SOUND = {
     "analyzer/report.h": '#include "format/event.h"\n',
     "live/CMakeLists.txt": "set(S console.c)\n",
     "live/console.c": '#include "analyzer/report.h"\n#include "recorder/engine.h"\n#include "format/event.h"\n',
+    "live/inspect/CMakeLists.txt": "add_library(i STATIC frames.c)\n",
+    "live/inspect/frames.c": '#include "live/inspect/frames.h"\n#include "recorder/image_cache.h"\n#include <dwarf.h>\n',
+    "live/inspect/frames.h": '#include "format/error.h"\n',
+    "recorder/image_cache.h": "",
+    "format/error.h": "",
 }
 
 # name, files that replace or join the sound ones, what must be said
@@ -38,6 +43,9 @@ FAULTS = [
     ("agent to a library", {"recorder/agent/agent.c": "#include <zstd.h>\n"}, "the agent links libc alone"),
     ("agent to uthash", {"recorder/agent/agent.c": "#include <uthash.h>\n"}, "the agent links libc alone"),
     ("agent to libelf", {"recorder/agent/agent.c": "#include <elfutils/libdw.h>\n"}, "the agent links libc alone"),
+    ("inspection to console", {"live/inspect/frames.h": '#include "live/console.h"\n', "live/console.h": ""}, "may include only live/inspect/"),
+    ("inspection to engine", {"live/inspect/frames.h": '#include "recorder/engine.h"\n'}, "may include only live/inspect/"),
+    ("inspection to ptrace", {"live/inspect/frames.c": "#include <sys/ptrace.h>\n"}, "does not control it"),
     ("not from the top", {"format/event.c": '#include "event.h"\n'}, "headers are named from the top folder on"),
     ("around the top", {"format/event.c": '#include "format/../live/x.h"\n'}, "headers are named from the top folder on"),
     ("no such header", {"format/event.c": '#include "format/none.h"\n'}, "there is no such file"),

@@ -74,7 +74,7 @@ if(TG_COMPILES_32_BITS)
 endif()
 
 add_custom_target(image_files ALL DEPENDS ${image_files})
-foreach(test image image_lines image_hostile symbol_probe)
+foreach(test image image_lines image_hostile modules symbol_probe)
   add_dependencies(${test}_test image_files)
   target_compile_definitions(${test}_test PRIVATE TG_IMAGES="${images}" TG_IMAGE_SOURCES="${image_programs}")
 endforeach()
