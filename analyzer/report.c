@@ -30,7 +30,7 @@ static struct tg_error *create_models(struct tg_report *report)
 static bool is_always_told(enum tg_event_kind kind)
 {
     return kind == TG_EVENT_LOSS || kind == TG_EVENT_NOTE || kind == TG_EVENT_FILTER_SETTINGS ||
-           kind == TG_EVENT_BREAKPOINT_SPEC;
+           kind == TG_EVENT_BREAKPOINT_SPEC || kind == TG_EVENT_AGENT;
 }
 
 /* The path of the object that calls the loader, "" where that is not known or not what happens. */

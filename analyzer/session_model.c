@@ -1,5 +1,6 @@
 #include "analyzer/session_model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,10 +183,11 @@ static struct tg_error *take_loss(struct tg_session_model *model, const struct t
     return NULL;
 }
 
-static struct tg_error *take_note(struct tg_session_model *model, const struct tg_event *event)
+static struct tg_error *take_note(struct tg_session_model *model, const struct tg_event *event,
+                                  const char *note)
 {
     const char *text;
-    struct tg_error *error = tg_string_pool_intern(&model->strings, event->note.text, &text);
+    struct tg_error *error = tg_string_pool_intern(&model->strings, note, &text);
     if (error != NULL)
         return error;
     for (size_t i = 0; i < model->n_notes; i++)
@@ -198,6 +200,19 @@ static struct tg_error *take_note(struct tg_session_model *model, const struct t
     if (item != NULL)
         *(struct tg_note_total *)item = (struct tg_note_total){
             .text = text, .count = 1, .first_ns = event->time_ns, .first_pid = event->pid};
+    return error;
+}
+
+/* What is not observed because of it looks like nothing that happened: so it is told. */
+static struct tg_error *take_agent(struct tg_session_model *model, const struct tg_event *event)
+{
+    char *text;
+    if (event->agent.state != TG_AGENT_ASIDE)
+        return NULL;
+    if (asprintf(&text, "without the agent: %s", event->agent.reason) < 0)
+        return tg_error_no_memory();
+    struct tg_error *error = take_note(model, event, text);
+    free(text);
     return error;
 }
 
@@ -251,7 +266,9 @@ struct tg_error *tg_session_model_feed(struct tg_session_model *model, const str
     case TG_EVENT_LOSS:
         return take_loss(model, event);
     case TG_EVENT_NOTE:
-        return take_note(model, event);
+        return take_note(model, event, event->note.text);
+    case TG_EVENT_AGENT:
+        return take_agent(model, event);
     default:
         return NULL;
     }

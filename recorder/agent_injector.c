@@ -257,8 +257,11 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     struct tg_agent_injector *injector = context;
     struct tg_process *process = thread->process;
     process->data[injector->slot] = NULL;
-    if (attached)
-        return; /* its loader has done its work */
+    if (attached) {
+        tell_aside(injector, thread,
+                   "the program ran already when it was attached: it is seen by stops alone");
+        return;
+    }
     struct tg_error *error = check_program(injector, thread);
     if (error == NULL)
         error = check_process(injector, process->pid);

@@ -69,7 +69,8 @@ struct tg_observer {
     void (*process_started)(void *context, struct tg_thread *thread, enum tg_process_origin origin,
                             struct tg_process *parent);
     /* A new program image is in place: after exec (also the first one), and once at attach. Sites of the old
-     * are gone. */
+     * are gone. ATTACHED: it has run already. A process that was acquired (tg_engine_acquire) right behind
+     * its exec has not, and is one that has just executed its program. */
     void (*program_loaded)(void *context, struct tg_thread *thread, bool attached);
     /* Any stop of a thread, after the engine emitted its own event for it, before the thread goes on. Not
        called for a breakpoint whose handler dealt with it as a loader stop (TG_BREAKPOINT_INTERNAL). */

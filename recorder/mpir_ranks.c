@@ -32,6 +32,7 @@ struct rank {
     bool wake;        /* it was left stopped for the tool to come */
     bool waits;       /* until its starter has returned from MPIR_Breakpoint */
     bool woken;
+    bool may_wake; /* its first stop was seen: what is to be done before it goes on has been done */
     bool is_told;
     bool has_ended; /* kept for later readings of the table */
     UT_hash_handle hh;
@@ -256,9 +257,19 @@ void tg_mpir_ranks_wake(struct tg_mpir_ranks *ranks, pid_t starter)
         if (rank->starter != starter || !rank->waits)
             continue;
         rank->waits = false;
-        if (rank->is_told) /* else it is settled later, and woken then */
+        if (rank->may_wake) /* else its first stop is still to come, and it is woken then */
             wake(rank);
     }
+}
+
+void tg_mpir_ranks_begin(struct tg_mpir_ranks *ranks, const struct tg_thread *thread)
+{
+    struct rank *rank = find(ranks, thread->process->pid);
+    if (rank == NULL)
+        return;
+    rank->may_wake = true;
+    if (!rank->waits)
+        wake(rank);
 }
 
 /* What can be done with RANK once its process was looked at. */
@@ -266,6 +277,7 @@ static void settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread, struct
 {
     struct tg_mpir_process *known = known_of(ranks, thread->process);
     enum tg_mpir_gate gate = open_gate(ranks, rank, thread, known);
+    rank->may_wake = true;
     if (!rank->waits)
         wake(rank);
     if (rank->is_told && gate == rank->gate)

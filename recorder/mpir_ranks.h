@@ -35,6 +35,10 @@ void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
  */
 void tg_mpir_ranks_settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread);
 
+/* The program of THREAD's process is in place, and nothing of it has run: if it is a rank that was left
+ * stopped, it may go on as soon as its starter lets it, and is settled at its entry point. */
+void tg_mpir_ranks_begin(struct tg_mpir_ranks *ranks, const struct tg_thread *thread);
+
 /*
  * Ranks that their starter left stopped for the tool (Slurm's) go on when it has returned from
  * MPIR_Breakpoint: there it asks for them, and complains of those that have ended by then. Whether there are

@@ -429,6 +429,8 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     if (!attached &&
         (session->options.agent == NULL || !tg_agent_injector_is_in(session->options.agent, process)))
         tg_mpir_environment_add(session->options.images, thread);
+    if (!attached)
+        tg_mpir_ranks_begin(session->ranks, thread);
     if (!attached || process->data[session->slot] == NULL)
         return;
     look(session, thread);

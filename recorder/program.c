@@ -100,10 +100,39 @@ static void plant_entry(struct tg_tracee *tracee)
                        tg_error_message(error));
 }
 
+/* Where the kernel lets a program begin: at the entry point of its dynamic loader, a static one at its own; 0
+ * unknown. */
+static uint64_t first_instruction(pid_t tid, const struct tg_process *process)
+{
+    union {
+        Elf64_Ehdr wide;
+        Elf32_Ehdr narrow;
+    } header;
+    if (process->loader_base == 0)
+        return process->entry;
+    if (!tg_memory_read(tid, process->loader_base, &header, sizeof header))
+        return 0;
+    return process->loader_base + (process->bits == 32 ? header.narrow.e_entry : header.wide.e_entry);
+}
+
+/*
+ * Whether nothing of the program has run yet: a launcher left the process stopped right behind its exec, for
+ * a debugger to come. No program comes back to that instruction.
+ */
+static bool has_not_begun(struct tg_tracee *tracee)
+{
+    const struct tg_process *process = tracee->thread.process;
+    return tracee->regs_valid && HASH_COUNT(process->threads) == 1 && tracee->regs.rip != 0 &&
+           tracee->regs.rip == first_instruction(tracee->thread.tid, process);
+}
+
 void tg_program_loaded(struct tg_tracee *tracee, bool attached)
 {
     struct tg_engine *engine = tracee->thread.process->engine;
     load_auxv(tracee);
+    /* What is to live on without a tracer is left alone all the same: no breakpoint is planted unasked. */
+    if (attached && !tracee->thread.process->attached && has_not_begun(tracee))
+        attached = false;
     if (!attached)
         plant_entry(tracee);
     for (unsigned i = 0; i < engine->n_observers; i++)

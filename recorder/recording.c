@@ -444,6 +444,10 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
     if (options->command != NULL)
         return tg_engine_launch(recording->engine, options->command, pid);
     struct tg_error *error = NULL;
+    static const char no_agent[] =
+        "without the agent: what is attached runs already, it is seen by stops alone";
+    tg_engine_emit(recording->engine, NULL,
+                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = no_agent}});
     for (size_t i = 0; error == NULL && i < options->n_pids; i++)
         error = tg_engine_attach(recording->engine, options->pids[i]);
     return error;

@@ -230,6 +230,33 @@ def slurm_table(slurm, ranks):
     return found
 
 
+def check_agents(trace, pids):
+    """The agent is in the programs of all of PIDS."""
+    watching = {event["pid"] for event in events(trace, "agent") if event["state"] == "watching"}
+    check(set(pids) <= watching, "no agent in", set(pids) - watching, events(trace, "agent"))
+
+
+def steady_variables(output):
+    """The environment of a task, without what is another one for every step."""
+    other = re.compile(r"\d+: SLURM_(JOB_?ID|STEP_?ID|TASK_PID|SRUN_COMM_PORT|STEP_LAUNCHER_PORT)=")
+    return collections.Counter(line for line in output.splitlines() if not other.match(line))
+
+
+def check_environment(slurm):
+    """Neither a task nor what it starts sees anything; also where srun exports nothing, and ranks run different programs."""
+    with open("programs", "w") as file:
+        file.write("0 env\n1 sh -c 'env; true'\n")
+    for options in (["--label", "--multi-prog", "programs"], ["--label", "--export=NONE", "/bin/sh", "-c", "env; true"]):
+        job = slurm.srun("-n", "2", *options)
+        native = run(job, slurm.environment)
+        traced = record("environment", job, "--force", environment=slurm.environment)
+        check(native.status == 0 and "1: SLURM_PROCID=1\n" in native.output, native)
+        without, within = steady_variables(native.output), steady_variables(traced.output)
+        check(without == within, without - within, within - without)
+        (starter,) = starters(report("environment"))
+        check_agents("environment", [rank.pid for rank in table_of(starter)])
+
+
 def slurm():
     ranks = program()
     with slurm_or_skip() as slurm:
@@ -242,6 +269,8 @@ def slurm():
         check_whole(told, starter, "Slurm", "mpir_launch")
         check_ranks(told, starter, traced.output)
         check(all(rank["way"] == "attached" and rank["woken"] for rank in starter["ranks"]), starter["ranks"])
+        check_agents("trace", [rank["table_pid"] for rank in starter["ranks"]])
+        check_environment(slurm)
         dumped = slurm_table(slurm, ranks)
         check([rank._replace(pid=0) for rank in dumped] == [rank._replace(pid=0) for rank in table_of(starter)],
               dumped, table_of(starter))
@@ -357,7 +386,7 @@ def attach_openmpi():
 
 
 def attach_slurm():
-    """-p of a running srun, which has no table then; --slurm-step, by an sattach of one's own."""
+    """-p of a running srun; --slurm-step, by an sattach of one's own. Neither puts an agent into what runs already."""
     ranks = program()
     with slurm_or_skip() as slurm:
         job = slurm.srun("-n", str(RANKS), "-J", "held", ranks, "go")
@@ -374,6 +403,13 @@ def attach_slurm():
             (starter,) = starters(told)
             check((starter["launcher"], starter["job"]) == ("Slurm", step), starter)
             check({rank.rank: (rank.pid, rank.host) for rank in acquired(told, starter)} == said, starter, said)
+            check(any(note["text"].startswith("without the agent") for note in told["notes"]), told["notes"])
+            with Attached("attached", ["-p", str(process.pid)], slurm.environment, pids):
+                pass
+            check_let_go([process.pid, *pids])
+            check(variable("attached", process.pid, "MPIR_being_debugged") == 0, "MPIR_being_debugged stays set")
+            told, _ = check_attached("attached", said, "Slurm")
+            check(any(note["text"].startswith("without the agent") for note in told["notes"]), told["notes"])
             check(process.poll() is None, "the job ended with the recorder")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """MPI and OpenMP events of real hybrid jobs, by the agent: against what the program tells of itself.
 
-usage: record_hybrid.py openmpi_libgomp|mpich_libomp|late_openmp|numpy
+usage: record_hybrid.py openmpi_libgomp|mpich_libomp|srun|late_openmp|numpy
 """
 import collections
 import os
@@ -12,6 +12,7 @@ import xml.etree.ElementTree as tree
 
 sys.dont_write_bytecode = True
 from recording import build_library, check, events, record, run, skip  # noqa: E402
+from slurm_job import NoSlurm, Slurm  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.environ["TG_SOURCE"], "tests/golden"))
 from diagram_texts import check_mermaid, check_plantuml, check_seqdiag  # noqa: E402
@@ -89,10 +90,10 @@ def check_diagrams():
                 check(what in drawn[form], what, "is not in", by, form, drawn[form])
 
 
-def hybrid(job):
-    native = run(job)
+def hybrid(job, environment=None):
+    native = run(job, environment)
     check(native.status == 0, native)
-    traced = record("trace", job)
+    traced = record("trace", job, environment=environment)
     check(traced.status == 0 and sorted(traced.output.splitlines()) == sorted(native.output.splitlines()), traced, native)
     trace = events("trace")
     check(not [event for event in trace if event["kind"] == "loss"], "lost", [e for e in trace if e["kind"] == "loss"])
@@ -122,6 +123,21 @@ def mpich_libomp():
     build(["mpicc.mpich", "-O2", "-g", "-fopenmp", f"{SOURCE}/tests/programs/hybrid_zones.c", "-o", "hybrid_zones"],
           {"MPICH_CC": "clang"})
     hybrid(["mpiexec.mpich", "-n", str(RANKS), "./hybrid_zones", str(THREADS), str(ROUNDS)])
+
+
+def srun():
+    """Ranks that slurmstepd starts, nobody's that is traced: they have the agent like others, and every call and zone."""
+    compilers = {"pmix": "mpicc.openmpi", "pmi2": "mpicc.mpich"}
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", UCX_LOG_LEVEL="fatal")
+    try:
+        with Slurm() as slurm:
+            for kind, compiler in compilers.items():
+                build([compiler, "-O2", "-g", "-fopenmp", f"{SOURCE}/tests/programs/hybrid_zones.c", "-o", "hybrid_zones"])
+                hybrid(slurm.srun(f"--mpi={kind}", "-n", str(RANKS), "./hybrid_zones", str(THREADS), str(ROUNDS)),
+                       slurm.environment)
+                os.unlink("trace")
+    except NoSlurm as reason:
+        skip(str(reason))
 
 
 def ask_console(entries):
@@ -161,4 +177,4 @@ def numpy():
     check(any(name.startswith("_multiarray_umath") for name in loaded), sorted(loaded))
 
 
-{"openmpi_libgomp": openmpi_libgomp, "mpich_libomp": mpich_libomp, "late_openmp": late_openmp, "numpy": numpy}[sys.argv[1]]()
+{"openmpi_libgomp": openmpi_libgomp, "mpich_libomp": mpich_libomp, "srun": srun, "late_openmp": late_openmp, "numpy": numpy}[sys.argv[1]]()
