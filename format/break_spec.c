@@ -74,12 +74,25 @@ static struct tg_error *check_name(const struct tg_break_spec *spec, const char 
     return NULL;
 }
 
+/* Where a line number may follow: the last ':', or the last '#' where that one is in front of a number; NULL
+ * nowhere. */
+static const char *line_mark(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    const char *hash = strrchr(text, '#');
+    if (colon != NULL && (colon[1] == '\0' || is_digit(colon[1])))
+        return colon;
+    return hash != NULL && (hash[1] == '\0' || is_digit(hash[1])) ? hash : colon;
+}
+
 static struct tg_error *parse_place(struct tg_break_spec *spec, const char *text)
 {
     const char *end = text + strlen(text);
-    const char *colon = strrchr(text, ':');
+    const char *colon = line_mark(text);
     if (colon != NULL && colon[1] == '\0')
-        return wrong(spec, end, "expected a line number behind ':'");
+        return wrong(spec, end,
+                     *colon == ':' ? "expected a line number behind ':'"
+                                   : "expected a line number behind '#'");
     if (colon != NULL && is_digit(colon[1])) {
         spec->kind = TG_BREAK_LINE;
         const char *bad = read_number(colon + 1, 10, UINT32_MAX, &spec->line);
@@ -87,10 +100,11 @@ static struct tg_error *parse_place(struct tg_break_spec *spec, const char *text
             return wrong(spec, bad != NULL ? bad : colon + 1,
                          "expected a line number from 1 to 4294967295, up to the end");
         end = colon;
+        text += *colon == '#' && *text == '#' && text != colon; /* #FILE#LINE */
     }
     struct tg_error *error =
         check_name(spec, text, end,
-                   spec->kind == TG_BREAK_LINE ? "expected a file name in front of ':'"
+                   spec->kind == TG_BREAK_LINE ? "expected a file name in front of the line number"
                                                : "expected FUNCTION, FILE:LINE or *ADDRESS");
     if (error != NULL)
         return error;

@@ -9,7 +9,7 @@
 
 enum tg_break_spec_kind {
     TG_BREAK_FUNCTION, /* FUNCTION */
-    TG_BREAK_LINE,     /* FILE:LINE */
+    TG_BREAK_LINE,     /* FILE:LINE, FILE#LINE, #FILE#LINE */
     TG_BREAK_ADDRESS,  /* *ADDRESS: absolute, or relative to the library's load bias where one is named */
 };
 
@@ -18,9 +18,9 @@ enum { TG_BREAK_SPEC_MAX_BYTES = 1 << 16 };
 /*
  * FUNCTION | FILE:LINE | *ADDRESS, each optionally behind LIBRARY` (a Tcl glob for the object's path, matched
  * against the whole path and against its last component). What stands behind the last ':' makes FILE:LINE of
- * it if it begins with a digit; so C++ names keep their "::". Names may hold any byte but '`' and have no
- * blank at either end; C++ names are matched as the symbol table has them (mangled). ADDRESS is 0xHEX or
- * decimal, LINE decimal in [1, 2^32).
+ * it if it begins with a digit; so C++ names keep their "::". FILE#LINE and #FILE#LINE are the same. Names
+ * may hold any byte but '`' and have no blank at either end; C++ names are matched as the symbol table has
+ * them (mangled). ADDRESS is 0xHEX or decimal, LINE decimal in [1, 2^32).
  */
 struct tg_break_spec {
     enum tg_break_spec_kind kind;

@@ -14,6 +14,15 @@ void tg_dlopen_filter_deinit(struct tg_dlopen_filter *filter)
     filter->list = NULL;
 }
 
+struct tg_error *tg_dlopen_filter_copy(const struct tg_dlopen_filter *filter, struct tg_dlopen_filter *copy)
+{
+    struct tg_glob_list *list = NULL;
+    struct tg_error *error = tg_glob_list_create(tg_glob_list_text(filter->list), &list);
+    if (error == NULL)
+        *copy = (struct tg_dlopen_filter){.mode = filter->mode, .list = list};
+    return error;
+}
+
 struct tg_error *tg_dlopen_filter_set(struct tg_dlopen_filter *filter, bool always_recalculate,
                                       const char *match)
 {

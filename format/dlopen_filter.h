@@ -19,6 +19,8 @@ struct tg_dlopen_filter {
 /* Slow, with an empty glob-list: the defaults of the variables. */
 struct tg_error *tg_dlopen_filter_init(struct tg_dlopen_filter *filter);
 void tg_dlopen_filter_deinit(struct tg_dlopen_filter *filter);
+/* Initialises COPY with what FILTER says. */
+struct tg_error *tg_dlopen_filter_copy(const struct tg_dlopen_filter *filter, struct tg_dlopen_filter *copy);
 
 /* From the two variables (TV::dlopen_always_recalculate, TV::dlopen_recalculate_on_match). FILTER must be
  * initialised. */

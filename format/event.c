@@ -34,8 +34,9 @@ static const char *const rule_names[] = {"always_recalculate",
                                          "default_all_empty",
                                          "no_stop",
                                          NULL};
-static const char *const trigger_names[] = {"reported_event", "entry", "signal", "fork",       "thread",
-                                            "breakpoint",     "exit",  "detach", "group_stop", NULL};
+static const char *const trigger_names[] = {"reported_event", "entry",      "signal", "fork",
+                                            "thread",         "breakpoint", "exit",   "detach",
+                                            "group_stop",     "halt",       NULL};
 static const char *const loss_names[] = {"writer_queue", "writer_file", "target", "limit", "ring", NULL};
 
 static const char *const agent_names[] = {"watching", "aside", NULL};

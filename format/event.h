@@ -94,6 +94,7 @@ enum tg_stop_trigger {                            /* which other stop handled de
                        TG_TRIGGER_EXIT, /* thread or process about to exit */
                        TG_TRIGGER_DETACH,
                        TG_TRIGGER_GROUP_STOP,
+                       TG_TRIGGER_HALT, /* the controller's: a thread was halted, or made a step */
 };
 
 enum tg_loss_source {

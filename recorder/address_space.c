@@ -173,6 +173,26 @@ void tg_address_space_restore(const struct tg_address_space *space, pid_t tid)
                             space->slot_bytes[slot], TG_INSN_SCRATCH_BYTES);
 }
 
+/* A planted site whose memory was copied before it was planted, or the other way round. */
+static void align_site(const struct tg_site *site, pid_t tid)
+{
+    uint8_t bytes[2];
+    uint8_t original = site->insn.bytes[0];
+    if (original == INT3 || tg_memory_read_some(tid, site->address, bytes, sizeof bytes) == 0)
+        return;
+    const uint8_t code[] = {INT3, RET};
+    if (site->planted && bytes[0] == original)
+        tg_memory_write(tid, site->address, code, site->doubled ? 2 : 1);
+    else if (!site->planted && bytes[0] == INT3)
+        tg_memory_write(tid, site->address, &original, 1);
+}
+
+void tg_address_space_align(const struct tg_address_space *space, pid_t tid)
+{
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+        align_site(site, tid);
+}
+
 void tg_address_space_lift(struct tg_address_space *space, pid_t tid)
 {
     tg_address_space_restore(space, tid);

@@ -149,6 +149,13 @@ struct tg_thread *tg_engine_stopped_thread(const struct tg_engine *engine);
 /* The traced process PID, NULL where it is none. */
 struct tg_process *tg_engine_find_process(struct tg_engine *engine, pid_t pid);
 
+/* One of the traced processes, NULL where there is none: the others follow by hh.next. */
+struct tg_process *tg_engine_first_process(struct tg_engine *engine);
+
+/* A thread of PROCESS through which its memory can be read and written now, preferably one that is stopped; 0
+ * where none is left. */
+pid_t tg_process_memory_tid(const struct tg_process *process);
+
 /* CLOCK_MONOTONIC in ns. */
 uint64_t tg_engine_now_ns(void);
 

@@ -85,7 +85,10 @@ struct tg_address_space *tg_address_space_copy(const struct tg_address_space *sp
 struct tg_site *tg_address_space_site(struct tg_address_space *space, uint64_t address); /* tombstones too */
 /* Writes the original bytes of sites and scratch through TID, wherever ours are still there. */
 void tg_address_space_restore(const struct tg_address_space *space, pid_t tid);
-/* The same, for good: nothing counts as planted any more. */
+/* Makes the memory of TID, a stopped copy of that of SPACE's process, what SPACE says: breakpoints may have
+ * been planted or removed between the copy and now, when it is told of, because others of the process ran. */
+void tg_address_space_align(const struct tg_address_space *space, pid_t tid);
+/* tg_address_space_restore for good: nothing counts as planted any more. */
 void tg_address_space_lift(struct tg_address_space *space, pid_t tid);
 /* A new image replaced what was there: forgets everything without writing. */
 void tg_address_space_clear(struct tg_address_space *space);
@@ -266,9 +269,6 @@ static inline struct tg_traced_process *tg_traced_of(struct tg_tracee *tracee)
 {
     return (struct tg_traced_process *)tracee->thread.process;
 }
-
-/* A thread whose memory is still there, preferably the stopped one; 0 where none is left. */
-pid_t tg_process_memory_tid(struct tg_process *process);
 
 /* ---- stops */
 

@@ -153,6 +153,8 @@ void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *mo
         return;
     }
     tg_tracee_mark_stopped(tracee);
+    if (!shares)
+        tg_address_space_align(tracee->thread.process->space, child);
     tg_traced_of(tracee)->last_stop_ns = engine->stop_time_ns;
     if (creator != NULL)
         tg_step_inherit(creator, tracee);

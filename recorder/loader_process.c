@@ -88,14 +88,35 @@ void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg
     watched->n_waiting = kept;
 }
 
-void tg_loader_process_drop_waiting(struct tg_loader_process *watched)
+struct tg_waiting_libraries tg_loader_process_take_waiting(struct tg_loader_process *watched)
 {
-    for (size_t i = 0; i < watched->n_waiting; i++)
-        tg_object_unref(watched->waiting[i].object);
-    free(watched->waiting);
+    struct tg_waiting_libraries taken = {watched->waiting, watched->n_waiting};
     watched->waiting = NULL;
     watched->n_waiting = watched->waiting_capacity = 0;
     watched->waiting_events = 0;
+    return taken;
+}
+
+void tg_waiting_libraries_free(struct tg_waiting_libraries *libraries)
+{
+    for (size_t i = 0; i < libraries->count; i++)
+        tg_object_unref(libraries->items[i].object);
+    free(libraries->items);
+    *libraries = (struct tg_waiting_libraries){0};
+}
+
+void tg_loader_process_drop_waiting(struct tg_loader_process *watched)
+{
+    struct tg_waiting_libraries waiting = tg_loader_process_take_waiting(watched);
+    tg_waiting_libraries_free(&waiting);
+}
+
+bool tg_loader_process_waits(const struct tg_loader_process *watched, const struct tg_object *object)
+{
+    for (size_t i = 0; i < watched->n_waiting; i++)
+        if (watched->waiting[i].object == object)
+            return true;
+    return false;
 }
 
 /* ---- start-up */
@@ -133,9 +154,9 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
     return libraries < change->n_added ? libraries : change->n_added;
 }
 
-struct tg_user_breakpoint_object tg_loader_process_target(const struct tg_object *object)
+struct tg_break_object tg_loader_process_target(const struct tg_object *object)
 {
-    return (struct tg_user_breakpoint_object){
+    return (struct tg_break_object){
         .path = object->path,
         .build_id = object->build_id[0] != '\0' ? object->build_id : NULL,
         .load_bias = object->base,
@@ -169,21 +190,20 @@ static void mapped_path(pid_t pid, uint64_t address, char path[PATH_MAX])
         fclose(file);
 }
 
-struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched,
-                                            const struct tg_thread *thread)
+struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid)
 {
     if (!watched->loader_is_program || tg_link_maps_count(watched->maps, 0) == 0)
         return NULL;
     const struct tg_object *main = tg_link_maps_at(watched->maps, 0, 0);
     char path[PATH_MAX];
-    mapped_path(thread->tid, main->dynamic, path);
+    mapped_path(tid, main->dynamic, path);
     if (main->is_library || path[0] != '/')
         return NULL;
     const struct tg_link_node node = {
         .address = main->link_map, .base = main->base, .dynamic = main->dynamic};
     struct tg_object *program = NULL;
     bool no_memory;
-    (void)tg_object_read(thread->tid, &node, path, false, &program, &no_memory);
+    (void)tg_object_read(tid, &node, path, false, &program, &no_memory);
     return program;
 }
 

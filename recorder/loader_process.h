@@ -19,6 +19,7 @@ struct tg_loader_process {
     struct tg_link_maps *maps; /* NULL: r_debug is not found yet */
     bool started_up;           /* the start-up libraries were told */
     bool wants_stops;          /* r_brk is to be planted */
+    bool never_stops;          /* nor will it be, whatever the filter says */
     bool planted;              /* it is, at BRK */
     bool startup_only;         /* only until the start-up libraries were told */
     bool by_agent; /* the agent tells of libraries: here they are only handled, as late as in fast mode */
@@ -44,6 +45,15 @@ bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_object 
 /* OBJECT was unloaded: it waits no longer. */
 void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg_object *object);
 void tg_loader_process_drop_waiting(struct tg_loader_process *watched);
+bool tg_loader_process_waits(const struct tg_loader_process *watched, const struct tg_object *object);
+
+struct tg_waiting_libraries {
+    struct tg_waiting_library *items;
+    size_t count;
+};
+/* Nothing waits afterwards; the caller owns what did. */
+struct tg_waiting_libraries tg_loader_process_take_waiting(struct tg_loader_process *watched);
+void tg_waiting_libraries_free(struct tg_waiting_libraries *libraries);
 
 /* Whether the loader itself is in the base namespace's list: it is when start-up is done, but not while
  * auditors are loaded into their namespaces before. */
@@ -58,11 +68,10 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
  * Of `ld.so PROGRAM`: the program, as a library with the path of its file; the loader's list has it without a
  * name, and nothing else tells of it. The caller owns one reference; NULL where it is not found.
  */
-struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched,
-                                            const struct tg_thread *thread);
+struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid);
 
 /* OBJECT as those who plant breakpoints want it; borrows its strings. */
-struct tg_user_breakpoint_object tg_loader_process_target(const struct tg_object *object);
+struct tg_break_object tg_loader_process_target(const struct tg_object *object);
 
 /* Address of the function NAME in the dynamic loader of THREAD's process, 0 where it is not found. */
 uint64_t tg_loader_process_symbol(const struct tg_thread *thread, struct tg_image_cache *images,

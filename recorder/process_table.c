@@ -135,7 +135,12 @@ pid_t tg_parked_known(struct tg_engine *engine)
     return 0;
 }
 
-pid_t tg_process_memory_tid(struct tg_process *process)
+struct tg_process *tg_engine_first_process(struct tg_engine *engine)
+{
+    return engine->processes;
+}
+
+pid_t tg_process_memory_tid(const struct tg_process *process)
 {
     struct tg_tracee *current = process->engine->current;
     if (current != NULL && current->thread.process->space == process->space)

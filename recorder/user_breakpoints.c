@@ -10,13 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 enum {
-    MAX_PLACES = 1024, /* of one specification in one object */
     MAX_SPECS = 65536,
-    PAGE_BYTES = 4096,
 };
 
 struct spec {
@@ -139,8 +135,7 @@ static void see_hit(void *context, struct tg_thread *thread, struct tg_breakpoin
 struct planting {
     struct tg_user_breakpoints *breakpoints;
     struct tg_thread *thread;
-    struct tg_user_breakpoint_object object;
-    bool program;           /* OBJECT is the process's program */
+    struct tg_break_object object;
     struct tg_image *image; /* opened when it is needed */
     bool image_tried;
     bool late;
@@ -160,24 +155,12 @@ __attribute__((format(printf, 2, 3))) static void note(const struct planting *pl
                          &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
-static struct tg_image_source source_of(const struct planting *planting)
-{
-    const struct tg_user_breakpoint_object *object = &planting->object;
-    return (struct tg_image_source){
-        .pid = planting->thread->tid,
-        .path = planting->program ? "" : object->path,
-        .load_bias = object->load_bias,
-        .header = object->header,
-        .build_id = object->build_id,
-    };
-}
-
 static struct tg_image *image_of(struct planting *planting)
 {
     if (planting->image_tried)
         return planting->image;
     planting->image_tried = true;
-    const struct tg_image_source source = source_of(planting);
+    const struct tg_image_source source = tg_break_object_source(&planting->object, planting->thread->tid);
     TG_AUTO_ERROR struct tg_error *error =
         tg_image_cache_get(planting->breakpoints->cache, &source, &planting->image);
     if (error != NULL)
@@ -222,14 +205,12 @@ static void plant_found(struct planting *planting, struct spec *spec)
     struct tg_image *image = image_of(planting);
     if (image == NULL)
         return;
-    uint64_t places[MAX_PLACES];
+    uint64_t places[TG_BREAK_OBJECT_MAX_PLACES];
     const struct tg_break_spec *parsed = spec->parsed;
-    size_t n = parsed->kind == TG_BREAK_LINE
-                   ? tg_image_find_line(image, parsed->name, parsed->line, places, MAX_PLACES)
-                   : tg_image_find_function(image, parsed->name, places, MAX_PLACES);
-    if (n == MAX_PLACES)
+    size_t n = tg_break_object_find(&planting->object, image, parsed, places, TG_BREAK_OBJECT_MAX_PLACES);
+    if (n == TG_BREAK_OBJECT_MAX_PLACES)
         note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
-             parsed->text, planting->object.path, MAX_PLACES);
+             parsed->text, planting->object.path, TG_BREAK_OBJECT_MAX_PLACES);
     planting->n_places += n;
     if (n > 0 && parsed->kind == TG_BREAK_FUNCTION && !spec->resolver_told &&
         tg_image_is_resolved_at_load(image, parsed->name)) {
@@ -241,35 +222,22 @@ static void plant_found(struct planting *planting, struct spec *spec)
              spec->id, parsed->text, planting->object.path);
     }
     for (size_t i = 0; i < n; i++)
-        plant_at(planting, spec, planting->object.load_bias + places[i], false);
+        plant_at(planting, spec, places[i], false);
 }
 
 static void plant_address(struct planting *planting, struct spec *spec)
 {
-    const struct tg_user_breakpoint_object *object = &planting->object;
+    const struct tg_break_object *object = &planting->object;
     uint64_t address = spec->parsed->address;
     if (spec->parsed->library != NULL)
         plant_at(planting, spec, object->load_bias + address, false);
-    else if (object->size_bytes != 0 && address >= object->header &&
-             address - object->header < object->size_bytes)
+    else if (tg_break_object_holds(object, address))
         plant_at(planting, spec, address, false);
-    else if (planting->program) /* in whatever is mapped there by now */
+    else if (object->is_program) /* in whatever is mapped there by now */
         plant_at(planting, spec, address, true);
 }
 
 /* ---- files without places */
-
-/* A digest of the build-id of OBJECT's file and of its path, which specifications may name; false where it
- * has no build-id. */
-static bool digest_file(const struct tg_user_breakpoint_object *object, struct tg_digest *digest)
-{
-    if (object->build_id == NULL || object->build_id[0] == '\0')
-        return false;
-    XXH64_hash_t seed = XXH3_64bits(object->build_id, strlen(object->build_id));
-    XXH128_hash_t hash = XXH3_128bits_withSeed(object->path, strlen(object->path), seed);
-    *digest = (struct tg_digest){.low = hash.low64, .high = hash.high64 | 1};
-    return true;
-}
 
 /* Whether a look at the names in the file is enough to know that no specification has a place in it. */
 static bool probe_lacks(const struct planting *planting)
@@ -285,7 +253,7 @@ static bool probe_lacks(const struct planting *planting)
             return false;
         names[n_names++] = parsed->name;
     }
-    const struct tg_image_source source = source_of(planting);
+    const struct tg_image_source source = tg_break_object_source(&planting->object, planting->thread->tid);
     return tg_symbol_probe_lacks(breakpoints->probe, &source, names, n_names);
 }
 
@@ -293,7 +261,7 @@ static void plant_object(struct planting *planting)
 {
     struct tg_user_breakpoints *breakpoints = planting->breakpoints;
     struct tg_digest file;
-    bool has_digest = digest_file(&planting->object, &file);
+    bool has_digest = tg_break_object_digest(&planting->object, "", &file);
     bool absent = has_digest && tg_digest_set_has(&breakpoints->absences, file);
     if (has_digest && !absent && probe_lacks(planting)) {
         absent = true;
@@ -314,10 +282,10 @@ static void plant_object(struct planting *planting)
 }
 
 uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                                   const struct tg_user_breakpoint_object *objects, size_t count, bool late,
+                                   const struct tg_break_object *objects, size_t count, bool late,
                                    uint64_t window_ns)
 {
-    if (breakpoints->count == 0)
+    if (tg_user_breakpoints_count(breakpoints) == 0)
         return 0;
     uint64_t start_ns = tg_engine_now_ns();
     for (size_t i = 0; i < count; i++) {
@@ -333,29 +301,16 @@ uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, stru
     return tg_engine_now_ns() - start_ns;
 }
 
-/* The program: its image tells where it was mapped. */
 static void plant_program(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread)
 {
-    const struct tg_process *process = thread->process;
-    char link[32], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)thread->tid);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
-    struct planting planting = {
-        .breakpoints = breakpoints,
-        .thread = thread,
-        .object = {.path = path, .header = process->phdr & ~(uint64_t)(PAGE_BYTES - 1)},
-        .program = true,
-    };
-    struct tg_image *image = image_of(&planting);
-    if (image == NULL)
-        return;
-    const struct tg_image_info *info = tg_image_info(image);
-    uint64_t load_bias = info->position_independent ? process->entry - info->entry : 0;
-    planting.object.load_bias = load_bias;
-    planting.object.header = load_bias + info->start;
-    planting.object.size_bytes = info->end - info->start;
-    plant_object(&planting);
+    char path[PATH_MAX];
+    struct planting planting = {.breakpoints = breakpoints, .thread = thread, .image_tried = true};
+    TG_AUTO_ERROR struct tg_error *error = tg_break_object_program(
+        breakpoints->cache, thread->process, thread->tid, path, &planting.object, &planting.image);
+    if (error == NULL)
+        plant_object(&planting);
+    else
+        note(&planting, "no breakpoint can be looked for in %s: %s", path, tg_error_message(error));
 }
 
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
@@ -369,7 +324,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
 
 /* ---- unloading */
 
-static bool is_in(const struct site *site, const struct tg_user_breakpoint_object *object)
+static bool is_in(const struct site *site, const struct tg_break_object *object)
 {
     if (object->header == 0 || object->size_bytes == 0)
         return strcmp(site->library, object->path) == 0;
@@ -377,7 +332,7 @@ static bool is_in(const struct site *site, const struct tg_user_breakpoint_objec
 }
 
 static void unload_object(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                          const struct tg_user_breakpoint_object *object)
+                          const struct tg_break_object *object)
 {
     struct sites *sites = sites_of(breakpoints, thread->process);
     size_t kept = 0;
@@ -402,9 +357,9 @@ static void unload_object(struct tg_user_breakpoints *breakpoints, struct tg_thr
 }
 
 void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                                const struct tg_user_breakpoint_object *objects, size_t count)
+                                const struct tg_break_object *objects, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; breakpoints != NULL && i < count; i++)
         unload_object(breakpoints, thread, &objects[i]);
 }
 
@@ -472,7 +427,7 @@ struct tg_error *tg_user_breakpoints_add(struct tg_user_breakpoints *breakpoints
 
 size_t tg_user_breakpoints_count(const struct tg_user_breakpoints *breakpoints)
 {
-    return breakpoints->count;
+    return breakpoints == NULL ? 0 : breakpoints->count;
 }
 
 void tg_user_breakpoints_start(struct tg_user_breakpoints *breakpoints)

@@ -10,6 +10,7 @@
 #ifndef TG_RECORDER_USER_BREAKPOINTS_H
 #define TG_RECORDER_USER_BREAKPOINTS_H
 
+#include "recorder/break_object.h"
 #include "recorder/engine.h"
 #include "recorder/image_cache.h"
 
@@ -29,19 +30,11 @@ void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints);
  * from 1. Only before tg_user_breakpoints_start. */
 struct tg_error *tg_user_breakpoints_add(struct tg_user_breakpoints *breakpoints, const char *text);
 
+/* NULL, here and in the two below that plant and unload: none. */
 size_t tg_user_breakpoints_count(const struct tg_user_breakpoints *breakpoints);
 
 /* Emits one breakpoint_spec event per specification. Once, before the first process runs. */
 void tg_user_breakpoints_start(struct tg_user_breakpoints *breakpoints);
-
-/* An object in a process's memory. Strings are borrowed for the call. */
-struct tg_user_breakpoint_object {
-    const char *path;     /* as the link map has it */
-    const char *build_id; /* as tg_image_peek gave it, "" where the object has none; NULL not known */
-    uint64_t load_bias;
-    uint64_t header;     /* address of its ELF header, 0 unknown */
-    uint64_t size_bytes; /* from its first page on, 0 unknown */
-};
 
 /*
  * Resolves every specification in each of the COUNT OBJECTS and plants what is found in THREAD's process,
@@ -54,13 +47,13 @@ struct tg_user_breakpoint_object {
  * object (the vdso, the dynamic loader before its start) together with the program.
  */
 uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                                   const struct tg_user_breakpoint_object *objects, size_t count, bool late,
+                                   const struct tg_break_object *objects, size_t count, bool late,
                                    uint64_t window_ns);
 
 /* OBJECTS were unmapped from THREAD's process: one breakpoint_removed event for each site in them, and the
  * engine forgets the sites without touching the memory. Call it before what was mapped in their place is
  * planted. */
 void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
-                                const struct tg_user_breakpoint_object *objects, size_t count);
+                                const struct tg_break_object *objects, size_t count);
 
 #endif
