@@ -300,6 +300,12 @@ def variable(trace, pid, name):
     check(False, f"there is no {name} of {pid} in", trace)
 
 
+def check_told_and_untold(trace, pid):
+    """The starter was told that it is debugged, and that it is not any more."""
+    written = [event["value"] for event in events(trace, "mpir_write") if event["symbol"] == "MPIR_being_debugged"]
+    check(written == [1, 0] and variable(trace, pid, "MPIR_being_debugged") == 0, written)
+
+
 def status_field(pid, name):
     with open(f"/proc/{pid}/status") as file:
         return re.search(rf"^{name}:\s+(\S+)", file.read(), re.M)[1]
@@ -381,6 +387,9 @@ def attach_openmpi():
             pass
         check_let_go([job.pid, *(pid for pid, _ in said.values())])
         check(variable("trace", job.pid, "MPIR_being_debugged") == 0, "MPIR_being_debugged stays set")
+        with Attached("debugged", ["--mpir", "-p", str(job.pid)], ENVIRONMENT, [pid for pid, _ in said.values()]):
+            pass
+        check_told_and_untold("debugged", job.pid)
         told, starter = check_attached("trace", said, "Open MPI")
         check(told["processes"][starter["process"]]["pid"] == job.pid, starter)
 
@@ -404,10 +413,10 @@ def attach_slurm():
             check((starter["launcher"], starter["job"]) == ("Slurm", step), starter)
             check({rank.rank: (rank.pid, rank.host) for rank in acquired(told, starter)} == said, starter, said)
             check(any(note["text"].startswith("without the agent") for note in told["notes"]), told["notes"])
-            with Attached("attached", ["-p", str(process.pid)], slurm.environment, pids):
+            with Attached("attached", ["--mpir", "-p", str(process.pid)], slurm.environment, pids):
                 pass
             check_let_go([process.pid, *pids])
-            check(variable("attached", process.pid, "MPIR_being_debugged") == 0, "MPIR_being_debugged stays set")
+            check_told_and_untold("attached", process.pid)
             told, _ = check_attached("attached", said, "Slurm")
             check(any(note["text"].startswith("without the agent") for note in told["notes"]), told["notes"])
             check(process.poll() is None, "the job ended with the recorder")

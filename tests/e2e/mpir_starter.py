@@ -216,6 +216,55 @@ def scenario_strangers():
               and told[number]["gate"] == "set" and told[number]["pid"] == process.pid, told)
 
 
+NOBODY = 65534
+
+
+def as_nobody(command):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+
+
+def check_users(recorder, starter, rank, owner, trusted):
+    """A table names a process of another user, OWNER's: refused by name; told to take it all the same, the recorder meets what
+    TRUSTED says, "" nothing."""
+    for options, expected in (((), "not to the starter's (--mpir-trust takes it)"), (("--mpir-trust",), trusted)):
+        process = subprocess.Popen(owner([rank, "0"]), stdout=subprocess.PIPE, text=True)
+        check(process.stdout.readline() == "rank 0\n", "the rank says nothing")
+        with open("trace", "w"):
+            os.chown("trace", NOBODY, NOBODY)
+        recording = subprocess.Popen(recorder([TOLLGATE, "record", "-f", "-o", "trace", *options, "--", *starter, "entry", HOST,
+                                               rank, str(process.pid), "spawned", "call"]), stderr=subprocess.PIPE, text=True)
+        while not expected and state_of(process.pid)["TracerPid"] == "0":
+            check(recording.poll() is None, "the recorder ended", recording.returncode)
+            os.sched_yield()
+        if not expected:
+            os.kill(process.pid, signal.SIGTERM)
+        errors = recording.communicate(timeout=TIME_LIMIT_S)[1]
+        check(recording.returncode == 0, errors)
+        (told,) = events("trace", "mpir_rank")
+        check(told["state"] == ("missed" if expected else "acquired") and expected in told["reason"], told)
+        told = run([TOLLGATE, "report", "trace"])
+        check(expected in told.output, told)
+        if expected:
+            state = state_of(process.pid)
+            check(state["TracerPid"] == "0" and state["State"][0] == "S", state)
+            os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=TIME_LIMIT_S)
+        check(process.returncode == 0, process.returncode)
+
+
+def scenario_users():
+    """Processes of other users in a table."""
+    os.chmod(".", 0o777)
+    if os.geteuid() != 0 or run(as_nobody([TOLLGATE, "--version"])).status != 0:
+        skip("other users are for root to have, and they must get to the programs under test")
+    def same(command):
+        return command
+    starter, rank = build_starter("-DPARTIAL"), build_rank("-DSTAYS")
+    check_users(as_nobody, [starter], rank, same, "it belongs to user 0; run tollgate as that user or as root")
+    check_users(same, as_nobody([starter]), rank, same, "")
+    check_users(same, [starter], rank, as_nobody, "")
+
+
 def scenario_killed():
     """The recorder of a launched starter is killed: ranks that somebody else started for the job end with it."""
     starter = build_starter("-DPRE_MAIN", "-DPARTIAL")
@@ -235,12 +284,12 @@ def scenario_killed():
 def scenario_attached():
     """A starter that runs: its table is read, ranks are taken, and all of them live on afterwards."""
     starter, rank = build_starter("-DPARTIAL"), build_rank("-DSTAYS")
-    for end in (signal.SIGTERM, signal.SIGKILL):
-        trace = f"trace{int(end)}"
+    for end, options in ((signal.SIGTERM, []), (signal.SIGTERM, ["--mpir"]), (signal.SIGKILL, [])):
+        trace = f"trace{int(end)}" + "".join(options)
         job = subprocess.Popen([starter, "start", "3", rank, "pause", "say"], stdout=subprocess.PIPE, text=True)
         lines = [job.stdout.readline() for _ in range(4)]
         check("waiting\n" in lines, lines)
-        recorder = subprocess.Popen([TOLLGATE, "record", "-o", trace, "-p", str(job.pid)], stderr=subprocess.PIPE, text=True)
+        recorder = subprocess.Popen([TOLLGATE, "record", "-o", trace, *options, "-p", str(job.pid)], stderr=subprocess.PIPE, text=True)
         children = open(f"/proc/{job.pid}/task/{job.pid}/children").read().split()
         while recorder.poll() is None and not all(int(state_of(pid)["TracerPid"]) == recorder.pid for pid in [job.pid, *children]):
             pass
@@ -253,6 +302,8 @@ def scenario_attached():
             os.kill(int(pid), signal.SIGTERM)
         rest, _ = job.communicate(timeout=TIME_LIMIT_S)
         check(job.returncode == 0 and "being debugged: 0" in rest, rest)
+    written = [(event["symbol"], event["value"], event["error"]) for event in events(f"trace{int(signal.SIGTERM)}--mpir", "mpir_write")]
+    check(written == [("MPIR_being_debugged", 1, ""), ("MPIR_being_debugged", 0, "")], written)
     told = ranks_of(f"trace{int(signal.SIGTERM)}")
     check(sorted(told) == [0, 1, 2] and all(rank["way"] == "attached" and rank["state"] == "acquired" for rank in told.values()), told)
     job = events(f"trace{int(signal.SIGTERM)}", "mpir_job")[-1]
