@@ -121,16 +121,26 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
  * program takes next would wait until they are there. */
 enum { TG_AGENT_AHEAD_BYTES = 1024 };
 
-/* The records below where they cannot be written at once, with the first N_ARGUMENTS of the arguments. */
-void tg_agent_record_slowly(unsigned kind, size_t n_arguments, uint64_t a, uint64_t b, uint64_t c,
-                            uint64_t d);
+/* The records below where they cannot be written at once; SHAPE is the kind, and how many arguments it has <<
+ * TG_AGENT_WORDS_SHIFT. (Six parameters: none on the stack, where tg_agent_begin would take its frame for
+ * that of a handler of the caller.) */
+void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
+
+/*
+ * A record that was written at once: the position behind it, in the lowest bits half of its words; 0: none.
+ * The clock is most of what a record costs: who knows that another one is of the same moment passes this on,
+ * and that one takes over the time, if nothing was recorded in between.
+ */
+typedef uint64_t tg_agent_moment;
+enum { TG_AGENT_MOMENT_WORDS = 15 };
 
 /*
  * tg_agent_begin and tg_agent_commit for what is hot: N_WORDS is constant and nothing is called, so that no
- * register is saved, and the next record does not wait for this one's size to come back from memory. NULL:
- * nothing was begun.
+ * register is saved, and the next record does not wait for this one's size to come back from memory. MOMENT
+ * 0: now. NULL: nothing was begun.
  */
-static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(unsigned kind, uint64_t n_words)
+static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(unsigned kind, uint64_t n_words,
+                                                                              tg_agent_moment moment)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
     if (TG_AGENT_UNLIKELY(thread->busy != NULL || tg_agent.clock != TG_AGENT_CLOCK_TSC))
@@ -145,12 +155,16 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(un
     }
     uint64_t *record = (uint64_t *)(void *)(thread->data + (written & thread->mask));
     __builtin_prefetch((const char *)record + TG_AGENT_AHEAD_BYTES, 1);
-    record[0] = __rdtsc();
+    uint64_t before = written - (moment & TG_AGENT_MOMENT_WORDS) * 16;
+    if (moment != 0 && (moment & ~(uint64_t)TG_AGENT_MOMENT_WORDS) == written)
+        record[0] = *(const uint64_t *)(const void *)(thread->data + (before & thread->mask));
+    else
+        record[0] = __rdtsc();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
     return record;
 }
 
-static inline __attribute__((always_inline)) void tg_agent_commit_at_once(uint64_t n_words)
+static inline __attribute__((always_inline)) tg_agent_moment tg_agent_commit_at_once(uint64_t n_words)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
     uint64_t written = thread->written + n_words * 8;
@@ -161,45 +175,64 @@ static inline __attribute__((always_inline)) void tg_agent_commit_at_once(uint64
     tg_agent_signal_fence();
     if (TG_AGENT_UNLIKELY(thread->limit == 0))
         tg_agent_commit_slowly();
+    return written | n_words / 2;
 }
 
-/* Whole records of one to four arguments. */
-static inline void tg_agent_record2(unsigned kind, uint64_t a, uint64_t b)
+/* Whole records of one to five arguments, of MOMENT where nothing was recorded since, otherwise of now. */
+static inline __attribute__((always_inline)) tg_agent_moment
+tg_agent_record2_at(tg_agent_moment moment, unsigned kind, uint64_t a, uint64_t b)
 {
     enum { WORDS = 4 };
-    uint64_t *record = tg_agent_begin_at_once(kind, WORDS);
+    uint64_t *record = tg_agent_begin_at_once(kind, WORDS, moment);
     if (TG_AGENT_UNLIKELY(record == NULL)) {
-        tg_agent_record_slowly(kind, 2, a, b, 0, 0);
-        return;
+        tg_agent_record_slowly(kind | 2 << TG_AGENT_WORDS_SHIFT, a, b, 0, 0, 0);
+        return 0;
     }
     record[2] = a;
     record[3] = b;
-    tg_agent_commit_at_once(WORDS);
+    return tg_agent_commit_at_once(WORDS);
 }
 
-static inline void tg_agent_record1(unsigned kind, uint64_t a)
+static inline tg_agent_moment tg_agent_record2(unsigned kind, uint64_t a, uint64_t b)
 {
-    tg_agent_record2(kind, a, 0); /* as large */
+    return tg_agent_record2_at(0, kind, a, b);
 }
 
-static inline void tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static inline tg_agent_moment tg_agent_record1(unsigned kind, uint64_t a)
+{
+    return tg_agent_record2(kind, a, 0); /* as large */
+}
+
+static inline tg_agent_moment tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     enum { WORDS = 6 };
-    uint64_t *record = tg_agent_begin_at_once(kind, WORDS);
+    uint64_t *record = tg_agent_begin_at_once(kind, WORDS, 0);
     if (TG_AGENT_UNLIKELY(record == NULL)) {
-        tg_agent_record_slowly(kind, 4, a, b, c, d);
-        return;
+        tg_agent_record_slowly(kind | 4 << TG_AGENT_WORDS_SHIFT, a, b, c, d, 0);
+        return 0;
     }
     record[2] = a;
     record[3] = b;
     record[4] = c;
     record[5] = d;
-    tg_agent_commit_at_once(WORDS);
+    return tg_agent_commit_at_once(WORDS);
 }
 
-static inline void tg_agent_record3(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
+static inline tg_agent_moment tg_agent_record5(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                                               uint64_t e)
 {
-    tg_agent_record4(kind, a, b, c, 0); /* as large */
+    enum { WORDS = 8 };
+    uint64_t *record = tg_agent_begin_at_once(kind, WORDS, 0);
+    if (TG_AGENT_UNLIKELY(record == NULL)) {
+        tg_agent_record_slowly(kind | 5 << TG_AGENT_WORDS_SHIFT, a, b, c, d, e);
+        return 0;
+    }
+    record[2] = a;
+    record[3] = b;
+    record[4] = c;
+    record[5] = d;
+    record[6] = e;
+    return tg_agent_commit_at_once(WORDS);
 }
 
 /* The first word of OpenMP records: "place(WHICH)" of the contract. SEEN is enum tg_omp_seen. */

@@ -5,7 +5,7 @@
  * dlerror is the program's: reading it would take the text away. libc keeps the error in a variable of the
  * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected.
  */
-#include "recorder/agent/agent.h"
+#include "recorder/agent/gomp.h"
 #include "recorder/agent/ompt_redirect.h"
 #include "recorder/agent/return_site.h"
 
@@ -230,8 +230,10 @@ static void *nothing_there(void)
     return NULL;
 }
 
-static struct plan enter(void *function, bool observed, uint64_t caller)
+static struct plan enter(void *function, int flags, bool observed, uint64_t caller)
 {
+    if ((flags & RTLD_DEEPBIND) != 0)
+        tg_gomp_mutex_pass_by();
     if (function == NULL)
         return (struct plan){.function = (void *)(uintptr_t)nothing_there};
     return (struct plan){.function = function, .site = observed ? site_of(caller) : 0};
@@ -244,7 +246,7 @@ struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller)
         learn_errors();
         record_call(CALL_DLOPEN, (uint32_t)flags, 0, 0, caller, path);
     }
-    return enter(find_real((void **)&calls.dlopen, "dlopen"), observed, caller);
+    return enter(find_real((void **)&calls.dlopen, "dlopen"), flags, observed, caller);
 }
 
 struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, uint64_t caller)
@@ -254,7 +256,7 @@ struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags
         learn_errors();
         record_call(CALL_DLMOPEN, (uint32_t)flags, namespace_id, 0, caller, path);
     }
-    return enter(find_real((void **)&calls.dlmopen, "dlmopen"), observed, caller);
+    return enter(find_real((void **)&calls.dlmopen, "dlmopen"), flags, observed, caller);
 }
 
 void *tg_dl_returned_dlopen(void *handle)

@@ -211,16 +211,17 @@ static __attribute__((constructor)) void start(void)
 
 /* ---- constructs whose end is not seen */
 
-void tg_gomp_close_unseen_slowly(void)
+tg_agent_moment tg_gomp_close_unseen_slowly(void)
 {
     struct tg_openmp_frame *frame = &tg_openmp_frame;
-    tg_gomp_inferred_leave();
+    tg_agent_moment moment = tg_gomp_inferred_leave();
     if (frame->single == TG_GOMP_SINGLE_EXECUTES)
-        tg_openmp_zone_end(NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
+        moment = tg_openmp_zone_end(moment, NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
     frame->single = TG_GOMP_SINGLE_NONE;
     if (frame->workshare != 0)
-        tg_openmp_zone_end(NULL, TG_OMP_INFERRED, frame->workshare - 1);
+        moment = tg_openmp_zone_end(moment, NULL, TG_OMP_INFERRED, frame->workshare - 1);
     frame->workshare = 0;
+    return moment;
 }
 
 /* ---- the back end */

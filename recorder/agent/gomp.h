@@ -47,6 +47,9 @@ const struct tg_gomp *tg_gomp_find(const void *code);
 void *tg_gomp_memory(size_t n_bytes);
 void tg_gomp_memory_free(void *memory, size_t n_bytes);
 
+/* Something is about to be loaded that binds its calls past the agent, if it makes any. */
+void tg_gomp_mutex_pass_by(void);
+
 static inline const struct tg_gomp *tg_gomp_next(const void *code)
 {
     const struct tg_gomp *only = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);
@@ -94,30 +97,33 @@ enum tg_gomp_single {
 
 /* What closes a construct whose end is not seen: this thread's next worksharing construct or barrier, or the
  * end of the body. */
-void tg_gomp_close_unseen_slowly(void);
+tg_agent_moment tg_gomp_close_unseen_slowly(void);
 
-static inline void tg_gomp_close_unseen(void)
+/* Returns the moment of what was recorded, for what the thread does instead. */
+static inline tg_agent_moment tg_gomp_close_unseen(void)
 {
     if (TG_AGENT_UNLIKELY(tg_openmp_frame.single != TG_GOMP_SINGLE_NONE || tg_openmp_frame.workshare != 0 ||
                           tg_gomp_inferred.site != NULL))
-        tg_gomp_close_unseen_slowly();
+        return tg_gomp_close_unseen_slowly();
+    return 0;
 }
 
 /* The thread enters a worksharing construct that ends with tg_gomp_workshare_end. */
 static inline void tg_gomp_workshare_begin(const void *code, enum tg_omp_zone zone,
                                            enum tg_omp_schedule schedule, uint64_t count)
 {
-    tg_gomp_close_unseen();
+    tg_agent_moment moment = tg_gomp_close_unseen();
     tg_openmp_frame.workshare = 1 + zone;
-    tg_openmp_zone_begin(code, TG_OMP_WRAPPED, zone, schedule, count);
+    tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, zone, schedule, count);
 }
 
-static inline void tg_gomp_workshare_end(const void *code)
+static inline tg_agent_moment tg_gomp_workshare_end(const void *code)
 {
     unsigned workshare = tg_openmp_frame.workshare;
     tg_openmp_frame.workshare = 0;
-    if (TG_AGENT_LIKELY(workshare != 0)) /* otherwise it began before anything was recorded */
-        tg_openmp_zone_end(code, TG_OMP_WRAPPED, workshare - 1);
+    if (TG_AGENT_UNLIKELY(workshare == 0)) /* it began before anything was recorded */
+        return 0;
+    return tg_openmp_zone_end(0, code, TG_OMP_WRAPPED, workshare - 1);
 }
 
 #endif

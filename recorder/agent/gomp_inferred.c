@@ -16,14 +16,13 @@ __thread struct tg_gomp_inferred tg_gomp_inferred __attribute__((tls_model("init
 
 /* ---- leaving */
 
-static void end_zone(struct tg_gomp_inferred *inferred)
+static tg_agent_moment end_zone(struct tg_gomp_inferred *inferred)
 {
     unsigned zone = inferred->zone;
     inferred->zone = 0;
     if (zone == 1 + TG_OMP_ZONE_LOOP && tg_openmp_frame.single == TG_GOMP_SINGLE_NONE)
         tg_openmp_frame.single = TG_GOMP_SINGLE_PASSED; /* the next barrier is the loop's */
-    if (zone != 0)
-        tg_openmp_zone_end(NULL, TG_OMP_INFERRED, zone - 1);
+    return zone == 0 ? 0 : tg_openmp_zone_end(0, NULL, TG_OMP_INFERRED, zone - 1);
 }
 
 /* Where the function that the construct is in will go on, for one that was called from there and has STACK;
@@ -73,17 +72,18 @@ void tg_gomp_inferred_pass_slowly(const void *caller, const void *stack)
     inferred->site = NULL;
 }
 
-void tg_gomp_inferred_leave(void)
+tg_agent_moment tg_gomp_inferred_leave(void)
 {
     struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
-    end_zone(inferred);
     inferred->site = NULL;
+    return end_zone(inferred);
 }
 
 /* ---- entering */
 
-/* The thread is behind the call of SITE that returns to CALLER. */
-static void enter(const struct tg_gomp_site *site, const void *caller, const void *stack)
+/* The thread is behind the call of SITE that returns to CALLER, at MOMENT. */
+static void enter(tg_agent_moment moment, const struct tg_gomp_site *site, const void *caller,
+                  const void *stack)
 {
     struct tg_openmp_frame *frame = &tg_openmp_frame;
     struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
@@ -111,11 +111,11 @@ static void enter(const struct tg_gomp_site *site, const void *caller, const voi
     inferred->end = site->end == TG_GOMP_SITE_OPEN ? UINTPTR_MAX : address + (uintptr_t)(intptr_t)site->end;
     inferred->repeats = (uint16_t)(is_loop ? 0 : repeats + 1);
     inferred->zone = (uint16_t)(1 + zone);
-    tg_openmp_zone_begin(caller, TG_OMP_INFERRED, zone,
+    tg_openmp_zone_begin(moment, caller, TG_OMP_INFERRED, zone,
                          is_loop ? TG_OMP_SCHEDULE_STATIC : TG_OMP_SCHEDULE_NONE, 0);
 }
 
-void tg_gomp_inferred_after_barrier(const void *caller, const void *stack)
+void tg_gomp_inferred_after_barrier(tg_agent_moment moment, const void *caller, const void *stack)
 {
     const struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
     const struct tg_gomp_situation situation = {
@@ -125,7 +125,7 @@ void tg_gomp_inferred_after_barrier(const void *caller, const void *stack)
     struct tg_gomp_site buffer;
     const struct tg_gomp_site *site = tg_gomp_site_find(caller, &situation, &buffer);
     if (site != NULL && site->construct != TG_GOMP_NO_CONSTRUCT)
-        enter(site, caller, stack);
+        enter(moment, site, caller, stack);
 }
 
 /* ---- what the program asks for */
@@ -146,7 +146,7 @@ static void asked_for_thread_num(const void *caller, const void *stack)
         inferred->numbers_stack = stack;
     }
     if (site->construct != TG_GOMP_NO_CONSTRUCT)
-        enter(site, caller, stack);
+        enter(0, site, caller, stack);
 }
 
 static void asked_for_num_threads(const void *caller, const void *stack)
@@ -158,7 +158,7 @@ static void asked_for_num_threads(const void *caller, const void *stack)
         return;
     tg_gomp_inferred.paired = (const void *)((uintptr_t)caller + (uintptr_t)site->next_call);
     if (site->construct != TG_GOMP_NO_CONSTRUCT)
-        enter(site, caller, stack);
+        enter(0, site, caller, stack);
 }
 
 /* ---- whom it asks: outside of regions that are recorded, somebody else's runtime perhaps */

@@ -32,9 +32,9 @@ static inline void tg_gomp_inferred_pass(const void *caller, const void *stack)
 }
 
 /* It leaves whatever it is inferred to be in: it meets what cannot be inside of that. */
-void tg_gomp_inferred_leave(void);
+tg_agent_moment tg_gomp_inferred_leave(void);
 
-/* It is back from a barrier that it called from CALLER: a loop may begin there. */
-void tg_gomp_inferred_after_barrier(const void *caller, const void *stack);
+/* It is back from a barrier that it called from CALLER, at MOMENT: a loop may begin there. */
+void tg_gomp_inferred_after_barrier(tg_agent_moment moment, const void *caller, const void *stack);
 
 #endif

@@ -158,7 +158,7 @@ bool GOMP_loop_ull_doacross_start(unsigned n_loops, tg_gomp_ull *counts, long sc
             sink[i] = va_arg(arguments, type);                                                               \
         va_end(arguments);                                                                                   \
         if (records)                                                                                         \
-            tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_DOACROSS);                                \
+            tg_openmp_sync_begin(0, code, TG_OMP_WRAPPED, TG_OMP_SYNC_DOACROSS);                             \
         if (tg_openmp_frame.doacross_loops <= FEW_DOACROSS_LOOPS)                                            \
             gomp->name(FEW(sink));                                                                           \
         else                                                                                                 \
@@ -179,11 +179,11 @@ void GOMP_loop_end(void)
         return;
     }
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_workshare_end(code);
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
+    tg_agent_moment moment = tg_gomp_workshare_end(code);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_loop_end();
-    tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
-    tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
+    moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
+    tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 void GOMP_loop_end_nowait(void)
@@ -200,8 +200,8 @@ bool GOMP_loop_end_cancel(void)
     if (!tg_gomp_records(gomp))
         return gomp->GOMP_loop_end_cancel();
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_workshare_end(code);
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
+    tg_agent_moment moment = tg_gomp_workshare_end(code);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     bool cancelled = gomp->GOMP_loop_end_cancel();
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, cancelled);
     return cancelled;
@@ -219,7 +219,7 @@ void GOMP_ordered_start(void)
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
     tg_openmp_mutex_wait(code, TG_OMP_WRAPPED, TG_OMP_MUTEX_ORDERED, NULL);
     gomp->GOMP_ordered_start();
-    tg_openmp_mutex_enter(code, TG_OMP_WRAPPED, TG_OMP_MUTEX_ORDERED, NULL);
+    tg_openmp_mutex_enter(0, code, TG_OMP_WRAPPED, TG_OMP_MUTEX_ORDERED, NULL);
 }
 
 void GOMP_ordered_end(void)

@@ -21,19 +21,20 @@ static void begin_body(const struct region *region)
 {
     int thread_num = region->gomp->omp_get_thread_num();
     int size = region->gomp->omp_get_num_threads();
-    tg_openmp_enter(region->code, TG_OMP_WRAPPED, region->team, region->parent_team, (uint32_t)thread_num,
-                    (uint32_t)size, region->level);
+    tg_agent_moment moment = tg_openmp_enter(region->code, TG_OMP_WRAPPED, region->team, region->parent_team,
+                                             (uint32_t)thread_num, (uint32_t)size, region->level);
     tg_gomp_inside = region->gomp;
     tg_gomp_inferred = (struct tg_gomp_inferred){.site = NULL};
     tg_openmp_frame.code = tg_gomp_in_body(region->body);
+    tg_openmp_frame.workshare = region->workshare;
     if (region->workshare != 0)
-        tg_gomp_workshare_begin(region->code, region->workshare - 1, region->schedule, region->count);
+        tg_openmp_zone_begin(moment, region->code, TG_OMP_WRAPPED, region->workshare - 1, region->schedule,
+                             region->count);
 }
 
 static void end_body(void)
 {
-    tg_gomp_close_unseen();
-    tg_openmp_implicit_end(NULL, TG_OMP_WRAPPED);
+    tg_openmp_implicit_end(tg_gomp_close_unseen(), NULL, TG_OMP_WRAPPED);
 }
 
 static void run_body(void *argument)

@@ -43,11 +43,11 @@ void GOMP_sections_end(void)
         return;
     }
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_workshare_end(code);
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
+    tg_agent_moment moment = tg_gomp_workshare_end(code);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_sections_end();
-    tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
-    tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
+    moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
+    tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 void GOMP_sections_end_nowait(void)
@@ -64,8 +64,8 @@ bool GOMP_sections_end_cancel(void)
     if (!tg_gomp_records(gomp))
         return gomp->GOMP_sections_end_cancel();
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_workshare_end(code);
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
+    tg_agent_moment moment = tg_gomp_workshare_end(code);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     bool cancelled = gomp->GOMP_sections_end_cancel();
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, cancelled);
     return cancelled;
@@ -79,14 +79,15 @@ bool GOMP_single_start(void)
     if (!tg_gomp_records(gomp))
         return gomp->GOMP_single_start();
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_close_unseen();
-    bool executes = gomp->GOMP_single_start();
+    tg_agent_moment moment = tg_gomp_close_unseen();
+    bool executes = gomp->GOMP_single_start(); /* waits for nobody */
     if (executes) {
-        tg_openmp_zone_begin(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE, TG_OMP_SCHEDULE_NONE, 0);
+        tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE, TG_OMP_SCHEDULE_NONE, 0);
         tg_openmp_frame.single = TG_GOMP_SINGLE_EXECUTES;
     } else {
-        tg_openmp_zone_begin(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER, TG_OMP_SCHEDULE_NONE, 0);
-        tg_openmp_zone_end(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER);
+        moment = tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER,
+                                      TG_OMP_SCHEDULE_NONE, 0);
+        tg_openmp_zone_end(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER);
         tg_openmp_frame.single = TG_GOMP_SINGLE_PASSED;
     }
     return executes;
@@ -99,16 +100,17 @@ void *GOMP_single_copy_start(void)
     if (!tg_gomp_records(gomp))
         return gomp->GOMP_single_copy_start();
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_close_unseen();
-    tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE);
+    tg_agent_moment moment = tg_gomp_close_unseen();
+    tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE);
     void *data = gomp->GOMP_single_copy_start();
-    tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE, 0, false);
+    moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE, 0, false);
     if (data == NULL) {
-        tg_openmp_zone_begin(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE, TG_OMP_SCHEDULE_NONE, 0);
+        tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE, TG_OMP_SCHEDULE_NONE, 0);
         tg_openmp_frame.single = TG_GOMP_SINGLE_EXECUTES;
     } else {
-        tg_openmp_zone_begin(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER, TG_OMP_SCHEDULE_NONE, 0);
-        tg_openmp_zone_end(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER);
+        moment = tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER,
+                                      TG_OMP_SCHEDULE_NONE, 0);
+        tg_openmp_zone_end(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER);
         tg_openmp_frame.single = TG_GOMP_SINGLE_PASSED;
     }
     return data;
@@ -122,10 +124,11 @@ void GOMP_single_copy_end(void *data)
         return;
     }
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
+    tg_agent_moment moment = 0;
     if (tg_openmp_frame.single == TG_GOMP_SINGLE_EXECUTES)
-        tg_openmp_zone_end(code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE);
+        moment = tg_openmp_zone_end(0, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE);
     tg_openmp_frame.single = TG_GOMP_SINGLE_PASSED;
-    tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE);
+    tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE);
     gomp->GOMP_single_copy_end(data);
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE, 0, false);
 }
@@ -150,12 +153,12 @@ void GOMP_workshare_task_reduction_unregister(bool cancelled)
         return;
     }
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_gomp_close_unseen();
+    tg_agent_moment moment = tg_gomp_close_unseen();
     if (cancelled) {
         gomp->GOMP_workshare_task_reduction_unregister(cancelled);
         return;
     }
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_workshare_task_reduction_unregister(cancelled);
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
 }

@@ -2,13 +2,13 @@
 #include "recorder/agent/gomp.h"
 
 /* The barrier behind a construct that does not call for its end is told by that construct. */
-static inline enum tg_omp_sync begin_barrier(void)
+static inline enum tg_omp_sync begin_barrier(tg_agent_moment *moment)
 {
     const struct tg_openmp_frame *frame = &tg_openmp_frame;
     bool is_explicit = frame->single == TG_GOMP_SINGLE_NONE && frame->workshare == 0 &&
                        tg_gomp_inferred.zone != 1 + TG_OMP_ZONE_LOOP;
     enum tg_omp_sync sync = is_explicit ? TG_OMP_SYNC_BARRIER : TG_OMP_SYNC_BARRIER_IMPLICIT;
-    tg_gomp_close_unseen();
+    *moment = tg_gomp_close_unseen();
     return sync;
 }
 
@@ -20,11 +20,12 @@ void GOMP_barrier(void)
         return;
     }
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    enum tg_omp_sync sync = begin_barrier();
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, sync);
+    tg_agent_moment moment;
+    enum tg_omp_sync sync = begin_barrier(&moment);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, sync);
     gomp->GOMP_barrier();
-    tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, false);
-    tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
+    moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, false);
+    tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 bool GOMP_barrier_cancel(void)
@@ -33,12 +34,13 @@ bool GOMP_barrier_cancel(void)
     if (!tg_gomp_records(gomp))
         return gomp->GOMP_barrier_cancel();
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    enum tg_omp_sync sync = begin_barrier();
-    uint64_t instance = tg_openmp_sync_begin(code, TG_OMP_WRAPPED, sync);
+    tg_agent_moment moment;
+    enum tg_omp_sync sync = begin_barrier(&moment);
+    uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, sync);
     bool cancelled = gomp->GOMP_barrier_cancel();
-    tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, cancelled);
+    moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, cancelled);
     if (!cancelled)
-        tg_gomp_inferred_after_barrier(TG_GOMP_CALLER(), TG_GOMP_STACK());
+        tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
     return cancelled;
 }
 
@@ -51,7 +53,7 @@ bool GOMP_barrier_cancel(void)
             return;                                                                                          \
         }                                                                                                    \
         const void *code = tg_gomp_code(TG_GOMP_CALLER());                                                   \
-        tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_##sync);                                      \
+        tg_openmp_sync_begin(0, code, TG_OMP_WRAPPED, TG_OMP_SYNC_##sync);                                   \
         gomp->name arguments;                                                                                \
         tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_##sync, 0, false);                              \
     }
@@ -64,7 +66,7 @@ void GOMP_taskgroup_start(void)
     const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
     gomp->GOMP_taskgroup_start();
     if (tg_gomp_records(gomp))
-        tg_openmp_zone_begin(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_ZONE_TASKGROUP,
+        tg_openmp_zone_begin(0, tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_ZONE_TASKGROUP,
                              TG_OMP_SCHEDULE_NONE, 0);
 }
 
@@ -76,10 +78,10 @@ void GOMP_taskgroup_end(void)
         return;
     }
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
-    tg_openmp_sync_begin(code, TG_OMP_WRAPPED, TG_OMP_SYNC_TASKGROUP);
+    tg_openmp_sync_begin(0, code, TG_OMP_WRAPPED, TG_OMP_SYNC_TASKGROUP);
     gomp->GOMP_taskgroup_end();
-    tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_TASKGROUP, 0, false);
-    tg_openmp_zone_end(code, TG_OMP_WRAPPED, TG_OMP_ZONE_TASKGROUP);
+    tg_agent_moment moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_TASKGROUP, 0, false);
+    tg_openmp_zone_end(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_TASKGROUP);
 }
 
 /* ---- cancellation */

@@ -11,9 +11,9 @@
             return;                                                                                          \
         }                                                                                                    \
         const void *code = tg_gomp_code(TG_GOMP_CALLER());                                                   \
-        tg_openmp_zone_begin(code, TG_OMP_WRAPPED, TG_OMP_ZONE_##zone, TG_OMP_SCHEDULE_NONE, 0);             \
+        tg_openmp_zone_begin(0, code, TG_OMP_WRAPPED, TG_OMP_ZONE_##zone, TG_OMP_SCHEDULE_NONE, 0);          \
         gomp->name arguments;                                                                                \
-        tg_openmp_zone_end(code, TG_OMP_WRAPPED, TG_OMP_ZONE_##zone);                                        \
+        tg_openmp_zone_end(0, code, TG_OMP_WRAPPED, TG_OMP_ZONE_##zone);                                     \
     }
 
 ZONE(GOMP_teams_reg, TEAMS,

@@ -195,15 +195,17 @@ static void run_task(void *argument)
     uint64_t suspended = frame->task;
     const void *outer_code = frame->code;
     const void *code = header->code;
+    tg_agent_moment moment = 0;
     if (suspended != 0)
-        tg_openmp_task_end(NULL, TG_OMP_WRAPPED, suspended, TG_OMP_TASK_SUSPENDED);
+        moment = tg_openmp_task_end(NULL, TG_OMP_WRAPPED, suspended, TG_OMP_TASK_SUSPENDED);
     frame->code = tg_gomp_in_body(header->body);
-    tg_openmp_task_begin(code, TG_OMP_WRAPPED, task, false);
+    tg_openmp_task_begin(moment, code, TG_OMP_WRAPPED, task, false);
     header->body(data);
-    tg_openmp_task_end(code, TG_OMP_WRAPPED, task, detaches ? TG_OMP_TASK_DETACHED : TG_OMP_TASK_COMPLETED);
+    moment = tg_openmp_task_end(code, TG_OMP_WRAPPED, task,
+                                detaches ? TG_OMP_TASK_DETACHED : TG_OMP_TASK_COMPLETED);
     frame->code = outer_code;
     if (suspended != 0)
-        tg_openmp_task_begin(NULL, TG_OMP_WRAPPED, suspended, true);
+        tg_openmp_task_begin(moment, NULL, TG_OMP_WRAPPED, suspended, true);
 }
 
 /* Called in place of the program's copy function, with a header on the stack of GOMP_task or GOMP_taskloop.
@@ -325,10 +327,10 @@ void GOMP_task(tg_gomp_body *body, void *data, tg_gomp_copy *copy, long data_siz
             return;                                                                                          \
         }                                                                                                    \
         struct header *header = pack(block, alignment, &like, data_size);                                    \
-        tg_openmp_zone_begin(like.code, TG_OMP_WRAPPED, TG_OMP_ZONE_TASKLOOP, TG_OMP_SCHEDULE_NONE, 0);      \
+        tg_openmp_zone_begin(0, like.code, TG_OMP_WRAPPED, TG_OMP_ZONE_TASKLOOP, TG_OMP_SCHEDULE_NONE, 0);   \
         gomp->name(run_task, header, copy == NULL ? NULL : copy_task, (long)like.offset + data_size,         \
                    (long)alignment, gomp_flags, n_tasks, priority, start, end, step);                        \
-        tg_openmp_zone_end(like.code, TG_OMP_WRAPPED, TG_OMP_ZONE_TASKLOOP);                                 \
+        tg_openmp_zone_end(0, like.code, TG_OMP_WRAPPED, TG_OMP_ZONE_TASKLOOP);                              \
         if (mapped != 0)                                                                                     \
             tg_gomp_memory_free(block, mapped);                                                              \
     }

@@ -10,6 +10,7 @@
  */
 #include "recorder/agent/ompt_events.h"
 
+#include "recorder/agent/lock_owner.h"
 #include "recorder/agent/ompt_chain.h"
 
 struct tg_ompt_runtime tg_ompt_runtime;
@@ -149,30 +150,31 @@ static void begin_implicit(const struct tg_ompt_region *region, unsigned team_si
     tg_openmp_return(
         &(struct tg_openmp_frame){.team = region->team, .level = region->level, .code = region->code});
     if (region->kind == TG_OMPT_REGION_LEAGUE)
-        tg_openmp_zone_begin(region->code, TG_OMP_OMPT, TG_OMP_ZONE_TEAMS, TG_OMP_SCHEDULE_NONE, 0);
+        tg_openmp_zone_begin(0, region->code, TG_OMP_OMPT, TG_OMP_ZONE_TEAMS, TG_OMP_SCHEDULE_NONE, 0);
 }
 
 /* Behind libgomp's entry points LLVM's runtime does not tell the end of a single that this thread executes.
  */
-static void end_open_single(void)
+static tg_agent_moment end_open_single(void)
 {
     if (tg_openmp_frame.workshare != 1 + TG_OMP_ZONE_SINGLE)
-        return;
+        return 0;
     tg_openmp_frame.workshare = 0;
-    tg_openmp_zone_end(NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
+    return tg_openmp_zone_end(0, NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
 }
 
-/* The thread is through with the body of PLACE, its innermost. */
-static void end_body(struct tg_ompt_place *place)
+/* The thread is through with the body of PLACE, its innermost. Returns the moment. */
+static tg_agent_moment end_body(struct tg_ompt_place *place)
 {
     if (place->ended)
-        return;
-    end_open_single();
+        return 0;
+    tg_agent_moment moment = end_open_single();
     place->ended = true;
     if (place->kind == TG_OMPT_REGION_LEAGUE)
-        tg_openmp_zone_end(tg_openmp_frame.code, TG_OMP_OMPT, TG_OMP_ZONE_TEAMS);
+        moment = tg_openmp_zone_end(moment, tg_openmp_frame.code, TG_OMP_OMPT, TG_OMP_ZONE_TEAMS);
     else if (place->kind == TG_OMPT_REGION_PARALLEL)
-        tg_openmp_implicit_end(tg_openmp_frame.code, TG_OMP_OMPT);
+        moment = tg_openmp_implicit_end(moment, tg_openmp_frame.code, TG_OMP_OMPT);
+    return moment;
 }
 
 static void end_implicit(struct tg_ompt_place *place, int flags)
@@ -223,9 +225,9 @@ static bool is_join(const void *code)
 static void record_join(struct tg_ompt_place *place, int endpoint)
 {
     if (endpoint == TG_OMPT_BEGIN) {
-        end_body(place);
+        tg_agent_moment moment = end_body(place);
         if (place->kind == TG_OMPT_REGION_PARALLEL)
-            tg_openmp_sync_begin(tg_openmp_frame.code, TG_OMP_OMPT, TG_OMP_SYNC_BARRIER_JOIN);
+            tg_openmp_sync_begin(moment, tg_openmp_frame.code, TG_OMP_OMPT, TG_OMP_SYNC_BARRIER_JOIN);
     } else if (place->kind == TG_OMPT_REGION_PARALLEL && tg_openmp_frame.thread_num == 0) {
         tg_openmp_sync_end(tg_openmp_frame.code, TG_OMP_OMPT, TG_OMP_SYNC_BARRIER_JOIN,
                            tg_openmp_frame.barriers, false);
@@ -235,10 +237,9 @@ static void record_join(struct tg_ompt_place *place, int endpoint)
 static void record_sync(enum tg_omp_sync sync, int endpoint, const void *code)
 {
     const void *known = code_in_program(code);
-    if (tg_openmp_is_barrier(sync))
-        end_open_single();
+    tg_agent_moment moment = tg_openmp_is_barrier(sync) ? end_open_single() : 0;
     if ((endpoint & TG_OMPT_BEGIN) != 0)
-        tg_openmp_sync_begin(known, TG_OMP_OMPT, sync);
+        tg_openmp_sync_begin(moment, known, TG_OMP_OMPT, sync);
     if ((endpoint & TG_OMPT_END) != 0)
         tg_openmp_sync_end(known, TG_OMP_OMPT, sync,
                            tg_openmp_is_barrier(sync) ? tg_openmp_frame.barriers : 0, false);
@@ -248,10 +249,11 @@ static void record_zone(enum tg_omp_zone zone, enum tg_omp_schedule schedule, ui
                         const void *code)
 {
     const void *known = code_in_program(code);
+    tg_agent_moment moment = 0;
     if ((endpoint & TG_OMPT_BEGIN) != 0)
-        tg_openmp_zone_begin(known, TG_OMP_OMPT, zone, schedule, count);
+        moment = tg_openmp_zone_begin(0, known, TG_OMP_OMPT, zone, schedule, count);
     if ((endpoint & TG_OMPT_END) != 0)
-        tg_openmp_zone_end(known, TG_OMP_OMPT, zone);
+        tg_openmp_zone_end(moment, known, TG_OMP_OMPT, zone);
 }
 
 static void record_sync_region(int kind, int endpoint, const void *code)
@@ -394,25 +396,39 @@ static enum tg_omp_mutex mutex_of(int kind)
     }
 }
 
+/* In the order of iterations threads wait for more than those who are in the region before them. */
+static bool is_lock(int kind, uint64_t wait_id)
+{
+    return kind != TG_OMPT_MUTEX_ORDERED && wait_id != 0 && wait_id >> TG_LOCK_OWNER_SHIFT == 0;
+}
+
 static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t wait_id,
                              const void *code)
 {
     enter();
+    tg_ompt_thread.acquire = 0;
     if (kind != TG_OMPT_MUTEX_TEST_LOCK && kind != TG_OMPT_MUTEX_TEST_NEST_LOCK) /* these do not wait */
-        tg_openmp_mutex_wait(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
+        tg_ompt_thread.acquire =
+            tg_openmp_mutex_wait(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
     TG_OMPT_HAND_ON(MUTEX_ACQUIRE, (kind, hint, implementation, wait_id, code));
 }
 
 static void on_mutex_acquired(int kind, uint64_t wait_id, const void *code)
 {
     enter();
-    tg_openmp_mutex_enter(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
+    tg_agent_moment moment = tg_ompt_thread.acquire;
+    tg_ompt_thread.acquire = 0;
+    if (!is_lock(kind, wait_id) || !tg_lock_owner_enter(wait_id, tg_openmp_frame.task == 0))
+        moment = 0;
+    tg_openmp_mutex_enter(moment, code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
     TG_OMPT_HAND_ON(MUTEX_ACQUIRED, (kind, wait_id, code));
 }
 
 static void on_mutex_released(int kind, uint64_t wait_id, const void *code)
 {
     enter();
+    if (is_lock(kind, wait_id))
+        tg_lock_owner_leave(wait_id);
     tg_openmp_mutex_leave(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
     TG_OMPT_HAND_ON(MUTEX_RELEASED, (kind, wait_id, code));
 }
@@ -423,7 +439,8 @@ static void on_nest_lock(int endpoint, uint64_t wait_id, const void *code)
     if (endpoint == TG_OMPT_END)
         tg_openmp_mutex_leave(code_in_program(code), TG_OMP_OMPT, TG_OMP_MUTEX_NEST_LOCK, lock_of(wait_id));
     else
-        tg_openmp_mutex_enter(code_in_program(code), TG_OMP_OMPT, TG_OMP_MUTEX_NEST_LOCK, lock_of(wait_id));
+        tg_openmp_mutex_enter(0, code_in_program(code), TG_OMP_OMPT, TG_OMP_MUTEX_NEST_LOCK,
+                              lock_of(wait_id));
     TG_OMPT_HAND_ON(NEST_LOCK, (endpoint, wait_id, code));
 }
 
@@ -503,20 +520,21 @@ static void on_dependences(union tg_ompt_data *task, const struct tg_ompt_depend
     TG_OMPT_HAND_ON(DEPENDENCES, (tg_ompt_their_task(task), list, count));
 }
 
-static void leave_task(union tg_ompt_data *task, int status)
+/* Returns the moment, for what comes next. */
+static tg_agent_moment leave_task(union tg_ompt_data *task, int status)
 {
     enum tg_omp_task_end how = TG_OMP_TASK_SUSPENDED;
     const uint64_t *id = tg_ompt_task_id(task);
     if (status == TG_OMPT_TASKWAIT_COMPLETE) {
         record_sync(TG_OMP_SYNC_TASKWAIT, TG_OMPT_END, NULL);
-        return;
+        return 0;
     }
     if (id == NULL || *id == 0 || status == TG_OMPT_TASK_EARLY_FULFILL) /* that one goes on */
-        return;
+        return 0;
     /* LLVM's runtime tells the switches between the parts of an untied task more than once. */
     uint64_t number = *id & ~TG_OMPT_TASK_BEGUN;
     if ((status == TG_OMPT_TASK_SWITCH || status == TG_OMPT_TASK_YIELD) && tg_openmp_frame.task != number)
-        return;
+        return 0;
     if (status == TG_OMPT_TASK_COMPLETE)
         how = TG_OMP_TASK_COMPLETED;
     else if (status == TG_OMPT_TASK_CANCEL)
@@ -525,15 +543,16 @@ static void leave_task(union tg_ompt_data *task, int status)
         how = TG_OMP_TASK_DETACHED;
     else if (status == TG_OMPT_TASK_LATE_FULFILL)
         how = TG_OMP_TASK_FULFILLED;
-    tg_openmp_task_end(NULL, TG_OMP_OMPT, number, how);
+    return tg_openmp_task_end(NULL, TG_OMP_OMPT, number, how);
 }
 
-static void enter_task(union tg_ompt_data *task)
+static void enter_task(tg_agent_moment moment, union tg_ompt_data *task)
 {
     uint64_t *id = tg_ompt_task_id(task);
     if (id == NULL || *id == 0)
         return;
-    tg_openmp_task_begin(NULL, TG_OMP_OMPT, *id & ~TG_OMPT_TASK_BEGUN, (*id & TG_OMPT_TASK_BEGUN) != 0);
+    tg_openmp_task_begin(moment, NULL, TG_OMP_OMPT, *id & ~TG_OMPT_TASK_BEGUN,
+                         (*id & TG_OMPT_TASK_BEGUN) != 0);
     *id |= TG_OMPT_TASK_BEGUN;
 }
 
@@ -541,10 +560,10 @@ static void on_task_schedule(union tg_ompt_data *prior, int status, union tg_omp
 {
     enter();
     if (prior == NULL || prior != next || status == TG_OMPT_TASK_COMPLETE) {
-        leave_task(prior, status);
-        enter_task(next);
+        tg_agent_moment moment = leave_task(prior, status);
+        enter_task(moment, next);
     } else if (tg_openmp_frame.task == 0) { /* the next part of an untied task that was put aside */
-        enter_task(next);
+        enter_task(0, next);
     }
     TG_OMPT_HAND_ON(TASK_SCHEDULE, (tg_ompt_their_task(prior), status, tg_ompt_their_task(next)));
     if (status == TG_OMPT_TASK_COMPLETE || status == TG_OMPT_TASK_CANCEL ||

@@ -54,6 +54,7 @@ struct tg_ompt_thread {
     /* a task whose creation is recorded as soon as its dependences are known; 0: none */
     uint64_t pending_task, pending_parent, pending_flags;
     const void *pending_code;
+    tg_agent_moment acquire; /* when it asked for the lock that it has not entered yet */
     /* memory */
     void *free_cells;
     void *given_cells, *given_last; /* a chain and its end, not yet for taking */

@@ -4,7 +4,8 @@
  * its number in it) they take from the thread's frame, which back ends change with tg_openmp_enter and
  * tg_openmp_return only.
  *
- * All of them are async-signal-safe, and do nothing where nothing is recorded. CODE is the address behind the
+ * All of them are async-signal-safe, and do nothing where nothing is recorded. MOMENT is that of the record
+ * before where both are of the same, 0: now (agent.h); they return their own. CODE is the address behind the
  * call in the program, NULL unknown; SEEN is enum tg_omp_seen of how the back end knows.
  */
 #ifndef TG_RECORDER_AGENT_OPENMP_H
@@ -92,40 +93,37 @@ static inline void tg_openmp_return(const struct tg_openmp_frame *frame)
 
 /* This thread begins TEAM's body as number THREAD_NUM of SIZE (0 unknown); LEVEL regions are around it, TEAM
  * is one of them. What the frame was before is the caller's to keep. */
-static inline void tg_openmp_enter(const void *code, unsigned seen, uint64_t team, uint64_t parent_team,
-                                   uint32_t thread_num, uint32_t size, uint32_t level)
+static inline tg_agent_moment tg_openmp_enter(const void *code, unsigned seen, uint64_t team,
+                                              uint64_t parent_team, uint32_t thread_num, uint32_t size,
+                                              uint32_t level)
 {
     tg_openmp_frame =
         (struct tg_openmp_frame){.team = team, .thread_num = thread_num, .level = level, .code = code};
     tg_agent_set_place(team, thread_num);
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_IMPLICIT_BEGIN, 5);
-    if (arguments != NULL) {
-        arguments[0] = tg_agent_place(code, seen, 0);
-        arguments[1] = team;
-        arguments[2] = parent_team;
-        arguments[3] = size;
-        arguments[4] = level;
-        tg_agent_commit();
-    }
+    return tg_agent_record5(TG_RECORD_OMP_IMPLICIT_BEGIN, tg_agent_place(code, seen, 0), team, parent_team,
+                            size, level);
 }
 
 /* It is through with the body and arrives at the join. It stays in the frame: tasks may run there. */
-static inline void tg_openmp_implicit_end(const void *code, unsigned seen)
+static inline tg_agent_moment tg_openmp_implicit_end(tg_agent_moment moment, const void *code, unsigned seen)
 {
-    tg_agent_record1(TG_RECORD_OMP_IMPLICIT_END, tg_agent_place(code, seen, 0));
+    return tg_agent_record2_at(moment, TG_RECORD_OMP_IMPLICIT_END, tg_agent_place(code, seen, 0), 0);
 }
 
 /* ---- zones. SCHEDULE is enum tg_omp_schedule, COUNT is that of sections. */
 
-static inline void tg_openmp_zone_begin(const void *code, unsigned seen, enum tg_omp_zone zone,
-                                        enum tg_omp_schedule schedule, uint64_t count)
+static inline tg_agent_moment tg_openmp_zone_begin(tg_agent_moment moment, const void *code, unsigned seen,
+                                                   enum tg_omp_zone zone, enum tg_omp_schedule schedule,
+                                                   uint64_t count)
 {
-    tg_agent_record2(TG_RECORD_OMP_ZONE_BEGIN, tg_agent_place(code, seen, zone), schedule | count << 8);
+    return tg_agent_record2_at(moment, TG_RECORD_OMP_ZONE_BEGIN, tg_agent_place(code, seen, zone),
+                               schedule | count << 8);
 }
 
-static inline void tg_openmp_zone_end(const void *code, unsigned seen, enum tg_omp_zone zone)
+static inline tg_agent_moment tg_openmp_zone_end(tg_agent_moment moment, const void *code, unsigned seen,
+                                                 enum tg_omp_zone zone)
 {
-    tg_agent_record1(TG_RECORD_OMP_ZONE_END, tg_agent_place(code, seen, zone));
+    return tg_agent_record2_at(moment, TG_RECORD_OMP_ZONE_END, tg_agent_place(code, seen, zone), 0);
 }
 
 /* Begins section SECTION, from 1, 0 unknown. */
@@ -143,35 +141,37 @@ static inline bool tg_openmp_is_barrier(enum tg_omp_sync sync)
 
 /* Arrives. Returns the instance, for tg_openmp_sync_end: of barriers the how manyth of this thread in this
  * team, otherwise 0. */
-static inline uint64_t tg_openmp_sync_begin(const void *code, unsigned seen, enum tg_omp_sync sync)
+static inline uint64_t tg_openmp_sync_begin(tg_agent_moment moment, const void *code, unsigned seen,
+                                            enum tg_omp_sync sync)
 {
     uint64_t instance = tg_openmp_is_barrier(sync) ? ++tg_openmp_frame.barriers : 0;
-    tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, tg_agent_place(code, seen, sync), instance);
+    tg_agent_record2_at(moment, TG_RECORD_OMP_SYNC_BEGIN, tg_agent_place(code, seen, sync), instance);
     return instance;
 }
 
 /* Leaves. */
-static inline void tg_openmp_sync_end(const void *code, unsigned seen, enum tg_omp_sync sync,
-                                      uint64_t instance, bool cancelled)
+static inline tg_agent_moment tg_openmp_sync_end(const void *code, unsigned seen, enum tg_omp_sync sync,
+                                                 uint64_t instance, bool cancelled)
 {
-    tg_agent_record2(TG_RECORD_OMP_SYNC_END, tg_agent_place(code, seen, sync),
-                     instance | (uint64_t)cancelled << 63);
+    return tg_agent_record2(TG_RECORD_OMP_SYNC_END, tg_agent_place(code, seen, sync),
+                            instance | (uint64_t)cancelled << 63);
 }
 
 /* ---- mutual exclusion. LOCK is the address of the lock or of the critical's name, NULL: the unnamed one.
  * Record wait before, enter after the runtime's acquire, and leave before its release: so the order of
  * records is the order of what happened. */
 
-static inline void tg_openmp_mutex_wait(const void *code, unsigned seen, enum tg_omp_mutex mutex,
-                                        const void *lock)
+static inline tg_agent_moment tg_openmp_mutex_wait(const void *code, unsigned seen, enum tg_omp_mutex mutex,
+                                                   const void *lock)
 {
-    tg_agent_record2(TG_RECORD_OMP_MUTEX_WAIT, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+    return tg_agent_record2(TG_RECORD_OMP_MUTEX_WAIT, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
 }
 
-static inline void tg_openmp_mutex_enter(const void *code, unsigned seen, enum tg_omp_mutex mutex,
-                                         const void *lock)
+static inline void tg_openmp_mutex_enter(tg_agent_moment moment, const void *code, unsigned seen,
+                                         enum tg_omp_mutex mutex, const void *lock)
 {
-    tg_agent_record2(TG_RECORD_OMP_MUTEX_ENTER, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+    tg_agent_record2_at(moment, TG_RECORD_OMP_MUTEX_ENTER, tg_agent_place(code, seen, mutex),
+                        (uintptr_t)lock);
 }
 
 static inline void tg_openmp_mutex_leave(const void *code, unsigned seen, enum tg_omp_mutex mutex,
@@ -201,18 +201,20 @@ void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint6
                            size_t n_dependences);
 
 /* This thread runs TASK from here on: tg_openmp_frame.task. Does not say what becomes of the one before. */
-static inline void tg_openmp_task_begin(const void *code, unsigned seen, uint64_t task, bool resumed)
+static inline void tg_openmp_task_begin(tg_agent_moment moment, const void *code, unsigned seen,
+                                        uint64_t task, bool resumed)
 {
     tg_openmp_frame.task = task;
-    tg_agent_record2(TG_RECORD_OMP_TASK_BEGIN, tg_agent_place(code, seen, 0), task | (uint64_t)resumed << 63);
+    tg_agent_record2_at(moment, TG_RECORD_OMP_TASK_BEGIN, tg_agent_place(code, seen, 0),
+                        task | (uint64_t)resumed << 63);
 }
 
 /* It leaves TASK, for good or not, and is in the implicit task. */
-static inline void tg_openmp_task_end(const void *code, unsigned seen, uint64_t task,
-                                      enum tg_omp_task_end how)
+static inline tg_agent_moment tg_openmp_task_end(const void *code, unsigned seen, uint64_t task,
+                                                 enum tg_omp_task_end how)
 {
     tg_openmp_frame.task = 0;
-    tg_agent_record2(TG_RECORD_OMP_TASK_END, tg_agent_place(code, seen, how), task);
+    return tg_agent_record2(TG_RECORD_OMP_TASK_END, tg_agent_place(code, seen, how), task);
 }
 
 /* ---- cancellation. ACTIVATED: by this thread; otherwise it found it cancelled. */

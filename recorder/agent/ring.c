@@ -399,9 +399,10 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
     return record + 2;
 }
 
-void tg_agent_record_slowly(unsigned kind, size_t n_arguments, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
-    uint64_t *arguments = tg_agent_begin(kind, n_arguments);
+    size_t n_arguments = shape >> TG_AGENT_WORDS_SHIFT;
+    uint64_t *arguments = tg_agent_begin(shape & 0xff, n_arguments);
     if (arguments == NULL)
         return;
     arguments[0] = a;
@@ -410,6 +411,8 @@ void tg_agent_record_slowly(unsigned kind, size_t n_arguments, uint64_t a, uint6
         arguments[2] = c;
         arguments[3] = d;
     }
+    if (n_arguments > 4)
+        arguments[4] = e;
     tg_agent_commit();
 }
 

@@ -16,6 +16,7 @@ PROTOCOL = 1
 HEADER_BYTES = 4096
 LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
 KIND_THREAD, KIND_LOADER = 0, 1
+MONOTONIC, TSC = 0, 1
 FUTEX_WAKE, SYS_FUTEX = 1, 202
 
 # team: its low 28 bits; tid: of the THREAD record before it in its ring, None without one
@@ -91,7 +92,7 @@ class Ring:
 class Directory:
     """The shared directory; lives until its process ends or close()."""
 
-    def __init__(self, flags=DLOPEN, ring_bytes=1 << 20, clock=0, protocol=PROTOCOL, magic=MAGIC_CONTROL):
+    def __init__(self, flags=DLOPEN, ring_bytes=1 << 20, clock=MONOTONIC, protocol=PROTOCOL, magic=MAGIC_CONTROL):
         self.path = tempfile.mkdtemp(prefix="tollgate-test-", dir="/dev/shm")
         self.control = os.path.join(self.path, "control")
         with open(self.control, "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:

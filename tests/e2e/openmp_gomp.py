@@ -13,7 +13,7 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-from agent_rings import Directory, OPENMP, string  # noqa: E402
+from agent_rings import Directory, MONOTONIC, OPENMP, TSC, string  # noqa: E402
 from recording import TIME_LIMIT_S, check, skip  # noqa: E402
 
 SOURCE = os.environ["TG_SOURCE"]
@@ -110,9 +110,9 @@ def build(name, flags):
     return os.path.abspath(name)
 
 
-def run_observed(command, environment=None, flags=OPENMP):
+def run_observed(command, environment=None, flags=OPENMP, clock=MONOTONIC):
     """Runs COMMAND with the agent: (output, status, errors), the records of all rings."""
-    directory = Directory(flags=flags, ring_bytes=1 << 22)
+    directory = Directory(flags=flags, ring_bytes=1 << 22, clock=clock)
     records, over = [], threading.Event()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env={**os.environ, "LD_PRELOAD": AGENT, "TOLLGATE_AGENT": directory.path,
@@ -322,6 +322,39 @@ def inferred_hot(flags):
     check(len(records) < 2 * zones["zone masked"] + 40, f"{len(records)} records")
 
 
+def owners(flags):
+    """Who finds nobody else in a lock since it left enters when it arrives; a wait for another thread is told as long
+    as it was, however the other one got the lock."""
+    path = build("owners", flags)
+    native = run_native([path, "6"])
+    observed, records = run_observed([path, "6"], clock=TSC)
+    check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
+    check_owners(records, {"critical": (1, 150), "critical_named": (1, 150), "lock": (3, 150), "nest_lock": (1, 0)})
+
+
+def check_owners(records, expected, told_late=False):
+    """TOLD_LATE: that a lock was left is told when it is free. EXPECTED: how many locks of each kind, and least number of acquisitions of each without a wait."""
+    locks = collections.defaultdict(list)
+    for record in sorted(records, key=lambda record: record.ticks):
+        if record.kind.startswith("OMP_MUTEX"):
+            locks[MUTEXES[place(record)[2]], record.arguments[1]].append(record)
+    kinds = collections.Counter(kind for kind, _ in locks)
+    check(kinds == {kind: n for kind, (n, _) in expected.items()}, f"locks are {kinds}")
+    for (kind, _), events in locks.items():
+        words = [(event.kind[10:], event.tid) for event in events]
+        owner, other = words[0][1], next(tid for _, tid in words if tid != words[0][1])
+        at_once = [event for before, event in zip(events, events[1:])
+                   if (before.kind, event.kind) == ("OMP_MUTEX_WAIT", "OMP_MUTEX_ENTER") and before.ticks == event.ticks]
+        check(len(at_once) >= expected[kind][1], f"{kind}: {len(at_once)} acquisitions of the owner at one time")
+        check(expected[kind][1] or not at_once, f"{kind}: {len(at_once)} acquisitions of the owner at one time, not none")
+        # in the end: the owner waits, the other one leaves, the owner enters and leaves
+        check(words[-4:] == [("WAIT", owner), ("LEAVE", other), ("ENTER", owner), ("LEAVE", owner)] or told_late and
+              sorted(words[-4:]) == sorted([("WAIT", owner), ("LEAVE", other), ("ENTER", owner), ("LEAVE", owner)]),
+              f"{kind}: {words[-8:]}")
+        wait, enter = [event for event in events if event.tid == owner][-3:-1]
+        check(wait.ticks < enter.ticks and wait.ticks < events[-3].ticks, f"{kind}: {events[-4:]}")
+
+
 def cancel(flags):
     program("cancel", flags, {"OMP_CANCELLATION": "true"})
 
@@ -468,7 +501,8 @@ def entries(_):
         check(not ours - exported, f"ours, but not libgomp's: {sorted(ours - exported)}")
 
 
-CASES = {"beside": beside, "entries": entries, "inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for}
+CASES = {"beside": beside, "entries": entries, "inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for,
+         "owners": owners}
 
 
 def main():

@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import openmp_gomp as gomp  # noqa: E402
-from agent_rings import DLOPEN, OPENMP, string  # noqa: E402
+from agent_rings import DLOPEN, OPENMP, TSC, string  # noqa: E402
 from recording import check, skip  # noqa: E402
 
 OWN = os.path.join(gomp.SOURCE, "tests/programs/openmp/ompt")
@@ -368,6 +368,15 @@ def omp_tools_folder():
     return os.path.join(listed, "include")
 
 
+def owners(_):
+    """As in openmp_gomp.py, but for a lock that another thread unsets: OMPT tells that after it."""
+    path = build("owners", ["-O2"])
+    native = gomp.run_native([path, "5"])
+    observed, records = gomp.run_observed([path, "5"], clock=TSC)
+    check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
+    gomp.check_owners(records, {"critical": (2, 150), "lock": (2, 150), "nest_lock": (1, 150)}, told_late=True)
+
+
 def forks(_):
     path = compile_with(COMPILE, "forks", ["forks.c"])
     native = gomp.run_native([path])
@@ -384,7 +393,7 @@ def forks(_):
 
 
 CASES = {
-    "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks,
+    "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners,
     "tool_before_a_late_runtime": tool_before_a_late_runtime,
     "tool_preloaded": lambda _: chain("preload"),
     "tool_linked": lambda _: chain("linked"),
