@@ -162,6 +162,25 @@ static void label_columns(struct tg_filter_evaluation *evaluation)
     }
 }
 
+/* A lane for the setting that was recorded; one of its own where that changed. */
+static struct tg_error *choose_recorded_lane(struct tg_filter_evaluation *evaluation)
+{
+    const struct tg_filter_survey *made = &evaluation->survey;
+    struct tg_error *error = NULL;
+    evaluation->recorded_lane = SIZE_MAX;
+    if (!made->has_settings)
+        return NULL;
+    if (made->settings_changed)
+        error = add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, made->mode,
+                           made->match);
+    else
+        error = ensure_filter(evaluation, made->mode, made->match);
+    if (error == NULL)
+        evaluation->recorded_lane = made->settings_changed ? evaluation->n_filters - 1
+                                                           : find_filter(evaluation, made->mode, made->match);
+    return error;
+}
+
 /* Slow, every Medium, Fast: then hidden lanes, for Slow's cost and for the setting that was recorded. */
 static struct tg_error *choose_lanes(const struct tg_filter_request *request,
                                      struct tg_filter_evaluation *evaluation)
@@ -187,8 +206,8 @@ static struct tg_error *choose_lanes(const struct tg_filter_request *request,
     evaluation->n_columns = evaluation->n_filters;
     if (error == NULL)
         error = ensure_filter(evaluation, TG_FILTER_SLOW, "");
-    if (error == NULL && survey_made->has_settings)
-        error = ensure_filter(evaluation, survey_made->mode, survey_made->match);
+    if (error == NULL)
+        error = choose_recorded_lane(evaluation);
     for (size_t i = 0; i < evaluation->n_columns; i++)
         evaluation->columns[i] = (struct tg_filter_column){
             .mode = evaluation->filters[i].mode,
@@ -219,9 +238,8 @@ static struct tg_error *replay_columns(const struct tg_filter_request *request,
     const struct tg_filter_survey *made = &evaluation->survey;
     struct feed feed = {.request = request, .n_columns = evaluation->n_columns, .check_lane = SIZE_MAX};
     struct tg_error *error = NULL;
-    bool one_setting = made->has_settings && !made->settings_changed;
-    size_t recorded_lane = one_setting ? find_filter(evaluation, made->mode, made->match) : SIZE_MAX;
-    evaluation->has_check = one_setting && made->decisions > 0;
+    size_t recorded_lane = evaluation->recorded_lane;
+    evaluation->has_check = recorded_lane != SIZE_MAX && made->decisions > 0;
     if (evaluation->has_check) {
         feed.check_lane = recorded_lane;
         error = tg_filter_check_create(&feed.check);
@@ -231,6 +249,7 @@ static struct tg_error *replay_columns(const struct tg_filter_request *request,
         .filters = evaluation->filters,
         .n_filters = evaluation->n_filters,
         .recorded_lane = recorded_lane,
+        .follows = made->settings_changed,
         .keep_timelines = request->has_simulation,
         .predict = evaluation->has_check || request->predict != NULL ? feed_prediction : NULL,
         .context = &feed,

@@ -66,6 +66,7 @@ struct tg_filter_evaluation {
     /* owned by the evaluation */
     struct tg_dlopen_filter filters[TG_FILTER_MAX_LANES];
     size_t n_filters;
+    size_t recorded_lane; /* of the filters; it follows the trace's changes of setting. SIZE_MAX: not known */
     struct tg_filter_model *model;
     struct tg_suggestion_lists lists;
     struct tg_dlopen_filter trial_filters[TG_SUGGESTION_MAX_LISTS + 2];

@@ -34,6 +34,7 @@ static void write_recorded(struct tg_json *json, const struct tg_filter_evaluati
     else
         tg_json_null(json);
     tg_json_member_string(json, "match", survey->match);
+    tg_json_member_bool(json, "settings_changed", survey->settings_changed);
     tg_json_member_bool(json, "complete", evaluation->summary.complete && evaluation->damage == NULL);
     tg_json_member_unsigned(json, "lost_events", survey->lost_events);
     tg_json_key(json, "agrees");

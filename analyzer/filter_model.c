@@ -18,8 +18,9 @@ struct tg_error *tg_filter_model_create(const struct tg_filter_model_options *op
         struct tg_lane *lane = &new->lanes[i];
         lane->filter = &options->filters[i];
         lane->verdicts.list = lane->filter->list;
-        if (lane->filter->mode == TG_FILTER_FAST)
-            new->fast_lanes |= 1U << i;
+        lane->fast =
+            lane->filter->mode == TG_FILTER_FAST && !(options->follows && i == options->recorded_lane);
+        new->fast_lanes |= lane->fast ? 1U << i : 0;
         lane->outcome.goals = calloc(options->survey->goals.count + 1, sizeof *lane->outcome.goals);
         if (lane->outcome.goals == NULL) {
             tg_filter_model_destroy(new);
@@ -47,6 +48,7 @@ void tg_filter_model_destroy(struct tg_filter_model *model)
         free(lane->timelines);
         free(lane->outcome.goals);
     }
+    tg_dlopen_filter_deinit(&model->followed);
     free(model->libraries);
     free(model->paths);
     free(model->again);
@@ -134,7 +136,7 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
 {
     struct tg_lane *lane = &model->lanes[index];
     struct tg_lane_wait *wait = &dlopen->process->waits[index];
-    bool fast = lane->filter->mode == TG_FILTER_FAST;
+    bool fast = lane->fast;
     uint64_t unmeasured = 0;
     uint64_t handle_ns = handling_ns(model, dlopen, &unmeasured);
     lane->outcome.deferred++;
@@ -182,6 +184,11 @@ static struct tg_error *decide(struct tg_filter_model *model, struct tg_lane *la
     prediction->pattern = prediction->library = "";
     if (lane->filter->mode == TG_FILTER_SLOW)
         return NULL;
+    if (lane->filter->mode == TG_FILTER_FAST) {
+        prediction->decision = TG_DECISION_NOT_STOPPED;
+        prediction->rule = TG_RULE_NO_STOP;
+        return NULL;
+    }
     struct tg_glob_verdict verdict;
     struct tg_error *error =
         tg_verdict_cache_decide(&lane->verdicts, model->libraries, dlopen->count, &verdict);
@@ -199,7 +206,7 @@ static struct tg_error *decide(struct tg_filter_model *model, struct tg_lane *la
 static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
 {
     struct tg_lane *lane = &model->lanes[index];
-    if (lane->filter->mode == TG_FILTER_FAST) {
+    if (lane->fast) {
         defer(model, dlopen, index);
         return NULL;
     }
@@ -284,7 +291,7 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
     }
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
-        bool fast = lane->filter->mode == TG_FILTER_FAST;
+        bool fast = lane->fast;
         for (uint64_t i = 0; i < load->libraries.count; i++)
             tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_IN_TIME, 0);
         if (load->found != TG_FOUND_STARTUP)
@@ -367,7 +374,7 @@ static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_proc
     tg_cost_add_stop(model->basis, event->stop_ns, &cost);
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
-        if (lane->filter->mode == TG_FILTER_FAST)
+        if (lane->fast)
             continue;
         lane->outcome.stops++;
         lane->outcome.null_stops += null;
@@ -441,18 +448,45 @@ static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_fil
     return NULL;
 }
 
+/* Bit of the lane that follows the recording, 0 none. */
+static unsigned following_lane(const struct tg_filter_model *model)
+{
+    size_t recorded = model->options.recorded_lane;
+    return model->options.follows && recorded < model->options.n_filters ? 1U << recorded : 0;
+}
+
+/* The lane that follows handles what waits, once more libraries that were found at the stop cannot come. */
+static struct tg_error *handle_due(struct tg_filter_model *model, struct tg_filter_process *process)
+{
+    if (!process->is_due)
+        return NULL;
+    process->is_due = false;
+    return tg_filter_handle_waiting(model, process, process->due_trigger, process->due_ns, process->due_final,
+                                    ~following_lane(model));
+}
+
 static struct tg_error *other_stop(struct tg_filter_model *model, struct tg_filter_process *process,
                                    const struct tg_event *event, enum tg_stop_trigger trigger, bool final,
                                    unsigned except)
 {
+    unsigned follows = following_lane(model);
     tg_filter_process_note_stop(process, event->time_ns, event->tid);
     process->other_stop = true;
     process->trigger = trigger;
-    return tg_filter_handle_waiting(model, process, trigger, event->time_ns, final, except);
+    if (follows & ~except && !process->is_due) {
+        process->is_due = true;
+        process->due_final = final;
+        process->due_ns = event->time_ns;
+        process->due_trigger = trigger;
+    }
+    return tg_filter_handle_waiting(model, process, trigger, event->time_ns, final, except | follows);
 }
 
 static struct tg_error *end_process(struct tg_filter_model *model, struct tg_filter_process *process)
 {
+    struct tg_error *due = handle_due(model, process);
+    if (due != NULL)
+        return due;
     tg_filter_drop_waiting(model, process);
     struct tg_error *error = model->options.keep_timelines ? tg_filter_keep_timelines(model, process) : NULL;
     HASH_DEL(model->processes, process);
@@ -507,9 +541,44 @@ static struct tg_error *add_handled(struct tg_filter_model *model, struct tg_fil
 {
     uint64_t trigger = event->deferred_handled.trigger;
     bool final = trigger == TG_TRIGGER_DETACH || (trigger == TG_TRIGGER_EXIT && process->threads <= 1);
-    if (trigger == TG_TRIGGER_REPORTED_EVENT || trigger > TG_TRIGGER_GROUP_STOP)
+    if (trigger == TG_TRIGGER_REPORTED_EVENT || trigger > TG_TRIGGER_HALT)
         return NULL;
-    return other_stop(model, process, event, (enum tg_stop_trigger)trigger, final, 0);
+    struct tg_error *error = other_stop(model, process, event, (enum tg_stop_trigger)trigger, final, 0);
+    return error != NULL ? error : handle_due(model, process);
+}
+
+/* A thread of the job stands by control: a stop for another reason. The recorded lane has the recorded
+ * handling, which may be that of a breakpoint in the same stop. */
+static struct tg_error *add_control_stop(struct tg_filter_model *model, struct tg_filter_process *process,
+                                         const struct tg_event *event)
+{
+    size_t recorded = model->options.recorded_lane;
+    return other_stop(model, process, event, TG_TRIGGER_HALT, false,
+                      recorded < model->options.n_filters ? 1U << recorded : 0);
+}
+
+/* The recorded lane is in another setting from here on. What waits in it goes on waiting. */
+static struct tg_error *follow_settings(struct tg_filter_model *model,
+                                        const struct tg_event_filter_settings *settings)
+{
+    struct tg_dlopen_filter filter;
+    if (!model->options.follows || model->options.recorded_lane >= model->options.n_filters)
+        return NULL;
+    struct tg_error *error = tg_dlopen_filter_init(&filter);
+    if (error != NULL)
+        return error;
+    error = tg_dlopen_filter_set(&filter, settings->mode == TG_FILTER_SLOW, settings->match);
+    if (error != NULL) {
+        tg_dlopen_filter_deinit(&filter);
+        return error;
+    }
+    struct tg_lane *lane = &model->lanes[model->options.recorded_lane];
+    tg_dlopen_filter_deinit(&model->followed);
+    model->followed = filter;
+    lane->filter = &model->followed;
+    tg_verdict_cache_deinit(&lane->verdicts);
+    lane->verdicts = (struct tg_verdict_cache){.list = model->followed.list};
+    return NULL;
 }
 
 static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter_process *process,
@@ -546,6 +615,8 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         return other_stop(model, process, event, TG_TRIGGER_EXIT, process->threads <= 0, 0);
     case TG_EVENT_DETACH:
         return other_stop(model, process, event, TG_TRIGGER_DETACH, true, 0);
+    case TG_EVENT_CONTROL_STOPPED:
+        return add_control_stop(model, process, event);
     case TG_EVENT_DEFERRED_HANDLED:
         return add_handled(model, process, event);
     case TG_EVENT_EXEC:
@@ -565,12 +636,16 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
 
 struct tg_error *tg_filter_model_add(struct tg_filter_model *model, const struct tg_event *event)
 {
+    if (event->kind == TG_EVENT_FILTER_SETTINGS)
+        return follow_settings(model, &event->filter_settings);
     if (event->pid == 0)
         return NULL;
     if (event->kind == TG_EVENT_PROCESS_START)
         return start_process(model, event);
     struct tg_filter_process *process = NULL;
     struct tg_error *error = find_process(model, event, &process);
+    if (error == NULL && event->time_ns != process->due_ns)
+        error = handle_due(model, process);
     if (error != NULL)
         return error;
     if (event->kind == TG_EVENT_PROCESS_EXIT) {

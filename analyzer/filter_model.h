@@ -77,7 +77,9 @@ struct tg_filter_model_options {
     const struct tg_dlopen_filter *filters; /* one for each lane; likewise */
     size_t n_filters;                       /* [1, TG_FILTER_MAX_LANES] */
     size_t recorded_lane; /* the setting that the trace was recorded under; SIZE_MAX: none */
-    bool keep_timelines;  /* for simulation; costs memory for every round trip */
+    bool follows; /* the recorded lane's setting changes where the trace's does; its filter counts until then
+                   */
+    bool keep_timelines; /* for simulation; costs memory for every round trip */
     /* NULL: not interested. An error ends tg_filter_model_add with it. */
     struct tg_error *(*predict)(void *context, const struct tg_filter_prediction *prediction);
     void *context;

@@ -11,6 +11,8 @@ enum { TG_FILTER_LAST_NAMESPACE = 63 };
 
 struct tg_lane {
     const struct tg_dlopen_filter *filter;
+    bool
+        fast; /* in fast mode, and not the lane that follows what was recorded: that one sees what was seen */
     struct tg_verdict_cache verdicts;
     struct tg_filter_outcome outcome;
     struct tg_timeline *timelines; /* of processes that ended: [0, n_timelines) of the model */
@@ -23,8 +25,9 @@ struct tg_filter_model {
     struct tg_filter_process *recent;      /* the latest one asked for, NULL none */
     struct tg_catalog_library **libraries; /* of the event in hand */
     bool *again;         /* for each of these: came back to where it had been, see filter_model.c */
-    unsigned fast_lanes; /* bits of the lanes in fast mode */
-    const char **paths;  /* of the prediction in hand */
+    unsigned fast_lanes; /* bits of the lanes that are fast */
+    struct tg_dlopen_filter followed; /* the recorded lane's filter, where that follows the trace's */
+    const char **paths;               /* of the prediction in hand */
     size_t libraries_capacity, paths_capacity;
     size_t n_timelines, timelines_capacity;
     bool timelines_of_ranks;

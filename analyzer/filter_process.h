@@ -40,6 +40,11 @@ struct tg_filter_process {
     int32_t stop_tid;
     bool other_stop; /* the latest stop was for another reason than the loader */
     enum tg_stop_trigger trigger;
+    bool is_due; /* the lane that follows the recording handles what waits when all events of the stop were
+                    seen */
+    bool due_final;
+    uint64_t due_ns; /* its time */
+    enum tg_stop_trigger due_trigger;
     uint64_t loader_ns; /* latest loader stop, to count one with several events once */
     int32_t loader_tid;
     struct tg_pending_log log;

@@ -391,7 +391,8 @@ static void write_check(const struct tg_filter_evaluation *evaluation, FILE *str
     const struct tg_filter_check_result *check = &evaluation->check;
     if (!evaluation->has_check)
         return;
-    const char *mode = mode_names[evaluation->survey.mode];
+    const char *mode = evaluation->survey.settings_changed ? "each setting in its time"
+                                                           : mode_names[evaluation->survey.mode];
     if (check->decisions_differ == 0 && check->handlings_differ == 0) {
         fprintf(stream,
                 "as recorded (%s): all %" PRIu64 " decisions and %" PRIu64

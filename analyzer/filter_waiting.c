@@ -193,7 +193,7 @@ struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_f
     lane->outcome.deferred_libraries += wait->libraries;
     if (model->options.predict != NULL) {
         struct tg_error *error = NULL;
-        if (lane->filter->mode == TG_FILTER_FAST)
+        if (lane->fast)
             error = predict_catch_up(model, process, index, time_ns, &handling.events);
         if (error == NULL)
             error = predict(model, process, &handling, time_ns);
@@ -225,11 +225,14 @@ struct tg_error *tg_filter_handle_waiting(struct tg_filter_model *model, struct 
         if (error != NULL)
             return error;
     }
-    if (except == 0) {
-        tg_pending_log_clear(&process->log);
-        tg_pending_log_clear(&process->unloaded);
-    }
-    for (size_t index = 0; except == 0 && index < model->options.n_filters; index++)
+    bool waits = false;
+    for (size_t index = 0; index < model->options.n_filters; index++)
+        waits |= process->waits[index].events > 0;
+    if (waits)
+        return NULL;
+    tg_pending_log_clear(&process->log);
+    tg_pending_log_clear(&process->unloaded);
+    for (size_t index = 0; index < model->options.n_filters; index++)
         process->waits[index].first = 0;
     return NULL;
 }

@@ -57,3 +57,11 @@ foreach(case pending_in_constructor exported_function file_and_line static_in_tw
   tg_e2e_test(breakpoints_${case} breakpoints.py ${case})
   set_property(TEST e2e/breakpoints_${case} APPEND PROPERTY ENVIRONMENT TG_BREAK_DRIVER=$<TARGET_FILE:break_driver>)
 endforeach()
+
+# The loader watcher, its filter changed while programs run, and those who are told of libraries.
+add_executable(loader_driver ../support/loader_driver.c)
+target_link_libraries(loader_driver PRIVATE tg_recorder tg_format Threads::Threads)
+foreach(case places switch pending storm forks)
+  tg_e2e_test(loader_switch_${case} loader_switch.py ${case})
+  set_property(TEST e2e/loader_switch_${case} APPEND PROPERTY ENVIRONMENT TG_LOADER_DRIVER=$<TARGET_FILE:loader_driver>)
+endforeach()

@@ -27,8 +27,8 @@ static struct tg_error *note(void *context, const struct tg_filter_prediction *p
     char *said = run->said[prediction->lane];
     size_t used = strlen(said), room = sizeof run->said[0] - used;
     static const char *const decisions[] = {"reported", "deferred", "not_stopped"};
-    static const char *const triggers[] = {"reported_event", "entry", "signal", "fork",      "thread",
-                                           "breakpoint",     "exit",  "detach", "group_stop"};
+    static const char *const triggers[] = {"reported_event", "entry", "signal", "fork",       "thread",
+                                           "breakpoint",     "exit",  "detach", "group_stop", "halt"};
     if (prediction->kind == TG_PREDICTED_HANDLING) {
         snprintf(said + used, room, "%s(%d,%d) ", triggers[prediction->trigger], (int)prediction->events,
                  (int)prediction->n_libraries);
@@ -44,7 +44,9 @@ static struct tg_error *note(void *context, const struct tg_filter_prediction *p
     return NULL;
 }
 
-static void run_script(struct run *run, const struct script *script, const char *match)
+/* RECORDED_LANE: which one, if any; it follows the script's settings. */
+static void run_script_recorded(struct run *run, const struct script *script, const char *match,
+                                size_t recorded_lane)
 {
     memset(run, 0, sizeof *run);
     assert_null(tg_filter_survey_init(&run->survey));
@@ -58,7 +60,8 @@ static void run_script(struct run *run, const struct script *script, const char 
     struct tg_filter_model_options options = {.survey = &run->survey,
                                               .filters = run->filters,
                                               .n_filters = LANES,
-                                              .recorded_lane = SIZE_MAX,
+                                              .recorded_lane = recorded_lane,
+                                              .follows = recorded_lane != SIZE_MAX,
                                               .keep_timelines = true,
                                               .predict = note,
                                               .context = run};
@@ -66,6 +69,11 @@ static void run_script(struct run *run, const struct script *script, const char 
     for (size_t i = 0; i < script->count; i++)
         assert_null(tg_filter_model_add(run->model, &script->events[i]));
     assert_null(tg_filter_model_finish(run->model));
+}
+
+static void run_script(struct run *run, const struct script *script, const char *match)
+{
+    run_script_recorded(run, script, match, SIZE_MAX);
 }
 
 static const struct tg_filter_outcome *outcome(const struct run *run, size_t lane)
@@ -425,6 +433,61 @@ static void timelines_are_those_of_the_ranks(void **state)
     end_run(&run);
 }
 
+/* A load that was found at another stop of thread 10. */
+static void script_catch_up(struct script *script, uint64_t time_ns, const char *paths)
+{
+    script_load(script, time_ns, 10, paths);
+    struct tg_event *event = &script->events[script->count - 1];
+    event->stop_ns = 0;
+    event->library_load.found = TG_FOUND_CATCH_UP;
+}
+
+static void script_handled(struct script *script, uint64_t time_ns, enum tg_stop_trigger trigger)
+{
+    struct tg_event *event = script_add(script, time_ns, 10, TG_EVENT_DEFERRED_HANDLED);
+    event->deferred_handled.trigger = trigger;
+}
+
+/* What is found at a stop whose own event came first is handled there together with what waited before. */
+static void the_recorded_lane_follows_its_settings(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct run run;
+    script_settings(&script, TG_FILTER_FAST, "");
+    script_start(&script, 1, 10, 0);
+    script_add(&script, 1000, 10, TG_EVENT_SIGNAL);
+    script_catch_up(&script, 1000, "/p/liba.so /p/libb.so");
+    script_handled(&script, 1000, TG_TRIGGER_SIGNAL);
+    script_settings(&script, TG_FILTER_SLOW, "");
+    script_catch_up(&script, 2000, "/p/libc.so");
+    script_load(&script, 3000, 10, "/p/libd.so");
+    script_settings(&script, TG_FILTER_MEDIUM, "*/libz.so");
+    script_load(&script, 4000, 10, "/p/libe.so");
+    script_settings(&script, TG_FILTER_FAST, "");
+    script_add(&script, 5000, 10, TG_EVENT_SIGNAL);
+    script_catch_up(&script, 5000, "/p/libf.so");
+    script_handled(&script, 5000, TG_TRIGGER_SIGNAL);
+    script_settings(&script, TG_FILTER_MEDIUM, "*/libz.so");
+    script_load(&script, 6000, 10, "/p/libg.so");
+    script_add(&script, 7000, 10, TG_EVENT_CONTROL_STOPPED);
+    script_handled(&script, 7000, TG_TRIGGER_HALT);
+    script_load(&script, 8000, 10, "/p/libz.so");
+    script_exit(&script, 9000, 10);
+    run_script_recorded(&run, &script, "*/libz.so", MEDIUM);
+    assert_true(run.survey.settings_changed);
+    assert_string_equal(run.said[MEDIUM],
+                        "not_stopped[/p/liba.so /p/libb.so] signal(1,2) not_stopped[/p/libc.so] "
+                        "reported[/p/libd.so] reported_event(1,1) deferred[/p/libe.so] "
+                        "not_stopped[/p/libf.so] signal(2,2) deferred[/p/libg.so] halt(1,1) "
+                        "reported[/p/libz.so] ");
+    assert_string_equal(run.said[FAST],
+                        "not_stopped[/p/liba.so /p/libb.so] signal(1,2) not_stopped[/p/libc.so /p/libd.so "
+                        "/p/libe.so] signal(1,3) not_stopped[/p/libf.so] signal(1,1) not_stopped[/p/libg.so] "
+                        "halt(1,1) not_stopped[/p/libz.so] exit(1,1) ");
+    end_run(&run);
+}
+
 static void cuda_deferred_is_noticed(void **state)
 {
     (void)state;
@@ -549,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_fast_trace_tells_of_catch_ups),
         cmocka_unit_test(events_seen_by_the_agent_cost_the_floor),
         cmocka_unit_test(timelines_are_those_of_the_ranks),
+        cmocka_unit_test(the_recorded_lane_follows_its_settings),
         cmocka_unit_test(cuda_deferred_is_noticed),
         cmocka_unit_test(any_order_of_events_adds_up),
         cmocka_unit_test(a_reused_pid_is_another_process),
