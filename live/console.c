@@ -22,9 +22,44 @@ struct binding {
 int tg_console_fail(struct tg_console *console, struct tg_error *error)
 {
     Tcl_SetObjResult(console->interp, Tcl_NewStringObj(tg_error_message(error), -1));
-    Tcl_SetErrorCode(console->interp, "TOLLGATE", tg_error_code_name(tg_error_code(error)), NULL);
+    const char *code = tg_error_code_name(tg_error_code(error));
+    char offset[24];
+    if (console->error_text != NULL) {
+        snprintf(offset, sizeof offset, "%zu", console->error_offset);
+        Tcl_SetErrorCode(console->interp, "TOLLGATE", code, console->error_text, offset, NULL);
+    } else {
+        Tcl_SetErrorCode(console->interp, "TOLLGATE", code, NULL);
+    }
+    console->error_text = NULL;
     tg_error_destroy(error);
     return TCL_ERROR;
+}
+
+void tg_console_point(struct tg_console *console, const char *text, size_t offset)
+{
+    console->error_text = text;
+    console->error_offset = offset;
+}
+
+/* What a command gave as a Tcl value is its data as well. */
+static void keep_data(struct tg_console *console, const struct tg_console_command *command, Tcl_Obj *result)
+{
+    struct tg_json *json = result == NULL || command == &tg_console_dfocus /* its command has */
+                               ? NULL
+                               : tg_console_data_begin(&console->data);
+    if (json != NULL)
+        tg_console_data_put(json, result);
+}
+
+void tg_console_result_as_data(struct tg_console *console)
+{
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (console->result == NULL)
+        return;
+    if (json != NULL)
+        tg_console_data_put(json, console->result);
+    Tcl_DecrRefCount(console->result);
+    console->result = NULL;
 }
 
 static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
@@ -36,6 +71,8 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return tg_console_fail(console, tg_error_no_memory());
+    console->error_text = NULL;
+    tg_console_data_drop(&console->data);
     struct tg_error *error = tg_focus_refresh(&console->focus, console->source);
     if (error == NULL)
         error = binding->command->run(console, argc - 1, argv + 1, out);
@@ -43,6 +80,8 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
         error = tg_error_no_memory();
     Tcl_Obj *result = console->result;
     console->result = NULL;
+    if (error == NULL)
+        keep_data(console, binding->command, result);
     if (error == NULL && size > INT32_MAX)
         error = tg_error_create(TG_ERROR_LIMIT, "the answer is too long");
     if (error == NULL && result == NULL && !console->has_quit && size > 0) {
@@ -126,6 +165,39 @@ static void write_trace(struct tg_console *console, const struct tg_script_trace
     }
 }
 
+/* Element I of Tcl's errorCode, NULL where it is not tollgate's or has none. */
+static const char *error_element(Tcl_Obj *code, int i)
+{
+    Tcl_Obj *first = NULL, *element = NULL;
+    if (code == NULL || Tcl_ListObjIndex(NULL, code, 0, &first) != TCL_OK || first == NULL ||
+        strcmp(Tcl_GetString(first), "TOLLGATE") != 0)
+        return NULL;
+    return Tcl_ListObjIndex(NULL, code, i, &element) == TCL_OK && element != NULL ? Tcl_GetString(element)
+                                                                                  : NULL;
+}
+
+/* For a program. HAS_CODE: Tcl knows a code of this error. */
+static void tell_failure(struct tg_console *console, const struct tg_script_trace *trace, size_t line,
+                         bool has_code)
+{
+    size_t known = 0;
+    while (known < trace->n_frames && trace->frames[known].file == NULL)
+        known++;
+    Tcl_Obj *code = has_code ? Tcl_GetVar2Ex(console->interp, "errorCode", NULL, TCL_GLOBAL_ONLY) : NULL;
+    const char *name = error_element(code, 1), *offset = error_element(code, 3);
+    const char *message = Tcl_GetStringResult(console->interp);
+    const struct tg_console_failure failure = {
+        .code = name != NULL                          ? name
+                : strcmp(message, "interrupted") == 0 ? "INTERRUPTED"
+                                                      : "TCL",
+        .message = message,
+        .file = known < trace->n_frames ? trace->frames[known].file : NULL,
+        .line = known < trace->n_frames ? trace->frames[known].line : line,
+        .text = offset == NULL ? NULL : error_element(code, 2),
+        .text_offset = offset == NULL ? 0 : strtoul(offset, NULL, 10)};
+    console->options.failed(console->options.failed_context, &failure);
+}
+
 /* LINE is where the command that failed is. */
 static void print_error(struct tg_console *console, const struct tg_console_place *place, size_t line,
                         const char *info)
@@ -135,7 +207,10 @@ static void print_error(struct tg_console *console, const struct tg_console_plac
     fflush(console->options.out);
     tg_script_trace_read(console->procedures, info, Tcl_GetStringResult(console->interp), place->name, line,
                          &trace);
-    write_trace(console, &trace);
+    if (console->options.failed != NULL)
+        tell_failure(console, &trace, line, *info != '\0');
+    else
+        write_trace(console, &trace);
     fflush(console->options.errors);
 }
 
@@ -245,6 +320,7 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
         return tg_error_no_memory();
     made->source = source;
     made->options = *options;
+    made->data.wanted = options->wants_data;
     tg_focus_init(&made->focus);
     struct tg_error *error = tg_procedure_places_create(&made->procedures);
     if (error == NULL && options->services != NULL)
@@ -270,6 +346,7 @@ void tg_console_destroy(struct tg_console *console)
     if (console->symbolizer != NULL)
         console->options.services->symbolizer_destroy(console->symbolizer);
     tg_procedure_places_destroy(console->procedures);
+    tg_console_data_drop(&console->data);
     tg_focus_deinit(&console->focus);
     free(console);
 }
@@ -397,13 +474,17 @@ bool tg_console_eval(struct tg_console *console, const char *script, enum tg_con
             return false;
         }
         const char *command = parse.commandStart, *next = command + parse.commandSize;
-        bool shows = print == TG_PRINT_ALL || is_own(&parse);
+        bool owns = is_own(&parse), shows = print == TG_PRINT_ALL || owns;
         bool is_empty = parse.numWords == 0;
         line += count_lines(at, command);
         note_procedure(console, &parse, place, line);
         Tcl_FreeParse(&parse);
-        if (!is_empty && !eval_command(console, command, (int)(next - command), shows, place, line))
+        if (!is_empty && !eval_command(console, command, (int)(next - command), shows, place, line)) {
+            tg_console_data_drop(&console->data);
             return false;
+        }
+        if (!is_empty && !owns) /* what it answered is part of something else */
+            tg_console_data_drop(&console->data);
         line += count_lines(command, next);
         at = next;
     }
@@ -446,6 +527,11 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
     free(script);
     free(line);
     return all_well;
+}
+
+char *tg_console_take_data(struct tg_console *console)
+{
+    return tg_console_data_take(&console->data);
 }
 
 int tg_console_wake_fd(const struct tg_console *console)

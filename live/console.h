@@ -16,10 +16,24 @@
 
 struct tg_console;
 
+/* Why a command failed, for a program. */
+struct tg_console_failure {
+    const char *code; /* an error's name: "USAGE", "NOT_FOUND", ...; "TCL" of Tcl's own, "INTERRUPTED" */
+    const char *message;
+    const char *file;   /* of the script, NULL: typed */
+    size_t line;        /* there, from 1; 0 not known */
+    const char *text;   /* a word of the command that the message points into, NULL none */
+    size_t text_offset; /* where in it, in bytes */
+};
+
 struct tg_console_options {
-    FILE *out;                                  /* where results are printed */
-    FILE *errors;                               /* where errors are */
-    const struct tg_news_sink *news;            /* who is told what happens meanwhile; NULL: words to OUT */
+    FILE *out;                       /* where results are printed */
+    FILE *errors;                    /* where errors are */
+    const struct tg_news_sink *news; /* who is told what happens meanwhile; NULL: words to OUT */
+    /* Who is told of errors instead of ERRORS; NULL: nobody. */
+    void (*failed)(void *context, const struct tg_console_failure *failure);
+    void *failed_context;
+    bool wants_data;                            /* of commands, for tg_console_take_data */
     const struct tg_command_services *services; /* that name code; NULL: it stays numbers */
     bool is_safe; /* a safe interpreter: no command of it reaches files, programs or the network */
 };
@@ -54,6 +68,9 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
 
 /* Whether SCRIPT is whole: no brace, bracket or quote is open. */
 bool tg_console_is_complete(const char *script);
+
+/* What the last command of the last script answered as data, JSON; the caller's to free. NULL: nothing. */
+char *tg_console_take_data(struct tg_console *console);
 
 /* The source's wake_fd. */
 int tg_console_wake_fd(const struct tg_console *console);

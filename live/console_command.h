@@ -12,6 +12,7 @@
 #include "live/auto_sequence.h"
 #include "live/catches.h"
 #include "live/console.h"
+#include "live/console_data.h"
 #include "live/focus.h"
 #include "live/script_trace.h"
 #include "live/source.h"
@@ -29,6 +30,9 @@ struct tg_console {
     struct tg_auto_sequence auto_sequence;
     struct tg_symbolizer *symbolizer;       /* NULL: code stays numbers */
     Tcl_Obj *result;                        /* that a command gives instead of text, NULL none */
+    struct tg_console_data data;            /* that a command gives beside text; of Tcl's RESULT it is made */
+    const char *error_text;                 /* what the error of a command points into, NULL nothing */
+    size_t error_offset;                    /* where, in bytes */
     struct tg_procedure_places *procedures; /* of scripts */
     Tcl_AsyncHandler interrupt;
     bool is_stopped; /* the running script is being ended */
@@ -75,8 +79,16 @@ struct tg_error *tg_console_usage(const struct tg_console_command *command);
 /* What the words of analyzer/ are said with: the moment's models and names of code. */
 struct tg_post_mortem_input tg_console_words(const struct tg_console *console);
 
-/* Says where the source is: "event 34 of 51, 0.003300 s: rank 1, worker 1: ...". Only error: NO_MEMORY. */
-struct tg_error *tg_console_print_place(const struct tg_console *console, FILE *out);
+/* The error of a command is about the character at OFFSET of TEXT, a word of it: what programs are told
+ * beside the message. TEXT must live until the command returns. */
+void tg_console_point(struct tg_console *console, const char *text, size_t offset);
+
+/* Makes the RESULT that a command has set its data: its text remains what it answers. */
+void tg_console_result_as_data(struct tg_console *console);
+
+/* Says where the source is: "event 34 of 51, 0.003300 s: rank 1, worker 1: ...", and gives that as data. Only
+ * error: NO_MEMORY. */
+struct tg_error *tg_console_print_place(struct tg_console *console, FILE *out);
 
 /* The value of FIELD of RECORD as data: numbers, names of enum values, addresses in hex, printable texts; of
  * a list how long it is. */

@@ -184,6 +184,12 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     struct tg_error *error = tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w);
     if (error == NULL && w.shown == 0 && !as_list)
         fputs("no team is at a barrier\n", out);
+    if (error == NULL && !as_list && console->data.wanted) {
+        w = (struct writing){.console = console, .input = w.input};
+        console->result = Tcl_NewListObj(0, NULL);
+        error = tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w);
+        tg_console_result_as_data(console);
+    }
     return error;
 }
 

@@ -35,6 +35,42 @@ static struct tg_error *add_process(const struct tg_console *console, const stru
     return tg_text_table_add(table, cells);
 }
 
+static void put_process(const struct tg_process_entry *entry, struct tg_json *json)
+{
+    char end[96], last[192];
+    bool is_alive = entry->end == TG_PROCESS_RUNNING;
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "dpid", entry->index + 1);
+    if (entry->rank >= 0)
+        tg_json_member_signed(json, "rank", entry->rank);
+    tg_json_member_signed(json, "pid", entry->pid);
+    tg_json_member_string(json, "program", entry->program);
+    tg_json_member_string(json, "host", entry->host);
+    tg_json_member_unsigned(json, "threads", entry->threads_alive);
+    tg_json_member_bool(json, "alive", is_alive);
+    if (!is_alive)
+        tg_json_member_string(json, "end", tg_report_end(entry, end, sizeof end));
+    if (entry->last.kind != 0) {
+        tg_json_member_unsigned(json, "last_ns", entry->last.time_ns);
+        tg_json_member_string(json, "last", tg_event_headline_print(&entry->last, last, sizeof last));
+    }
+    tg_json_end_object(json);
+}
+
+/* For programs: those of the processes in focus. */
+static void put_processes(struct tg_console *console)
+{
+    const struct tg_process_model *model = console->source->moment->processes;
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (json == NULL)
+        return;
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < tg_process_model_count(model); i++)
+        if (tg_focus_has(&console->focus, i))
+            put_process(tg_process_model_at(model, i), json);
+    tg_json_end_array(json);
+}
+
 static struct tg_error *run_processes(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     static const char *const headings[] = {">DPID", ">RANK",        ">PID", "PROGRAM", ">THREADS",
@@ -52,6 +88,8 @@ static struct tg_error *run_processes(struct tg_console *console, int argc, Tcl_
         error = tg_text_table_print(table, out);
     if (error == NULL && tg_process_model_count(model) == 0)
         fputs("no processes yet\n", out);
+    if (error == NULL)
+        put_processes(console);
     tg_text_table_destroy(table);
     return error;
 }
@@ -80,6 +118,20 @@ static struct tg_error *add_library(const struct tg_console *console, const stru
     return tg_text_table_add(table, cells);
 }
 
+static void put_library(const struct tg_library_use *use, struct tg_json *json)
+{
+    if (json == NULL)
+        return;
+    tg_json_begin_object(json);
+    tg_json_member_string(json, "path", use->path);
+    tg_json_member_unsigned(json, "first_ns", use->first_ns);
+    tg_json_member_unsigned(json, "processes", use->processes);
+    tg_json_member_unsigned(json, "loads", use->loads);
+    tg_json_member_unsigned(json, "unloads", use->unloads);
+    tg_json_member_bool(json, "startup", use->startup);
+    tg_json_end_object(json);
+}
+
 static struct tg_error *run_libraries(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     static const char *const headings[] = {">FIRST AT (s)", ">PROCESSES", ">LOADS", ">UNLOADS",
@@ -95,12 +147,18 @@ static struct tg_error *run_libraries(struct tg_console *console, int argc, Tcl_
     tg_library_model_by_time(model, uses);
     struct tg_text_table *table = NULL;
     struct tg_error *error = tg_text_table_create(headings, false, &table);
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (json != NULL)
+        tg_json_begin_array(json);
     for (size_t i = 0; error == NULL && i < count; i++) {
         if (!Tcl_StringMatch(uses[i]->path, pattern))
             continue;
         error = add_library(console, uses[i], table);
+        put_library(uses[i], json);
         shown++;
     }
+    if (json != NULL)
+        tg_json_end_array(json);
     if (error == NULL)
         error = tg_text_table_print(table, out);
     if (error == NULL && shown == 0)

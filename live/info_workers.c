@@ -104,6 +104,10 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     struct tg_error *error = tg_worker_lines_print(console, is_each, out, &n_workers);
     if (error == NULL && n_workers == 0)
         fputs("no OpenMP workers yet\n", out);
+    if (error == NULL && console->data.wanted) {
+        error = list_workers(console);
+        tg_console_result_as_data(console);
+    }
     return error;
 }
 

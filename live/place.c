@@ -1,5 +1,6 @@
 /* Where the console is: `info event`, `where`, and what every move ends with. */
 #include "analyzer/dump.h"
+#include "analyzer/event_json.h"
 #include "analyzer/quantity.h"
 #include "format/printable.h"
 #include "live/code_words.h"
@@ -7,6 +8,7 @@
 #include "live/event_words.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct tg_error *tg_console_usage(const struct tg_console_command *command)
@@ -35,19 +37,51 @@ static void write_number(const struct tg_source *source, FILE *out)
         fprintf(out, " of %" PRIu64, source->n_events);
 }
 
-struct tg_error *tg_console_print_place(const struct tg_console *console, FILE *out)
+/* The event itself, as `tollgate dump --json` has it, and the words of WORDS. */
+static void put_place(struct tg_json *json, const struct tg_source *source, const char *words)
+{
+    const struct tg_event *event = source->event;
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "number", source->number);
+    if (source->n_events != 0)
+        tg_json_member_unsigned(json, "events", source->n_events);
+    if (event != NULL) {
+        tg_json_member_unsigned(json, "t_ns", event->time_ns);
+        tg_json_member_signed(json, "pid", event->pid);
+        tg_json_member_signed(json, "tid", event->tid);
+        tg_json_member_string(json, "kind", tg_event_kind_name(event->kind));
+        tg_event_json_payload(json, event, NULL);
+    }
+    tg_json_member_string(json, "words", words);
+    tg_json_end_object(json);
+}
+
+struct tg_error *tg_console_print_place(struct tg_console *console, FILE *out)
 {
     const struct tg_source *source = console->source;
     const struct tg_post_mortem_input input = tg_console_words(console);
-    char moment[TG_QUANTITY_SIZE];
-    if (source->event == NULL) {
-        fputs("before the first event\n", out);
-        return NULL;
+    char moment[TG_QUANTITY_SIZE], *words = NULL;
+    struct tg_error *error = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&words, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    if (source->event == NULL)
+        fputs("before the first event", stream);
+    else
+        error = tg_event_words(stream, &input, source->event, source->moment->entry);
+    if (fclose(stream) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL && source->event != NULL) {
+        write_number(source, out);
+        fprintf(out, ", %s s: ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment));
     }
-    write_number(source, out);
-    fprintf(out, ", %s s: ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment));
-    struct tg_error *error = tg_event_words(out, &input, source->event, source->moment->entry);
-    fputc('\n', out);
+    if (error == NULL)
+        fprintf(out, "%s\n", words);
+    struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
+    if (json != NULL)
+        put_place(json, source, words);
+    free(words);
     return error;
 }
 
@@ -135,6 +169,15 @@ const struct tg_console_command tg_console_info_event = {
 
 /* ---- where */
 
+static void put_finding(struct tg_json *json, const struct tg_finding *finding)
+{
+    tg_json_begin_object(json);
+    if (finding->process != SIZE_MAX)
+        tg_json_member_unsigned(json, "dpid", finding->process + 1);
+    tg_json_member_string(json, "text", finding->text);
+    tg_json_end_object(json);
+}
+
 static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
@@ -146,11 +189,19 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
     if (error == NULL)
         error = tg_post_mortem_make(&input, &findings);
     size_t shown = 0;
+    struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
+    if (json != NULL)
+        tg_json_begin_array(json);
     for (size_t i = 0; error == NULL && i < findings.count; i++) {
         const struct tg_finding *finding = &findings.findings[i];
-        if (finding->process == SIZE_MAX || tg_focus_has(&console->focus, finding->process))
-            fprintf(out, "%zu. %s\n", ++shown, finding->text);
+        if (finding->process != SIZE_MAX && !tg_focus_has(&console->focus, finding->process))
+            continue;
+        fprintf(out, "%zu. %s\n", ++shown, finding->text);
+        if (json != NULL)
+            put_finding(json, finding);
     }
+    if (json != NULL)
+        tg_json_end_array(json);
     if (error == NULL && shown == 0)
         fputs("nobody waits for another one\n", out);
     tg_post_mortem_deinit(&findings);

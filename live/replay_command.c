@@ -4,6 +4,7 @@
 #include "analyzer/symbols_option.h"
 #include "format/printable.h"
 #include "live/console.h"
+#include "live/json_console.h"
 #include "live/line_editor.h"
 #include "live/trace_source.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_SCRIPT = 'x', KEY_COMMAND = 'e', KEY_INTERACTIVE = 'i', KEY_SYMBOLS = 0x100 };
+enum { KEY_SCRIPT = 'x', KEY_COMMAND = 'e', KEY_INTERACTIVE = 'i', KEY_SYMBOLS = 0x100, KEY_JSON };
 
 enum { MAX_RUNS = 1024 };
 
@@ -28,6 +29,7 @@ struct replay_arguments {
     struct run *runs;
     size_t n_runs;
     bool interactive;
+    bool as_json;
     const struct tg_command_services *services;
     const struct tg_command_services *symbols; /* NULL: addresses stay numbers */
 };
@@ -55,6 +57,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_INTERACTIVE:
         arguments->interactive = true;
         return 0;
+    case KEY_JSON:
+        arguments->as_json = true;
+        return 0;
     case KEY_SYMBOLS:
         arguments->symbols = tg_symbols_option_parse(argument, arguments->services, state);
         return 0;
@@ -75,6 +80,7 @@ static const struct argp_option options[] = {
     {"script", KEY_SCRIPT, "FILE", 0, "Run the commands in FILE, then end", 0},
     {"execute", KEY_COMMAND, "COMMAND", 0, "Run COMMAND, then end; -x and -e are run in their order", 0},
     {"interactive", KEY_INTERACTIVE, NULL, 0, "Read commands from standard input after -x and -e", 0},
+    {"json", KEY_JSON, NULL, 0, "Speak one JSON object per line, for an editor or a program", 0},
     TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {0},
 };
@@ -125,18 +131,44 @@ static struct tg_error *run_all(struct tg_console *console, const struct replay_
     return NULL;
 }
 
+/* For a program; what it is told of the damage of a trace is news. */
+static struct tg_error *run_json(struct tg_json_console *json, struct tg_console *console,
+                                 const struct replay_arguments *arguments, bool *all_well)
+{
+    int status;
+    bool well = true;
+    struct tg_error *error = tg_json_console_begin(json, console, "replay", arguments->trace, TG_VERSION);
+    for (size_t i = 0; error == NULL && well && i < arguments->n_runs; i++) {
+        if (tg_console_has_quit(console, &status))
+            break;
+        const struct run *run = &arguments->runs[i];
+        well = run->is_file ? tg_json_console_file(json, run->text)
+                            : tg_json_console_eval(json, "-e", run->text);
+    }
+    if (error == NULL && well && (arguments->n_runs == 0 || arguments->interactive))
+        well = tg_json_console_read(json);
+    *all_well = well;
+    return error;
+}
+
 static struct tg_error *run_console(const struct replay_arguments *arguments, int *status)
 {
     struct tg_source *source = NULL;
     struct tg_console *console = NULL;
-    const struct tg_console_options console_options = {
+    struct tg_json_console *json = NULL;
+    struct tg_console_options console_options = {
         .out = stdout, .errors = stderr, .services = arguments->symbols};
     struct tg_error *error = tg_trace_source_create(arguments->trace, NULL, &source);
+    if (error == NULL && arguments->as_json)
+        error = tg_json_console_create(&json);
+    if (json != NULL)
+        tg_json_console_options(json, &console_options);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
     bool all_well = true;
     if (error == NULL)
-        error = run_all(console, arguments, &all_well);
+        error = json != NULL ? run_json(json, console, arguments, &all_well)
+                             : run_all(console, arguments, &all_well);
     if (error == NULL) {
         *status = all_well ? 0 : 1;
         tg_console_has_quit(console, status);
@@ -144,7 +176,10 @@ static struct tg_error *run_console(const struct replay_arguments *arguments, in
             tg_printable_error(source->damage);
             *status = *status == 0 ? 2 : *status;
         }
+        if (json != NULL)
+            tg_json_console_end(json, *status);
     }
+    tg_json_console_destroy(json);
     tg_console_destroy(console);
     tg_source_destroy(source);
     return error;

@@ -8,10 +8,13 @@
 
 /* ---- focus */
 
-static void print_focus(const struct tg_console *console, FILE *out)
+static void print_focus(struct tg_console *console, FILE *out)
 {
     char buffer[TG_FOCUS_TEXT];
     fprintf(out, "%s\n", tg_focus_print(&console->focus, console->source, buffer));
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (json != NULL)
+        tg_json_string(json, buffer);
 }
 
 static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
@@ -22,7 +25,7 @@ static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
 }
 
 /* Reads TEXT, that somebody typed, as the new focus. An error points at the character. */
-static struct tg_error *read_set(const struct tg_console *console, const char *text, struct tg_focus *focus)
+static struct tg_error *read_set(struct tg_console *console, const char *text, struct tg_focus *focus)
 {
     size_t position;
     struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, focus, &position);
@@ -30,6 +33,7 @@ static struct tg_error *read_set(const struct tg_console *console, const char *t
         return error;
     char *pointed = NULL;
     size_t size;
+    tg_console_point(console, text, position);
     FILE *stream = open_memstream(&pointed, &size);
     if (stream == NULL)
         return error;
