@@ -33,6 +33,7 @@ void tg_mpir_process_destroy(struct tg_mpir_process *known)
     if (known == NULL)
         return;
     tg_link_maps_destroy(known->maps);
+    tg_mpir_guard_destroy(known->guard);
     free(known);
 }
 

@@ -5,6 +5,7 @@
 
 #include "recorder/engine.h"
 #include "recorder/link_map.h"
+#include "recorder/mpir_guard.h"
 #include "recorder/mpir_symbols.h"
 
 /* The symbols of all objects together: as the dynamic loader binds them, the first definition counts. */
@@ -23,11 +24,12 @@ struct tg_mpir_process {
     char launcher[64]; /* as its objects tell it, "" not known */
 
     /* of a starter */
-    bool is_starter;    /* its variables were written or its table was read: it is one */
-    bool is_announced;  /* MPIR_being_debugged is 1 by us */
-    bool is_planted;    /* MPIR_Breakpoint has a breakpoint */
-    bool has_spawned;   /* it said so, or had a table when it was attached */
-    uint64_t snapshots; /* of its table */
+    bool is_starter;             /* its variables were written or its table was read: it is one */
+    bool is_announced;           /* MPIR_being_debugged is 1 by us */
+    bool is_planted;             /* MPIR_Breakpoint has a breakpoint */
+    bool has_spawned;            /* it said so, or had a table when it was attached */
+    uint64_t snapshots;          /* of its table */
+    struct tg_mpir_guard *guard; /* of its job; NULL: it needs none */
 
     /* of a rank */
     bool gate_wanted;    /* MPIR_debug_gate is to be 1 as soon as it can be written */

@@ -226,6 +226,29 @@ static void read_table(struct tg_mpir_session *session, struct tg_thread *thread
 
 /* ---- the starter */
 
+/* Ranks of a launched starter are to end with the recorder, also those that Slurm's daemons have left stopped
+ * for it. */
+static void post_guard(struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    struct tg_mpir_process *known = known_of(session, thread->process);
+    if (!known->variables.found[TG_MPIR_ACQUIRED_PRE_MAIN] || !known->variables.found[TG_MPIR_SLURM_JOB])
+        return;
+    TG_AUTO_ERROR struct tg_error *error = tg_mpir_guard_create(thread->process->pid, &known->guard);
+    if (error != NULL)
+        note(session, thread, tg_error_message(error));
+}
+
+/* The job is known before the first rank is asked for. */
+static void tell_guard(const struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    const struct tg_mpir_process *known = known_of(session, thread->process);
+    struct tg_mpir_saying saying;
+    if (known->guard == NULL || known->has_spawned)
+        return;
+    tg_mpir_starter_read(&known->variables, thread->process->bits, thread->tid, &saying);
+    tg_mpir_guard_tell(known->guard, saying.job);
+}
+
 static void become_starter(struct tg_mpir_session *session, struct tg_thread *thread,
                            enum tg_mpir_acquisition acquisition, const char *job)
 {
@@ -235,6 +258,8 @@ static void become_starter(struct tg_mpir_session *session, struct tg_thread *th
     known->is_starter = true;
     session->starters++;
     tell_job(session, thread, acquisition, job, "");
+    if (acquisition == TG_MPIR_BY_LAUNCH)
+        post_guard(session, thread);
 }
 
 static enum tg_mpir_acquisition acquisition_of(const struct tg_mpir_session *session,
@@ -288,6 +313,8 @@ static void starter_called(void *context, struct tg_thread *thread, struct tg_br
     tell_state(session, thread, TG_MPIR_AT_BREAKPOINT, &saying);
     if (!spawned)
         return;
+    if (known->guard != NULL)
+        tg_mpir_guard_tell(known->guard, saying.job);
     known->has_spawned = true;
     read_table(session, thread, &saying, true);
     wait_for_return(session, thread);
@@ -456,6 +483,8 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     const struct tg_mpir_process *known = known_of(session, thread->process);
     if (known == NULL)
         return;
+    if (stop->trigger == TG_TRIGGER_FORK || stop->trigger == TG_TRIGGER_THREAD)
+        tell_guard(session, thread);
     if (stop->trigger == TG_TRIGGER_ENTRY)
         reach_entry(session, thread);
     /* libraries that came later show when the starter begins its work: with a process, or a thread */

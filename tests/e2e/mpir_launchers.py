@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 from mpi_hosts import Hosts, NoHosts  # noqa: E402
 from mpi_job import ENVIRONMENT, build, flavour_named  # noqa: E402
 from recording import TOLLGATE, check, events, record, run, skip  # noqa: E402
-from servants import adopt_orphans, descendants_of  # noqa: E402
+from servants import adopt_orphans, children_of, descendants_of  # noqa: E402
 from slurm_job import NoSlurm, Slurm  # noqa: E402
 
 HOST = socket.gethostname()
@@ -464,6 +464,49 @@ def killed(places="4"):
         reap_all(60)
 
 
+def await_none_of(program):
+    """Until no process runs PROGRAM."""
+    def late(*_):
+        sys.exit(f"FAILED: the killed recorder left {running}")
+    running = [0]
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(30)
+    while running:
+        running = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if os.path.samefile(f"/proc/{pid}/exe", program):
+                    running.append((pid, status_field(pid, "State"), status_field(pid, "TracerPid")))
+        os.sched_yield()
+    signal.alarm(0)
+
+
+def await_guards():
+    """Until what killed recorders have left to clean up behind them is gone, too."""
+    for pid in children_of(os.getpid()):
+        with open(f"/proc/{pid}/comm") as file:
+            if file.read().strip() in ("tollgate-guard", "scancel"):
+                os.waitpid(pid, 0)
+
+
+def killed_slurm(places="4"):
+    """Slurm leaves tasks stopped that the recorder is about to attach. They end as well, wherever it is killed."""
+    ranks, places = program(), int(places)
+    adopt_orphans()
+    with slurm_or_skip() as slurm:
+        command = ["record", "--force", "-o", "trace", "--", *slurm.srun("-n", "2", ranks)]
+        count_calls([TOLLGATE, *command], slurm.environment)
+        with open("calls") as file:
+            calls = [line for line in file if "ptrace(" in line]
+        attached = max(number for number, line in enumerate(calls, 1) if "SEIZE" in line) - 2
+        for i in range(places):
+            inject = f"inject=ptrace:signal=SIGKILL:when={attached - 2 * (places // 2 - 1 - i)}"
+            process = run(["strace", "-qq", "-o", "killed", "-e", "trace=ptrace", "-e", inject, TOLLGATE, *command], slurm.environment)
+            check(process.status == -signal.SIGKILL, "the recorder was not killed", process)
+            await_none_of(ranks)
+        await_guards()
+
+
 def killed_attached(places="3"):
     """One that had attached a job leaves it as it was."""
     ranks = program("openmpi")
@@ -479,7 +522,7 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, mpich, slurm, attach_openmpi, attach_slurm, killed,
+CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, mpich, slurm, attach_openmpi, attach_slurm, killed, killed_slurm,
                                           killed_attached)}
 
 if __name__ == "__main__":
