@@ -204,20 +204,41 @@ void tg_address_space_lift(struct tg_address_space *space, pid_t tid)
     space->slots_filled = 0;
 }
 
+/* The byte that the program has at ADDRESS, where BYTE is. */
+static uint8_t original_byte(struct tg_address_space *space, uint64_t address, uint8_t byte)
+{
+    const struct tg_site *site = tg_address_space_site(space, address);
+    if (site != NULL && site->planted)
+        return site->insn.bytes[0];
+    site = tg_address_space_site(space, address - 1);
+    return site != NULL && site->doubled && byte == RET ? site->under_double : byte;
+}
+
 /* Memory at ADDRESS as it is without our int3s; returns how many bytes. */
 static size_t read_original(struct tg_address_space *space, pid_t tid, uint64_t address, uint8_t *bytes,
                             size_t size)
 {
     size_t n = tg_memory_read_some(tid, address, bytes, size);
-    for (size_t i = 0; i < n; i++) {
-        struct tg_site *site = tg_address_space_site(space, address + i);
-        if (site != NULL && site->planted)
-            bytes[i] = site->insn.bytes[0];
-        site = tg_address_space_site(space, address + i - 1);
-        if (site != NULL && site->doubled && bytes[i] == RET)
-            bytes[i] = site->under_double;
-    }
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = original_byte(space, address + i, bytes[i]);
     return n;
+}
+
+/* A long range is asked for the few sites that there are, a short one byte by byte. */
+bool tg_thread_read_memory(const struct tg_thread *thread, uint64_t address, void *buffer, size_t size)
+{
+    struct tg_address_space *space = thread->process->space;
+    uint8_t *bytes = buffer;
+    if (size <= HASH_COUNT(space->sites))
+        return read_original(space, thread->tid, address, bytes, size) == size;
+    if (!tg_memory_read(thread->tid, address, bytes, size))
+        return false;
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next) {
+        for (uint64_t at = site->address; at <= site->address + 1; at++)
+            if (at - address < size)
+                bytes[at - address] = original_byte(space, at, bytes[at - address]);
+    }
+    return true;
 }
 
 /* Is INSN a one-byte `ret` with nothing behind it but what assemblers fill gaps with? BYTES: N from it on. */

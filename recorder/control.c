@@ -42,6 +42,10 @@ bool tg_control_keeps(struct tg_tracee *tracee, int signal, bool listening)
     tracee->kept = true;
     tracee->kept_signal = signal;
     tracee->kept_listening = listening;
+    struct tg_engine *engine = tracee->thread.process->engine;
+    for (unsigned i = 0; i < engine->n_observers && tracee->kept; i++)
+        if (engine->observers[i]->kept != NULL)
+            engine->observers[i]->kept(engine->observers[i]->context, &tracee->thread);
     return true;
 }
 

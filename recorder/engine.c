@@ -94,7 +94,10 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
         return tg_error_no_memory();
     created->sink = options->sink;
     created->hold = options->hold;
+    created->emitted = options->emitted;
     created->kill_on_exit = options->kill_on_exit;
+    created->own_group = options->own_group;
+    created->standard_input = options->standard_input;
     pthread_mutex_init(&created->posted_lock, NULL);
     keep_launch_signals(created);
     struct tg_error *error = tg_insn_decoder_create(&created->decoder);
@@ -143,21 +146,30 @@ unsigned tg_engine_add_observer(struct tg_engine *engine, const struct tg_observ
 
 /* ---- events */
 
+struct tg_event *tg_engine_emit_as(struct tg_engine *engine, const struct tg_event *event)
+{
+    struct tg_event stamped = *event, *kept = NULL;
+    stamped.stop_ns = 0;
+    if (engine->in_stop)
+        stamped.time_ns = engine->stop_time_ns;
+    else if (stamped.time_ns == 0)
+        stamped.time_ns = tg_engine_now_ns();
+    if (engine->in_stop)
+        kept = tg_stop_events_add(&engine->stop_events, &stamped);
+    else
+        engine->sink.add(engine->sink.context, &stamped);
+    if (engine->emitted != NULL)
+        engine->emitted(engine->sink.context, &stamped);
+    return kept;
+}
+
 struct tg_event *tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread,
                                 const struct tg_event *event)
 {
-    struct tg_event stamped = *event;
-    stamped.pid = thread == NULL ? 0 : thread->process->pid;
-    stamped.tid = thread == NULL ? 0 : thread->tid;
-    stamped.stop_ns = 0;
-    if (engine->in_stop) {
-        stamped.time_ns = engine->stop_time_ns;
-        return tg_stop_events_add(&engine->stop_events, &stamped);
-    }
-    if (stamped.time_ns == 0)
-        stamped.time_ns = tg_engine_now_ns();
-    engine->sink.add(engine->sink.context, &stamped);
-    return NULL;
+    struct tg_event named = *event;
+    named.pid = thread == NULL ? 0 : thread->process->pid;
+    named.tid = thread == NULL ? 0 : thread->tid;
+    return tg_engine_emit_as(engine, &named);
 }
 
 struct tg_thread *tg_engine_stopped_thread(const struct tg_engine *engine)

@@ -78,6 +78,9 @@ struct tg_observer {
     /* THREAD came to rest because of tg_thread_halt or tg_thread_step; it stays so until tg_thread_go or
      * tg_thread_step. */
     void (*halted)(void *context, struct tg_thread *thread);
+    /* THREAD stays stopped from here on, for whatever reason that was; after `stopped` or `halted`. May let
+     * it go again. */
+    void (*kept)(void *context, struct tg_thread *thread);
     /* The last moment at which memory can be read: the process is about to exit or to be detached. (An exec
      * is seen only when the old memory is gone: program_loaded.) Not called where SIGKILL left no time. */
     void (*process_leaving)(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger);
@@ -97,7 +100,13 @@ struct tg_engine_options {
     /* Told when a stop begins, with its time: until the next call, with UINT64_MAX, events of that time may
      * come. Runs on the tracer thread with the sink's context; NULL: not interested. */
     void (*hold)(void *context, uint64_t from_ns);
+    /* Told of every event when it is emitted, inside of the stop that it belongs to: before the thread goes
+     * on and before the sink has it. With the sink's context; NULL: not interested. May emit others. */
+    void (*emitted)(void *context, const struct tg_event *event);
     bool kill_on_exit; /* PTRACE_O_EXITKILL for launched processes (docs/decisions.md) */
+    bool own_group;    /* launched programs get a process group of their own: keys do not reach them */
+    const int
+        *standard_input; /* what launched programs read, NULL: what the tool reads. Closed by nobody here */
 };
 
 struct tg_error *tg_engine_create(const struct tg_engine_options *options, struct tg_engine **engine);
@@ -142,6 +151,9 @@ void tg_engine_request_stop(struct tg_engine *engine);
 struct tg_event *tg_engine_emit(struct tg_engine *engine, struct tg_thread *thread,
                                 const struct tg_event *event);
 
+/* The same about the process and thread that EVENT names, which may have ended. */
+struct tg_event *tg_engine_emit_as(struct tg_engine *engine, const struct tg_event *event);
+
 /* The thread whose stop is in progress, NULL where there is none: in process_started that of a fork's parent.
  */
 struct tg_thread *tg_engine_stopped_thread(const struct tg_engine *engine);
@@ -155,6 +167,13 @@ struct tg_process *tg_engine_first_process(struct tg_engine *engine);
 /* A thread of PROCESS through which its memory can be read and written now, preferably one that is stopped; 0
  * where none is left. */
 pid_t tg_process_memory_tid(const struct tg_process *process);
+
+/* Its thread TID, NULL where there is none. */
+struct tg_thread *tg_process_find_thread(const struct tg_process *process, pid_t tid);
+
+/* Memory of THREAD's process as its program has it: the bytes under breakpoints, not ours. THREAD is stopped
+ * or running. False where not all of it can be read. */
+bool tg_thread_read_memory(const struct tg_thread *thread, uint64_t address, void *buffer, size_t size);
 
 /* CLOCK_MONOTONIC in ns. */
 uint64_t tg_engine_now_ns(void);

@@ -201,7 +201,10 @@ struct tg_ghost {
 struct tg_engine {
     struct tg_event_sink sink;
     void (*hold)(void *context, uint64_t from_ns);
+    void (*emitted)(void *context, const struct tg_event *event);
     bool kill_on_exit;
+    bool own_group;
+    const int *standard_input;
     const struct tg_observer *observers[TG_ENGINE_MAX_OBSERVERS];
     unsigned n_observers;
     struct tg_process *processes; /* uthash by pid */

@@ -49,11 +49,13 @@ void tg_event_queue_add(struct tg_event_queue *queue, const struct tg_event *eve
 const struct tg_event *tg_event_queue_first(struct tg_event_queue *queue)
 {
     if (tg_stop_events_first(&queue->emptied) == NULL) {
-        tg_stop_events_clear(&queue->emptied);
         pthread_mutex_lock(&queue->mutex);
         struct tg_stop_events filled = queue->filled;
-        queue->filled = queue->emptied;
-        queue->emptied = filled;
+        if (tg_stop_events_first(&filled) != NULL) {
+            tg_stop_events_clear(&queue->emptied);
+            queue->filled = queue->emptied;
+            queue->emptied = filled;
+        }
         pthread_mutex_unlock(&queue->mutex);
     }
     return tg_stop_events_first(&queue->emptied);
@@ -62,6 +64,14 @@ const struct tg_event *tg_event_queue_first(struct tg_event_queue *queue)
 void tg_event_queue_pop(struct tg_event_queue *queue)
 {
     tg_stop_events_pop(&queue->emptied);
+}
+
+bool tg_event_queue_is_filling(struct tg_event_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    bool is_filling = queue->filled.bytes > queue->max_bytes / 2;
+    pthread_mutex_unlock(&queue->mutex);
+    return is_filling;
 }
 
 uint64_t tg_event_queue_take_lost(struct tg_event_queue *queue)

@@ -8,6 +8,7 @@
 #include "format/error.h"
 #include "format/event.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,10 +23,13 @@ void tg_event_queue_destroy(struct tg_event_queue *queue);
  * the other thread's taking over of what is there; what finds no room is counted. */
 void tg_event_queue_add(struct tg_event_queue *queue, const struct tg_event *event);
 
-/* The first event, NULL: none now. Another thread, always the same one. Valid until the next one is asked for
- * after a pop. */
+/* The first event, NULL: none now. Another thread, always the same one. Valid, also when it was popped, until
+ * this gives another one. */
 const struct tg_event *tg_event_queue_first(struct tg_event_queue *queue);
 void tg_event_queue_pop(struct tg_event_queue *queue);
+
+/* Whether half of the room is taken. Any thread. */
+bool tg_event_queue_is_filling(struct tg_event_queue *queue);
 
 /* Events that found no room since the last call. */
 uint64_t tg_event_queue_take_lost(struct tg_event_queue *queue);

@@ -59,6 +59,10 @@ _Noreturn static void become_program(const struct tg_engine *engine, char *const
                                        sigismember(&engine->launch_ignored, signal) == 1 ? SIG_IGN : SIG_DFL};
         sigaction(signal, &action, NULL);
     }
+    if (engine->own_group)
+        setpgid(0, 0);
+    if (engine->standard_input != NULL)
+        dup2(*engine->standard_input, STDIN_FILENO);
     char byte;
     if (read_retrying(go->read_end, &byte, 1) != 1)
         _exit(127);

@@ -52,6 +52,13 @@ struct tg_process *tg_process_find(struct tg_engine *engine, pid_t pid)
     return process;
 }
 
+struct tg_thread *tg_process_find_thread(const struct tg_process *process, pid_t tid)
+{
+    struct tg_thread *thread = NULL;
+    HASH_FIND(hh, process->threads, &tid, sizeof tid, thread);
+    return thread;
+}
+
 struct tg_process *tg_engine_find_process(struct tg_engine *engine, pid_t pid)
 {
     return tg_process_find(engine, pid);

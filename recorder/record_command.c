@@ -146,7 +146,7 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
     /* where it fails, tracing fails too, and says more about why */
     if (!options->no_ptrace)
         tg_error_destroy(tg_calibrate_stop_cost(&cost));
-    struct tg_error *error = tg_recording_create(options, &cost, recording);
+    struct tg_error *error = tg_recording_create(options, &cost, NULL, recording);
     if (error != NULL)
         return error;
     bool has_job = options->command != NULL && options->sattach[0] == NULL;
@@ -171,7 +171,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     struct tg_recording *recording = NULL;
     struct tg_recording_summary summary = {0};
     int status = 0;
-    TG_AUTO_ERROR struct tg_error *error = tg_record_options_parse(argc, argv, &options);
+    TG_AUTO_ERROR struct tg_error *error = tg_record_options_parse(argc, argv, NULL, &options);
     if (error != NULL) {
         tg_printable_error(error);
         return tg_error_exit_status(error);

@@ -51,6 +51,7 @@ struct arguments {
     const char *ranks;
     char *slurm_step;
     bool lossy;
+    const struct tg_record_options_more *more;
     int always; /* -1: not said */
     struct tg_error *error;
 };
@@ -142,6 +143,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct arguments *arguments = state->input;
     struct tg_record_options *options = arguments->options;
     switch (key) {
+    case ARGP_KEY_INIT:
+        if (arguments->more != NULL)
+            state->child_inputs[0] = arguments->more->input;
+        return 0;
     case 'o':
         arguments->trace = argument;
         return 0;
@@ -296,9 +301,9 @@ static struct tg_error *set_filter(const struct arguments *arguments, const stru
 /* Whether anything asks for control over the job, which takes stops. */
 static bool asks_for_control(const struct arguments *arguments, const struct tg_settings *settings)
 {
-    return arguments->options->n_breaks > 0 || arguments->mode != NULL || arguments->match != NULL ||
-           arguments->always >= 0 || arguments->on_match != NULL || settings->has_always_recalculate ||
-           settings->match != NULL;
+    return arguments->more != NULL || arguments->options->n_breaks > 0 || arguments->mode != NULL ||
+           arguments->match != NULL || arguments->always >= 0 || arguments->on_match != NULL ||
+           settings->has_always_recalculate || settings->match != NULL;
 }
 
 /* What takes ptrace, or stops, and is asked for; NULL nothing. */
@@ -338,7 +343,8 @@ static struct tg_error *set_watch(const struct arguments *arguments, const struc
     options->dlopen_given = how != NULL;
     if (how == NULL)
         how = command && (options->no_ptrace || !control) ? "agent" : "";
-    options->attached = options->n_breaks > 0 ? TG_LOADER_STOPS : TG_LOADER_CATCH_UP;
+    options->attached =
+        options->n_breaks > 0 || arguments->more != NULL ? TG_LOADER_STOPS : TG_LOADER_CATCH_UP;
     if (strcmp(how, "agent") == 0)
         return set_agent_watch(arguments, options);
     if (options->no_ptrace && strcmp(how, "stops") == 0)
@@ -510,12 +516,17 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
     struct tg_error *error = set_slurm_step(arguments, options);
     if (error != NULL)
         return error;
+    if (arguments->more != NULL && options->no_ptrace)
+        return tg_error_create(TG_ERROR_USAGE, "nothing can be controlled without ptrace: leave out "
+                                               "--no-ptrace, or use tollgate record");
     if (options->command != NULL && options->n_pids > 0)
         return tg_error_create(TG_ERROR_USAGE, "give a command or --pid, not both");
     if (options->command == NULL && options->n_pids == 0)
         return tg_error_create(TG_ERROR_USAGE,
-                               "there is nothing to record: give a command (tollgate record -- "
-                               "COMMAND...) or --pid");
+                               "there is nothing to %s: give a command (tollgate %s -- "
+                               "COMMAND...) or --pid",
+                               arguments->more != NULL ? "control" : "record",
+                               arguments->more != NULL ? "live" : "record");
     struct tg_settings settings = {0};
     error = read_settings(arguments->settings, &settings);
     if (error == NULL && !options->quiet)
@@ -532,16 +543,24 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
     return error != NULL ? error : set_trace(arguments->trace, options);
 }
 
-struct tg_error *tg_record_options_parse(int argc, char **argv, struct tg_record_options *options)
+struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
+                                         struct tg_record_options *options)
 {
-    struct arguments arguments = {.options = options, .always = -1};
+    struct arguments arguments = {.options = options, .more = more, .always = -1};
+    struct argp_child children[2] = {{0}};
+    struct argp parser = argp;
+    if (more != NULL) {
+        children[0].argp = more->argp;
+        parser.children = children;
+        parser.doc = more->doc;
+    }
     *options = (struct tg_record_options){0};
     struct tg_error *error = tg_dlopen_filter_init(&options->filter);
     if (error != NULL)
         return error;
     argp_err_exit_status = 2;
     /* ARGP_LONG_ONLY: one dash will do for long options */
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, &arguments) != 0)
+    if (argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, &arguments) != 0)
         error = tg_error_no_memory();
     if (error == NULL)
         error = arguments.error;

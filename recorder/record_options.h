@@ -7,6 +7,7 @@
 #include "recorder/loader.h"
 #include "recorder/rank_list.h"
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +38,17 @@ struct tg_record_options {
     size_t n_breaks;
     pid_t *pids; /* to attach to; none: COMMAND is run */
     size_t n_pids;
+    bool own_group; /* the command gets a process group of its own */
+    bool has_standard_input;
+    int standard_input;   /* of the command */
     char *const *command; /* NULL-terminated, into ARGV; NULL where processes are attached */
+};
+
+/* Who else takes these options, with some of its own: a command that controls the job while it records. */
+struct tg_record_options_more {
+    const struct argp *argp; /* its options; its parser gets INPUT and sees no arguments */
+    void *input;
+    const char *doc; /* in place of record's */
 };
 
 /*
@@ -46,9 +57,11 @@ struct tg_record_options {
  * says wins, the command line most. The option names of the debugger whose settings these are may have one
  * dash.
  * `--help` and the like print and exit, as argp has it. What was skipped in settings files is told on
- * standard error, unless --quiet is given.
+ * standard error, unless --quiet is given. MORE: whoever controls the job, so that libraries are watched by
+ * stops; NULL: nobody.
  */
-struct tg_error *tg_record_options_parse(int argc, char **argv, struct tg_record_options *options);
+struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
+                                         struct tg_record_options *options);
 void tg_record_options_deinit(struct tg_record_options *options);
 
 #endif

@@ -37,9 +37,10 @@ static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64, agent_re
 
 struct tg_recording {
     const struct tg_record_options *options;
-    enum tg_loader_watch launched;  /* what became of options->launched */
-    struct tg_agent_session *agent; /* NULL none */
-    char *without_agent;            /* why there is none, where there should have been; NULL: that is fine */
+    const struct tg_recording_watch *watch; /* NULL nobody */
+    enum tg_loader_watch launched;          /* what became of options->launched */
+    struct tg_agent_session *agent;         /* NULL none */
+    char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
     struct tg_engine *engine;     /* NULL without ptrace ... */
     struct tg_untraced *untraced; /* ... and this otherwise */
@@ -215,6 +216,8 @@ static void add_event(void *context, const struct tg_event *event)
         recording->counted_losses += event->loss.count;
     }
     recording->processes += event->kind == TG_EVENT_PROCESS_START;
+    if (recording->watch != NULL)
+        recording->watch->written(recording->watch->context, event);
     if (event->time_ns >= recording->next_check_ns) {
         recording->next_check_ns = event->time_ns + check_interval_ns;
         report_write_error(recording, tg_trace_writer_take_error(recording->writer));
@@ -237,10 +240,17 @@ static void hold_events(void *context, uint64_t from_ns)
         tg_agent_session_hold(recording->agent, from_ns);
 }
 
+static void tell_emitted(void *context, const struct tg_event *event)
+{
+    const struct tg_recording *recording = context;
+    recording->watch->emitted(recording->watch->context, event);
+}
+
 static bool is_behind(void *context)
 {
-    struct tg_recording *recording = context;
-    return tg_trace_writer_is_behind(recording->writer);
+    const struct tg_recording *recording = context;
+    return tg_trace_writer_is_behind(recording->writer) ||
+           (recording->watch != NULL && recording->watch->is_behind(recording->watch->context));
 }
 
 /* ---- the agent */
@@ -341,7 +351,13 @@ static struct tg_error *create_engine(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
     const struct tg_engine_options engine = {
-        .sink = {.context = recording, .add = take_engine_event}, .hold = hold_events, .kill_on_exit = true};
+        .sink = {.context = recording, .add = take_engine_event},
+        .hold = hold_events,
+        .emitted = recording->watch == NULL ? NULL : tell_emitted,
+        .kill_on_exit = true,
+        .own_group = options->own_group,
+        .standard_input = options->has_standard_input ? &options->standard_input : NULL,
+    };
     struct tg_error *error = tg_engine_create(&engine, &recording->engine);
     if (error == NULL)
         error = tg_image_cache_create(0, &recording->images);
@@ -368,6 +384,7 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .filter = &options->filter,
         .images = recording->images,
         .breakpoints = recording->breakpoints,
+        .listener = recording->watch == NULL ? NULL : recording->watch->libraries,
         .agent = recording->injector,
     };
     error = tg_loader_create(recording->engine, &loader, &recording->loader);
@@ -404,12 +421,13 @@ static struct tg_error *start_agent(struct tg_recording *recording)
 }
 
 struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
-                                     struct tg_recording **recording)
+                                     const struct tg_recording_watch *watch, struct tg_recording **recording)
 {
     struct tg_recording *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->options = options;
+    made->watch = watch;
     struct tg_error *error = create_agent(made);
     if (error == NULL)
         error = options->no_ptrace ? create_untraced(made) : create_engine(made);
@@ -423,6 +441,11 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
     }
     *recording = made;
     return NULL;
+}
+
+struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording)
+{
+    return (struct tg_recording_parts){recording->engine, recording->images, recording->loader};
 }
 
 struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)

@@ -4,6 +4,9 @@
 
 #include "format/command.h"
 #include "format/error.h"
+#include "recorder/engine.h"
+#include "recorder/image_cache.h"
+#include "recorder/loader.h"
 #include "recorder/record_options.h"
 
 #include <stdbool.h>
@@ -21,12 +24,33 @@ struct tg_recording_summary {
     bool complete;        /* the trace was closed; otherwise PATH.incomplete is what there is */
 };
 
+/* What else is to know of a recording, and to control what is recorded. */
+struct tg_recording_watch {
+    void *context;
+    /* Every event that is written, in the order of the trace; on the thread that writes. */
+    void (*written)(void *context, const struct tg_event *event);
+    /* Whether WRITTEN cannot keep up for the moment: agents then wait with events of their own. */
+    bool (*is_behind)(void *context);
+    /* As tg_engine_options; on the tracer thread. */
+    void (*emitted)(void *context, const struct tg_event *event);
+    const struct tg_loader_listener *libraries; /* told of those that are handled; NULL nobody */
+};
+
 /*
  * Makes everything ready: the trace file is created, nothing is traced yet. COST is what stops cost on this
- * machine (all zero: not known). OPTIONS must outlive the recording.
+ * machine (all zero: not known). WATCH is NULL where nobody watches; it takes ptrace. What is given must
+ * outlive the recording. One thread, all that follows as well.
  */
 struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
-                                     struct tg_recording **recording);
+                                     const struct tg_recording_watch *watch, struct tg_recording **recording);
+
+/* What the recording is made of, for who controls it: observers are added before the start. Its own. */
+struct tg_recording_parts {
+    struct tg_engine *engine;
+    struct tg_image_cache *images;
+    struct tg_loader *loader;
+};
+struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording);
 
 /* Starts the command (*PID is its process) or attaches (*PID is 0). TARGET errors name the command or
  * process. */
