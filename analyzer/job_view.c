@@ -39,6 +39,18 @@ struct tg_error *tg_job_view_create(struct tg_job_view **view)
     return NULL;
 }
 
+void tg_job_view_retag(struct tg_job_view *view, const struct tg_job_view_tags *tags)
+{
+    for (size_t p = 0; p < view->n_processes; p++) {
+        struct tg_job_process *process = &view->processes[p];
+        for (size_t i = 0; i < process->n_threads; i++) {
+            struct tg_job_thread *thread = &view->threads[process->first_thread + i];
+            thread->tag = tags->of_thread(tags->context, process->info.tag, thread->tag);
+        }
+        process->info.tag = tags->of_process(tags->context, process->info.tag);
+    }
+}
+
 void tg_job_view_destroy(struct tg_job_view *view)
 {
     if (view == NULL)

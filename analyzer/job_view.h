@@ -72,6 +72,15 @@ struct tg_error *tg_job_view_add_group(struct tg_job_view *view, uint32_t number
 /* To the group added last. DTID 0: all threads of the process. Nobody is added who does not exist. */
 struct tg_error *tg_job_view_add_member(struct tg_job_view *view, uint32_t dpid, uint32_t dtid);
 
+/* Tags that mean something to who asks, in place of the filler's: of a process its new one, of a thread by
+ * its process's old one and its own. */
+struct tg_job_view_tags {
+    void *context;
+    uint64_t (*of_process)(void *context, uint64_t tag);
+    uint64_t (*of_thread)(void *context, uint64_t process_tag, uint64_t tag);
+};
+void tg_job_view_retag(struct tg_job_view *view, const struct tg_job_view_tags *tags);
+
 /* For I in [0, count), by ascending dpid. Pointers live until the view is filled further. */
 size_t tg_job_view_count(const struct tg_job_view *view);
 const struct tg_job_process *tg_job_view_at(const struct tg_job_view *view, size_t i);
