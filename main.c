@@ -6,6 +6,7 @@
 #include "analyzer/sequence_command.h"
 #include "format/command.h"
 #include "format/printable.h"
+#include "live/live_command.h"
 #include "live/replay_command.h"
 #include "recorder/agent_salvage.h"
 #include "recorder/calibrate.h"
@@ -22,8 +23,9 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_record_command, &tg_report_command, &tg_filter_command,  &tg_sequence_command,
-    &tg_dump_command,   &tg_replay_command, &tg_recover_command, NULL,
+    &tg_record_command,   &tg_report_command,  &tg_filter_command,
+    &tg_sequence_command, &tg_dump_command,    &tg_replay_command,
+    &tg_live_command,     &tg_recover_command, NULL,
 };
 
 static const struct tg_command_services services = {

@@ -4,7 +4,7 @@ install(TARGETS tollgate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS tg_agent tg_audit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tollgate)
 
 # Manual pages: docs/man/*.1, listed where they are written.
-foreach(page tollgate tollgate-record tollgate-report tollgate-filter tollgate-sequence tollgate-dump tollgate-replay tollgate-recover)
+foreach(page tollgate tollgate-record tollgate-report tollgate-filter tollgate-sequence tollgate-dump tollgate-replay tollgate-live tollgate-recover)
   if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/${page}.1)
     install(FILES docs/man/${page}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endif()

@@ -46,7 +46,7 @@ _tollgate_value()
     --around) _tollgate_words "last" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
-    --output | -o | --settings | --script | -x) _tollgate_files "$2" ;;
+    --output | -o | --settings | --script | -x | --input) _tollgate_files "$2" ;;
     --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e)
         COMPREPLY=()
         ;;
@@ -56,7 +56,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="record report filter sequence dump replay recover"
+    local commands="record report filter sequence dump replay live recover"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
@@ -65,7 +65,7 @@ _tollgate()
     fi
     # Behind `record ... -- PROGRAM` the program's own completion takes over.
     for ((i = 2; i < COMP_CWORD; i++)); do
-        if [[ $command == record && ${COMP_WORDS[i]} == -- ]]; then
+        if [[ $command =~ ^(record|live)$ && ${COMP_WORDS[i]} == -- ]]; then
             if declare -F _command_offset >/dev/null; then
                 _command_offset $((i + 1))
             else

@@ -62,6 +62,20 @@ void tg_console_result_as_data(struct tg_console *console)
     console->result = NULL;
 }
 
+static struct tg_error *check_needs(const struct tg_console *console,
+                                    const struct tg_console_command *command)
+{
+    bool is_live = console->options.live != NULL;
+    if (command->needs == TG_CONSOLE_NEEDS_LIVE && !is_live)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "%s is for a job that runs: this is a trace (see tollgate live)",
+                               command->name);
+    if (command->needs == TG_CONSOLE_NEEDS_TRACE && is_live)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s is for a trace: this job runs (see tollgate replay)",
+                               command->name);
+    return NULL;
+}
+
 static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     const struct binding *binding = data;
@@ -73,7 +87,9 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
         return tg_console_fail(console, tg_error_no_memory());
     console->error_text = NULL;
     tg_console_data_drop(&console->data);
-    struct tg_error *error = tg_focus_refresh(&console->focus, console->source);
+    struct tg_error *error = check_needs(console, binding->command);
+    if (error == NULL)
+        error = tg_focus_refresh(&console->focus, console->source);
     if (error == NULL)
         error = binding->command->run(console, argc - 1, argv + 1, out);
     if (fclose(out) != 0 && error == NULL)
@@ -323,6 +339,8 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
     made->data.wanted = options->wants_data;
     tg_focus_init(&made->focus);
     struct tg_error *error = tg_procedure_places_create(&made->procedures);
+    if (error == NULL && options->live != NULL)
+        error = tg_focus_begin(&made->focus);
     if (error == NULL && options->services != NULL)
         error = options->services->symbolizer_create(&made->symbolizer);
     if (error == NULL)
@@ -349,6 +367,11 @@ void tg_console_destroy(struct tg_console *console)
     tg_console_data_drop(&console->data);
     tg_focus_deinit(&console->focus);
     free(console);
+}
+
+enum tg_console_leaving tg_console_leaving(const struct tg_console *console)
+{
+    return console->leaving;
 }
 
 /* ---- evaluating */
@@ -575,6 +598,10 @@ char *tg_console_prompt(const struct tg_console *console, char *buffer, size_t s
 {
     char moment[TG_QUANTITY_SIZE], focus[TG_FOCUS_TEXT];
     const struct tg_source *source = console->source;
+    if (console->options.live != NULL) {
+        snprintf(buffer, size, "%s> ", tg_console_focus_text(console, focus));
+        return buffer;
+    }
     snprintf(buffer, size, "(%s s, %s) ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment),
              tg_focus_print(&console->focus, source, focus));
     return buffer;

@@ -35,6 +35,7 @@ struct tg_console_options {
     void *failed_context;
     bool wants_data;                            /* of commands, for tg_console_take_data */
     const struct tg_command_services *services; /* that name code; NULL: it stays numbers */
+    struct tg_live_job *live;                   /* that SOURCE is of, NULL: it is of a trace */
     bool is_safe; /* a safe interpreter: no command of it reaches files, programs or the network */
 };
 
@@ -85,6 +86,16 @@ void tg_console_settle(struct tg_console *console);
 
 /* `quit` was called; *STATUS is set where it was given an exit status. */
 bool tg_console_has_quit(const struct tg_console *console, int *status);
+
+/* What becomes of a live job when its console ends. */
+enum tg_console_leaving {
+    TG_LEAVING_NOT_SAID, /* it is killed where the console started it, else let go */
+    TG_LEAVING_KILL,
+    TG_LEAVING_DETACH,
+};
+
+/* What `quit` was told of it. */
+enum tg_console_leaving tg_console_leaving(const struct tg_console *console);
 
 /*
  * How the word that ends at LINE[LENGTH] can go on: calls ADD for each way, in the order of the alphabet per

@@ -38,6 +38,14 @@ struct tg_console {
     bool is_stopped; /* the running script is being ended */
     bool has_quit;
     int quit_status; /* -1: none was given */
+    enum tg_console_leaving leaving;
+};
+
+/* Where a command has something to go on. */
+enum tg_console_needs {
+    TG_CONSOLE_NEEDS_NOTHING,
+    TG_CONSOLE_NEEDS_LIVE,  /* a job that is controlled */
+    TG_CONSOLE_NEEDS_TRACE, /* a trace, which goes back and forth */
 };
 
 struct tg_console_command {
@@ -47,6 +55,7 @@ struct tg_console_command {
     const char *example;
     const char *more;         /* further lines for `help COMMAND`, NULL none */
     const char *const *words; /* arguments to complete, NULL-terminated; NULL none */
+    enum tg_console_needs needs;
     /*
      * ARGC arguments behind the command's name. What is written to OUT becomes the command's result (without
      * the last line end), unless it sets console->result. An error becomes Tcl's.
@@ -64,6 +73,10 @@ extern const struct tg_console_command tg_console_next, tg_console_step, tg_cons
 extern const struct tg_console_command tg_console_opm_next, tg_console_opm_step, tg_console_opm_start,
     tg_console_opm_all_out, tg_console_opm_sections, tg_console_opm_critical, tg_console_opm_barrier,
     tg_console_dcont, tg_console_opm_sequence;
+extern const struct tg_console_command tg_console_dgo, tg_console_dhalt, tg_console_dwait, tg_console_dhold,
+    tg_console_dunhold, tg_console_dbreak, tg_console_dbarrier, tg_console_dactions, tg_console_denable,
+    tg_console_ddisable, tg_console_ddelete, tg_console_dstatus, tg_console_dptsets, tg_console_dgroups,
+    tg_console_dkill, tg_console_ddetach;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;
 
@@ -85,6 +98,15 @@ void tg_console_point(struct tg_console *console, const char *text, size_t offse
 
 /* Makes the RESULT that a command has set its data: its text remains what it answers. */
 void tg_console_result_as_data(struct tg_console *console);
+
+/* ERROR with TEXT below it and a mark below the byte POSITION, which programs are told as well; SIZE_MAX: as
+ * it is. Takes ERROR. */
+struct tg_error *tg_console_pointed(struct tg_console *console, struct tg_error *error, const char *text,
+                                    size_t position);
+
+/* The focus as a prompt shows it: "all", "r1.3"; of a live job the whole set, "d1.<". BUFFER has room for
+ * TG_FOCUS_TEXT bytes and is returned. */
+char *tg_console_focus_text(const struct tg_console *console, char *buffer);
 
 /* Says where the source is: "event 34 of 51, 0.003300 s: rank 1, worker 1: ...", and gives that as data. Only
  * error: NO_MEMORY. */

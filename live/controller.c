@@ -102,32 +102,16 @@ struct tg_error *tg_controller_record(struct tg_controller *controller, struct t
 
 /* ---- decisions */
 
-static void tell_words(const struct tg_controller *controller, const struct tg_barrier_decision *decision)
+/* Arrivals are many, and seen by who asks. */
+static void tell_decision(const struct tg_controller *controller, const struct tg_barrier_decision *decision)
 {
-    char line[200], unit[40];
-    uint32_t barrier = decision->barrier;
-    if (decision->unit.dtid == 0)
-        snprintf(unit, sizeof unit, "process %" PRIu32, decision->unit.dpid);
-    else
-        snprintf(unit, sizeof unit, "thread %" PRIu32 ".%" PRIu32, decision->unit.dpid, decision->unit.dtid);
-    if (decision->kind == TG_BARRIER_SATISFIED && decision->number > 0)
-        snprintf(line, sizeof line,
-                 "barrier %" PRIu32 " is satisfied by the %" PRIu64 " that are left; %" PRIu32 " never came",
-                 barrier, decision->count, decision->number);
-    else if (decision->kind == TG_BARRIER_SATISFIED)
-        snprintf(line, sizeof line, "barrier %" PRIu32 " is satisfied: all %" PRIu64 " are there", barrier,
-                 decision->count);
-    else if (decision->kind == TG_BARRIER_LEFT && decision->count == 0)
-        snprintf(line, sizeof line, "%s will not come to barrier %" PRIu32 " (%s)", unit, barrier,
-                 tg_barrier_reason_name(decision->reason));
-    else if (decision->kind == TG_BARRIER_STUCK)
-        snprintf(line, sizeof line,
-                 "barrier %" PRIu32 " can be satisfied no more: %s is held at barrier %" PRIu32
-                 ", which waits in turn; ddelete one of them",
-                 barrier, unit, decision->number);
-    else
+    struct tg_news news;
+    bool is_expected =
+        decision->kind == TG_BARRIER_ARRIVED || (decision->kind == TG_BARRIER_LEFT && decision->count > 0);
+    if (is_expected || !tg_news_of_decision(decision, &news))
         return;
-    controller->operations->tell(controller->engine, line);
+    (void)tg_job_model_name(controller->job, decision->unit, &news.pid, &news.tid);
+    controller->operations->tell(controller->engine, &news);
 }
 
 /* Orders stops for the threads of PROCESS that the model wants to stop. */
@@ -198,7 +182,7 @@ static struct tg_error *carry_out(struct tg_controller *controller,
     case TG_BARRIER_STUCK:
         break;
     }
-    tell_words(controller, decision);
+    tell_decision(controller, decision);
     if (!tg_barrier_trace_event(decision, &event))
         return NULL;
     return tg_controller_record(controller, decision->unit, &event);
@@ -502,7 +486,10 @@ static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_
     const struct tg_controller *controller = context;
     int32_t pid, tid;
     answer->held = tg_barrier_model_holds(controller->barriers, unit);
-    if (unit.dtid == 0 || !tg_job_model_name(controller->job, unit, &pid, &tid))
+    if (!tg_job_model_name(controller->job, unit, &pid, &tid))
+        return;
+    answer->tag = (uint64_t)(uint32_t)pid;
+    if (unit.dtid == 0)
         return;
     const struct tg_controlled_thread *thread = find_thread(find_process(controller, pid), tid);
     answer->tag = (uint64_t)(uint32_t)tid;
@@ -512,12 +499,17 @@ static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_
     answer->pc = thread->pc;
 }
 
+struct tg_error *tg_controller_fill_view(const struct tg_controller *controller, struct tg_job_view *view)
+{
+    return tg_job_model_view(controller->job, say_state, (void *)(uintptr_t)controller, view);
+}
+
 struct tg_error *tg_controller_view(const struct tg_controller *controller, struct tg_job_view **view)
 {
     struct tg_job_view *made = NULL;
     struct tg_error *error = tg_job_view_create(&made);
     if (error == NULL)
-        error = tg_job_model_view(controller->job, say_state, (void *)(uintptr_t)controller, made);
+        error = tg_controller_fill_view(controller, made);
     if (error == NULL)
         *view = made;
     else

@@ -13,6 +13,7 @@
 #include "analyzer/job_view.h"
 #include "format/error.h"
 #include "format/event.h"
+#include "live/news.h"
 #include "live/ptset.h"
 
 #include <stdbool.h>
@@ -40,8 +41,8 @@ struct tg_controller_engine {
     struct tg_error *(*unplant)(void *engine, int32_t pid, uint32_t id);
     /* Writes EVENT, whose time is the engine's to fill in, to the trace. */
     struct tg_error *(*record)(void *engine, const struct tg_event *event);
-    /* Something that people should know, a line without its end; from wherever it comes, it is printable. */
-    void (*tell)(void *engine, const char *line);
+    /* Something that people should know: of barriers. */
+    void (*tell)(void *engine, const struct tg_news *news);
 };
 
 struct tg_controller;
@@ -69,9 +70,14 @@ struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
                                    const uint32_t *ids, size_t n_ids);
 
+/* Stops a thread, or with dtid 0 a process, because of what the engine has seen of it. */
+struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit);
+
 /* ---- what people command. Sets are over a view that was taken since the last call of anything above. */
 
-/* The view is the caller's to destroy. */
+/* Processes with their pid as tag, threads with their tid. VIEW is empty. */
+struct tg_error *tg_controller_fill_view(const struct tg_controller *controller, struct tg_job_view *view);
+/* A new one, the caller's to destroy. */
 struct tg_error *tg_controller_view(const struct tg_controller *controller, struct tg_job_view **view);
 
 /* Who is held is left out; *N_HELD, which may be NULL, says how many threads that was. */

@@ -23,6 +23,11 @@ static struct tg_error *halt(struct tg_controller *controller, struct tg_barrier
     return tg_controller_carry_out(controller, tg_barrier_model_halt(controller->barriers, unit));
 }
 
+struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit)
+{
+    return halt(controller, unit);
+}
+
 static struct tg_error *hold(struct tg_controller *controller, struct tg_barrier_unit unit)
 {
     struct tg_event event = {.kind = TG_EVENT_BARRIER_HELD, .barrier_held = {0, unit.dpid, unit.dtid}};

@@ -172,5 +172,6 @@ const struct tg_console_command tg_console_find = {
         "KIND and PATTERN are globs of Tcl's `string match`; kinds and fields are those of `tollgate dump`.\n"
         "-back looks backwards, -worker only at what the current worker does.",
     .words = words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,
 };

@@ -13,6 +13,16 @@ void tg_focus_init(struct tg_focus *focus)
     *focus = (struct tg_focus){.process = SIZE_MAX, .worker = SIZE_MAX};
 }
 
+struct tg_error *tg_focus_begin(struct tg_focus *focus)
+{
+    struct tg_ptset *parsed = NULL;
+    struct tg_error *error = tg_ptset_parse("d1.<", &parsed, NULL);
+    if (error == NULL)
+        error = tg_ptset_complete(parsed, NULL, &focus->set, NULL);
+    tg_ptset_destroy(parsed);
+    return error;
+}
+
 static void forget_members(struct tg_focus_members *members)
 {
     free(members->processes);
@@ -48,6 +58,8 @@ static void take_members(const struct tg_job_view *view, const struct tg_job_set
     for (size_t i = 0; i < tg_job_view_count(view); i++) {
         const struct tg_job_process *process = tg_job_view_at(view, i);
         size_t index = (size_t)process->info.tag;
+        if (index >= members->n_processes) /* of a live job, and so new that no event has told of it yet */
+            continue;
         members->processes[index] = tg_job_set_has_any(set, process);
         members->whole[index] = members->processes[index];
         for (size_t j = 0; j < process->n_threads; j++) {

@@ -34,6 +34,8 @@ struct tg_focus {
 
 /* Everything, no worker chosen. */
 void tg_focus_init(struct tg_focus *focus);
+/* As a live session begins: "d1.<", the first process and its lowest worker. FOCUS was initialised. */
+struct tg_error *tg_focus_begin(struct tg_focus *focus);
 void tg_focus_deinit(struct tg_focus *focus);
 
 /* Finds out who is in FOCUS now; who is not there at this moment is not. Commands begin with it. Only error:

@@ -144,6 +144,7 @@ const struct tg_console_command tg_console_next = {
     .arguments = "?N?",
     .summary = "takes the next event, or the next N",
     .example = "next 10",
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_next,
 };
 
@@ -191,6 +192,7 @@ const struct tg_console_command tg_console_step = {
     .arguments = "?N?",
     .summary = "takes events up to the next one of the worker or process in focus",
     .example = "dfocus r1.2; step",
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_step,
 };
 
@@ -212,6 +214,7 @@ const struct tg_console_command tg_console_back = {
     .arguments = "?N?",
     .summary = "goes back by one event, or by N",
     .example = "back 10",
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_back,
 };
 
@@ -273,5 +276,6 @@ const struct tg_console_command tg_console_goto = {
     .more = "A whole number is the number of an event; a number with a point or a unit (s, ms, us, ns) is a\n"
             "time since the start of the trace: what is not later than it has happened.",
     .words = goto_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_goto,
 };

@@ -1,6 +1,7 @@
 /* Out of zones together, section by section, from one thread in a critical section to the next. */
 #include "analyzer/openmp_barrier.h"
 #include "live/catches.h"
+#include "live/control.h"
 #include "live/motion.h"
 #include "live/zone_exit.h"
 
@@ -205,6 +206,8 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_dcont);
+    if (console->options.live != NULL && !console->catches.sections && !console->catches.steps.is_on)
+        return tg_control_continue(console, out);
     struct continuing continuing = {.console = console};
     if (!console->catches.sections && !console->catches.steps.is_on) {
         const struct tg_target end = {.kind = TG_TO_END};

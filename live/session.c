@@ -8,10 +8,22 @@
 
 /* ---- focus */
 
+char *tg_console_focus_text(const struct tg_console *console, char *buffer)
+{
+    char *text = console->options.live == NULL || console->focus.set == NULL
+                     ? NULL
+                     : tg_ptset_string(console->focus.set);
+    if (text == NULL)
+        return tg_focus_print(&console->focus, console->source, buffer);
+    snprintf(buffer, TG_FOCUS_TEXT, "%s", text);
+    free(text);
+    return buffer;
+}
+
 static void print_focus(struct tg_console *console, FILE *out)
 {
     char buffer[TG_FOCUS_TEXT];
-    fprintf(out, "%s\n", tg_focus_print(&console->focus, console->source, buffer));
+    fprintf(out, "%s\n", tg_console_focus_text(console, buffer));
     struct tg_json *json = tg_console_data_begin(&console->data);
     if (json != NULL)
         tg_json_string(json, buffer);
@@ -24,17 +36,16 @@ static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
     return tg_error_create(TG_ERROR_USAGE, "'%s' is no number", Tcl_GetString(word));
 }
 
-/* Reads TEXT, that somebody typed, as the new focus. An error points at the character. */
-static struct tg_error *read_set(struct tg_console *console, const char *text, struct tg_focus *focus)
+struct tg_error *tg_console_pointed(struct tg_console *console, struct tg_error *error, const char *text,
+                                    size_t position)
 {
-    size_t position;
-    struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, focus, &position);
-    if (error == NULL || position == SIZE_MAX || tg_error_code(error) == TG_ERROR_NO_MEMORY)
-        return error;
     char *pointed = NULL;
     size_t size;
-    tg_console_point(console, text, position);
-    FILE *stream = open_memstream(&pointed, &size);
+    if (position != SIZE_MAX)
+        tg_console_point(console, text, position);
+    FILE *stream = position == SIZE_MAX || tg_error_code(error) == TG_ERROR_NO_MEMORY
+                       ? NULL
+                       : open_memstream(&pointed, &size);
     if (stream == NULL)
         return error;
     fprintf(stream, "%s\n", tg_error_message(error));
@@ -48,6 +59,14 @@ static struct tg_error *read_set(struct tg_console *console, const char *text, s
     }
     free(pointed);
     return error;
+}
+
+/* Reads TEXT, that somebody typed, as the new focus. An error points at the character. */
+static struct tg_error *read_set(struct tg_console *console, const char *text, struct tg_focus *focus)
+{
+    size_t position;
+    struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, focus, &position);
+    return error == NULL ? NULL : tg_console_pointed(console, error, text, position);
 }
 
 static void set_focus(struct tg_console *console, struct tg_focus *focus)
@@ -196,9 +215,15 @@ static struct tg_error *help_on(const char *name, FILE *out)
                            name);
 }
 
+/* Whether COMMAND has something to go on here. */
+static bool is_of_use(const struct tg_console *console, const struct tg_console_command *command)
+{
+    return command->needs == TG_CONSOLE_NEEDS_NOTHING ||
+           (command->needs == TG_CONSOLE_NEEDS_LIVE) == (console->options.live != NULL);
+}
+
 static struct tg_error *run_help(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    (void)console;
     if (argc > 0) {
         Tcl_Obj *name = Tcl_ConcatObj(argc, argv);
         Tcl_IncrRefCount(name);
@@ -208,10 +233,11 @@ static struct tg_error *run_help(struct tg_console *console, int argc, Tcl_Obj *
     }
     int width = 0;
     for (size_t i = 0; tg_console_commands[i] != NULL; i++)
-        if ((int)strlen(tg_console_commands[i]->name) > width)
+        if (is_of_use(console, tg_console_commands[i]) && (int)strlen(tg_console_commands[i]->name) > width)
             width = (int)strlen(tg_console_commands[i]->name);
     for (size_t i = 0; tg_console_commands[i] != NULL; i++)
-        fprintf(out, "%-*s  %s\n", width, tg_console_commands[i]->name, tg_console_commands[i]->summary);
+        if (is_of_use(console, tg_console_commands[i]))
+            fprintf(out, "%-*s  %s\n", width, tg_console_commands[i]->name, tg_console_commands[i]->summary);
     fputs("\n`help COMMAND` says more. Commands are Tcl: set w [info workers], foreach, if, puts.\n", out);
     return NULL;
 }
@@ -226,19 +252,41 @@ const struct tg_console_command tg_console_help = {
 
 /* ---- quit */
 
+/* -kill and -detach say what becomes of a live job. */
+static struct tg_error *take_leaving(const struct tg_console_command *command, const char *word,
+                                     enum tg_console_leaving *leaving)
+{
+    if (strcmp(word, "-kill") == 0)
+        *leaving = TG_LEAVING_KILL;
+    else if (strcmp(word, "-detach") == 0)
+        *leaving = TG_LEAVING_DETACH;
+    else
+        return tg_console_usage(command);
+    return NULL;
+}
+
 static struct tg_error *leave(struct tg_console *console, const struct tg_console_command *command, int argc,
                               Tcl_Obj *const *argv)
 {
     Tcl_WideInt status = -1;
-    if (argc > 1)
+    enum tg_console_leaving leaving = TG_LEAVING_NOT_SAID;
+    struct tg_error *error = NULL;
+    if (argc > 0 && console->options.live != NULL && *Tcl_GetString(argv[0]) == '-') {
+        error = take_leaving(command, Tcl_GetString(argv[0]), &leaving);
+        argc--;
+        argv++;
+    }
+    if (error == NULL && argc > 1)
         return tg_console_usage(command);
-    struct tg_error *error = argc == 1 ? take_number(argv[0], &status) : NULL;
+    if (error == NULL && argc == 1)
+        error = take_number(argv[0], &status);
     if (error == NULL && status > 255)
         error = tg_error_create(TG_ERROR_USAGE, "an exit status is 0 to 255");
     if (error != NULL)
         return error;
     console->has_quit = true;
     console->quit_status = (int)status;
+    console->leaving = leaving;
     /* No `catch` of a script keeps it from ending. */
     tg_console_stop(console);
     return NULL;
@@ -258,15 +306,18 @@ static struct tg_error *run_exit(struct tg_console *console, int argc, Tcl_Obj *
 
 const struct tg_console_command tg_console_quit = {
     .name = "quit",
-    .arguments = "?STATUS?",
+    .arguments = "?-kill | -detach? ?STATUS?",
     .summary = "ends the console, with an exit status",
     .example = "quit",
+    .more =
+        "Of a live job: -kill ends its processes, -detach lets them run on. Without either what the console\n"
+        "started is killed, and what it attached to runs on.",
     .run = run_quit,
 };
 
 const struct tg_console_command tg_console_exit = {
     .name = "exit",
-    .arguments = "?STATUS?",
+    .arguments = "?-kill | -detach? ?STATUS?",
     .summary = "the same",
     .example = "exit 1",
     .run = run_exit,

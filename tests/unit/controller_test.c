@@ -95,11 +95,15 @@ static struct tg_error *record(void *engine, const struct tg_event *event)
     return tg_barrier_trace_feed(fake->trace, event);
 }
 
-static void tell(void *engine, const char *line)
+static void tell(void *engine, const struct tg_news *news)
 {
     struct fake *fake = engine;
     size_t used = strlen(fake->told);
-    snprintf(fake->told + used, sizeof fake->told - used, "%s\n", line);
+    FILE *stream = fmemopen(fake->told + used, sizeof fake->told - used, "w");
+    assert_non_null(stream);
+    tg_news_words(news, stream);
+    fputc('\n', stream);
+    fclose(stream);
 }
 
 static const struct tg_controller_engine operations = {stop, resume, plant, unplant, record, tell};

@@ -1,0 +1,125 @@
+#include "live/control.h"
+
+#include "live/interrupt.h"
+#include "live/live_job.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+const struct tg_ptset_defaults tg_control_defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+
+struct request {
+    const struct tg_ptset *focus; /* NULL: everything */
+    const struct tg_ptset_defaults *defaults;
+    tg_control_work *work;
+    void *context;
+    FILE *out;
+    size_t position; /* in the focus, SIZE_MAX none */
+    struct tg_error *error;
+};
+
+static struct tg_error *take_all(const struct tg_job_view *view, struct tg_job_set *set)
+{
+    struct tg_error *error = tg_job_set_init(set, view);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        for (size_t i = 0; i < process->n_threads || i == 0; i++)
+            tg_job_set_add(set, process, i);
+    }
+    return error;
+}
+
+static void serve(struct tg_live_engine *engine, void *context)
+{
+    struct request *request = context;
+    struct tg_job_view *view = NULL;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_controller *controller = tg_live_engine_controller(engine);
+    struct tg_error *error = tg_controller_view(controller, &view);
+    if (error == NULL)
+        error = request->focus == NULL
+                    ? take_all(view, &set)
+                    : tg_ptset_members(request->focus, view, request->defaults, &set, &request->position);
+    if (error == NULL)
+        request->position = SIZE_MAX;
+    const struct tg_control control = {.engine = engine,
+                                       .controller = controller,
+                                       .focus = request->focus,
+                                       .view = view,
+                                       .set = &set,
+                                       .out = request->out,
+                                       .context = request->context};
+    if (error == NULL)
+        error = request->work(&control);
+    request->error = error;
+    tg_job_view_destroy(view);
+}
+
+static struct tg_error *run(struct tg_console *console, struct request *request)
+{
+    request->position = SIZE_MAX;
+    tg_live_job_call(console->options.live, serve, request);
+    if (request->error == NULL || request->position == SIZE_MAX)
+        return request->error;
+    char *text = tg_ptset_string(request->focus);
+    struct tg_error *error =
+        text == NULL ? request->error : tg_error_prefix(request->error, "focus %s", text);
+    free(text);
+    return error;
+}
+
+struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
+                                tg_control_work *work, void *context, FILE *out)
+{
+    struct request request = {
+        .focus = console->focus.set, .defaults = defaults, .work = work, .context = context, .out = out};
+    return run(console, &request);
+}
+
+struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
+                                    FILE *out)
+{
+    struct request request = {.work = work, .context = context, .out = out};
+    return run(console, &request);
+}
+
+/* ---- waiting */
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Until something may have changed. */
+static struct tg_error *sleep_on(const struct tg_console *console, double until)
+{
+    double left = until - now_seconds();
+    struct pollfd wake = {.fd = tg_console_wake_fd(console), .events = POLLIN};
+    int timeout_ms = until < 0 ? -1 : left <= 0 ? 0 : (int)(left * 1000) + 1;
+    if (!tg_interrupt_pending() && (poll(&wake, 1, timeout_ms) >= 0 || errno == EINTR) &&
+        !tg_interrupt_pending())
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "interrupted");
+}
+
+struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
+                                  tg_control_work *is_done, bool *done, double seconds, FILE *out)
+{
+    double until = seconds < 0 ? -1 : now_seconds() + seconds;
+    *done = false;
+    for (;;) {
+        tg_console_attend(console);
+        struct tg_error *error = tg_control_run(console, defaults, is_done, done, out);
+        if (error != NULL || *done)
+            return error;
+        if (until >= 0 && now_seconds() >= until)
+            return tg_error_create(TG_ERROR_TARGET, "after %g seconds they still run", seconds);
+        error = sleep_on(console, until);
+        if (error != NULL)
+            return error;
+    }
+}

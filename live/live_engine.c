@@ -1,0 +1,380 @@
+#include "live/live_engine.h"
+
+#include "live/live_modules.h"
+#include "live/live_points.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_HITS = 64 }; /* action points at one address */
+
+/* Why the thread whose stop is in progress will stand, if it does. */
+struct stop_reason {
+    pid_t tid; /* 0: no reason of its own */
+    enum tg_job_state state;
+    int signal;
+    uint32_t hits[MAX_HITS]; /* action points that it came to */
+    size_t n_hits;
+};
+
+struct tg_live_engine {
+    struct tg_live_engine_options options;
+    struct tg_recording_parts parts;
+    struct tg_observer observer;
+    struct tg_live_points *points;
+    struct tg_live_modules *modules;
+    struct tg_controller *controller;
+    struct stop_reason reason;
+    struct tg_live_stop *stops; /* that nobody was told of */
+    size_t n_stops, max_stops;
+    bool has_begun; /* a program was loaded */
+    pid_t rank;     /* the process that the last identity event called a rank, 0 none */
+};
+
+/* What goes wrong in a callback has nobody to return to. Takes ERROR. */
+static void tell_error(struct tg_live_engine *live, struct tg_error *error)
+{
+    const struct tg_news news = {.kind = TG_NEWS_ERROR, .text = error == NULL ? "" : tg_error_message(error)};
+    if (error != NULL)
+        live->options.tell(live->options.context, &news);
+    tg_error_destroy(error);
+}
+
+static struct tg_thread *find_thread(const struct tg_live_engine *live, int32_t pid, int32_t tid)
+{
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? NULL : tg_process_find_thread(process, tid);
+}
+
+static uint64_t pc_of(struct tg_thread *thread)
+{
+    const struct user_regs_struct *registers = tg_thread_registers(thread);
+    return registers == NULL ? 0 : registers->rip;
+}
+
+/* ---- what the controller orders */
+
+static struct tg_error *order_stop(void *engine, int32_t pid, int32_t tid)
+{
+    struct tg_thread *thread = find_thread(engine, pid, tid);
+    if (thread != NULL)
+        tg_thread_halt(thread);
+    return NULL;
+}
+
+static struct tg_error *order_resume(void *engine, int32_t pid, int32_t tid)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_thread *thread = find_thread(live, pid, tid);
+    if (thread != NULL)
+        tg_thread_go(thread);
+    live->options.changed(live->options.context);
+    return NULL;
+}
+
+static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, const char *location,
+                                    uint64_t *address, const char **place)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    *address = 0;
+    *place = "";
+    return process == NULL ? NULL : tg_live_points_plant(live->points, process, id, location, address, place);
+}
+
+static struct tg_error *order_unplant(void *engine, int32_t pid, uint32_t id)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    if (process != NULL)
+        tg_live_points_unplant(live->points, process, id);
+    return NULL;
+}
+
+static struct tg_error *order_record(void *engine, const struct tg_event *event)
+{
+    struct tg_live_engine *live = engine;
+    (void)tg_engine_emit_as(live->parts.engine, event);
+    return NULL;
+}
+
+static void order_tell(void *engine, const struct tg_news *news)
+{
+    struct tg_live_engine *live = engine;
+    live->options.tell(live->options.context, news);
+}
+
+static const struct tg_controller_engine orders = {
+    .stop = order_stop,
+    .resume = order_resume,
+    .plant = order_plant,
+    .unplant = order_unplant,
+    .record = order_record,
+    .tell = order_tell,
+};
+
+/* ---- what the engine tells */
+
+void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_IDENTITY:
+        if (event->identity.rank >= 0)
+            live->rank = event->pid;
+        break;
+    case TG_EVENT_PROCESS_START:
+    case TG_EVENT_THREAD_START:
+    case TG_EVENT_THREAD_EXIT:
+    case TG_EVENT_EXEC:
+    case TG_EVENT_PROGRAM:
+    case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_DETACH:
+        break;
+    default:
+        return;
+    }
+    tell_error(live, tg_controller_event(live->controller, event));
+    live->options.changed(live->options.context);
+}
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    struct tg_live_engine *live = context;
+    (void)origin;
+    if (parent != NULL)
+        tell_error(live, tg_live_points_copy(live->points, parent, thread->process));
+}
+
+/* ---- who stands */
+
+/* Those that run again, or have ended, are no news. Of two stops of one thread the later one counts. */
+static void forget_passed(struct tg_live_engine *live)
+{
+    size_t n_left = 0;
+    for (size_t i = 0; i < live->n_stops; i++) {
+        const struct tg_live_stop *stop = &live->stops[i];
+        const struct tg_thread *thread = find_thread(live, stop->pid, stop->tid);
+        if (thread != NULL && tg_thread_is_kept(thread))
+            live->stops[n_left++] = *stop;
+    }
+    live->n_stops = n_left;
+}
+
+const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live, size_t *count)
+{
+    forget_passed(live);
+    *count = live->n_stops;
+    live->n_stops = 0;
+    return live->stops;
+}
+
+/* Every thread that there is. */
+static void stop_attached(struct tg_live_engine *live, const struct tg_thread *stopped)
+{
+    struct tg_barrier_unit unit;
+    if (tg_job_model_unit(tg_controller_job(live->controller), stopped->process->pid, 0, &unit))
+        tell_error(live, tg_controller_halt_unit(live->controller, unit));
+}
+
+/* Without memory nobody is told of a stop, that is all. */
+static void add_stop(struct tg_live_engine *live, const struct tg_thread *thread,
+                     const struct stop_reason *reason, uint64_t pc)
+{
+    struct tg_live_stop stop = {.pid = thread->process->pid,
+                                .tid = thread->tid,
+                                .state = reason->state,
+                                .signal = reason->signal,
+                                .point = reason->n_hits > 0 ? reason->hits[0] : 0,
+                                .pc = pc};
+    if (!tg_thread_is_kept(thread) ||
+        !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.unit))
+        return;
+    if (live->n_stops == live->max_stops)
+        forget_passed(live);
+    if (live->n_stops == live->max_stops) {
+        size_t max = live->max_stops == 0 ? 64 : live->max_stops * 2;
+        struct tg_live_stop *stops = reallocarray(live->stops, max, sizeof *stops);
+        if (stops == NULL)
+            return;
+        live->stops = stops;
+        live->max_stops = max;
+    }
+    live->stops[live->n_stops++] = stop;
+}
+
+static void give_reason(struct tg_live_engine *live, struct tg_thread *thread, enum tg_job_state state)
+{
+    live->reason.tid = thread->tid;
+    live->reason.state = state;
+    tg_thread_keep(thread);
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    struct tg_live_engine *live = context;
+    const struct tg_live_stops *stops = live->options.stops;
+    bool is_first = !live->has_begun;
+    bool is_rank = live->rank == thread->process->pid;
+    live->has_begun = true;
+    live->rank = 0;
+    tg_live_points_begin(live->points, thread->process);
+    tg_live_modules_change(live->modules, thread->process);
+    tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
+    if (attached && stops->at_start)
+        stop_attached(live, thread);
+    else if ((is_first && stops->at_start) || (is_rank && stops->ranks))
+        give_reason(live, thread, TG_JOB_STOPPED);
+}
+
+static bool is_fatal(int signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
+           signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
+}
+
+/* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct tg_live_engine *live = context;
+    if (stop->trigger == TG_TRIGGER_BREAKPOINT && live->reason.n_hits > 0)
+        give_reason(live, thread, TG_JOB_BREAKPOINT);
+    else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
+        give_reason(live, thread, TG_JOB_ERROR);
+    live->reason.signal = live->reason.state == TG_JOB_ERROR ? stop->signal : 0;
+}
+
+static void kept(void *context, struct tg_thread *thread)
+{
+    struct tg_live_engine *live = context;
+    struct stop_reason reason = live->reason;
+    live->reason = (struct stop_reason){0};
+    int32_t pid = thread->process->pid, tid = thread->tid;
+    uint64_t pc = pc_of(thread);
+    if (reason.tid != tid)
+        reason = (struct stop_reason){.state = TG_JOB_STOPPED};
+    if (reason.n_hits > 0)
+        tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
+    else
+        tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
+    add_stop(live, thread, &reason, pc);
+    live->options.changed(live->options.context);
+}
+
+/* A thread has come to action point ID. */
+static void take_hit(void *context, struct tg_thread *thread, uint32_t id)
+{
+    struct tg_live_engine *live = context;
+    struct stop_reason *reason = &live->reason;
+    if (reason->tid != thread->tid)
+        *reason = (struct stop_reason){.tid = thread->tid};
+    if (reason->n_hits < MAX_HITS)
+        reason->hits[reason->n_hits++] = id;
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    struct tg_live_engine *live = context;
+    tg_live_points_forget(live->points, process);
+    tg_live_modules_forget(live->modules, process);
+}
+
+/* ---- life */
+
+struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
+                                       const struct tg_live_engine_options *options,
+                                       struct tg_live_engine **live)
+{
+    struct tg_live_engine *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = *options;
+    made->parts = *parts;
+    made->observer = (struct tg_observer){
+        .name = "controller",
+        .context = made,
+        .process_started = process_started,
+        .program_loaded = program_loaded,
+        .stopped = stopped,
+        .kept = kept,
+        .process_ended = process_ended,
+    };
+    struct tg_error *error = tg_controller_create(&orders, made, &made->controller);
+    if (error == NULL) {
+        unsigned slot = tg_engine_add_observer(parts->engine, &made->observer);
+        error = tg_live_points_create(parts, slot, take_hit, made, &made->points);
+    }
+    if (error == NULL)
+        error = tg_live_modules_create(parts->images, &made->modules);
+    if (error != NULL) {
+        tg_live_engine_destroy(made);
+        return error;
+    }
+    *live = made;
+    return NULL;
+}
+
+void tg_live_engine_destroy(struct tg_live_engine *live)
+{
+    if (live == NULL)
+        return;
+    tg_controller_destroy(live->controller);
+    tg_live_points_destroy(live->points);
+    tg_live_modules_destroy(live->modules);
+    free(live->stops);
+    free(live);
+}
+
+struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live)
+{
+    return live->controller;
+}
+
+struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_barrier_unit unit)
+{
+    int32_t pid, tid;
+    if (!tg_job_model_name(tg_controller_job(live->controller), unit, &pid, &tid))
+        return NULL;
+    return find_thread(live, pid, tid);
+}
+
+void tg_live_engine_kill(struct tg_live_engine *live)
+{
+    for (const struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
+         process = process->hh.next)
+        kill(process->pid, SIGKILL);
+}
+
+void tg_live_engine_release(struct tg_live_engine *live, int32_t pid)
+{
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    if (process != NULL)
+        tg_engine_release(process, "the user let it go");
+}
+
+void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread)
+{
+    tg_live_modules_change(live->modules, thread->process);
+    tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
+}
+
+void tg_live_engine_unloaded(struct tg_live_engine *live, const struct tg_thread *thread,
+                             const struct tg_break_object *object)
+{
+    tg_live_modules_change(live->modules, thread->process);
+    tg_live_points_unloaded(live->points, thread->process, object);
+}
+
+struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process)
+{
+    return tg_live_modules_of(live->modules, process);
+}
+
+char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid)
+{
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? NULL : tg_live_points_file_of(live->points, process, "main");
+}

@@ -1,0 +1,77 @@
+/*
+ * The engine's side of a live job: what ptrace tells becomes what the controller decides on, and its orders
+ * are carried out. Everything here runs on the tracer thread, in callbacks of the engine or in calls that
+ * were posted to it.
+ */
+#ifndef TG_LIVE_LIVE_ENGINE_H
+#define TG_LIVE_LIVE_ENGINE_H
+
+#include "format/error.h"
+#include "format/event.h"
+#include "live/controller.h"
+#include "live/inspect/modules.h"
+#include "live/live_stops.h"
+#include "live/news.h"
+#include "recorder/recording.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tg_live_engine;
+
+/* What others have to do with it; callbacks run on the tracer thread. */
+struct tg_live_engine_options {
+    void *context;
+    void (*tell)(void *context, const struct tg_news *news);
+    void (*changed)(void *context);    /* somebody stands, runs or has ended */
+    const struct tg_live_stops *stops; /* whom to stop unasked; read at each of these moments */
+};
+
+/* Adds itself to the engine of PARTS as its last observer, before anything runs. Both must outlive its use.
+ */
+struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
+                                       const struct tg_live_engine_options *options,
+                                       struct tg_live_engine **live);
+/* After the recording has ended. NULL is accepted. */
+void tg_live_engine_destroy(struct tg_live_engine *live);
+
+/* Every event that the engine emits, see tg_recording_watch. */
+void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event);
+
+/* What the loader tells of the process of THREAD, see struct tg_loader_listener. */
+void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread);
+void tg_live_engine_unloaded(struct tg_live_engine *live, const struct tg_thread *thread,
+                             const struct tg_break_object *object);
+
+struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live);
+
+/* The thread that UNIT is called; NULL: it has ended. It stands where tg_thread_is_kept. */
+struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_barrier_unit unit);
+
+/* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
+struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process);
+
+/* The source file of main in process PID, for the caller to free; NULL not known. */
+char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);
+
+/* A thread that stands. */
+struct tg_live_stop {
+    struct tg_barrier_unit unit;
+    int32_t pid, tid;
+    enum tg_job_state state;
+    int signal;     /* that made it stop, 0 none */
+    uint32_t point; /* the first action point that it came to, 0 none */
+    uint64_t pc;
+};
+
+/* Those that came to stand since the last call and still do. Valid until somebody stands or runs; there are
+ * *COUNT. */
+const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live, size_t *count);
+
+/* Takes everything of ours out of process PID, which runs on. */
+void tg_live_engine_release(struct tg_live_engine *live, int32_t pid);
+
+/* SIGKILL to every process; they end by and by. */
+void tg_live_engine_kill(struct tg_live_engine *live);
+
+#endif

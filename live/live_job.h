@@ -1,0 +1,70 @@
+/*
+ * A live job: a thread of its own traces it, records it, and has its controller decide. Whoever wants
+ * something of it asks by calls that are made on that thread; what happened meanwhile is taken as events and
+ * news.
+ */
+#ifndef TG_LIVE_LIVE_JOB_H
+#define TG_LIVE_LIVE_JOB_H
+
+#include "format/error.h"
+#include "format/event.h"
+#include "live/live_engine.h"
+#include "live/live_stops.h"
+#include "live/news.h"
+#include "recorder/record_options.h"
+#include "recorder/recording.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tg_live_job;
+
+/*
+ * Starts the command of OPTIONS, or attaches; where STOPS says so the job stands when this returns. OPTIONS
+ * must outlive it. Errors of the trace file, and TARGET errors that name command or process.
+ */
+struct tg_error *tg_live_job_create(const struct tg_record_options *options,
+                                    const struct tg_live_stops *stops, struct tg_live_job **job);
+
+enum tg_live_end {
+    TG_LIVE_KILL,
+    TG_LIVE_DETACH, /* everything of ours is taken out of the processes, which run on */
+};
+
+/* Ends what still runs, so that no thread of it stands, and closes the trace. Does nothing where it has
+ * ended. */
+void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how);
+
+/* After an end. NULL is accepted. */
+void tg_live_job_destroy(struct tg_live_job *job);
+
+/*
+ * Makes CALL on the tracer thread, outside of stops, and waits for it. CALL must not wait for anything; after
+ * the job's end LIVE still answers what it knows. One thread at a time may call.
+ */
+void tg_live_job_call(struct tg_live_job *job, void (*call)(struct tg_live_engine *live, void *context),
+                      void *context);
+
+/* Whom the session stops unasked; to be changed in calls. */
+struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job);
+
+/* ---- what happened: one thread takes it */
+
+/* Readable when there is an event or news, or somebody stands, runs or has ended; until the next settle. */
+int tg_live_job_wake_fd(const struct tg_live_job *job);
+/* What is there is about to be taken. */
+void tg_live_job_settle(struct tg_live_job *job);
+/* The next event of the trace, NULL none yet. Valid until the next pop. */
+const struct tg_event *tg_live_job_first_event(struct tg_live_job *job);
+void tg_live_job_pop_event(struct tg_live_job *job);
+/* How many events found no room because nobody took them, since the last call. They are in the trace. */
+uint64_t tg_live_job_take_missed(struct tg_live_job *job);
+/* Tells SINK of what happened that is no event, or more than one. */
+void tg_live_job_tell_news(struct tg_live_job *job, const struct tg_news_sink *sink);
+
+/* Whether nothing is traced any more and the trace is closed; *STATUS is then the command's wait status. */
+bool tg_live_job_has_ended(struct tg_live_job *job, int *status);
+/* What the trace has; where it has ended. */
+struct tg_recording_summary tg_live_job_summary(struct tg_live_job *job);
+
+#endif

@@ -1,0 +1,271 @@
+#include "live/live_points.h"
+
+#include "format/break_spec.h"
+#include "recorder/break_places.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum { MAX_PLACES = 1024 }; /* of one action point in one process */
+
+/* An action point; its address is the context of the engine's breakpoints, also in forked copies. */
+struct point {
+    struct tg_live_points *owner;
+    uint32_t id;
+    UT_hash_handle hh;
+};
+
+struct site {
+    uint32_t id;
+    uint64_t address;
+};
+
+/* Of a process: its data in the slot. */
+struct sites {
+    struct site *items;
+    size_t count, capacity;
+};
+
+struct tg_live_points {
+    struct tg_break_places *places;
+    unsigned slot;
+    tg_live_points_hit *hit;
+    void *context;
+    struct point *points; /* by id; kept to the end, for copies of breakpoints may come late */
+    char *place;
+};
+
+struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, unsigned slot,
+                                       tg_live_points_hit *hit, void *context, struct tg_live_points **points)
+{
+    struct tg_live_points *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    *made = (struct tg_live_points){.slot = slot, .hit = hit, .context = context};
+    struct tg_error *error = tg_break_places_create(parts->loader, parts->images, &made->places);
+    if (error != NULL)
+        free(made);
+    else
+        *points = made;
+    return error;
+}
+
+void tg_live_points_destroy(struct tg_live_points *points)
+{
+    struct point *point, *next;
+    if (points == NULL)
+        return;
+    HASH_ITER (hh, points->points, point, next) {
+        HASH_DEL(points->points, point);
+        free(point);
+    }
+    tg_break_places_destroy(points->places);
+    free(points->place);
+    free(points);
+}
+
+static struct point *find_point(struct tg_live_points *points, uint32_t id)
+{
+    struct point *point = NULL;
+    HASH_FIND(hh, points->points, &id, sizeof id, point);
+    return point;
+}
+
+static struct point *make_point(struct tg_live_points *points, uint32_t id)
+{
+    struct point *point = find_point(points, id);
+    if (point != NULL)
+        return point;
+    point = calloc(1, sizeof *point);
+    if (point == NULL)
+        return NULL;
+    *point = (struct point){.owner = points, .id = id};
+    HASH_ADD(hh, points->points, id, sizeof point->id, point);
+    if (point->hh.tbl != NULL)
+        return point;
+    free(point);
+    return NULL;
+}
+
+/* ---- sites of a process */
+
+static struct sites *sites_of(const struct tg_live_points *points, const struct tg_process *process)
+{
+    return process->data[points->slot];
+}
+
+static struct tg_error *add_site(struct sites *sites, struct site site)
+{
+    if (sites->count == sites->capacity) {
+        size_t capacity = sites->capacity == 0 ? 8 : sites->capacity * 2;
+        struct site *items = reallocarray(sites->items, capacity, sizeof *items);
+        if (items == NULL)
+            return tg_error_no_memory();
+        sites->items = items;
+        sites->capacity = capacity;
+    }
+    sites->items[sites->count++] = site;
+    return NULL;
+}
+
+static bool has_site(const struct sites *sites, struct site site)
+{
+    for (size_t i = 0; i < sites->count; i++)
+        if (sites->items[i].id == site.id && sites->items[i].address == site.address)
+            return true;
+    return false;
+}
+
+static struct sites *make_sites(struct tg_live_points *points, struct tg_process *process)
+{
+    if (process->data[points->slot] == NULL)
+        process->data[points->slot] = calloc(1, sizeof(struct sites));
+    return process->data[points->slot];
+}
+
+void tg_live_points_begin(struct tg_live_points *points, struct tg_process *process)
+{
+    struct sites *sites = sites_of(points, process);
+    if (sites != NULL)
+        sites->count = 0;
+}
+
+struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct tg_process *parent,
+                                     struct tg_process *child)
+{
+    const struct sites *from = sites_of(points, parent);
+    struct sites *to = make_sites(points, child);
+    struct tg_error *error = to == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && from != NULL && i < from->count; i++)
+        error = add_site(to, from->items[i]);
+    return error;
+}
+
+void tg_live_points_forget(struct tg_live_points *points, struct tg_process *process)
+{
+    struct sites *sites = sites_of(points, process);
+    process->data[points->slot] = NULL;
+    if (sites != NULL)
+        free(sites->items);
+    free(sites);
+}
+
+void tg_live_points_unloaded(struct tg_live_points *points, struct tg_process *process,
+                             const struct tg_break_object *object)
+{
+    struct sites *sites = sites_of(points, process);
+    size_t n_left = 0;
+    if (sites == NULL)
+        return;
+    for (size_t i = 0; i < sites->count; i++)
+        if (sites->items[i].address - object->header >= object->size_bytes)
+            sites->items[n_left++] = sites->items[i];
+    sites->count = n_left;
+}
+
+/* ---- planting */
+
+static void take_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
+{
+    const struct point *point = context;
+    (void)breakpoint;
+    point->owner->hit(point->owner->context, thread, point->id);
+}
+
+static struct tg_error *plant_at(struct tg_live_points *points, struct tg_process *process,
+                                 struct sites *sites, struct site site)
+{
+    struct point *point = make_point(points, site.id);
+    struct tg_breakpoint *planted;
+    if (has_site(sites, site))
+        return NULL;
+    if (point == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error =
+        tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);
+    if (error == NULL)
+        error = add_site(sites, site);
+    return error;
+}
+
+static void set_place(struct tg_live_points *points, const struct tg_break_place *place)
+{
+    free(points->place);
+    points->place = NULL;
+    if (place->line != 0 && asprintf(&points->place, "%s#%" PRIu64, place->file, place->line) < 0)
+        points->place = NULL;
+}
+
+/* COUNT places are FOUND; those that are not planted yet are. */
+static struct tg_error *plant_found(struct tg_live_points *points, struct tg_process *process, uint32_t id,
+                                    const struct tg_break_place *found, size_t count)
+{
+    struct sites *sites = make_sites(points, process);
+    struct tg_error *error = sites == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = plant_at(points, process, sites, (struct site){id, found[i].address});
+    return error;
+}
+
+struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_process *process, uint32_t id,
+                                      const char *location, uint64_t *address, const char **place)
+{
+    struct tg_break_spec *spec = NULL;
+    struct tg_break_place *found = calloc(MAX_PLACES, sizeof *found);
+    size_t count = 0;
+    *address = 0;
+    *place = "";
+    struct tg_error *error = found == NULL ? tg_error_no_memory() : tg_break_spec_parse(location, &spec);
+    if (error == NULL)
+        error = tg_break_places_find(points->places, process, spec, found, MAX_PLACES, &count);
+    if (error == NULL)
+        error = plant_found(points, process, id, found, count);
+    if (error == NULL && count > 0) {
+        set_place(points, &found[0]);
+        *address = found[0].address;
+        *place = points->place == NULL ? "" : points->place;
+    }
+    if (found != NULL)
+        tg_break_places_release(found, count);
+    free(found);
+    tg_break_spec_destroy(spec);
+    return error;
+}
+
+void tg_live_points_unplant(struct tg_live_points *points, struct tg_process *process, uint32_t id)
+{
+    struct sites *sites = sites_of(points, process);
+    const struct point *point = find_point(points, id);
+    size_t n_left = 0;
+    for (size_t i = 0; sites != NULL && point != NULL && i < sites->count; i++) {
+        struct site site = sites->items[i];
+        if (site.id != id) {
+            sites->items[n_left++] = site;
+            continue;
+        }
+        struct tg_breakpoint *planted = tg_breakpoint_find(process, site.address, take_hit, point);
+        if (planted != NULL)
+            tg_breakpoint_remove(process, planted);
+    }
+    if (sites != NULL && point != NULL)
+        sites->count = n_left;
+}
+
+char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
+                             const char *function)
+{
+    struct tg_break_spec *spec = NULL;
+    struct tg_break_place found;
+    size_t count = 0;
+    struct tg_error *error = tg_break_spec_parse(function, &spec);
+    if (error == NULL)
+        error = tg_break_places_find(points->places, process, spec, &found, 1, &count);
+    char *file = error == NULL && count > 0 && found.line != 0 ? strdup(found.file) : NULL;
+    tg_break_places_release(&found, count);
+    tg_break_spec_destroy(spec);
+    tg_error_destroy(error);
+    return file;
+}

@@ -1,0 +1,47 @@
+/* Action points in the processes of a live job: found, planted, hit. The tracer thread's. */
+#ifndef TG_LIVE_LIVE_POINTS_H
+#define TG_LIVE_LIVE_POINTS_H
+
+#include "format/error.h"
+#include "recorder/break_object.h"
+#include "recorder/recording.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tg_live_points;
+
+/* THREAD, in its stop, has come to action point ID. Called before the observers' `stopped`. */
+typedef void tg_live_points_hit(void *context, struct tg_thread *thread, uint32_t id);
+
+/* SLOT is the data slot in processes that is this module's to use. */
+struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, unsigned slot,
+                                       tg_live_points_hit *hit, void *context,
+                                       struct tg_live_points **points);
+void tg_live_points_destroy(struct tg_live_points *points); /* NULL is accepted; after the engine's run */
+
+/* PROCESS has a new program: nothing of the old one is planted. */
+void tg_live_points_begin(struct tg_live_points *points, struct tg_process *process);
+/* CHILD was forked from PARENT, with its breakpoints. */
+struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct tg_process *parent,
+                                     struct tg_process *child);
+void tg_live_points_forget(struct tg_live_points *points, struct tg_process *process);
+
+/* OBJECT is gone from PROCESS, and what was planted in it. */
+void tg_live_points_unloaded(struct tg_live_points *points, struct tg_process *process,
+                             const struct tg_break_object *object);
+
+/*
+ * Plants ID wherever LOCATION (as analyzer/action_points has it) is in PROCESS now, in addition to where it
+ * is planted already. *ADDRESS: the first place, 0 none yet; *PLACE, until the next call: FILE#LINE, "" not
+ * known. INPUT error where LOCATION is none.
+ */
+struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_process *process, uint32_t id,
+                                      const char *location, uint64_t *address, const char **place);
+/* The source file of FUNCTION in PROCESS, for the caller to free; NULL not known. */
+char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
+                             const char *function);
+
+void tg_live_points_unplant(struct tg_live_points *points, struct tg_process *process, uint32_t id);
+
+#endif

@@ -1,0 +1,13 @@
+/* A live job as the console's source. */
+#ifndef TG_LIVE_LIVE_SOURCE_H
+#define TG_LIVE_LIVE_SOURCE_H
+
+#include "format/error.h"
+#include "live/live_job.h"
+#include "live/source.h"
+
+/* JOB and NAME, what to call it, outlive the source; TRACE is the path of the trace that is being written. */
+struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
+                                       struct tg_source **source);
+
+#endif
