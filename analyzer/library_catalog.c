@@ -1,5 +1,7 @@
 #include "analyzer/library_catalog.h"
 
+#include "analyzer/dlopen_model.h"
+
 #include "format/tcl_match.h"
 
 #include <stdlib.h>
@@ -66,7 +68,7 @@ static struct tg_error *add_entry(struct tg_library_catalog *catalog, const char
     memcpy(entry->path, path, length + 1);
     entry->library.path = entry->path;
     entry->library.id = (uint32_t)catalog->count;
-    entry->library.cuda = tg_tcl_match("*/libcuda.so*", path);
+    entry->library.cuda = tg_dlopen_is_cuda(path);
     HASH_ADD_KEYPTR(hh, catalog->by_path, entry->path, length, entry);
     if (entry->hh.tbl == NULL) {
         free(entry);

@@ -11,6 +11,8 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
     if (error == NULL)
         error = tg_library_model_create(&made->libraries);
     if (error == NULL)
+        error = tg_dlopen_model_create(&made->dlopens);
+    if (error == NULL)
         error = tg_session_model_create(&made->session);
     if (error == NULL)
         error = tg_openmp_model_create(NULL, &made->openmp);
@@ -36,6 +38,7 @@ void tg_moment_destroy(struct tg_moment *moment)
         return;
     tg_process_model_destroy(moment->processes);
     tg_library_model_destroy(moment->libraries);
+    tg_dlopen_model_destroy(moment->dlopens);
     tg_session_model_destroy(moment->session);
     tg_openmp_model_destroy(moment->openmp);
     tg_mpi_model_destroy(moment->mpi);
@@ -53,6 +56,8 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
     struct tg_error *error = tg_process_model_copy(moment->processes, &made->processes);
     if (error == NULL)
         error = tg_library_model_copy(moment->libraries, &made->libraries);
+    if (error == NULL)
+        error = tg_dlopen_model_copy(moment->dlopens, &made->dlopens);
     if (error == NULL)
         error = tg_session_model_copy(moment->session, &made->session);
     if (error == NULL)
@@ -88,6 +93,9 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
     if (error != NULL || entry == NULL)
         return error;
     error = tg_library_model_feed(moment->libraries, event, entry->index);
+    if (error == NULL)
+        error = tg_dlopen_model_feed(moment->dlopens, event, entry->index,
+                                     entry->parent == NULL ? SIZE_MAX : entry->parent->index);
     if (error == NULL)
         error = tg_openmp_model_feed(moment->openmp, event, entry->index);
     if (error == NULL)

@@ -3,6 +3,7 @@
 #define TG_LIVE_MOMENT_H
 
 #include "analyzer/address_model.h"
+#include "analyzer/dlopen_model.h"
 #include "analyzer/library_model.h"
 #include "analyzer/mpi_model.h"
 #include "analyzer/mpir_model.h"
@@ -15,6 +16,7 @@
 struct tg_moment {
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
+    struct tg_dlopen_model *dlopens;
     struct tg_session_model *session;
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
