@@ -39,3 +39,7 @@ tg_golden_test(replay-missing - replay -e next missing.tgt)
 tg_golden_test(replay-input - replay -e next -)
 tg_golden_test(replay-no-script hung replay -x missing.tcl hung.tgt)
 tg_golden_test(replay-no-trace - replay)
+# the dlopen filter, and what it has left loaded where
+tg_golden_test(replay-dlopen filter-medium replay -e "goto end" -e "info dlopen" -e "back 3" -e "dinfo libraries"
+               -e "dinfo libraries *mca_*" -e "dinfo libraries nothing" -e "info dlopen more" filter-medium.tgt)
+tg_golden_test(replay-dlopen-json filter-fast replay --json -e "goto 48" -e "dinfo dlopen" -e "dinfo libraries *mca_*" filter-fast.tgt)
