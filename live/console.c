@@ -4,6 +4,7 @@
 #include "format/utf8.h"
 #include "live/console_command.h"
 #include "live/console_names.h"
+#include "live/control.h"
 #include "live/interrupt.h"
 
 #include <inttypes.h>
@@ -581,6 +582,16 @@ void tg_console_attend(struct tg_console *console)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
     tg_error_destroy(error);
     fflush(console->options.out);
+}
+
+void tg_console_interrupt(struct tg_console *console)
+{
+    struct tg_error *error = console->options.live == NULL ? NULL : tg_control_halt(console);
+    if (error == NULL)
+        return;
+    print_safely(console->options.errors, tg_error_message(error));
+    fputc('\n', console->options.errors);
+    tg_error_destroy(error);
 }
 
 void tg_console_settle(struct tg_console *console)

@@ -80,6 +80,10 @@ int tg_console_wake_fd(const struct tg_console *console);
  * console waits for one when the source's wake_fd is readable. */
 void tg_console_attend(struct tg_console *console);
 
+/* The interrupt key was pressed while the console waited for a command: a live job's threads in focus stop.
+ */
+void tg_console_interrupt(struct tg_console *console);
+
 /* What is to be done when the console waits for the next command: `set opm opm-auto-sequence on` draws then.
  * Errors are told. */
 void tg_console_settle(struct tg_console *console);

@@ -85,6 +85,16 @@ struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work 
     return run(console, &request);
 }
 
+static struct tg_error *halt(const struct tg_control *control)
+{
+    return tg_controller_halt(control->controller, control->view, control->set);
+}
+
+struct tg_error *tg_control_halt(struct tg_console *console)
+{
+    return tg_control_run(console, &tg_control_defaults, halt, NULL, NULL);
+}
+
 /* ---- waiting */
 
 static double now_seconds(void)
@@ -95,7 +105,7 @@ static double now_seconds(void)
 }
 
 /* Until something may have changed. */
-static struct tg_error *sleep_on(const struct tg_console *console, double until)
+static struct tg_error *sleep_on(struct tg_console *console, double until)
 {
     double left = until - now_seconds();
     struct pollfd wake = {.fd = tg_console_wake_fd(console), .events = POLLIN};
@@ -103,7 +113,8 @@ static struct tg_error *sleep_on(const struct tg_console *console, double until)
     if (!tg_interrupt_pending() && (poll(&wake, 1, timeout_ms) >= 0 || errno == EINTR) &&
         !tg_interrupt_pending())
         return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "interrupted");
+    struct tg_error *error = tg_control_halt(console);
+    return error != NULL ? error : tg_error_create(TG_ERROR_USAGE, "interrupted: those in focus are stopped");
 }
 
 struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
@@ -112,10 +123,14 @@ struct tg_error *tg_control_await(struct tg_console *console, const struct tg_pt
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     *done = false;
     for (;;) {
+        int status;
+        bool has_ended = tg_live_job_has_ended(console->options.live, &status);
         tg_console_attend(console);
         struct tg_error *error = tg_control_run(console, defaults, is_done, done, out);
         if (error != NULL || *done)
             return error;
+        if (has_ended)
+            return tg_error_create(TG_ERROR_TARGET, "the job has ended");
         if (until >= 0 && now_seconds() >= until)
             return tg_error_create(TG_ERROR_TARGET, "after %g seconds they still run", seconds);
         error = sleep_on(console, until);

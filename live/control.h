@@ -42,6 +42,9 @@ char *tg_control_file(const struct tg_control *control);
 /* "p" and the control group, as go-like commands have it. */
 extern const struct tg_ptset_defaults tg_control_defaults;
 
+/* Stops those in focus, as the interrupt key does. */
+struct tg_error *tg_control_halt(struct tg_console *console);
+
 /* dgo, then dwait: dcont of a live job. */
 struct tg_error *tg_control_continue(struct tg_console *console, FILE *out);
 

@@ -16,11 +16,6 @@ static struct tg_error *go(const struct tg_control *control)
     return error;
 }
 
-static struct tg_error *halt(const struct tg_control *control)
-{
-    return tg_controller_halt(control->controller, control->view, control->set);
-}
-
 static struct tg_error *run_dgo(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
@@ -41,8 +36,8 @@ const struct tg_console_command tg_console_dgo = {
 static struct tg_error *run_dhalt(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
-    return argc > 0 ? tg_console_usage(&tg_console_dhalt)
-                    : tg_control_run(console, &tg_control_defaults, halt, NULL, out);
+    (void)out;
+    return argc > 0 ? tg_console_usage(&tg_console_dhalt) : tg_control_halt(console);
 }
 
 const struct tg_console_command tg_console_dhalt = {
@@ -59,18 +54,26 @@ const struct tg_console_command tg_console_dhalt = {
 
 /* Whether nobody of the set runs, or with ANY somebody stands. */
 struct wait {
-    bool done;
+    bool done; /* first: see tg_control_await */
     bool any;
+    int64_t ranks; /* so many are to be there, 0 as many as the focus has */
 };
 
 static struct tg_error *look(const struct tg_control *control)
 {
     struct wait *wait = control->context;
     size_t n_running = 0, n_standing = 0;
+    for (int64_t rank = 0; rank < wait->ranks; rank++) {
+        const struct tg_job_process *process = tg_job_view_rank(control->view, rank);
+        if (process == NULL || !process->info.exists)
+            return NULL;
+    }
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        if (wait->ranks > 0 && process->info.rank < 0)
+            continue;
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
-            if (!tg_job_set_has(control->set, process, i))
+            if (wait->ranks == 0 && !tg_job_set_has(control->set, process, i))
                 continue;
             bool stands = tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state);
             n_running += !stands;
@@ -87,23 +90,33 @@ static struct tg_error *run_dwait(struct tg_console *console, int argc, Tcl_Obj 
     double seconds = -1;
     for (int i = 0; i < argc; i++) {
         const char *word = Tcl_GetString(argv[i]);
-        if (strcmp(word, "-any") == 0)
+        Tcl_WideInt ranks;
+        if (strcmp(word, "-any") == 0) {
             wait.any = true;
-        else if (strcmp(word, "-timeout") != 0 || i + 1 == argc ||
-                 Tcl_GetDoubleFromObj(NULL, argv[++i], &seconds) != TCL_OK || !(seconds >= 0))
+            continue;
+        }
+        if (strcmp(word, "-ranks") == 0 && i + 1 < argc &&
+            Tcl_GetWideIntFromObj(NULL, argv[i + 1], &ranks) == TCL_OK && ranks > 0 && ranks <= INT32_MAX) {
+            wait.ranks = ranks;
+            i++;
+            continue;
+        }
+        if (strcmp(word, "-timeout") != 0 || i + 1 == argc ||
+            Tcl_GetDoubleFromObj(NULL, argv[++i], &seconds) != TCL_OK || !(seconds >= 0))
             return tg_console_usage(&tg_console_dwait);
     }
     return tg_control_await(console, &tg_control_defaults, look, &wait.done, seconds, out);
 }
 
-static const char *const dwait_words[] = {"-any", "-timeout", NULL};
+static const char *const dwait_words[] = {"-any", "-ranks", "-timeout", NULL};
 
 const struct tg_console_command tg_console_dwait = {
     .name = "dwait",
-    .arguments = "?-any? ?-timeout SECONDS?",
+    .arguments = "?-any? ?-ranks N? ?-timeout SECONDS?",
     .summary = "waits until all in focus stand or have ended, or with -any somebody does",
     .example = "dfocus g dwait -timeout 30",
-    .more = "Ctrl-C ends the waiting, and so does the time: that is an error, and who runs runs on.",
+    .more = "-ranks: until the ranks 0 to N - 1 of an MPI job are there and all their threads stand.\n"
+            "Ctrl-C ends the waiting, and so does the time: that is an error, and who runs runs on.",
     .words = dwait_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dwait,

@@ -343,6 +343,8 @@ struct tg_error *tg_line_editor_run(struct tg_console *console)
             tg_console_eval(console, text, TG_PRINT_ALL, &place); /* what failed was told */
         }
         free(text);
+        if (end == TG_LINE_INTERRUPTED)
+            tg_console_interrupt(console);
         if (end == TG_LINE_AT_END) {
             fputc('\n', stdout);
             break;

@@ -6,6 +6,7 @@
 #include "live/console_script.h"
 #include "live/json_console.h"
 #include "live/live_job.h"
+#include "live/live_signals.h"
 #include "live/live_source.h"
 #include "recorder/record_options.h"
 
@@ -103,6 +104,33 @@ static int exit_status(const struct tg_console *console, struct tg_live_job *job
     return status;
 }
 
+/* Somebody at a terminal is asked. */
+static enum tg_live_end ask(enum tg_live_end usual)
+{
+    char line[80];
+    printf("The job has not ended: kill it, or detach from it? [%s] ",
+           usual == TG_LIVE_KILL ? "kill" : "detach");
+    fflush(stdout);
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return usual;
+    return *line == 'k' || *line == 'K'   ? TG_LIVE_KILL
+           : *line == 'd' || *line == 'D' ? TG_LIVE_DETACH
+                                          : usual;
+}
+
+static enum tg_live_end find_end(const struct tg_console *console, const struct tg_record_options *recording,
+                                 struct tg_live_job *job)
+{
+    enum tg_console_leaving leaving = console == NULL ? TG_LEAVING_NOT_SAID : tg_console_leaving(console);
+    enum tg_live_end usual = recording->command != NULL ? TG_LIVE_KILL : TG_LIVE_DETACH;
+    int status;
+    if (leaving != TG_LEAVING_NOT_SAID)
+        return leaving == TG_LEAVING_KILL ? TG_LIVE_KILL : TG_LIVE_DETACH;
+    bool asks = console != NULL && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+                !tg_live_job_has_ended(job, &status);
+    return asks ? ask(usual) : usual;
+}
+
 static struct tg_error *control(const struct live_arguments *arguments,
                                 const struct tg_record_options *recording,
                                 const struct tg_command_services *services, int *status)
@@ -128,15 +156,19 @@ static struct tg_error *control(const struct live_arguments *arguments,
     error = tg_live_source_create(job, recording->trace, recording->trace, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
+    bool has_signals = false;
+    if (error == NULL)
+        error = tg_live_signals_begin(job, recording->command != NULL ? TG_LIVE_KILL : TG_LIVE_DETACH);
+    has_signals = error == NULL;
     const struct tg_console_start start = {
         .mode = "live",
         .name = recording->command != NULL ? recording->command[0] : recording->trace,
         .greeting = "`help` lists the commands; `dgo` lets the job run, `quit` ends it."};
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
-    enum tg_console_leaving leaving = console == NULL ? TG_LEAVING_NOT_SAID : tg_console_leaving(console);
-    bool kills = leaving == TG_LEAVING_KILL || (leaving == TG_LEAVING_NOT_SAID && recording->command != NULL);
-    tg_live_job_end(job, kills ? TG_LIVE_KILL : TG_LIVE_DETACH);
+    if (has_signals)
+        tg_live_signals_end();
+    tg_live_job_end(job, find_end(console, recording, job));
     if (error == NULL) {
         tg_console_attend(console);
         *status = exit_status(console, job, all_well);

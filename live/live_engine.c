@@ -373,6 +373,26 @@ struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const str
     return tg_live_modules_of(live->modules, process);
 }
 
+void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place)
+{
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    struct tg_modules *modules = process == NULL ? NULL : tg_live_engine_modules(live, process);
+    struct tg_debug_row row;
+    const char *name;
+    uint64_t offset;
+    *place = '\0';
+    if (modules == NULL || !tg_modules_symbol_at(modules, pc, &name, &offset))
+        return;
+    if (tg_modules_row_at(modules, pc, &row)) {
+        const char *slash = strrchr(row.file, '/');
+        snprintf(place, TG_PLACE_SIZE, "%s (%s#%d)", name, slash == NULL ? row.file : slash + 1, row.line);
+    } else if (offset != 0) {
+        snprintf(place, TG_PLACE_SIZE, "%s+%" PRIu64, name, offset);
+    } else {
+        snprintf(place, TG_PLACE_SIZE, "%s", name);
+    }
+}
+
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid)
 {
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);

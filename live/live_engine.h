@@ -51,6 +51,12 @@ struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_b
 /* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
 struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process);
 
+enum { TG_PLACE_SIZE = 512 };
+
+/* "solve (solver.c#120)", "read+16", for PC in process PID, of which a thread stands; "" not known. PLACE has
+ * room for TG_PLACE_SIZE bytes, which are whatever the files say. */
+void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place);
+
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);
 

@@ -40,7 +40,7 @@ void tg_live_job_destroy(struct tg_live_job *job);
 
 /*
  * Makes CALL on the tracer thread, outside of stops, and waits for it. CALL must not wait for anything; after
- * the job's end LIVE still answers what it knows. One thread at a time may call.
+ * the job's end LIVE still answers what it knows. Any thread.
  */
 void tg_live_job_call(struct tg_live_job *job, void (*call)(struct tg_live_engine *live, void *context),
                       void *context);

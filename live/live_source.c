@@ -202,10 +202,9 @@ static struct tg_error *tell_alike(struct stops_call *call, struct tg_live_engin
         return tg_error_no_memory();
     error = tg_job_list_print(view, &set, stream);
     fclose(stream);
-    const struct tg_action_point *point = NULL;
-    if (first.point != 0)
-        tg_error_destroy(tg_action_points_find(tg_controller_points(tg_live_engine_controller(engine)),
-                                               first.point, &point));
+    const struct tg_job_process *process = tg_job_view_process(view, first.unit.dpid);
+    char place[TG_PLACE_SIZE];
+    tg_live_engine_place(engine, first.pid, first.pc, place);
     const struct tg_news news = {.kind = TG_NEWS_STOPPED,
                                  .unit = first.unit,
                                  .pid = first.pid,
@@ -215,7 +214,9 @@ static struct tg_error *tell_alike(struct stops_call *call, struct tg_live_engin
                                  .state = first.state,
                                  .status = first.signal,
                                  .point = first.point,
-                                 .place = point != NULL && *point->place != '\0' ? point->place : NULL,
+                                 .has_rank = n_told == 1 && process != NULL && process->info.rank >= 0,
+                                 .rank = process == NULL ? -1 : process->info.rank,
+                                 .place = *place != '\0' ? place : NULL,
                                  .pc = first.pc};
     if (error == NULL)
         tg_news_queue_add(call->queue, &news);

@@ -1,0 +1,16 @@
+/* What ends a live session from outside: SIGTERM and SIGHUP. */
+#ifndef TG_LIVE_LIVE_SIGNALS_H
+#define TG_LIVE_LIVE_SIGNALS_H
+
+#include "format/error.h"
+#include "live/live_job.h"
+
+/*
+ * From now on such a signal ends JOB in the way HOW says, so that nothing of ours is left in any process and
+ * its trace is whole, and then this process, by the signal. A signal that was ignored stays so. Once at a
+ * time.
+ */
+struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end how);
+void tg_live_signals_end(void);
+
+#endif
