@@ -21,6 +21,8 @@ struct tg_debug_info {
     Dwarf *dwarf;
     uint64_t delta;
     struct tg_debug_units *units;
+    struct tg_unwind_table *unwind, *debug_unwind; /* by .eh_frame, by .debug_frame */
+    struct tg_code_places *places;
 };
 
 struct tg_error *tg_debug_info_create(struct tg_image *image, struct tg_debug_info **result)
@@ -44,6 +46,9 @@ void tg_debug_info_unref(struct tg_debug_info *info)
 {
     if (info == NULL || --info->references > 0)
         return;
+    tg_code_places_destroy(info->places);
+    tg_unwind_table_destroy(info->unwind);
+    tg_unwind_table_destroy(info->debug_unwind);
     tg_debug_units_destroy(info->units);
     dwarf_end(info->dwarf);
     elf_end(info->dwarf_elf);
@@ -149,10 +154,14 @@ uint64_t tg_debug_info_delta(const struct tg_debug_info *info)
     return info->delta;
 }
 
+bool tg_debug_info_is_code(const struct tg_debug_info *info, uint64_t address)
+{
+    return tg_elf_object_is_code(tg_image_object(info->image), address);
+}
+
 static bool is_code(void *context, uint64_t address)
 {
-    const struct tg_debug_info *info = context;
-    return tg_elf_object_is_code(tg_image_object(info->image), address);
+    return tg_debug_info_is_code(context, address);
 }
 
 struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info)
@@ -165,4 +174,38 @@ struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info)
 Dwarf_CFI *tg_debug_info_debug_frame(struct tg_debug_info *info)
 {
     return tg_debug_info_dwarf(info) != NULL ? dwarf_getcfi(info->dwarf) : NULL;
+}
+
+/* ---- questions about an address */
+
+const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *info, uint64_t address)
+{
+    if (info->unwind == NULL && (info->unwind = tg_unwind_table_create()) == NULL)
+        return NULL;
+    Dwarf_CFI *eh_frame = tg_debug_info_eh_frame(info);
+    /* few have rules in .debug_frame alone: DWARF is not read for the others */
+    const struct tg_unwind_rules *rules = tg_unwind_table_find(info->unwind, eh_frame, address);
+    if (rules != NULL || !has(tg_image_object(info->image), ".debug_frame"))
+        return rules;
+    if (info->debug_unwind == NULL && (info->debug_unwind = tg_unwind_table_create()) == NULL)
+        return NULL;
+    return tg_unwind_table_find(info->debug_unwind, tg_debug_info_debug_frame(info), address - info->delta);
+}
+
+bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address)
+{
+    static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct tg_elf_section *section = tg_elf_object_section(tg_image_object(info->image), names[i]);
+        if (section != NULL && address >= section->address && address - section->address < section->size)
+            return true;
+    }
+    return false;
+}
+
+const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address)
+{
+    if (info->places == NULL && (info->places = tg_code_places_create()) == NULL)
+        return NULL;
+    return tg_code_places_find(info->places, tg_debug_info_units(info), info->image, address);
 }

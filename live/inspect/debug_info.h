@@ -2,7 +2,9 @@
 #ifndef TG_LIVE_INSPECT_DEBUG_INFO_H
 #define TG_LIVE_INSPECT_DEBUG_INFO_H
 
+#include "live/inspect/code_places.h"
 #include "live/inspect/debug_units.h"
+#include "live/inspect/unwind_rules.h"
 #include "recorder/image.h"
 
 #include <elfutils/libdw.h>
@@ -40,5 +42,15 @@ struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info);
  * where there is none. Valid as long as INFO. */
 Dwarf_CFI *tg_debug_info_eh_frame(struct tg_debug_info *info);
 Dwarf_CFI *tg_debug_info_debug_frame(struct tg_debug_info *info);
+
+/* What they say of ADDRESS; NULL where that is nothing. Valid until the next call. */
+const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *info, uint64_t address);
+
+/* Whether ADDRESS is in an executable segment, and whether it is in a procedure linkage table. */
+bool tg_debug_info_is_code(const struct tg_debug_info *info, uint64_t address);
+bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address);
+
+/* Functions, inlined ones too, and lines of ADDRESS. Valid until the next call; NULL: no memory. */
+const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address);
 
 #endif

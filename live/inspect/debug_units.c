@@ -309,6 +309,15 @@ const char *tg_debug_units_function_name(Dwarf_Die *function)
     return name != NULL ? dwarf_formstring(name) : NULL;
 }
 
+bool tg_debug_units_entry(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t *address)
+{
+    Dwarf_Addr entry;
+    if (dwarf_entrypc(function, &entry) != 0)
+        return false;
+    *address = entry + units->delta;
+    return true;
+}
+
 bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line)
 {
     Dwarf_Attribute attribute;

@@ -39,6 +39,9 @@ size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, 
  * Fortran without its scopes). NULL where it has none. */
 const char *tg_debug_units_function_name(Dwarf_Die *function);
 
+/* Its first instruction; false where it has no code. */
+bool tg_debug_units_entry(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t *address);
+
 /* Where an inlined copy is called: the file as the unit's line table names it, and the line. */
 bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line);
 

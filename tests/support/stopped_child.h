@@ -1,0 +1,38 @@
+/* A program that a test traces: it stands, runs to its next stop, or takes one step. */
+#ifndef TG_TESTS_STOPPED_CHILD_H
+#define TG_TESTS_STOPPED_CHILD_H
+
+#include "live/inspect/target.h"
+
+#include <sys/types.h>
+
+struct stopped_child {
+    pid_t pid;
+    pid_t tid;  /* of the thread that stands; 0: the program is over */
+    int signal; /* that it stopped for */
+};
+
+/* Starts ARGV (ends with NULL) and stops it behind its exec. Aborts where that fails. */
+void stopped_child_start(struct stopped_child *child, const char *const *argv);
+
+/* Lets all run to the next stop (of any thread) or the end; SIGNAL is delivered (0 none). */
+void stopped_child_continue(struct stopped_child *child, int signal);
+
+/* One instruction of the thread that stands. */
+void stopped_child_step(struct stopped_child *child);
+
+/* Runs the thread that stands until it is at ADDRESS with a stack pointer of at least RSP, or anything else
+ * stops it. */
+void stopped_child_run_to(struct stopped_child *child, uint64_t address, uint64_t rsp);
+
+void stopped_child_registers(const struct stopped_child *child, struct tg_registers *registers);
+
+/* Of the child; without breakpoints: none is planted while it stands. */
+struct tg_inspect_memory stopped_child_memory(const struct stopped_child *child);
+
+void stopped_child_kill(struct stopped_child *child);
+
+/* Lets go of it; it stays stopped (SIGSTOP), for another debugger. Kill it afterwards. */
+void stopped_child_detach_stopped(struct stopped_child *child);
+
+#endif

@@ -1,0 +1,31 @@
+# Programs for the tests of live/inspect, in inspect/ of the build folder: built as users build them, without the project's
+# options and sanitizers. Those of clang only where it is installed; the tests skip what is missing.
+set(inspect_programs ${CMAKE_CURRENT_BINARY_DIR}/inspect)
+file(MAKE_DIRECTORY ${inspect_programs})
+set(inspect_files)
+find_program(TG_CLANG clang)
+
+# NAME SOURCE COMPILER [OPTIONS...]
+function(tg_inspect_program name source compiler)
+  add_custom_command(OUTPUT ${inspect_programs}/${name} VERBATIM DEPENDS ${PROJECT_SOURCE_DIR}/tests/programs/${source}
+                     COMMAND ${compiler} -g -w ${ARGN} ${PROJECT_SOURCE_DIR}/tests/programs/${source} -o
+                             ${inspect_programs}/${name})
+  set(inspect_files ${inspect_files} ${inspect_programs}/${name} PARENT_SCOPE)
+endfunction()
+
+foreach(level 0 2)
+  tg_inspect_program(stacks-O${level} stacks.c ${CMAKE_C_COMPILER} -O${level} -pthread)
+  if(TG_CLANG)
+    tg_inspect_program(stacks-clang-O${level} stacks.c ${TG_CLANG} -O${level} -pthread)
+  endif()
+endforeach()
+tg_inspect_program(stacks-debug_frame stacks.c ${CMAKE_C_COMPILER} -O2 -gdwarf-4 -fno-asynchronous-unwind-tables
+                   -fno-unwind-tables -fno-exceptions -no-pie -pthread)
+tg_inspect_program(stacks-static stacks.c ${CMAKE_C_COMPILER} -O1 -static -pthread)
+
+add_custom_target(inspect_files ALL DEPENDS ${inspect_files})
+foreach(test frames)
+  add_dependencies(${test}_test inspect_files)
+  target_compile_definitions(${test}_test PRIVATE TG_INSPECT="${inspect_programs}"
+                                                  TG_PROGRAMS="${PROJECT_SOURCE_DIR}/tests/programs")
+endforeach()
