@@ -2,6 +2,7 @@
 
 #include "analyzer/quantity.h"
 #include "format/utf8.h"
+#include "live/console_aliases.h"
 #include "live/console_command.h"
 #include "live/console_names.h"
 #include "live/control.h"
@@ -326,6 +327,8 @@ static struct tg_error *create_interpreter(struct tg_console *console)
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && tg_console_commands[i] != NULL; i++)
         error = add_command(console, tg_console_commands[i]);
+    if (error == NULL)
+        error = tg_console_aliases_add(console);
     return error != NULL ? error : tg_auto_sequence_add(console);
 }
 
@@ -340,6 +343,8 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
     made->data.wanted = options->wants_data;
     tg_focus_init(&made->focus);
     struct tg_error *error = tg_procedure_places_create(&made->procedures);
+    if (error == NULL)
+        error = tg_console_settings_create(&made->settings);
     if (error == NULL && options->live != NULL)
         error = tg_focus_begin(&made->focus);
     if (error == NULL && options->services != NULL)
@@ -365,6 +370,7 @@ void tg_console_destroy(struct tg_console *console)
     if (console->symbolizer != NULL)
         console->options.services->symbolizer_destroy(console->symbolizer);
     tg_procedure_places_destroy(console->procedures);
+    tg_console_settings_destroy(console->settings);
     tg_console_data_drop(&console->data);
     tg_focus_deinit(&console->focus);
     free(console);
@@ -398,6 +404,9 @@ static bool is_own(const Tcl_Parse *parse)
     const Tcl_Token *second = parse->numWords > 1 ? first + first->numComponents + 1 : NULL;
     if (second != NULL && second->type != TCL_TOKEN_SIMPLE_WORD)
         second = NULL;
+    const struct tg_console_command *command;
+    if (tg_console_alias_find(first[1].start, (size_t)first[1].size, &command) != NULL)
+        return true;
     return tg_console_find_command(first[1].start, (size_t)first[1].size,
                                    second == NULL ? "" : second[1].start,
                                    second == NULL ? 0 : (size_t)second[1].size) != NULL;

@@ -13,6 +13,7 @@
 #include "live/catches.h"
 #include "live/console.h"
 #include "live/console_data.h"
+#include "live/console_settings.h"
 #include "live/focus.h"
 #include "live/script_trace.h"
 #include "live/source.h"
@@ -34,6 +35,7 @@ struct tg_console {
     const char *error_text;                 /* what the error of a command points into, NULL nothing */
     size_t error_offset;                    /* where, in bytes */
     struct tg_procedure_places *procedures; /* of scripts */
+    struct tg_console_settings *settings;   /* of dset */
     Tcl_AsyncHandler interrupt;
     bool is_stopped; /* the running script is being ended */
     bool has_quit;
@@ -78,6 +80,7 @@ extern const struct tg_console_command tg_console_dgo, tg_console_dhalt, tg_cons
     tg_console_dunhold, tg_console_dbreak, tg_console_dbarrier, tg_console_dactions, tg_console_denable,
     tg_console_ddisable, tg_console_ddelete, tg_console_dstatus, tg_console_dptsets, tg_console_dgroups,
     tg_console_dkill, tg_console_ddetach;
+extern const struct tg_console_command tg_console_dset, tg_console_dunset, tg_console_alias;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;
 

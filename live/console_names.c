@@ -1,6 +1,7 @@
 #include "live/console_names.h"
 
 #include "format/event.h"
+#include "live/console_aliases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,9 @@ static void offer_arguments(const struct completing *completing, const struct tg
     if (command == &tg_console_help)
         for (size_t i = 0; tg_console_commands[i] != NULL; i++)
             offer(completing, tg_console_commands[i]->name);
+    if (command == &tg_console_dset || command == &tg_console_dunset)
+        for (const struct tg_setting *setting = tg_setting_table; setting->name != NULL; setting++)
+            offer(completing, setting->name);
     if (command == &tg_console_find)
         for (size_t i = 0; i < tg_event_kind_count(); i++)
             offer(completing, tg_event_kind_name(tg_event_kind_at(i)));
@@ -164,6 +168,8 @@ void tg_console_complete(struct tg_console *console, const char *line, size_t le
     } else {
         const struct tg_console_command *command =
             tg_console_find_command(first, first_size, second, word == second ? 0 : second_size);
+        if (command == NULL)
+            (void)tg_console_alias_find(first, first_size, &command);
         if (word == second)
             offer_subcommands(&completing, first, first_size);
         if (command != NULL)

@@ -1,4 +1,5 @@
 /* Focus, help, quit. */
+#include "live/console_aliases.h"
 #include "live/console_command.h"
 #include "live/console_names.h"
 
@@ -123,15 +124,34 @@ const struct tg_console_command tg_console_focus = {
     .run = run_focus,
 };
 
+/* Of the error that Tcl has. */
+static enum tg_error_code code_of_error(const struct tg_console *console)
+{
+    static const enum tg_error_code codes[] = {
+#define X(name, status, text) TG_ERROR_##name,
+        TG_ERROR_CODES(X)
+#undef X
+    };
+    Tcl_Obj *list = Tcl_GetVar2Ex(console->interp, "errorCode", NULL, TCL_GLOBAL_ONLY), *name = NULL;
+    if (list == NULL || Tcl_ListObjIndex(NULL, list, 1, &name) != TCL_OK || name == NULL)
+        return TG_ERROR_USAGE;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (strcmp(tg_error_code_name(codes[i]), Tcl_GetString(name)) == 0)
+            return codes[i];
+    return TG_ERROR_USAGE;
+}
+
 /* dfocus SET COMMAND: the command sees the set, afterwards the focus is what it was. */
 static struct tg_error *run_focused(struct tg_console *console, int argc, Tcl_Obj *const *argv)
 {
-    Tcl_Obj *script = argc == 1 ? argv[0] : Tcl_ConcatObj(argc, argv);
+    /* Words are handed on as they are, unless the first one is more than a name itself. */
+    bool is_words = argc > 1 && strpbrk(Tcl_GetString(argv[0]), " \t\n;[{") == NULL;
+    Tcl_Obj *script = argc == 1 ? argv[0] : is_words ? Tcl_NewListObj(argc, argv) : Tcl_ConcatObj(argc, argv);
     Tcl_IncrRefCount(script);
     int code = Tcl_EvalObjEx(console->interp, script, 0);
     Tcl_DecrRefCount(script);
     if (code == TCL_ERROR)
-        return tg_error_create(TG_ERROR_USAGE, "%s", Tcl_GetStringResult(console->interp));
+        return tg_error_create(code_of_error(console), "%s", Tcl_GetStringResult(console->interp));
     console->result = Tcl_GetObjResult(console->interp); /* the interpreter holds it until it has another */
     return NULL;
 }
@@ -194,6 +214,10 @@ static struct tg_error *help_on(const char *name, FILE *out)
     size_t first = strcspn(name, " "), shown = 0;
     const char *second = name + first + strspn(name + first, " ");
     const struct tg_console_command *command = tg_console_find_command(name, first, second, strlen(second));
+    const struct tg_console_alias *alias =
+        command == NULL && *second == '\0' ? tg_console_alias_find(name, first, &command) : NULL;
+    if (alias != NULL)
+        fprintf(out, "%s is short for: %s\n\n", alias->name, alias->words);
     if (command != NULL) {
         write_usage(command, out);
         if (command->more != NULL)

@@ -1,0 +1,177 @@
+/* Settings and short names: dset, dunset, alias. */
+#include "analyzer/text_table.h"
+#include "format/printable.h"
+#include "live/console_aliases.h"
+#include "live/console_settings.h"
+
+#include <string.h>
+
+/* ---- dset */
+
+static void put_setting(const struct tg_console *console, const struct tg_setting *setting,
+                        struct tg_json *json)
+{
+    static const char *const types[] = {[TG_SETTING_BOOL] = "bool",
+                                        [TG_SETTING_NUMBER] = "number",
+                                        [TG_SETTING_WORD] = "word",
+                                        [TG_SETTING_TEXT] = "text"};
+    tg_json_begin_object(json);
+    tg_json_member_string(json, "name", setting->name);
+    tg_json_member_string(json, "value", tg_console_settings_text(console->settings, setting->name));
+    tg_json_member_string(json, "initial", setting->initial);
+    tg_json_member_string(json, "type", types[setting->type]);
+    tg_json_member_string(json, "meaning", setting->meaning);
+    tg_json_member_bool(json, "live", setting->is_live);
+    tg_json_end_object(json);
+}
+
+static bool is_of_use(const struct tg_console *console, const struct tg_setting *setting)
+{
+    return !setting->is_live || console->options.live != NULL;
+}
+
+static struct tg_error *list_settings(struct tg_console *console, FILE *out)
+{
+    static const char *const headings[] = {"NAME", "VALUE", "MEANING", NULL};
+    struct tg_text_table *table = NULL;
+    struct tg_error *error = tg_text_table_create(headings, false, &table);
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (json != NULL)
+        tg_json_begin_array(json);
+    for (const struct tg_setting *setting = tg_setting_table; error == NULL && setting->name != NULL;
+         setting++) {
+        char value[80];
+        const char *text = tg_console_settings_text(console->settings, setting->name);
+        const char *cells[] = {setting->name, *text == '\0' ? "{}" : tg_printable(text, value, sizeof value),
+                               setting->meaning};
+        if (!is_of_use(console, setting))
+            continue;
+        error = tg_text_table_add(table, cells);
+        if (json != NULL)
+            put_setting(console, setting, json);
+    }
+    if (json != NULL)
+        tg_json_end_array(json);
+    if (error == NULL)
+        error = tg_text_table_print(table, out);
+    tg_text_table_destroy(table);
+    return error;
+}
+
+/* The setting NAME, which must say something to the source. */
+static struct tg_error *find(const struct tg_console *console, const char *name,
+                             const struct tg_setting **setting)
+{
+    char shown[128];
+    *setting = tg_setting_find(name);
+    if (*setting == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no setting '%s'; `dset` lists them",
+                               tg_printable(name, shown, sizeof shown));
+    if (!is_of_use(console, *setting))
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "%s is for a job that runs: this is a trace (see tollgate live)",
+                               (*setting)->name);
+    return NULL;
+}
+
+static struct tg_error *run_dset(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct tg_setting *setting = NULL;
+    if (argc == 3 && strcmp(Tcl_GetString(argv[0]), "-set_as_default") == 0) {
+        argc--; /* as in settings files: there is nothing that it could be told from here */
+        argv++;
+    }
+    if (argc > 2)
+        return tg_console_usage(&tg_console_dset);
+    if (argc == 0)
+        return list_settings(console, out);
+    const char *name = Tcl_GetString(argv[0]);
+    struct tg_error *error = find(console, name, &setting);
+    if (error == NULL && argc == 2)
+        error = tg_console_settings_set(console->settings, name, Tcl_GetString(argv[1]));
+    if (error == NULL)
+        console->result = Tcl_NewStringObj(tg_console_settings_text(console->settings, name), -1);
+    return error;
+}
+
+static struct tg_error *run_dunset(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct tg_setting *setting = NULL;
+    (void)out;
+    if (argc != 1)
+        return tg_console_usage(&tg_console_dunset);
+    const char *name = Tcl_GetString(argv[0]);
+    if (strcmp(name, "-all") != 0) {
+        struct tg_error *error = find(console, name, &setting);
+        return error != NULL ? error : tg_console_settings_set(console->settings, name, NULL);
+    }
+    for (setting = tg_setting_table; setting->name != NULL; setting++) {
+        struct tg_error *error = is_of_use(console, setting)
+                                     ? tg_console_settings_set(console->settings, setting->name, NULL)
+                                     : NULL;
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+const struct tg_console_command tg_console_dset = {
+    .name = "dset",
+    .arguments = "?NAME ?VALUE??",
+    .summary = "lists the settings with their meaning, gives or sets one",
+    .example = "dset BARRIER_STOP_ALL none",
+    .more = "NAME may be written without TV::. A value that is none is refused, with what would be one.",
+    .run = run_dset,
+};
+
+static const char *const dunset_words[] = {"-all", NULL};
+
+const struct tg_console_command tg_console_dunset = {
+    .name = "dunset",
+    .arguments = "NAME | -all",
+    .summary = "gives a setting, or all, the value that it has at first",
+    .example = "dunset SEARCH_PATH",
+    .words = dunset_words,
+    .run = run_dunset,
+};
+
+/* ---- alias */
+
+static struct tg_error *run_alias(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct tg_console_command *command = NULL;
+    const char *wanted = argc > 0 ? Tcl_GetString(argv[0]) : NULL;
+    bool found = false;
+    if (argc > 1)
+        return tg_console_usage(&tg_console_alias);
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (json != NULL)
+        tg_json_begin_object(json);
+    for (const struct tg_console_alias *alias = tg_console_alias_table; alias->name != NULL; alias++) {
+        if (tg_console_alias_find(alias->name, strlen(alias->name), &command) == NULL ||
+            (command->needs == TG_CONSOLE_NEEDS_LIVE && console->options.live == NULL) ||
+            (wanted != NULL && strcmp(alias->name, wanted) != 0))
+            continue;
+        found = true;
+        fprintf(out, "%-4s %s\n", alias->name, alias->words);
+        if (json != NULL)
+            tg_json_member_string(json, alias->name, alias->words);
+    }
+    if (json != NULL)
+        tg_json_end_object(json);
+    if (found)
+        return NULL;
+    char shown[64];
+    return tg_error_create(TG_ERROR_NOT_FOUND,
+                           "there is no alias '%s'; `alias` lists them, a `proc` makes a command of your own",
+                           tg_printable(wanted == NULL ? "" : wanted, shown, sizeof shown));
+}
+
+const struct tg_console_command tg_console_alias = {
+    .name = "alias",
+    .arguments = "?NAME?",
+    .summary = "lists the short names of commands",
+    .example = "alias baw",
+    .more = "What is written behind a short name follows the words that it stands for.",
+    .run = run_alias,
+};
