@@ -8,10 +8,15 @@
 #include "live/control.h"
 #include "live/interrupt.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { CATCH_UP_MS = 2000 }; /* events on their way take some tens, unless the machine is overloaded */
 
 /* What Tcl hands back to a command's procedure. */
 struct binding {
@@ -601,6 +606,30 @@ void tg_console_interrupt(struct tg_console *console)
     print_safely(console->options.errors, tg_error_message(error));
     fputc('\n', console->options.errors);
     tg_error_destroy(error);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void tg_console_catch_up(struct tg_console *console)
+{
+    struct tg_source *source = console->source;
+    if (source->ops->latest_ns == NULL)
+        return;
+    uint64_t latest_ns = source->ops->latest_ns(source);
+    uint64_t until_ms = now_ms() + CATCH_UP_MS;
+    for (;;) {
+        tg_console_attend(console);
+        uint64_t at_ms = now_ms();
+        struct pollfd wake = {.fd = source->wake_fd, .events = POLLIN};
+        if (source->time_ns >= latest_ns || at_ms >= until_ms || tg_interrupt_pending() ||
+            (poll(&wake, 1, (int)(until_ms - at_ms)) < 0 && errno != EINTR))
+            return;
+    }
 }
 
 void tg_console_settle(struct tg_console *console)

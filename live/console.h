@@ -80,6 +80,10 @@ int tg_console_wake_fd(const struct tg_console *console);
  * console waits for one when the source's wake_fd is readable. */
 void tg_console_attend(struct tg_console *console);
 
+/* The same, until all events that there are by now were taken: for answers about what is so now. Waits for
+ * those on their way, not long; an interrupt ends it. */
+void tg_console_catch_up(struct tg_console *console);
+
 /* The interrupt key was pressed while the console waited for a command: a live job's threads in focus stop.
  */
 void tg_console_interrupt(struct tg_console *console);

@@ -245,6 +245,7 @@ static void write_remarks(const struct tg_dlopen_counts *sum, FILE *out)
 static struct tg_error *show_dlopen(struct tg_console *console, FILE *out)
 {
     struct tg_dlopen_counts sum = {0};
+    tg_console_catch_up(console);
     write_settings(console, out);
     struct tg_error *error = write_counts(console, &sum, out);
     if (error == NULL)
@@ -388,6 +389,7 @@ static struct tg_error *run_dinfo_libraries(struct tg_console *console, int argc
     struct loaded *loaded = NULL;
     size_t count = 0, end;
     struct tg_text_table *table = NULL;
+    tg_console_catch_up(console);
     struct tg_error *error = gather(console, argc == 1 ? Tcl_GetString(argv[0]) : "*", &loaded, &count);
     if (error == NULL)
         error = tg_text_table_create(headings, false, &table);

@@ -31,7 +31,8 @@ struct tg_live_engine {
     struct tg_live_stop *stops; /* that nobody was told of */
     size_t n_stops, max_stops;
     bool has_begun; /* a program was loaded */
-    pid_t rank;     /* the process that the last identity event called a rank, 0 none */
+    uint64_t latest_ns;
+    pid_t rank; /* the process that the last identity event called a rank, 0 none */
 };
 
 /* What goes wrong in a callback has nobody to return to. Takes ERROR. */
@@ -118,8 +119,19 @@ static const struct tg_controller_engine orders = {
 
 /* ---- what the engine tells */
 
+uint64_t tg_live_engine_latest_ns(const struct tg_live_engine *live)
+{
+    return live->latest_ns;
+}
+
+struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
+{
+    return live->parts.loader;
+}
+
 void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
 {
+    live->latest_ns = event->time_ns;
     switch ((unsigned)event->kind) {
     case TG_EVENT_IDENTITY:
         if (event->identity.rank >= 0)

@@ -43,6 +43,12 @@ void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread 
 void tg_live_engine_unloaded(struct tg_live_engine *live, const struct tg_thread *thread,
                              const struct tg_break_object *object);
 
+/* The time of the latest event that was emitted, 0 none. */
+uint64_t tg_live_engine_latest_ns(const struct tg_live_engine *live);
+
+/* The dlopen filter in force is its to set. */
+struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live);
+
 struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live);
 
 /* The thread that UNIT is called; NULL: it has ended. It stands where tg_thread_is_kept. */

@@ -2,6 +2,7 @@
 
 #include "analyzer/action_points.h"
 #include "analyzer/job_list.h"
+#include "live/filter_news.h"
 #include "live/focus.h"
 #include "live/interrupt.h"
 #include "live/news_queue.h"
@@ -154,8 +155,11 @@ static struct tg_error *take_all(struct live_source *live, const struct tg_news_
     struct tg_error *error = NULL;
     for (bool taken = true; error == NULL && taken;) {
         error = take(live, &taken);
-        if (error == NULL && taken && live->public.event->kind == TG_EVENT_PROCESS_EXIT)
+        if (error != NULL || !taken)
+            break;
+        if (live->public.event->kind == TG_EVENT_PROCESS_EXIT)
             tell_exit(live->public.event, sink, live->moment->entry);
+        tg_filter_news(live->moment, live->public.event, sink);
     }
     return error;
 }
@@ -273,10 +277,23 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     return error;
 }
 
+static void ask_latest(struct tg_live_engine *engine, void *context)
+{
+    uint64_t *latest_ns = context;
+    *latest_ns = tg_live_engine_latest_ns(engine);
+}
+
+static uint64_t latest_ns(struct tg_source *source)
+{
+    uint64_t latest = 0;
+    tg_live_job_call(live_of(source)->job, ask_latest, &latest);
+    return latest;
+}
+
 /* ---- life */
 
 static const struct tg_source_ops live_ops = {
-    .destroy = destroy, .step = step, .view = view, .attend = attend};
+    .destroy = destroy, .step = step, .view = view, .attend = attend, .latest_ns = latest_ns};
 
 struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
                                        struct tg_source **source)

@@ -96,6 +96,12 @@ struct tg_source_ops {
      */
     struct tg_error *(*attend)(struct tg_source *source, const struct tg_news_sink *sink);
 
+    /*
+     * The time of the latest event that there is, whether it was taken or is on its way: who answers from the
+     * moment what is so now takes events up to it first (tg_console_catch_up). NULL: what there is was taken.
+     */
+    uint64_t (*latest_ns)(struct tg_source *source);
+
     /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
     struct tg_error *(*sync)(struct tg_source *source);
 };
