@@ -79,7 +79,7 @@ extern const struct tg_console_command tg_console_opm_next, tg_console_opm_step,
 extern const struct tg_console_command tg_console_dgo, tg_console_dhalt, tg_console_dwait, tg_console_dhold,
     tg_console_dunhold, tg_console_dbreak, tg_console_dbarrier, tg_console_dactions, tg_console_denable,
     tg_console_ddisable, tg_console_ddelete, tg_console_dstatus, tg_console_dptsets, tg_console_dgroups,
-    tg_console_dkill, tg_console_ddetach;
+    tg_console_dkill, tg_console_ddetach, tg_console_drun, tg_console_dattach;
 extern const struct tg_console_command tg_console_dset, tg_console_dunset, tg_console_alias;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;

@@ -42,6 +42,8 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_denable,
     &tg_console_ddisable,
     &tg_console_ddelete,
+    &tg_console_drun,
+    &tg_console_dattach,
     &tg_console_dkill,
     &tg_console_ddetach,
     &tg_console_dset,

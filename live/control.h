@@ -45,6 +45,9 @@ extern const struct tg_ptset_defaults tg_control_defaults;
 /* Stops those in focus, as the interrupt key does. */
 struct tg_error *tg_control_halt(struct tg_console *console);
 
+/* dgo. */
+struct tg_error *tg_control_go(struct tg_console *console, FILE *out);
+
 /* dgo, then dwait: dcont of a live job. */
 struct tg_error *tg_control_continue(struct tg_console *console, FILE *out);
 

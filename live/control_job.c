@@ -1,9 +1,16 @@
-/* The job as a whole: dkill, ddetach. */
+/* The job as a whole: drun, dattach, dkill, ddetach. */
 #include "live/control.h"
 
+#include "format/printable.h"
+#include "live/live_job.h"
+#include "live/live_source.h"
 #include "recorder/engine.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* ---- dkill */
 
@@ -59,4 +66,192 @@ const struct tg_console_command tg_console_ddetach = {
     .example = "dfocus p2 ddetach",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_ddetach,
+};
+
+/* ---- dattach */
+
+struct attaching {
+    int32_t pid;
+};
+
+static struct tg_error *attach(const struct tg_control *control)
+{
+    const struct attaching *attaching = control->context;
+    return tg_live_engine_attach(control->engine, attaching->pid);
+}
+
+/* The process on this host that a starter's table names as rank RANK. */
+static struct tg_error *find_rank(const struct tg_console *console, int64_t rank, int32_t *pid)
+{
+    const struct tg_mpir_model *model = console->source->moment->mpir;
+    char host[256] = "";
+    bool is_known = false;
+    gethostname(host, sizeof host - 1);
+    for (size_t i = tg_mpir_model_count(model); i-- > 0;) {
+        size_t count;
+        const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(model, i, &count);
+        for (size_t j = 0; j < count; j++) {
+            if (ranks[j].rank != rank || !ranks[j].in_table)
+                continue;
+            is_known = true;
+            if (ranks[j].table_pid <= 0 || ranks[j].table_pid > INT32_MAX || strcmp(ranks[j].host, host) != 0)
+                continue;
+            *pid = (int32_t)ranks[j].table_pid;
+            return NULL;
+        }
+    }
+    return tg_error_create(TG_ERROR_NOT_FOUND, "rank %" PRId64 " %s", rank,
+                           is_known ? "is not on this host"
+                                    : "is in no table of ranks; `info mpi` shows them");
+}
+
+static struct tg_error *take_number(Tcl_Obj *word, const char *what, Tcl_WideInt lowest, Tcl_WideInt *number)
+{
+    char shown[80];
+    if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= lowest && *number <= INT32_MAX)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is no %s",
+                           tg_printable(Tcl_GetString(word), shown, sizeof shown), what);
+}
+
+static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool by_rank = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-rank") == 0;
+    if (argc < 1 + by_rank)
+        return tg_console_usage(&tg_console_dattach);
+    for (int i = by_rank; i < argc; i++) {
+        struct attaching attaching = {0};
+        Tcl_WideInt number = 0;
+        struct tg_error *error =
+            take_number(argv[i], by_rank ? "rank" : "process id", by_rank ? 0 : 1, &number);
+        if (error == NULL && by_rank)
+            error = find_rank(console, number, &attaching.pid);
+        else
+            attaching.pid = (int32_t)number;
+        if (error == NULL)
+            error = tg_control_run_all(console, attach, &attaching, out);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static const char *const dattach_words[] = {"-rank", NULL};
+
+const struct tg_console_command tg_console_dattach = {
+    .name = "dattach",
+    .arguments = "PID... | -rank N...",
+    .summary = "takes running processes under control as well, or ranks that the job's starter names",
+    .example = "dattach -rank 3",
+    .more = "They stand then. Ranks are those of `info mpi` that were left out (--ranks), on this host.",
+    .words = dattach_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dattach,
+};
+
+/* ---- drun */
+
+struct rerun {
+    char *points; /* action points, as a script */
+    size_t size;
+    bool has_run;
+};
+
+static struct tg_error *look_at(const struct tg_control *control)
+{
+    struct rerun *rerun = control->context;
+    FILE *stream = open_memstream(&rerun->points, &rerun->size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    tg_action_points_save(tg_controller_points(control->controller), stream);
+    rerun->has_run = tg_live_engine_has_run(control->engine);
+    return fclose(stream) == 0 ? NULL : tg_error_no_memory();
+}
+
+/* NAME-2.tgt behind NAME.tgt, or the first such that there is not. For the caller to free. */
+static char *next_trace(const char *trace)
+{
+    const char *dot = strrchr(trace, '.'), *slash = strrchr(trace, '/');
+    int stem = dot == NULL || (slash != NULL && dot < slash) ? (int)strlen(trace) : (int)(dot - trace);
+    for (unsigned number = 2; number < 10000; number++) {
+        char *name = NULL, *incomplete = NULL;
+        if (asprintf(&name, "%.*s-%u%s", stem, trace, number, trace + stem) < 0)
+            return NULL;
+        bool is_free = asprintf(&incomplete, "%s.incomplete", name) >= 0 && access(name, F_OK) != 0 &&
+                       access(incomplete, F_OK) != 0;
+        free(incomplete);
+        if (is_free)
+            return name;
+        free(name);
+    }
+    return NULL;
+}
+
+/* What the action points were is made again; those whose focus is not there yet are told of. */
+static void make_again(struct tg_console *console, const struct rerun *rerun, FILE *out)
+{
+    char *rest = rerun->points;
+    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        if (*line == '\0' || *line == '#' || Tcl_EvalEx(console->interp, line, -1, 0) == TCL_OK)
+            continue;
+        char shown[200];
+        fprintf(out, "not made again: %s (%s)\n", tg_printable(line, shown, sizeof shown),
+                Tcl_GetStringResult(console->interp));
+    }
+    Tcl_ResetResult(console->interp);
+}
+
+static struct tg_error *run_again(struct tg_console *console, const struct rerun *rerun, FILE *out)
+{
+    struct tg_live_job *job = console->options.live;
+    char *trace = next_trace(tg_live_job_first_trace(job));
+    if (trace == NULL)
+        return tg_error_create(TG_ERROR_LIMIT, "there is no name left for the trace of another run");
+    fprintf(out, "the trace of the run that is over is ");
+    tg_printable_write(out, tg_live_job_trace(job));
+    fputc('\n', out);
+    struct tg_error *error = tg_live_job_restart(job, trace);
+    free(trace);
+    if (error == NULL)
+        error = tg_live_source_restart(console->source, tg_live_job_trace(job));
+    if (error != NULL)
+        return error;
+    tg_focus_deinit(&console->focus);
+    console->focus_changes++;
+    error = tg_focus_begin(&console->focus);
+    if (error == NULL)
+        make_again(console, rerun, out);
+    return error;
+}
+
+static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct tg_live_job *job = console->options.live;
+    struct rerun rerun = {0};
+    int status;
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_drun);
+    if (!tg_live_job_has_command(job))
+        return tg_error_create(TG_ERROR_USAGE,
+                               "there is no command to run: the session attached to what ran");
+    struct tg_error *error = tg_control_run_all(console, look_at, &rerun, out);
+    if (error == NULL && (rerun.has_run || tg_live_job_has_ended(job, &status))) {
+        tg_live_job_end(job, TG_LIVE_KILL);
+        tg_console_attend(console);
+        error = run_again(console, &rerun, out);
+    }
+    free(rerun.points);
+    return error != NULL ? error : tg_control_go(console, out);
+}
+
+const struct tg_console_command tg_console_drun = {
+    .name = "drun",
+    .arguments = "",
+    .summary = "runs the command from its start, once more where it has run",
+    .example = "drun",
+    .more =
+        "What is left of a former run is killed; action points are made again; each run has its own trace.",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_drun,
 };

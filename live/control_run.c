@@ -16,11 +16,15 @@ static struct tg_error *go(const struct tg_control *control)
     return error;
 }
 
+struct tg_error *tg_control_go(struct tg_console *console, FILE *out)
+{
+    return tg_control_run(console, &tg_control_defaults, go, NULL, out);
+}
+
 static struct tg_error *run_dgo(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
-    return argc > 0 ? tg_console_usage(&tg_console_dgo)
-                    : tg_control_run(console, &tg_control_defaults, go, NULL, out);
+    return argc > 0 ? tg_console_usage(&tg_console_dgo) : tg_control_go(console, out);
 }
 
 const struct tg_console_command tg_console_dgo = {
@@ -125,7 +129,7 @@ const struct tg_console_command tg_console_dwait = {
 struct tg_error *tg_control_continue(struct tg_console *console, FILE *out)
 {
     struct wait wait = {0};
-    struct tg_error *error = tg_control_run(console, &tg_control_defaults, go, NULL, out);
+    struct tg_error *error = tg_control_go(console, out);
     return error != NULL ? error : tg_control_await(console, &tg_control_defaults, look, &wait.done, -1, out);
 }
 

@@ -78,12 +78,12 @@ static struct tg_error *open_input(const struct live_arguments *arguments,
     return NULL;
 }
 
-static void print_summary(const struct tg_record_options *recording, struct tg_live_job *job)
+static void print_summary(struct tg_live_job *job)
 {
     struct tg_recording_summary summary = tg_live_job_summary(job);
     fflush(stdout);
     fputs("tollgate: ", stderr);
-    tg_printable_write(stderr, recording->trace);
+    tg_printable_write(stderr, tg_live_job_trace(job));
     fprintf(stderr, "%s: %" PRIu64 " events of %" PRIu64 " process%s\n",
             summary.complete ? "" : ".incomplete", summary.events, summary.processes,
             summary.processes == 1 ? "" : "es");
@@ -176,7 +176,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
             tg_json_console_end(json, *status);
     }
     if (!recording->quiet)
-        print_summary(recording, job);
+        print_summary(job);
     tg_json_console_destroy(json);
     tg_console_destroy(console);
     tg_source_destroy(source);

@@ -30,6 +30,7 @@ struct tg_live_engine {
     struct stop_reason reason;
     struct tg_live_stop *stops; /* that nobody was told of */
     size_t n_stops, max_stops;
+    bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
     uint64_t latest_ns;
     pid_t rank; /* the process that the last identity event called a rank, 0 none */
@@ -72,6 +73,7 @@ static struct tg_error *order_resume(void *engine, int32_t pid, int32_t tid)
     struct tg_thread *thread = find_thread(live, pid, tid);
     if (thread != NULL)
         tg_thread_go(thread);
+    live->has_run = true;
     live->options.changed(live->options.context);
     return NULL;
 }
@@ -355,9 +357,23 @@ struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_b
 
 void tg_live_engine_kill(struct tg_live_engine *live)
 {
-    for (const struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
-         process = process->hh.next)
-        kill(process->pid, SIGKILL);
+    for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
+         process = process->hh.next) {
+        if (process->attached)
+            tg_engine_release(process, "the job that it was attached to was killed");
+        else
+            kill(process->pid, SIGKILL);
+    }
+}
+
+struct tg_error *tg_live_engine_attach(struct tg_live_engine *live, int32_t pid)
+{
+    return tg_engine_attach(live->parts.engine, pid);
+}
+
+bool tg_live_engine_has_run(const struct tg_live_engine *live)
+{
+    return live->has_run;
 }
 
 void tg_live_engine_release(struct tg_live_engine *live, int32_t pid)

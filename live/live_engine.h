@@ -83,7 +83,13 @@ const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live
 /* Takes everything of ours out of process PID, which runs on. */
 void tg_live_engine_release(struct tg_live_engine *live, int32_t pid);
 
-/* SIGKILL to every process; they end by and by. */
+/* Traces process PID as well, which stands then where the session's start does. TARGET errors say why not. */
+struct tg_error *tg_live_engine_attach(struct tg_live_engine *live, int32_t pid);
+
+/* Whether anything was ever let run. */
+bool tg_live_engine_has_run(const struct tg_live_engine *live);
+
+/* SIGKILL to every process that the session started; they end by and by. Attached ones are let go. */
 void tg_live_engine_kill(struct tg_live_engine *live);
 
 #endif

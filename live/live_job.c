@@ -20,7 +20,10 @@ struct call {
 };
 
 struct tg_live_job {
-    const struct tg_record_options *options;
+    struct tg_record_options options; /* the caller's, but for the trace */
+    const char *first_trace;          /* the caller's */
+    char *trace;                      /* of a second or later run, NULL the caller's */
+    sigset_t launch_mask;             /* what programs are started with */
     struct tg_live_stops stops;
     pthread_t thread;
     bool has_thread;
@@ -36,7 +39,7 @@ struct tg_live_job {
     pthread_mutex_t lock; /* for all that follows */
     pthread_cond_t changed;
     struct call *first_call, **last_call;
-    bool has_started, runs, has_ended, quits;
+    bool has_started, runs, has_ended, quits, restarts;
     struct tg_error *failure; /* of the start */
     struct tg_recording_summary summary;
     int status;
@@ -180,20 +183,38 @@ static void block_signals(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* RECORDING and LIVE are of an earlier run, where there was one; then they stay where this fails. */
 static struct tg_error *start(struct tg_live_job *job)
 {
     struct tg_stop_cost cost = {0};
-    const struct tg_live_engine_options live = {
+    const struct tg_live_engine_options options = {
         .context = job, .tell = tell, .changed = tell_changed, .stops = &job->stops};
+    struct tg_recording *recording = NULL, *former_recording = job->recording;
+    struct tg_live_engine *live = NULL, *former_live = job->live;
     pid_t pid;
+    pthread_sigmask(SIG_SETMASK, &job->launch_mask, NULL);
     tg_error_destroy(tg_calibrate_stop_cost(&cost));
-    struct tg_error *error = tg_recording_create(job->options, &cost, &job->watch, &job->recording);
-    if (error != NULL)
-        return error;
+    struct tg_error *error = tg_recording_create(&job->options, &cost, &job->watch, &recording);
     block_signals();
-    const struct tg_recording_parts parts = tg_recording_parts(job->recording);
-    error = tg_live_engine_create(&parts, &live, &job->live);
-    return error != NULL ? error : tg_recording_start(job->recording, &pid);
+    if (error == NULL) {
+        const struct tg_recording_parts parts = tg_recording_parts(recording);
+        error = tg_live_engine_create(&parts, &options, &live);
+    }
+    if (error == NULL) {
+        job->recording = recording;
+        job->live = live;
+        error = tg_recording_start(recording, &pid);
+    }
+    if (error != NULL) {
+        job->recording = former_recording;
+        job->live = former_live;
+    } else {
+        recording = former_recording;
+        live = former_live;
+    }
+    tg_recording_destroy(recording);
+    tg_live_engine_destroy(live);
+    return error;
 }
 
 static void set_started(struct tg_live_job *job, struct tg_error *error)
@@ -201,7 +222,9 @@ static void set_started(struct tg_live_job *job, struct tg_error *error)
     pthread_mutex_lock(&job->lock);
     job->failure = error;
     job->has_started = true;
+    job->restarts = false;
     job->runs = error == NULL;
+    job->has_ended = job->has_ended && error != NULL;
     pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&job->lock);
 }
@@ -227,30 +250,34 @@ static void run(struct tg_live_job *job)
     wake(job);
 }
 
-/* Until nobody asks any more. */
-static void answer(struct tg_live_job *job)
+/* Until nobody asks any more: false; or it is to be run once more. */
+static bool answer(struct tg_live_job *job)
 {
     pthread_mutex_lock(&job->lock);
-    while (!job->quits) {
+    while (!job->quits && !job->restarts) {
         if (job->first_call == NULL)
             pthread_cond_wait(&job->changed, &job->lock);
         pthread_mutex_unlock(&job->lock);
         serve(job);
         pthread_mutex_lock(&job->lock);
     }
+    bool restarts = job->restarts && !job->quits;
     pthread_mutex_unlock(&job->lock);
+    return restarts;
 }
 
 static void *trace(void *context)
 {
     struct tg_live_job *job = context;
-    struct tg_error *error = start(job);
-    bool is_well = error == NULL;
-    set_started(job, error);
-    if (is_well) {
-        run(job);
-        answer(job);
-    }
+    bool has_job;
+    do {
+        struct tg_error *error = start(job);
+        bool is_well = error == NULL;
+        set_started(job, error);
+        if (is_well)
+            run(job);
+        has_job = job->recording != NULL; /* this one, or a former one that can still be asked */
+    } while (has_job && answer(job));
     tg_recording_destroy(job->recording);
     tg_live_engine_destroy(job->live);
     return NULL;
@@ -290,7 +317,9 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
     struct tg_live_job *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    made->options = options;
+    made->options = *options;
+    made->first_trace = options->trace;
+    pthread_sigmask(SIG_SETMASK, NULL, &made->launch_mask);
     made->stops = *stops;
     made->listener =
         (struct tg_loader_listener){.context = made, .handled = take_handled, .unloaded = take_unloaded};
@@ -356,7 +385,40 @@ void tg_live_job_destroy(struct tg_live_job *job)
         close(job->wake_fd);
     pthread_cond_destroy(&job->changed);
     pthread_mutex_destroy(&job->lock);
+    free(job->trace);
     free(job);
+}
+
+struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace)
+{
+    char *copy = strdup(trace);
+    if (copy == NULL)
+        return tg_error_no_memory();
+    char *former = job->trace;
+    job->trace = job->options.trace = copy;
+    pthread_mutex_lock(&job->lock);
+    job->has_started = false;
+    job->restarts = true;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+    struct tg_error *error = await_start(job);
+    free(former);
+    return error;
+}
+
+const char *tg_live_job_first_trace(const struct tg_live_job *job)
+{
+    return job->first_trace;
+}
+
+const char *tg_live_job_trace(const struct tg_live_job *job)
+{
+    return job->options.trace;
+}
+
+bool tg_live_job_has_command(const struct tg_live_job *job)
+{
+    return job->options.command != NULL;
 }
 
 struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job)

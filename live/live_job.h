@@ -35,6 +35,9 @@ enum tg_live_end {
  * ended. */
 void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how);
 
+/* Runs its command once more, where it has ended, into TRACE; nothing of the former run is known any more. */
+struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace);
+
 /* After an end. NULL is accepted. */
 void tg_live_job_destroy(struct tg_live_job *job);
 
@@ -44,6 +47,14 @@ void tg_live_job_destroy(struct tg_live_job *job);
  */
 void tg_live_job_call(struct tg_live_job *job, void (*call)(struct tg_live_engine *live, void *context),
                       void *context);
+
+/* Whether it is a command's, which can be run once more. */
+bool tg_live_job_has_command(const struct tg_live_job *job);
+
+/* The trace of the first run, after which those of others are called. */
+const char *tg_live_job_first_trace(const struct tg_live_job *job);
+/* The trace that is written, valid until it is run once more. */
+const char *tg_live_job_trace(const struct tg_live_job *job);
 
 /* Whom the session stops unasked; to be changed in calls. */
 struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job);

@@ -292,6 +292,23 @@ static uint64_t latest_ns(struct tg_source *source)
 
 /* ---- life */
 
+struct tg_error *tg_live_source_restart(struct tg_source *source, const char *trace)
+{
+    struct live_source *live = live_of(source);
+    struct tg_moment *moment = NULL;
+    struct tg_error *error = tg_moment_create(&moment);
+    if (error != NULL)
+        return error;
+    tg_moment_destroy(live->moment);
+    live->moment = moment;
+    live->end_told = false;
+    live->public.moment = moment;
+    live->public.event = NULL;
+    live->public.number = 0;
+    live->public.trace_path = trace;
+    return NULL;
+}
+
 static const struct tg_source_ops live_ops = {
     .destroy = destroy, .step = step, .view = view, .attend = attend, .latest_ns = latest_ns};
 

@@ -10,4 +10,8 @@
 struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
                                        struct tg_source **source);
 
+/* The job is run once more, into TRACE, which outlives the source: nothing has happened yet. What came of the
+ * former run was taken. */
+struct tg_error *tg_live_source_restart(struct tg_source *source, const char *trace);
+
 #endif

@@ -102,7 +102,7 @@ static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int
     struct tg_proc_status status;
     if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
         return NULL;
-    if (status.tracer == getpid())
+    if (status.tracer == gettid())
         return NULL; /* cloned by a thread that is ours: its first stop will come */
     if (status.tracer != 0 || why != EPERM || (process->threads == NULL && scan->attempts > 2) ||
         scan->attempts >= MAX_ATTEMPTS)
@@ -114,7 +114,7 @@ static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int
 static bool is_ours(pid_t tid)
 {
     struct tg_proc_status status;
-    return tg_proc_status_read(tid, &status) && status.tracer == getpid();
+    return tg_proc_status_read(tid, &status) && status.tracer == gettid();
 }
 
 static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, struct scan *scan)

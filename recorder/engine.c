@@ -66,6 +66,19 @@ static void keep_launch_signals(struct tg_engine *engine)
     }
 }
 
+/* The signal's action is the process's: of engines that there are at a time the last one gives it back. */
+static pthread_mutex_t wake_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned wake_users;
+static struct sigaction former_wake_action;
+
+static void give_back_wake_action(void)
+{
+    pthread_mutex_lock(&wake_lock);
+    if (--wake_users == 0)
+        sigaction(WAKE_SIGNAL, &former_wake_action, NULL);
+    pthread_mutex_unlock(&wake_lock);
+}
+
 static struct tg_error *set_up_timers(struct tg_engine *engine)
 {
     struct sigaction action = {.sa_sigaction = wake, .sa_flags = SA_SIGINFO}; /* no SA_RESTART */
@@ -79,7 +92,11 @@ static struct tg_error *set_up_timers(struct tg_engine *engine)
     if (timer_create(CLOCK_MONOTONIC, &event, &engine->post_timer) != 0)
         return tg_error_create_errno(errno, "cannot create the engine's second timer");
     engine->has_post_timer = true;
-    sigaction(WAKE_SIGNAL, &action, &engine->former_wake_action);
+    pthread_mutex_lock(&wake_lock);
+    if (wake_users++ == 0)
+        sigaction(WAKE_SIGNAL, &action, &former_wake_action);
+    pthread_mutex_unlock(&wake_lock);
+    engine->has_wake_action = true;
     sigset_t wake_set;
     sigemptyset(&wake_set);
     sigaddset(&wake_set, WAKE_SIGNAL);
@@ -123,7 +140,8 @@ void tg_engine_destroy(struct tg_engine *engine)
     pthread_mutex_destroy(&engine->posted_lock);
     if (engine->has_wake_timer) {
         timer_delete(engine->wake_timer);
-        sigaction(WAKE_SIGNAL, &engine->former_wake_action, NULL);
+        if (engine->has_wake_action)
+            give_back_wake_action();
         sigset_t wake_set;
         sigemptyset(&wake_set);
         sigaddset(&wake_set, WAKE_SIGNAL);

@@ -224,7 +224,7 @@ struct tg_engine {
 
     sigset_t launch_mask;    /* signal mask and ignored signals of the time of creation: launched programs */
     sigset_t launch_ignored; /* get these */
-    struct sigaction former_wake_action;
+    bool has_wake_action;
     timer_t wake_timer;
     bool has_wake_timer;
     volatile sig_atomic_t seizing; /* in PTRACE_SEIZE: the timer's signal handler collects early statuses */
