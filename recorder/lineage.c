@@ -139,18 +139,19 @@ static void let_child_go(struct tg_engine *engine, struct tg_address_space *spac
     tg_engine_emit(engine, NULL, &event);
 }
 
-void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *model,
-                          struct tg_address_space *space, pid_t child, enum tg_process_origin origin)
+/* Takes in the process CHILD, which then stands in its first stop; false where there is none to go on with.
+ */
+static bool add_child(struct tg_tracee *creator, const struct tg_process *model,
+                      struct tg_address_space *space, pid_t child, enum tg_process_origin origin, int *status)
 {
     struct tg_engine *engine = model->engine;
-    int status;
-    if (!await_first_stop(engine, child, &status))
-        return; /* killed before it ran an instruction */
+    if (!await_first_stop(engine, child, status))
+        return false; /* killed before it ran an instruction */
     bool shares = creator != NULL && shares_memory(creator, child);
     struct tg_tracee *tracee = add_process(model, space, child, origin, shares);
     if (tracee == NULL) {
         let_child_go(engine, space, child, shares);
-        return;
+        return false;
     }
     tg_tracee_mark_stopped(tracee);
     if (!shares)
@@ -162,6 +163,15 @@ void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *mo
     tg_lineage_announce(tracee, creator == NULL ? NULL : creator->thread.process);
     if (creator != NULL && tg_traced_of(creator)->detaching)
         tg_detach_begin(tracee->thread.process, tg_traced_of(creator)->detach_reason);
+    return true;
+}
+
+/* CHILD goes on from its first stop, which STATUS is. */
+static void go_on(struct tg_engine *engine, pid_t child, int status)
+{
+    struct tg_tracee *tracee = tg_tracee_find(engine, child);
+    if (tracee == NULL)
+        return;
     if (status >> 16 == PTRACE_EVENT_EXIT) /* killed before its first stop */
         tg_lineage_exiting(tracee);
     else if (WSTOPSIG(status) != SIGTRAP)
@@ -170,23 +180,41 @@ void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *mo
         tg_tracee_resume(tracee, 0);
 }
 
+void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *model,
+                          struct tg_address_space *space, pid_t child, enum tg_process_origin origin)
+{
+    int status;
+    if (add_child(creator, model, space, child, origin, &status))
+        go_on(model->engine, child, status);
+}
+
+/*
+ * The parent goes on before the child, as it mostly does where nobody traces them: programs have got used to
+ * having some time before their child executes something (setpgid fails from then on).
+ */
 void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event)
 {
+    struct tg_process *process = parent->thread.process;
+    struct tg_engine *engine = process->engine;
     unsigned long child = 0;
+    int status;
+    bool added = false;
     if (ptrace(PTRACE_GETEVENTMSG, parent->thread.tid, NULL, &child) == 0 && child != 0) {
-        struct tg_process *process = parent->thread.process;
         if (tg_lineage_is_thread_of(process->pid, (pid_t)child)) {
             add_thread(parent, (pid_t)child);
-        } else if (tg_process_find(process->engine, (pid_t)child) == NULL) {
-            tg_lineage_add_child(parent, process, process->space, (pid_t)child,
-                                 ptrace_event == PTRACE_EVENT_FORK    ? TG_ORIGIN_FORK
-                                 : ptrace_event == PTRACE_EVENT_VFORK ? TG_ORIGIN_VFORK
-                                                                      : TG_ORIGIN_CLONE);
+        } else if (tg_process_find(engine, (pid_t)child) == NULL) {
+            added = add_child(parent, process, process->space, (pid_t)child,
+                              ptrace_event == PTRACE_EVENT_FORK    ? TG_ORIGIN_FORK
+                              : ptrace_event == PTRACE_EVENT_VFORK ? TG_ORIGIN_VFORK
+                                                                   : TG_ORIGIN_CLONE,
+                              &status);
             tg_tracee_stopped(parent, TG_TRIGGER_FORK, 0);
         }
     }
     parent->in_vfork = ptrace_event == PTRACE_EVENT_VFORK;
     tg_tracee_resume(parent, 0);
+    if (added)
+        go_on(engine, (pid_t)child, status);
 }
 
 /* ---- exec */
