@@ -9,7 +9,7 @@ foreach(case openmpi slurm attach_openmpi attach_slurm)
 endforeach()
 # What goes through the same code again; and a killed recorder cannot say that it leaked.
 if(NOT TG_SANITIZE)
-  foreach(case openmpi_not_mpi spawned hosts mpich killed killed_slurm killed_attached)
+  foreach(case openmpi_not_mpi spawned hosts mpich slurm_hosts killed killed_slurm killed_attached)
     tg_e2e_test(mpir_${case} mpir_launchers.py ${case})
   endforeach()
 endif()

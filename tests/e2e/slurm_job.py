@@ -21,16 +21,15 @@ CONFIGURATION = """\
 ClusterName=tollgate
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller_port}
-SlurmdPort={daemon_port}
 AuthType=auth/munge
 AuthInfo=socket={directory}/munge.socket
 CredType=cred/munge
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={directory}/state
-SlurmdSpoolDir={directory}/spool
+SlurmdSpoolDir={directory}/spool.%n
 SlurmctldPidFile={directory}/slurmctld.pid
-SlurmdPidFile={directory}/slurmd.pid
+SlurmdPidFile={directory}/slurmd.%n.pid
 PluginDir={plugins}
 PlugStackConfig=/dev/null
 MailProg=/bin/true
@@ -44,9 +43,16 @@ MpiDefault=none
 ReturnToService=2
 KillWait=1
 SlurmdParameters=config_overrides
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=100 State=UNKNOWN
+SchedulerParameters=bf_interval=1
+{nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=10 State=UP
 """
+
+NODE = "NodeName={name} NodeHostname={name} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=100 State=UNKNOWN"
+
+# Nothing here uses control groups. But slurmd loads a plug-in for them all the same, and the one that it finds by itself does
+# not start where none are mounted.
+CGROUP_CONFIGURATION = "CgroupPlugin=cgroup/v1\n"
 
 
 class NoSlurm(Exception):
@@ -95,13 +101,14 @@ def _free_ports(count):
 
 class Slurm:
     """`with Slurm() as slurm: run(slurm.srun("-n", "2", "hostname"), slurm.environment)`. The NoSlurm that it may raise says
-    why there is none."""
+    why there is none. OTHERS are further nodes, hosts in UTS and PID namespaces of their own."""
 
-    def __init__(self, directory="slurm"):
+    def __init__(self, directory="slurm", others=()):
         if os.geteuid() != 0:
             raise NoSlurm("Slurm's daemons run as root only")
         self.directory = os.path.abspath(directory)
         self.host = socket.gethostname().partition(".")[0]
+        self.others = others
         self.programs = {name: _program(*names) for name, names in {
             "munged": ["munged"], "slurmctld": ["slurmctld", "slurmctld-wlm"], "slurmd": ["slurmd", "slurmd-wlm"],
             "slurmstepd": ["slurmstepd", "slurmstepd-wlm"], "srun": ["srun"], "sattach": ["sattach"],
@@ -111,11 +118,16 @@ class Slurm:
         if plugins.startswith(_unpacked()):
             self.environment["LD_LIBRARY_PATH"] = plugins
         os.makedirs(os.path.join(self.directory, "state"))
-        os.makedirs(os.path.join(self.directory, "spool"))
-        controller_port, daemon_port = _free_ports(2)
+        nodes = [self.host, *others]
+        for node in nodes:
+            os.makedirs(os.path.join(self.directory, "spool." + node))
+        controller_port, *ports = _free_ports(1 + len(nodes))
         with open(self.environment["SLURM_CONF"], "w") as file:
-            file.write(CONFIGURATION.format(host=self.host, directory=self.directory, plugins=plugins, cpus=CPUS,
-                                            controller_port=controller_port, daemon_port=daemon_port))
+            lines = [NODE.format(name=name, port=port, cpus=CPUS) for name, port in zip(nodes, ports)]
+            file.write(CONFIGURATION.format(host=self.host, directory=self.directory, plugins=plugins, nodes="\n".join(lines),
+                                            controller_port=controller_port))
+        with open(self._path("cgroup.conf"), "w") as file:
+            file.write(CGROUP_CONFIGURATION)
         with open(os.open(self._path("munge.key"), os.O_WRONLY | os.O_CREAT, 0o400), "wb") as file:
             file.write(os.urandom(1024))
 
@@ -144,9 +156,13 @@ class Slurm:
         self.servants.start([self.programs["slurmctld"], "-D", "-c"], self._path("slurmctld.log"), self.environment)
         self.servants.start([self.programs["slurmd"], "-D", "-c", "-N", self.host, "-d", self.programs["slurmstepd"]],
                             self._path("slurmd.log"), self.environment)
-        # It waits for the controller, and for a node.
+        for name in self.others:
+            self.servants.start(["unshare", "--uts", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c",
+                                 'hostname "$0" && exec "$@"', name, self.programs["slurmd"], "-D", "-c", "-N", name, "-d",
+                                 self.programs["slurmstepd"]], self._path(f"slurmd.{name}.log"), self.environment)
+        # It waits for the controller, and for the nodes.
         try:
-            first = subprocess.run(self.srun("-n", "1", "true"), env=dict(os.environ, **self.environment),
+            first = subprocess.run(self.srun("-N", str(1 + len(self.others)), "true"), env=dict(os.environ, **self.environment),
                                    capture_output=True, text=True, timeout=30)
             problem = first.stderr if first.returncode != 0 else None
         except subprocess.TimeoutExpired:

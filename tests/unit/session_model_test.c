@@ -59,6 +59,23 @@ static void losses_add_up_by_source_and_reason(void **state)
     tg_session_model_destroy(model);
 }
 
+static void programs_without_the_agent_are_noted(void **state)
+{
+    (void)state;
+    struct tg_session_model *model = NULL;
+    assert_null(tg_session_model_create(&model));
+    feed(model, (struct tg_event){.pid = 5, .kind = TG_EVENT_AGENT, .agent = {TG_AGENT_WATCHING, ""}});
+    feed(model,
+         (struct tg_event){.pid = 6, .kind = TG_EVENT_AGENT, .agent = {TG_AGENT_ASIDE, "a static program"}});
+    feed(model,
+         (struct tg_event){.pid = 7, .kind = TG_EVENT_AGENT, .agent = {TG_AGENT_ASIDE, "a static program"}});
+    assert_int_equal(model->n_notes, 1);
+    assert_string_equal(model->notes[0].text, "without the agent: a static program");
+    assert_int_equal(model->notes[0].count, 2);
+    assert_int_equal(model->notes[0].first_pid, 6);
+    tg_session_model_destroy(model);
+}
+
 static void any_number_of_different_notes_is_bounded_and_said(void **state)
 {
     (void)state;
@@ -114,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(breakpoints_are_followed_by_id),
         cmocka_unit_test(losses_add_up_by_source_and_reason),
+        cmocka_unit_test(programs_without_the_agent_are_noted),
         cmocka_unit_test(any_number_of_different_notes_is_bounded_and_said),
         cmocka_unit_test(settings_that_do_not_change_are_one_period),
     };
