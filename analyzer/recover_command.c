@@ -263,7 +263,8 @@ static bool is_of_another_host(const struct tg_trace_meta *meta, char text[MAX_P
     return true;
 }
 
-static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta, uint64_t after_ns,
+static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta,
+                                   struct tg_recovery_place place,
                                    void (*add)(void *add_context, const struct tg_event *event),
                                    void *add_context)
 {
@@ -278,7 +279,7 @@ static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *me
     if (rings->directory == NULL)
         return tg_error_no_memory();
     TG_AUTO_ERROR struct tg_error *error =
-        rings->services->salvage_rings(directory, after_ns, add, add_context, &rings->stats);
+        rings->services->salvage_rings(directory, place, add, add_context, &rings->stats);
     rings->salvaged = error == NULL;
     if (error == NULL)
         return NULL;

@@ -4,6 +4,7 @@
 
 #include "format/error.h"
 #include "format/event.h"
+#include "format/trace_recovery.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,11 +45,11 @@ struct tg_command_services {
     struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
 
     /*
-     * Hands the events of later times than AFTER_NS in the rings of DIRECTORY (a trace's agent.directory) to
+     * Hands the events behind PLACE in the rings of DIRECTORY (a trace's agent.directory) to
      * ADD, in the order of time; they stay there. Errors: NOT_FOUND (nothing is there), EXISTS (its recorder
      * lives), INPUT, UNSUPPORTED (no such directory of this user and version).
      */
-    struct tg_error *(*salvage_rings)(const char *directory, uint64_t after_ns,
+    struct tg_error *(*salvage_rings)(const char *directory, struct tg_recovery_place place,
                                       void (*add)(void *context, const struct tg_event *event), void *context,
                                       struct tg_salvage_stats *stats);
     /* Removes DIRECTORY with its rings; errors as above. */

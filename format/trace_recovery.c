@@ -372,6 +372,13 @@ static void add_rest(void *context, const struct tg_event *event)
     tg_event_appender_add(context, event);
 }
 
+/* Nothing is missing but an end that was being written. */
+static bool is_complete_so_far(const struct tg_recovery *recovery)
+{
+    return !recovery->meta_lost &&
+           (recovery->n_gaps == 0 || (recovery->n_gaps == 1 && recovery->gaps[0].at_end));
+}
+
 /* What is known of the recording beyond its file. */
 static struct tg_error *write_rest(struct pass *pass)
 {
@@ -380,16 +387,18 @@ static struct tg_error *write_rest(struct pass *pass)
     struct tg_trace_units units = {0};
     if (pass->rest == NULL || recovery->has_index)
         return NULL;
-    uint64_t after_ns = recovery->events == 0 ? 0 : recovery->last_time_ns;
+    struct tg_recovery_place place = {.after_ns = recovery->events == 0 ? 0 : recovery->last_time_ns,
+                                      .n_events =
+                                          is_complete_so_far(recovery) ? recovery->events : UINT64_MAX};
     struct tg_error *error = begin_file(pass);
     if (error == NULL)
         error = tg_trace_meta_units(pass->meta, &units);
-    if (after_ns > 0)
-        after_ns |= (UINT64_C(1) << units.time_shift) - 1; /* it was rounded down */
+    if (place.after_ns > 0)
+        place.after_ns |= (UINT64_C(1) << units.time_shift) - 1; /* it was rounded down */
     if (error == NULL)
         error = tg_event_appender_create(pass->file, units, &appender);
     if (error == NULL)
-        error = pass->rest->tell(pass->rest->context, pass->meta, after_ns, add_rest, appender);
+        error = pass->rest->tell(pass->rest->context, pass->meta, place, add_rest, appender);
     if (error == NULL)
         error = tg_event_appender_flush(appender);
     if (error == NULL) {

@@ -52,13 +52,19 @@ void tg_recovery_deinit(struct tg_recovery *recovery);
 struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
                                   struct tg_recovery *recovery);
 
+/* How far the file of an interrupted recording goes. */
+struct tg_recovery_place {
+    uint64_t n_events; /* as many were written; UINT64_MAX: not known, something is missing in between */
+    uint64_t after_ns; /* the latest time of them; 0 without any */
+};
+
 /* Where more of an interrupted recording may be than its file has. */
 struct tg_recovery_rest {
     void *context;
-    /* Hands the events of later times than AFTER_NS, which the file does not have, to ADD in the order of
-     * time. Called once, at the end of a file that was not closed. An error ends the recovery; what is no
-     * reason for that (there is nothing more) is none. */
-    struct tg_error *(*tell)(void *context, const struct tg_trace_meta *meta, uint64_t after_ns,
+    /* Hands the events behind PLACE, which the file does not have, to ADD in the order of time. Called once,
+     * at the end of a file that was not closed. An error ends the recovery; what is no reason for that (there
+     * is nothing more) is none. */
+    struct tg_error *(*tell)(void *context, const struct tg_trace_meta *meta, struct tg_recovery_place place,
                              void (*add)(void *add_context, const struct tg_event *event), void *add_context);
 };
 

@@ -16,6 +16,7 @@ enum {
     MAX_SPARES = 2,
     DEFAULT_FLUSH_MS = 1000,
     DEFAULT_QUEUE_BYTES = 64 << 20,
+    BEHIND_CHUNKS = 8,
     BEHIND_PART = 8, /* of the queue: what waits in it is lost with a recorder that is killed */
 };
 
@@ -37,14 +38,20 @@ struct tg_trace_writer {
     pthread_t thread;
     bool thread_started;
     uint64_t flush_ns;
+    void (*sealing)(void *context, uint64_t n_events, bool with_last);
+    void *context;
     size_t max_queue_bytes;
     struct tg_trace_units units;
 
     /* Under the mutex, which nobody holds for longer than it takes to encode an event. */
     struct tg_chunk_encoder *current; /* NULL after a failed allocation */
     uint64_t current_serial;          /* which chunk CURRENT is */
+    uint64_t current_since_ns;        /* when its first event came; only where there is SEALING */
     struct queued_chunk *queue, **queue_end;
-    size_t queue_bytes; /* of chunks queued and in the thread's hands */
+    size_t queue_bytes; /* of chunks queued and in the thread's hands ... */
+    size_t n_queued;    /* ... and how many these are */
+    uint64_t n_written; /* events */
+    bool adding_loss;   /* what is being added is the writer's own, not what the producer adds */
     struct tg_chunk_encoder *spares[MAX_SPARES];
     size_t n_spares;
     struct losses losses;
@@ -62,7 +69,8 @@ struct tg_trace_writer {
 
 /* Everything from here to write_chunk is called with the mutex held. */
 
-static bool hand_over(struct tg_trace_writer *writer, bool forced)
+/* WITH_LAST: as struct tg_trace_writer_options. */
+static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_last)
 {
     size_t memory = tg_chunk_encoder_memory(writer->current);
     if (!forced && writer->queue_bytes > 0 && writer->queue_bytes + memory > writer->max_queue_bytes)
@@ -73,9 +81,12 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced)
     *chunk = (struct queued_chunk){.encoder = writer->current,
                                    .n_events = tg_chunk_encoder_count(writer->current),
                                    .memory_bytes = memory};
+    if (writer->sealing != NULL)
+        writer->sealing(writer->context, writer->stats.events, with_last);
     *writer->queue_end = chunk;
     writer->queue_end = &chunk->next;
     writer->queue_bytes += memory;
+    writer->n_queued++;
     writer->current =
         writer->n_spares > 0 ? writer->spares[--writer->n_spares] : tg_chunk_encoder_create(writer->units);
     writer->current_serial++;
@@ -89,24 +100,40 @@ static bool is_full(const struct tg_chunk_encoder *encoder)
            tg_chunk_encoder_raw_bytes(encoder) >= CHUNK_BYTES;
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The time until the flush begins. */
+static void begin_interval(struct tg_trace_writer *writer)
+{
+    if (writer->sealing != NULL)
+        writer->current_since_ns = now_ns();
+    else
+        pthread_cond_signal(&writer->wake);
+}
+
 /* The counter of what went wrong, or NULL where EVENT was kept. */
 static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *event)
 {
     if (writer->current == NULL && (writer->current = tg_chunk_encoder_create(writer->units)) == NULL)
         return &writer->losses.queue;
-    if (is_full(writer->current) && !hand_over(writer, false))
+    if (is_full(writer->current) && !hand_over(writer, false, false))
         return &writer->losses.queue;
     for (int attempt = 0; attempt < 2 && writer->current != NULL; attempt++) {
         switch (tg_chunk_encoder_add(writer->current, event)) {
         case TG_CHUNK_ADDED:
             writer->stats.events++;
             if (tg_chunk_encoder_count(writer->current) == 1)
-                pthread_cond_signal(&writer->wake); /* the time until the flush begins */
+                begin_interval(writer);
             if (is_full(writer->current))
-                hand_over(writer, false);
+                hand_over(writer, false, !writer->adding_loss);
             return NULL;
         case TG_CHUNK_FULL:
-            if (!hand_over(writer, false))
+            if (!hand_over(writer, false, false))
                 return &writer->losses.queue;
             break;
         case TG_CHUNK_TOO_LARGE:
@@ -125,8 +152,10 @@ static void keep_loss(struct tg_trace_writer *writer, enum tg_loss_source source
         return;
     struct tg_event event = {.time_ns = writer->latest_time_ns, .kind = TG_EVENT_LOSS};
     event.loss = (struct tg_event_loss){.source = source, .count = *count, .reason = reason};
+    writer->adding_loss = true;
     if (keep(writer, &event) == NULL)
         *count = 0;
+    writer->adding_loss = false;
 }
 
 static void keep_losses(struct tg_trace_writer *writer)
@@ -146,6 +175,7 @@ static void lose(struct tg_trace_writer *writer, size_t n_events)
 static void recycle(struct tg_trace_writer *writer, struct queued_chunk *chunk)
 {
     writer->queue_bytes -= chunk->memory_bytes;
+    writer->n_queued--;
     if (writer->n_spares < MAX_SPARES && chunk->memory_bytes <= 8 * (size_t)CHUNK_BYTES)
         writer->spares[writer->n_spares++] = chunk->encoder;
     else
@@ -193,13 +223,6 @@ static struct tg_error *write_chunk(struct tg_trace_writer *writer, const struct
     return tg_trace_file_append_events(writer->file, &facts, &writer->payload, &writer->boundaries);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool has_events(const struct tg_trace_writer *writer)
 {
     return writer->current != NULL && tg_chunk_encoder_count(writer->current) > 0;
@@ -213,7 +236,7 @@ static struct queued_chunk *wait_for_chunk(struct tg_trace_writer *writer)
         struct queued_chunk *chunk = take_chunk(writer);
         if (chunk != NULL || writer->stopping)
             return chunk;
-        if (!has_events(writer)) {
+        if (!has_events(writer) || writer->sealing != NULL) {
             pthread_cond_wait(&writer->wake, &writer->mutex);
             continue;
         }
@@ -223,7 +246,7 @@ static struct queued_chunk *wait_for_chunk(struct tg_trace_writer *writer)
             deadline_ns = time_ns + writer->flush_ns;
         }
         if (time_ns >= deadline_ns) {
-            if (hand_over(writer, true))
+            if (hand_over(writer, true, true))
                 continue;
             deadline_ns = time_ns + writer->flush_ns;
         }
@@ -246,7 +269,9 @@ static void *run_thread(void *argument)
         tg_chunk_encoder_clear(chunk->encoder);
         pthread_mutex_lock(&writer->mutex);
         writer->stats.written_bytes = tg_trace_file_size(writer->file);
-        if (error != NULL) {
+        if (error == NULL) {
+            writer->n_written += chunk->n_events;
+        } else {
             lose(writer, chunk->n_events);
             fail(writer, error); /* empties the queue; nothing is added to it any more */
         }
@@ -281,6 +306,8 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     created->flush_ns = flush_ms * 900000; /* a tenth is left for compressing and writing */
     created->max_queue_bytes = options->max_queue_bytes == 0 ? DEFAULT_QUEUE_BYTES : options->max_queue_bytes;
     created->queue_end = &created->queue;
+    created->sealing = options->sealing;
+    created->context = options->context;
     pthread_mutex_init(&created->mutex, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -327,9 +354,27 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
 bool tg_trace_writer_is_behind(struct tg_trace_writer *writer)
 {
     pthread_mutex_lock(&writer->mutex);
-    bool behind = writer->queue_bytes > writer->max_queue_bytes / BEHIND_PART;
+    bool behind =
+        writer->queue_bytes > writer->max_queue_bytes / BEHIND_PART || writer->n_queued > BEHIND_CHUNKS;
     pthread_mutex_unlock(&writer->mutex);
     return behind;
+}
+
+void tg_trace_writer_flush(struct tg_trace_writer *writer, bool at_once)
+{
+    pthread_mutex_lock(&writer->mutex);
+    if (!writer->failed && has_events(writer) && writer->n_queued <= BEHIND_CHUNKS &&
+        (at_once || now_ns() - writer->current_since_ns >= writer->flush_ns))
+        hand_over(writer, true, true);
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+uint64_t tg_trace_writer_written(struct tg_trace_writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    uint64_t n_written = writer->n_written;
+    pthread_mutex_unlock(&writer->mutex);
+    return n_written;
 }
 
 struct tg_error *tg_trace_writer_take_error(struct tg_trace_writer *writer)
@@ -355,7 +400,7 @@ static void stop_thread(struct tg_trace_writer *writer)
     if (!writer->thread_started)
         return;
     pthread_mutex_lock(&writer->mutex);
-    if (!writer->failed && has_events(writer) && !hand_over(writer, true))
+    if (!writer->failed && has_events(writer) && !hand_over(writer, true, true))
         fail(writer, tg_error_no_memory());
     writer->stopping = true;
     pthread_cond_signal(&writer->wake);

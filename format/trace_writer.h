@@ -17,6 +17,14 @@ struct tg_trace_writer_options {
     int compression_level;      /* zstd level; 0: the default, chosen by measurement (docs/performance.md) */
     uint64_t flush_interval_ms; /* longest time an event stays in memory; 0: 1000 */
     uint64_t max_queue_bytes;   /* bound on memory for encoded events not yet written; 0: 64 MiB */
+    /*
+     * Who wants to know which events are in the file when: called in the producer's thread before a chunk can
+     * get into the file; N_EVENTS are in the file when it is. WITH_LAST: the event that is being added is the
+     * last one of them, otherwise it is none of them. The producer then looks after the flush interval:
+     * tg_trace_writer_flush. Must call nothing of the writer. NULL: nobody.
+     */
+    void (*sealing)(void *context, uint64_t n_events, bool with_last);
+    void *context;
 };
 
 struct tg_trace_writer_stats {
@@ -39,8 +47,15 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
  */
 void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event);
 
-/* Whether the thread has fallen behind: more than an eighth of the queue waits for it. What can be held back
- * is better held back then. The producer's thread. */
+/* Where there is `sealing`, by the producer's thread: hands what was added to the thread that writes, AT_ONCE
+ * or if the flush interval is over. */
+void tg_trace_writer_flush(struct tg_trace_writer *writer, bool at_once);
+
+/* How many of the events added and kept so far are in the file. Any thread. */
+uint64_t tg_trace_writer_written(struct tg_trace_writer *writer);
+
+/* Whether the thread has fallen behind: more than an eighth of the queue, or 8 chunks, wait for it. What can
+ * be held back is better held back then. The producer's thread. */
 bool tg_trace_writer_is_behind(struct tg_trace_writer *writer);
 
 /* The error that stopped writing (disk full, I/O), once, else NULL; the caller owns it. Any later call gives

@@ -2,7 +2,6 @@
 
 #include "recorder/event_queue.h"
 #include "recorder/mapping_guard.h"
-#include "recorder/ring_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,15 +12,13 @@
 #include <unistd.h>
 
 enum {
-    BUSY_NS = 1000000,  /* between rounds where a ring was more than a quarter full ... */
-    CALM_NS = 10000000, /* ... where something came ... */
-    IDLE_NS = 50000000, /* ... and where nothing did */
-    RETIRE_NS =
-        1500000000,        /* longer than what was taken waits to be written: until then it can be salvaged */
-    PAIR_NS = 5000000,     /* between pairs of the clock */
-    REAP_NS = 25000000,    /* between looks which processes have gone */
-    SCAN_NS = 1000000000,  /* between looks for rings that nothing told of */
-    ROUND_RECORDS = 20000, /* told before rings are looked at again: some milliseconds */
+    BUSY_NS = 1000000,        /* between rounds where a ring was more than a quarter full ... */
+    CALM_NS = 10000000,       /* ... where something came ... */
+    IDLE_NS = 50000000,       /* ... and where nothing did */
+    PAIR_NS = 5000000,        /* between pairs of the clock */
+    REAP_NS = 25000000,       /* between looks which processes have gone */
+    SCAN_NS = 1000000000,     /* between looks for rings that nothing told of */
+    ROUND_RECORDS = 20000,    /* told before rings are looked at again: some milliseconds */
     MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
 };
 const uint64_t tg_agent_drain_hold_ns = 20000000;
@@ -115,8 +112,11 @@ static uint64_t do_round(struct tg_agent_drain *drain, const struct tg_agent_con
         tg_ring_set_scan(drain->rings);
     }
     tell_lost(drain);
-    if (options->is_behind != NULL && options->is_behind(options->sink.context))
-        return BUSY_NS;
+    if (options->file != NULL) {
+        options->file->flush(options->file->context, false);
+        if (options->file->is_behind(options->file->context))
+            return BUSY_NS;
+    }
     struct tg_ring_round round = tg_ring_set_take(drain->rings);
     bool all = tg_ring_set_tell(drain->rings, settled_ns(drain, now_ns, round.order_ns), ROUND_RECORDS);
     if (now_ns >= drain->next_reap_ns) {
@@ -204,7 +204,7 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
                                               .clock = options->clock,
                                               .queue = made->queue,
                                               .sink = options->sink,
-                                              .retire_ns = RETIRE_NS};
+                                              .file = options->file};
     if (error == NULL)
         error = tg_ring_set_create(&rings, &made->rings);
     if (error == NULL)
@@ -220,6 +220,11 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
 void tg_agent_drain_add(struct tg_agent_drain *drain, const struct tg_event *event)
 {
     tg_event_queue_add(drain->queue, event);
+}
+
+void tg_agent_drain_seal(struct tg_agent_drain *drain, uint64_t n_events, bool with_last)
+{
+    tg_ring_set_seal(drain->rings, n_events, with_last);
 }
 
 void tg_agent_drain_hold(struct tg_agent_drain *drain, uint64_t time_ns)

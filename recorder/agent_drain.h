@@ -9,6 +9,7 @@
 #include "format/event.h"
 #include "recorder/agent_directory.h"
 #include "recorder/engine.h"
+#include "recorder/ring_set.h"
 #include "recorder/tick_clock.h"
 
 #include <stdbool.h>
@@ -20,9 +21,9 @@ struct tg_agent_drain_options {
     struct tg_agent_directory *directory;
     struct tg_tick_clock *clock; /* with its first pair, taken before any agent started */
     struct tg_event_sink sink;   /* runs on the drain's thread, until tg_agent_drain_finish returns */
-    /* Whether SINK cannot keep up for the moment: then nothing is taken, rings fill, and their threads wait
-     * (or lose, with TG_AGENT_LOSSY). NULL: always keeps up. */
-    bool (*is_behind)(void *context);
+    /* Where SINK's events go to, NULL: to no file. While that is behind nothing is taken, rings fill, and
+     * their threads wait (or lose, with TG_AGENT_LOSSY). */
+    const struct tg_ring_set_file *file;
 };
 
 struct tg_agent_drain_stats {
@@ -42,6 +43,9 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
 /* Hands over a copy of an event of the engine. One thread; never waits for the disk, never fails: what finds
  * no room is counted and becomes a loss event. */
 void tg_agent_drain_add(struct tg_agent_drain *drain, const struct tg_event *event);
+
+/* As tg_ring_set_seal; on the thread of the sink, or after tg_agent_drain_finish. */
+void tg_agent_drain_seal(struct tg_agent_drain *drain, uint64_t n_events, bool with_last);
 
 /*
  * From now on events of times from TIME_NS on may still be added, however late it is: a stop is being worked

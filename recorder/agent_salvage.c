@@ -11,15 +11,12 @@
 struct passage {
     void (*add)(void *context, const struct tg_event *event);
     void *context;
-    uint64_t after_ns;
     struct tg_salvage_stats stats;
 };
 
 static void pass_on(void *context, const struct tg_event *event)
 {
     struct passage *passage = context;
-    if (event->time_ns <= passage->after_ns)
-        return;
     passage->stats.events++;
     if (event->kind == TG_EVENT_LOSS)
         passage->stats.lost_events += event->loss.count;
@@ -48,14 +45,14 @@ static struct tg_error *make_clock(const struct tg_agent_directory *directory, s
     return error;
 }
 
-struct tg_error *tg_agent_salvage(const char *path, uint64_t after_ns,
+struct tg_error *tg_agent_salvage(const char *path, struct tg_recovery_place place,
                                   void (*add)(void *context, const struct tg_event *event), void *context,
                                   struct tg_salvage_stats *stats)
 {
     struct tg_agent_directory *directory = NULL;
     struct tg_tick_clock *clock = NULL;
     struct tg_ring_set *rings = NULL;
-    struct passage passage = {.add = add, .context = context, .after_ns = after_ns};
+    struct passage passage = {.add = add, .context = context};
     const struct tg_event_sink sink = {.context = &passage, .add = pass_on};
     struct tg_error *error = tg_agent_directory_open(path, &directory);
     if (error != NULL)
@@ -66,7 +63,8 @@ struct tg_error *tg_agent_salvage(const char *path, uint64_t after_ns,
                                                 .clock = clock,
                                                 .sink = sink,
                                                 .salvage = true,
-                                                .after_ns = after_ns};
+                                                .n_in_file = place.n_events,
+                                                .after_ns = place.after_ns};
     if (error == NULL)
         error = tg_ring_set_create(&options, &rings);
     if (error == NULL) {

@@ -62,13 +62,13 @@ struct tg_error *tg_agent_session_describe(const struct tg_agent_session *sessio
 }
 
 struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const struct tg_event_sink *sink,
-                                        bool (*is_behind)(void *context))
+                                        const struct tg_ring_set_file *file)
 {
     const struct tg_agent_drain_options drain = {
         .directory = session->directory,
         .clock = session->clock,
         .sink = *sink,
-        .is_behind = is_behind,
+        .file = file,
     };
     return tg_agent_drain_create(&drain, &session->drain);
 }
@@ -76,6 +76,12 @@ struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const 
 void tg_agent_session_add(struct tg_agent_session *session, const struct tg_event *event)
 {
     tg_agent_drain_add(session->drain, event);
+}
+
+void tg_agent_session_seal(struct tg_agent_session *session, uint64_t n_events, bool with_last)
+{
+    if (session->drain != NULL)
+        tg_agent_drain_seal(session->drain, n_events, with_last);
 }
 
 void tg_agent_session_hold(struct tg_agent_session *session, uint64_t from_ns)

@@ -42,6 +42,7 @@ struct tg_recording {
     struct tg_agent_session *agent;         /* NULL none */
     char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
+    struct tg_ring_set_file file; /* WRITER's, for the agent's drain */
     struct tg_engine *engine;     /* NULL without ptrace ... */
     struct tg_untraced *untraced; /* ... and this otherwise */
     struct tg_image_cache *images;
@@ -246,11 +247,43 @@ static void tell_emitted(void *context, const struct tg_event *event)
     recording->watch->emitted(recording->watch->context, event);
 }
 
+/* What the agent's drain asks of the file. */
 static bool is_behind(void *context)
 {
     const struct tg_recording *recording = context;
     return tg_trace_writer_is_behind(recording->writer) ||
            (recording->watch != NULL && recording->watch->is_behind(recording->watch->context));
+}
+
+static bool has_backlog(void *context)
+{
+    const struct tg_recording *recording = context;
+    return tg_trace_writer_is_behind(recording->writer);
+}
+
+static uint64_t n_events(void *context)
+{
+    struct tg_recording *recording = context;
+    return tg_trace_writer_stats(recording->writer).events;
+}
+
+static uint64_t n_written(void *context)
+{
+    struct tg_recording *recording = context;
+    return tg_trace_writer_written(recording->writer);
+}
+
+static void flush(void *context, bool at_once)
+{
+    struct tg_recording *recording = context;
+    tg_trace_writer_flush(recording->writer, at_once);
+}
+
+static void sealing(void *context, uint64_t n_sealed, bool with_last)
+{
+    struct tg_recording *recording = context;
+    if (recording->agent != NULL)
+        tg_agent_session_seal(recording->agent, n_sealed, with_last);
 }
 
 /* ---- the agent */
@@ -323,7 +356,9 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
 {
     const struct tg_record_options *options = recording->options;
     struct tg_trace_meta *meta = NULL;
-    const struct tg_trace_writer_options writer = {.overwrite = options->force};
+    const struct tg_trace_writer_options writer = {.overwrite = options->force,
+                                                   .sealing = recording->agent != NULL ? sealing : NULL,
+                                                   .context = recording};
     struct tg_error *error = tg_trace_meta_create(&meta);
     if (error == NULL)
         error = describe_host(meta);
@@ -406,7 +441,7 @@ static struct tg_error *create_untraced(struct tg_recording *recording)
     const struct tg_untraced_options options = {
         .session = recording->agent,
         .sink = {.context = recording, .add = add_event},
-        .is_behind = is_behind,
+        .file = &recording->file,
         .audit = recording->launched == TG_LOADER_AGENT,
     };
     return tg_untraced_create(&options, &recording->untraced);
@@ -417,7 +452,7 @@ static struct tg_error *start_agent(struct tg_recording *recording)
     const struct tg_event_sink sink = {.context = recording, .add = add_event};
     if (recording->untraced != NULL)
         return tg_untraced_start(recording->untraced);
-    return tg_agent_session_start(recording->agent, &sink, is_behind);
+    return tg_agent_session_start(recording->agent, &sink, &recording->file);
 }
 
 struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
@@ -428,6 +463,12 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
         return tg_error_no_memory();
     made->options = options;
     made->watch = watch;
+    made->file = (struct tg_ring_set_file){.context = made,
+                                           .n_events = n_events,
+                                           .n_written = n_written,
+                                           .flush = flush,
+                                           .is_behind = is_behind,
+                                           .has_backlog = has_backlog};
     struct tg_error *error = create_agent(made);
     if (error == NULL)
         error = options->no_ptrace ? create_untraced(made) : create_engine(made);
@@ -541,6 +582,7 @@ void tg_recording_destroy(struct tg_recording *recording)
         return;
     tg_engine_destroy(recording->engine); /* what it lets go of still makes events */
     tg_agent_session_destroy(recording->agent);
+    recording->agent = NULL;
     tg_untraced_destroy(recording->untraced);
     tg_agent_injector_destroy(recording->injector);
     tg_loader_destroy(recording->loader);

@@ -26,12 +26,14 @@ struct tg_ring_reader {
     size_t mapped_bytes;
     struct tg_ring_facts facts;
     const struct tg_tick_clock *clock;
-    uint64_t tail;  /* what is in the header is only told */
-    uint64_t noted; /* the last boundary */
-    bool keep;      /* and not even that */
-    int32_t tid;    /* of the thread that is recorded at TAIL */
-    uint64_t head;  /* as seen by the last take */
-    bool closed;    /* was said before head was seen */
+    uint64_t tail;                /* what is in the header is only told */
+    uint64_t noted;               /* the last boundary */
+    struct tg_agent_count before; /* TAIL */
+    unsigned next_mark;
+    bool keep;     /* and not even that */
+    int32_t tid;   /* of the thread that is recorded at TAIL */
+    uint64_t head; /* as seen by the last take */
+    bool closed;   /* was said before head was seen */
     bool given_up;
     uint64_t wrong_ticks;
     char name[64];
@@ -174,15 +176,31 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
 static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_agent_ring_header *header,
                         unsigned i)
 {
-    uint64_t position = header->passed[i].position;
-    return position % RECORD_UNIT == 0 && position <= header->tail &&
-           header->head - position <= reader->facts.data_bytes && header->passed[i].tid > 0 &&
-           header->passed[i].tid <= INT32_MAX;
+    const struct tg_agent_passed *passed = &header->passed[i];
+    return passed->position % RECORD_UNIT == 0 && passed->position <= header->head &&
+           header->head - passed->position <= reader->facts.data_bytes && passed->tid > 0 &&
+           passed->tid <= INT32_MAX && passed->before.records <= passed->position / RECORD_UNIT &&
+           passed->before.events <= passed->before.records;
 }
 
-void tg_ring_reader_rewind(struct tg_ring_reader *reader, bool *whole, uint64_t *first_ns)
+/* The mark for a file of N_EVENTS; NULL: none. Without any nothing of the ring is in it. */
+static const struct tg_agent_mark *find_mark(const struct tg_agent_ring_header *header, uint64_t n_events)
+{
+    const struct tg_agent_mark *found = NULL;
+    for (unsigned i = 0; i < TG_AGENT_RING_MARKS && n_events != UINT64_MAX; i++) {
+        const struct tg_agent_mark *mark = &header->marks[i];
+        bool can_be = mark->before.records <= header->head / RECORD_UNIT &&
+                      mark->before.events <= mark->before.records && mark->lost <= header->lost;
+        if (can_be && mark->events <= n_events && (found == NULL || mark->events >= found->events))
+            found = mark;
+    }
+    return found;
+}
+
+struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_t n_events)
 {
     struct tg_agent_ring_header header;
+    struct tg_ring_past past = {.whole = true};
     uint64_t ticks = 0;
     reader->keep = true;
     tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
@@ -190,18 +208,40 @@ void tg_ring_reader_rewind(struct tg_ring_reader *reader, bool *whole, uint64_t 
     if (header.head <= reader->facts.data_bytes) { /* never overwritten */
         reader->tail = 0;
     } else {
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < sizeof header.passed / sizeof header.passed[0]; i++) {
             if (!is_boundary(reader, &header, i))
                 continue;
             reader->tail = header.passed[i].position;
             reader->tid = reader->facts.tid = (int32_t)header.passed[i].tid;
+            past.before = header.passed[i].before;
             break;
         }
+        past.whole = reader->tail == 0;
     }
     memcpy(&ticks, reader->data + (reader->tail & (reader->facts.data_bytes - 1)), sizeof ticks);
     tg_mapping_guard_end();
-    *whole = reader->tail == 0;
-    *first_ns = tg_tick_clock_time(reader->clock, ticks);
+    past.first_ns = tg_tick_clock_time(reader->clock, ticks);
+    const struct tg_agent_mark *mark = find_mark(&header, n_events);
+    if (mark == NULL || (!past.whole && past.before.records == 0))
+        return past;
+    past.known = true;
+    past.in_file = mark->before;
+    past.lost_in_file = mark->lost;
+    return past;
+}
+
+void tg_ring_reader_mark(struct tg_ring_reader *reader, const struct tg_agent_mark *mark)
+{
+    if (reader->header == NULL)
+        return;
+    struct tg_agent_mark *place = &reader->header->marks[reader->next_mark++ % TG_AGENT_RING_MARKS];
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    __atomic_store_n(&place->events, UINT64_MAX, __ATOMIC_RELEASE); /* if this is killed half-way */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    place->lost = mark->lost;
+    place->before = mark->before;
+    __atomic_store_n(&place->events, mark->events, __ATOMIC_RELEASE);
+    tg_mapping_guard_end();
 }
 
 const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
@@ -211,15 +251,32 @@ const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
 
 /* ---- taking */
 
-/* Under the guard: a boundary now and then, so that of the last half of the ring's data one is known. */
+/* A position of 0 is none of a ring that was overwritten: what is cut off half-way does not count. */
+static void pass(struct tg_agent_passed *place, const struct tg_agent_passed *passed)
+{
+    __atomic_store_n(&place->position, 0, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    place->tid = passed->tid;
+    place->before = passed->before;
+    __atomic_store_n(&place->position, passed->position, __ATOMIC_RELEASE);
+}
+
+/* Under the guard: a boundary now and then, so that of the last half of what was taken one is known; and
+ * where taking has got to, from where on nothing is overwritten. */
 static void note_boundary(struct tg_ring_reader *reader)
 {
     struct tg_agent_ring_header *header = reader->header;
-    if (reader->keep || reader->tail - reader->noted < reader->facts.data_bytes / 4)
+    if (reader->keep)
         return;
-    header->passed[0] = header->passed[1];
-    header->passed[1].position = reader->noted = reader->tail;
-    header->passed[1].tid = reader->tid;
+    const struct tg_agent_passed here = {
+        .position = reader->tail, .tid = reader->tid, .before = reader->before};
+    pass(&header->passed[2], &here);
+    if (reader->tail - reader->noted < reader->facts.data_bytes / 4)
+        return;
+    const struct tg_agent_passed older = header->passed[1];
+    reader->noted = reader->tail;
+    pass(&header->passed[0], &older);
+    pass(&header->passed[1], &here);
 }
 
 /* Under the guard. The order of the two makes sure that no sleeper is missed: see the agent's side. */
@@ -276,6 +333,7 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
         clamp_ticks(reader, &record[0], first, last);
         if ((record[1] & 0xff) == TG_RECORD_THREAD && n_words > 2)
             reader->tid = (int32_t)record[2];
+        tg_agent_count_record(&reader->before, record[1]);
         piece->used = piece->taken = at;
     }
     return NULL;

@@ -40,12 +40,25 @@ struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_t
 /* NULL is accepted. Leaves the file where it is. */
 void tg_ring_reader_close(struct tg_ring_reader *reader);
 
+/* What a dead recorder had done with a ring. */
+struct tg_ring_past {
+    bool whole; /* nothing was overwritten: reading begins with the ring's first record, ... */
+    struct tg_agent_count before; /* ... otherwise behind so many, ... */
+    uint64_t first_ns;            /* ... with one of this time */
+    bool known;                   /* so many were in the file, and told of as many dropped records: */
+    struct tg_agent_count in_file;
+    uint64_t lost_in_file;
+};
+
 /*
  * For salvage, before the first take: from now on takes leave everything in the file as it is, and begin as
  * far back as there is a boundary of records that was not overwritten since: with what the recorder had taken
- * already. *WHOLE: from the first record on; else *FIRST_NS is the time of the first one that is left.
+ * already. N_EVENTS are in the trace's file, all that were written; UINT64_MAX: not known.
  */
-void tg_ring_reader_rewind(struct tg_ring_reader *reader, bool *whole, uint64_t *first_ns);
+struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_t n_events);
+
+/* Notes for who salvages: with MARK.events in the trace's file the ring's first MARK.before.records are. */
+void tg_ring_reader_mark(struct tg_ring_reader *reader, const struct tg_agent_mark *mark);
 
 struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader);
 const char *tg_ring_reader_name(const struct tg_ring_reader *reader);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -20,22 +21,30 @@ enum {
     DEFAULT_MAX_BYTES = 64 << 20,
     MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
     MAX_RETIRED_BYTES = 32 << 20,
+    FINISH_RECORDS = 20000,
+    FINISH_WAIT_NS = 1000000,
 };
 
 struct ring {
     char name[64];
-    struct tg_ring_reader *reader; /* NULL: refused, and said so */
+    struct tg_ring_reader *reader; /* NULL: refused, and said so; or it is retired */
     struct tg_merge_ring *merged;
     struct tg_ring_source *source;
     int32_t pid;
-    bool was_alive;         /* its process was seen alive, so that it has gone when it is not any more */
-    bool gone;              /* the process */
-    uint64_t over;          /* round after which nothing came any more, 0: still open */
-    uint64_t looked;        /* round in which it was looked into last */
-    uint64_t last_bytes;    /* taken since the set is finishing */
-    uint64_t retired_ns;    /* since when it was read to its end ... */
-    uint64_t retired_bytes; /* ... and has no reader any more, but still a file of so many; 0: it is in use */
-    UT_hash_handle hh;      /* by name, in the order of their coming */
+    bool was_alive;             /* its process was seen alive, so that it has gone when it is not any more */
+    bool gone;                  /* the process */
+    uint64_t over;              /* round after which nothing came any more, 0: still open */
+    uint64_t looked;            /* round in which it was looked into last */
+    uint64_t last_bytes;        /* taken since the set is finishing */
+    struct tg_agent_count told; /* records, ... */
+    uint64_t told_lost;         /* ... which told of so many dropped ones */
+    uint64_t marked;            /* how many were told when the last mark was made */
+    struct tg_ring_past past;   /* salvage: what is in the file; of a ring that is told all of: nothing */
+    uint64_t told_lost_in_file; /* salvage: told of what is in the file */
+    struct tg_ring_reader *retired; /* read to its end: for its last marks ... */
+    uint64_t retired_bytes;         /* ... of a file of so many bytes that stays until the trace's has ... */
+    uint64_t retired_events;        /* ... so many events. 0 bytes: it is in use */
+    UT_hash_handle hh;              /* by name, in the order of their coming */
 };
 
 struct tg_ring_set {
@@ -47,6 +56,14 @@ struct tg_ring_set {
     uint64_t round; /* counts takes */
     uint64_t opened;
     uint64_t retired_bytes; /* of all retired rings */
+    struct {
+        struct ring *ring;            /* whose record is being told, NULL: none's */
+        uint64_t word;                /* its second */
+        bool again;                   /* salvage: it is in the file */
+        bool sealed;                  /* its event got into a chunk as the last one: it counts as told ... */
+        struct tg_agent_count before; /* ... and without it these are */
+        uint64_t n_events;            /* up to that chunk */
+    } telling;
     bool too_many_said;
     bool finishing;
     _Alignas(8) unsigned char room[ROOM_BYTES];
@@ -54,15 +71,71 @@ struct tg_ring_set {
 
 /* ---- telling */
 
+static void mark(const struct tg_ring_set *set, struct ring *ring, uint64_t n_events)
+{
+    struct tg_ring_reader *reader = ring->reader != NULL ? ring->reader : ring->retired;
+    const struct tg_agent_mark note = {.events = n_events, .lost = ring->told_lost, .before = ring->told};
+    if (reader == NULL || set->options.salvage)
+        return;
+    tg_ring_reader_mark(reader, &note);
+    ring->marked = ring->told.records;
+}
+
+void tg_ring_set_seal(struct tg_ring_set *set, uint64_t n_events, bool with_last)
+{
+    struct ring *telling = set->telling.ring;
+    if (telling != NULL && with_last && !set->telling.sealed) {
+        set->telling.sealed = true;
+        set->telling.before = telling->told;
+        set->telling.n_events = n_events;
+        telling->told_lost = tg_ring_source_told_lost(telling->source);
+        tg_agent_count_record(&telling->told, set->telling.word);
+    }
+    for (struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next)
+        if (ring->marked != ring->told.records)
+            mark(set, ring, n_events);
+}
+
+/* The record whose event was the last one of a chunk has another event, which is behind it. */
+static void take_back(struct tg_ring_set *set)
+{
+    set->telling.sealed = false;
+    set->telling.ring->told = set->telling.before;
+    mark(set, set->telling.ring, set->telling.n_events);
+}
+
 static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t *record)
 {
     struct tg_ring_set *set = context;
-    tg_ring_decoder_add(set->decoder, source, time_ns, record);
+    struct ring *ring = source;
+    set->telling.ring = ring;
+    set->telling.word = record[1];
+    set->telling.sealed = false;
+    set->telling.again = ring->past.known && ring->told.records < ring->past.in_file.records;
+    tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);
+    if (!set->telling.sealed)
+        tg_agent_count_record(&ring->told, set->telling.word);
+    ring->told_lost = tg_ring_source_told_lost(ring->source);
+    if (set->telling.again)
+        ring->told_lost_in_file = ring->told_lost;
+    set->telling.ring = NULL;
+}
+
+/* Salvage: whether EVENT is in the file. */
+static bool is_told(const struct tg_ring_set *set, const struct tg_event *event)
+{
+    if (set->telling.ring != NULL && set->telling.ring->past.known)
+        return set->telling.again;
+    return event->time_ns <= set->options.after_ns && event->kind != TG_EVENT_LOSS;
 }
 
 static void tell_event(void *context, const struct tg_event *event)
 {
     struct tg_ring_set *set = context;
+    if (set->options.salvage && is_told(set, event))
+        return;
+    if (set->telling.ring != NULL && set->telling.sealed)
+        take_back(set);
     set->options.sink.add(set->options.sink.context, event);
 }
 
@@ -105,7 +178,7 @@ static struct tg_error *set_up(struct tg_ring_set *set, struct ring *ring)
     const struct tg_ring_facts facts = tg_ring_reader_facts(ring->reader);
     struct tg_error *error = tg_ring_decoder_add_source(set->decoder, &facts, &ring->source);
     if (error == NULL)
-        error = tg_event_merge_add_ring(set->merge, ring->source, &ring->merged);
+        error = tg_event_merge_add_ring(set->merge, ring, &ring->merged);
     ring->pid = facts.pid;
     ring->was_alive = is_alive(facts.pid);
     return error;
@@ -123,6 +196,19 @@ static void forget_ring(struct tg_ring_set *set, struct ring *ring)
     ring->source = NULL;
 }
 
+/* Salvage: tells what is missing between the file and what is left in RING. */
+static void begin_behind(struct tg_ring_set *set, struct ring *ring)
+{
+    static const char text[] =
+        "the recorder was killed: what it had taken from a ring and not written was overwritten";
+    const struct tg_ring_past *past = &ring->past;
+    ring->told = past->before;
+    if (past->known && past->before.events > past->in_file.events)
+        tg_ring_set_tell_loss(set, ring->pid, ring->pid, past->before.events - past->in_file.events, text);
+    else if (!past->known && !past->whole && past->first_ns > set->options.after_ns)
+        tg_ring_set_tell_loss(set, ring->pid, ring->pid, 0, text);
+}
+
 /* A ring that cannot be opened is remembered as well: that it was refused is said once. */
 static void add_ring(struct tg_ring_set *set, const char *name)
 {
@@ -137,16 +223,12 @@ static void add_ring(struct tg_ring_set *set, const char *name)
         free(ring);
         return;
     }
-    bool whole = true;
-    uint64_t first_ns = 0;
     if (error == NULL && set->options.salvage)
-        tg_ring_reader_rewind(ring->reader, &whole, &first_ns);
+        ring->past = tg_ring_reader_rewind(ring->reader, set->options.n_in_file);
     if (error == NULL)
         error = set_up(set, ring);
-    if (error == NULL && !whole && first_ns > set->options.after_ns)
-        tg_ring_set_tell_loss(
-            set, ring->pid, ring->pid, 0,
-            "the recorder was killed: what it had taken from a ring and not written was overwritten");
+    if (error == NULL && set->options.salvage)
+        begin_behind(set, ring);
     if (error != NULL) {
         forget_ring(set, ring);
         tell_error(set, 0, error);
@@ -253,7 +335,9 @@ struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set)
 static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
 {
     char text[160];
-    uint64_t lost = tg_ring_reader_lost(ring->reader), told = tg_ring_source_told_lost(ring->source);
+    uint64_t lost = tg_ring_reader_lost(ring->reader), told = ring->told_lost;
+    if (ring->past.known)
+        told += ring->past.lost_in_file - ring->told_lost_in_file;
     uint64_t wrong = tg_ring_reader_wrong_ticks(ring->reader);
     int32_t tid = tg_ring_source_tid(ring->source);
     if (lost > told) {
@@ -269,19 +353,25 @@ static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
 static void unlink_ring(struct tg_ring_set *set, struct ring *ring)
 {
     unlinkat(set->options.directory_fd, ring->name, 0);
+    tg_ring_reader_close(ring->retired);
     set->retired_bytes -= ring->retired_bytes;
     HASH_DEL(set->rings, ring);
     free(ring);
 }
 
-/* What was taken from a ring may not be in the trace's file yet: its own file stays for a while. */
-static void unlink_retired(struct tg_ring_set *set, uint64_t now_ns)
+/* What was taken from a ring may not be in the trace's file yet: until then its own stays. */
+static void unlink_retired(struct tg_ring_set *set)
 {
+    const struct tg_ring_set_file *file = set->options.file;
     struct ring *ring, *next;
+    if (file == NULL || set->retired_bytes == 0)
+        return;
+    uint64_t n_written = file->n_written(file->context);
     HASH_ITER (hh, set->rings, ring, next)
-        if (ring->retired_bytes > 0 &&
-            (now_ns - ring->retired_ns >= set->options.retire_ns || set->retired_bytes > MAX_RETIRED_BYTES))
+        if (ring->retired_bytes > 0 && n_written >= ring->retired_events)
             unlink_ring(set, ring);
+    if (set->retired_bytes > MAX_RETIRED_BYTES)
+        file->flush(file->context, true);
 }
 
 static void remove_ring(struct tg_ring_set *set, struct ring *ring)
@@ -290,11 +380,14 @@ static void remove_ring(struct tg_ring_set *set, struct ring *ring)
     int32_t pid = ring->pid;
     bool gone = ring->gone;
     ring->retired_bytes = TG_AGENT_RING_HEADER_BYTES + tg_ring_reader_facts(ring->reader).data_bytes;
-    ring->retired_ns = tg_tick_clock_last(set->options.clock).time_ns;
     set->retired_bytes += ring->retired_bytes;
     set->n_rings--;
+    ring->retired = ring->reader;
+    ring->reader = NULL;
     forget_ring(set, ring);
-    if (set->options.retire_ns == 0 && !set->options.salvage)
+    if (set->options.file != NULL)
+        ring->retired_events = set->options.file->n_events(set->options.file->context);
+    else if (!set->options.salvage)
         unlink_ring(set, ring);
     for (const struct ring *other = set->rings; gone && other != NULL; other = other->hh.next)
         gone = other->reader == NULL || other->pid != pid;
@@ -337,7 +430,7 @@ void tg_ring_set_reap(struct tg_ring_set *set)
         if (ring->reader != NULL && ring->over != 0 && ring->over < ring->looked &&
             tg_ring_reader_left(ring->reader) == 0 && tg_merge_ring_is_empty(ring->merged))
             remove_ring(set, ring);
-    unlink_retired(set, tg_tick_clock_last(set->options.clock).time_ns);
+    unlink_retired(set);
 }
 
 static void tell_decoder_losses(struct tg_ring_set *set)
@@ -350,6 +443,15 @@ static void tell_decoder_losses(struct tg_ring_set *set)
         tg_ring_set_tell_loss(set, 0, 0, stats.misformed, "records of agents that lack arguments");
 }
 
+/* At the file's pace: there is room for the marks of so many chunks that are not written. */
+static void tell_up_to(struct tg_ring_set *set, uint64_t until_ns)
+{
+    const struct tg_ring_set_file *file = set->options.file;
+    while (!tg_ring_set_tell(set, until_ns, FINISH_RECORDS))
+        while (file != NULL && file->has_backlog(file->context))
+            nanosleep(&(struct timespec){.tv_nsec = FINISH_WAIT_NS}, NULL);
+}
+
 void tg_ring_set_finish(struct tg_ring_set *set)
 {
     struct ring *ring, *next;
@@ -358,7 +460,7 @@ void tg_ring_set_finish(struct tg_ring_set *set)
     set->finishing = true;
     do {
         round = tg_ring_set_take(set);
-        tg_ring_set_tell(set, round.order_ns, UINT64_MAX);
+        tell_up_to(set, round.order_ns);
     } while (round.order_ns != UINT64_MAX);
     HASH_ITER (hh, set->rings, ring, next) {
         ring->gone = true;
@@ -397,6 +499,7 @@ void tg_ring_set_destroy(struct tg_ring_set *set)
     HASH_ITER (hh, set->rings, ring, next) {
         HASH_DEL(set->rings, ring);
         forget_ring(set, ring);
+        tg_ring_reader_close(ring->retired);
         free(ring);
     }
     tg_ring_decoder_destroy(set->decoder);

@@ -16,6 +16,16 @@
 
 struct tg_ring_set;
 
+/* The file that a sink's events go to: see format/trace_writer.h. */
+struct tg_ring_set_file {
+    void *context;
+    uint64_t (*n_events)(void *context);  /* kept so far */
+    uint64_t (*n_written)(void *context); /* of them in the file */
+    void (*flush)(void *context, bool at_once);
+    bool (*has_backlog)(void *context); /* chunks wait to be written: the end waits for them */
+    bool (*is_behind)(void *context);   /* likewise, or who else is told is: nothing is taken meanwhile */
+};
+
 struct tg_ring_set_options {
     int directory_fd;
     const struct tg_tick_clock *clock;
@@ -23,10 +33,14 @@ struct tg_ring_set_options {
     struct tg_event_sink sink;
     bool salvage; /* rings stay as they are, and where they are; what was taken from them before is told too,
                      as far as it is still there */
-    uint64_t retire_ns; /* how long the file of a ring that was read to its end stays, at most; 0: it goes at
-                           once, else at the end all that are left stay for the directory's owner */
-    uint64_t after_ns;  /* salvage: what is not later needs no telling, and is no loss */
-    size_t max_bytes;   /* of records held back for the order; 0: 64 MiB */
+    /* The file that SINK's events go to; NULL: rings go as soon as they were read to their end, otherwise
+     * when what they held is in the file, and at the end all that are left stay for the directory's owner. */
+    const struct tg_ring_set_file *file;
+    /* Salvage: what is in the file already is not told again. So many events are, UINT64_MAX: not known;
+     * rings for which that does not say where to begin are told from behind AFTER_NS on. */
+    uint64_t n_in_file;
+    uint64_t after_ns;
+    size_t max_bytes; /* of records held back for the order; 0: 64 MiB */
 };
 
 struct tg_ring_set_stats {
@@ -62,6 +76,10 @@ bool tg_ring_set_tell(struct tg_ring_set *set, uint64_t until_ns, uint64_t max_r
 /* Closes and removes rings in which nothing comes any more, and looks which processes have gone: to be called
  * now and then, after a round. */
 void tg_ring_set_reap(struct tg_ring_set *set);
+
+/* A chunk of N_EVENTS events in all is about to get into the file: struct tg_trace_writer_options. To be
+ * called in the sink, or between calls of the set. */
+void tg_ring_set_seal(struct tg_ring_set *set, uint64_t n_events, bool with_last);
 
 /* Nothing comes any more: takes and tells everything up to the clock's last pair, closes and removes all
  * rings.

@@ -244,16 +244,10 @@ static void take_event(void *context, const struct tg_event *event)
         forget_process(untraced, process);
 }
 
-static bool is_behind(void *context)
-{
-    const struct tg_untraced_options *options = &((const struct tg_untraced *)context)->options;
-    return options->is_behind != NULL && options->is_behind(options->sink.context);
-}
-
 struct tg_error *tg_untraced_start(struct tg_untraced *untraced)
 {
     const struct tg_event_sink sink = {.context = untraced, .add = take_event};
-    return tg_agent_session_start(untraced->options.session, &sink, is_behind);
+    return tg_agent_session_start(untraced->options.session, &sink, untraced->options.file);
 }
 
 /* ---- launching */

@@ -21,8 +21,8 @@ struct tg_untraced;
 struct tg_untraced_options {
     struct tg_agent_session *session; /* not started yet; outlives this */
     struct tg_event_sink sink; /* gets all events: on the session's thread, in the finish on the caller's */
-    bool (*is_behind)(void *context); /* as tg_agent_session_start */
-    bool audit;                       /* load the audit library too */
+    const struct tg_ring_set_file *file; /* as tg_agent_session_start */
+    bool audit;                          /* load the audit library too */
 };
 
 struct tg_error *tg_untraced_create(const struct tg_untraced_options *options, struct tg_untraced **untraced);

@@ -28,7 +28,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      1
+#define TG_AGENT_PROTOCOL      2
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -43,7 +43,9 @@ enum {
     TG_AGENT_VARIABLES = 4, /* strings that load the agent */
     TG_AGENT_CONTROL_BYTES = 4096,
     TG_AGENT_RING_HEADER_BYTES = 4096,
-    TG_AGENT_RING_MIN_BYTES = 1 << 16, /* of the data part, which is a power of two */
+    TG_AGENT_RING_PRIVATE_OFFSET = 1024, /* from here on in the header page only the agent looks */
+    TG_AGENT_RING_MARKS = 16,            /* more than chunks are under way to a trace's file at any time */
+    TG_AGENT_RING_MIN_BYTES = 1 << 16,   /* of the data part, which is a power of two */
     TG_AGENT_RING_MAX_BYTES = 1 << 28,
 };
 
@@ -90,6 +92,12 @@ enum tg_agent_ring_state {
     TG_AGENT_RING_CLOSED, /* nothing comes any more */
 };
 
+/* How many records lie before a place in a ring: PAD not counted, and without THREAD and LOST. */
+struct tg_agent_count {
+    uint64_t records;
+    uint64_t events;
+};
+
 /*
  * At the start of a ring file, which is HEADER_BYTES + DATA_BYTES long. Positions count bytes written and
  * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
@@ -111,13 +119,26 @@ struct tg_agent_ring_header {
 
     uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on and found waiting set, it
                                                    clears waiting and wakes one sleeper */
-    /* The recorder's notes for who salvages after it was killed: two boundaries of records that it has
-     * passed, the older one first, and the thread that is recorded there. */
-    struct {
+    /*
+     * The recorder's notes for who salvages after it was killed. PASSED: three boundaries of records
+     * that it has passed, the oldest one first, the last one where it has got to, and the thread that is
+     * recorded there. MARKS: what of the ring is in the trace's file when as many events are: one for each of
+     * the last chunks, noted before it is written; unused ones are 0, one that is being written has events
+     * UINT64_MAX.
+     */
+    struct tg_agent_passed {
         uint64_t position;
         int64_t tid;
-    } passed[2];
+        struct tg_agent_count before;
+    } passed[3];
+    struct tg_agent_mark {
+        uint64_t events;
+        uint64_t lost; /* records that were dropped, as records of the kind LOST among these say */
+        struct tg_agent_count before;
+    } marks[TG_AGENT_RING_MARKS];
 };
+_Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFSET,
+               "the agent's own begins there");
 
 /*
  * What all rings of one program in one process have in common; another one after fork and exec. RANDOM are
@@ -211,5 +232,12 @@ enum tg_agent_record {
 #undef X
         TG_RECORD_COUNT,
 };
+
+/* Counts a record other than PAD whose second word is WORD. */
+static inline void tg_agent_count_record(struct tg_agent_count *count, uint64_t word)
+{
+    count->records++;
+    count->events += (word & 0xff) != TG_RECORD_THREAD && (word & 0xff) != TG_RECORD_LOST;
+}
 
 #endif

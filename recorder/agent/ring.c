@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 enum {
-    NESTED_BYTES = 1536,   /* of records that handlers made while a record was being written */
-    WAIT_NS = 20000000,    /* between looks whether the recorder still lives */
-    LOCK_TRIES = 1000,     /* the list of idle rings is never worth waiting for */
-    PRIVATE_OFFSET = 2048, /* of struct private_part in a ring's header page */
+    NESTED_BYTES = 1536, /* of records that handlers made while a record was being written */
+    WAIT_NS = 20000000,  /* between looks whether the recorder still lives */
+    LOCK_TRIES = 1000,   /* the list of idle rings is never worth waiting for */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
 };
 
@@ -31,7 +30,7 @@ struct private_part {
     unsigned char nested[NESTED_BYTES];
     struct tg_agent_ring_header nested_header;
 };
-_Static_assert(PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
+_Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
                "beyond the header page");
 
 /* What only the slow paths need of a thread. */
@@ -60,7 +59,7 @@ static struct {
 
 static struct private_part *private_part(struct tg_agent_ring_header *header)
 {
-    return (struct private_part *)(void *)((unsigned char *)header + PRIVATE_OFFSET);
+    return (struct private_part *)(void *)((unsigned char *)header + TG_AGENT_RING_PRIVATE_OFFSET);
 }
 
 /* A handler may interrupt who holds it in the same thread: never waits for long. */

@@ -5,6 +5,7 @@ usage: record_command.py CASE
 """
 import json
 import os
+import random
 import re
 import resource
 import signal
@@ -391,6 +392,61 @@ def salvage_overflow():
     check(calls[:len(written)] == written, "what was written has changed")
     check_order(calls[len(written):])
     check(len({(event["t_ns"], event["tid"], event["call"]) for event in calls}) > 0.99 * len(calls), "told twice")
+
+
+def count_events(trace):
+    """Of OpenMP, without the losses; and how many are counted as lost."""
+    dump = run([TOLLGATE, "dump", "--json", trace])
+    check(dump.status == 0, dump.errors)
+    losses = [json.loads(line) for line in dump.output.splitlines() if '"loss"' in line]
+    return dump.output.count('"omp_'), sum(event["count"] for event in losses if event["source"] == "ring")
+
+
+def salvage_exact():
+    """SIGKILL to the recorder at any moment: what the program made is in the trace, or counted as lost. To the last."""
+    with open("many.c", "w") as source:
+        source.write("""#include <stdio.h>
+#include <stdlib.h>
+static volatile long sum;
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? atol(argv[1]) : 0;
+#pragma omp parallel num_threads(2)
+    for (long i = 0; i < n; i++) {
+#pragma omp critical
+        sum++;
+    }
+    puts("done");
+    return 0;
+}
+""")
+    built = run(["cc", "-O1", "-fopenmp", "many.c", "-o", "many"])
+    if built.status != 0:
+        skip("cannot build with OpenMP: " + built.errors)
+    n_criticals = 40000
+    few, many = ([os.path.abspath("many"), str(n)] for n in (100, n_criticals))
+    check(record("few", few, "--no-ptrace").status == 0)
+    made = count_events("few")[0] + 2 * 3 * (n_criticals - 100)
+    chance = random.Random(4)
+    for i, ring_size in enumerate(("64K", "16M", "64K", "16M", "64K")):
+        trace = f"exact{i}"
+        process = start(trace, many, "--no-ptrace", "--dlopen=none", f"--ring-size={ring_size}")
+        enough = chance.randrange(1, 16000) if i > 1 else 1
+        while process.poll() is None and (not os.path.exists(f"{trace}.incomplete") or
+                                          os.stat(f"{trace}.incomplete").st_size < enough):
+            os.sched_yield()
+        process.kill()
+        process.communicate(timeout=60)  # also the program's: it goes on without a recorder
+        if os.path.exists(trace):  # it was faster
+            check(count_events(trace) == (made, 0), i, count_events(trace), made)
+            continue
+        recovered = run([TOLLGATE, "recover", "--json", f"{trace}.incomplete"])
+        check(recovered.status == 0, recovered)
+        said = json.loads(recovered.output)
+        check(said["ring_problem"] is None, said)
+        kept, lost = count_events(trace)
+        check(kept + lost == made, i, ring_size, f"{kept} kept, {lost} lost, {made} made", said)
+        check(lost == 0 or ring_size == "64K", i, f"{lost} lost of rings that are large enough")
 
 
 if __name__ == "__main__":

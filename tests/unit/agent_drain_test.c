@@ -34,6 +34,9 @@ struct fixture {
     struct tg_agent_drain *drain;
     int fd;
     bool behind; /* __atomic */
+    struct tg_ring_set_file file;
+    uint64_t seal_at;   /* the event with which a chunk is complete, 0: never */
+    uint64_t sealed[2]; /* tasks of the first two processes in it */
 
     /* of the sink */
     uint64_t n_events; /* __atomic */
@@ -70,7 +73,22 @@ static void take_event(void *context, const struct tg_event *event)
     } else if (event->kind == TG_EVENT_AGENT) {
         keep_text(fixture, event->agent.state == TG_AGENT_WATCHING ? "watching" : event->agent.reason);
     }
-    __atomic_fetch_add(&fixture->n_events, 1, __ATOMIC_RELEASE);
+    if (__atomic_add_fetch(&fixture->n_events, 1, __ATOMIC_RELEASE) == fixture->seal_at) {
+        memcpy(fixture->sealed, fixture->next, sizeof fixture->sealed);
+        tg_agent_drain_seal(fixture->drain, fixture->seal_at, true);
+    }
+}
+
+static uint64_t count_events(void *context)
+{
+    struct fixture *fixture = context;
+    return __atomic_load_n(&fixture->n_events, __ATOMIC_ACQUIRE);
+}
+
+static void flush(void *context, bool at_once)
+{
+    (void)context;
+    (void)at_once;
 }
 
 static bool is_behind(void *context)
@@ -119,10 +137,16 @@ static void start(struct fixture *fixture)
     if (tg_agent_directory_create(&options, &fixture->directory) != NULL)
         abort();
     fixture->fd = tg_agent_directory_fd(fixture->directory);
+    fixture->file = (struct tg_ring_set_file){.context = fixture,
+                                              .n_events = count_events,
+                                              .n_written = count_events,
+                                              .flush = flush,
+                                              .has_backlog = is_behind,
+                                              .is_behind = is_behind};
     const struct tg_agent_drain_options drain = {.directory = fixture->directory,
                                                  .clock = fixture->clock,
                                                  .sink = {.context = fixture, .add = take_event},
-                                                 .is_behind = is_behind};
+                                                 .file = &fixture->file};
     if (tg_agent_drain_create(&drain, &fixture->drain) != NULL)
         abort();
     free(trace);
@@ -416,8 +440,11 @@ static void a_sink_that_is_behind_is_given_nothing(void **state)
 
 /* ---- salvage */
 
-/* A recorder that dies with records in its rings; what it and the program did is in the child. */
-static void leave_rings(struct fixture *fixture, char *path, size_t size, bool drained)
+static const struct tg_recovery_place nowhere = {.n_events = 0}, unknown = {.n_events = UINT64_MAX};
+
+/* A recorder that dies with records in its rings; what it and the program did is in the child. SEAL_AT events
+ * of them, 0 none, are in the trace's file: FIXTURE gets to know which. */
+static void leave_rings(struct fixture *fixture, char *path, size_t size, bool drained, uint64_t seal_at)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -427,6 +454,7 @@ static void leave_rings(struct fixture *fixture, char *path, size_t size, bool d
         struct fixture *own = calloc(1, sizeof *own);
         own->temporary = fixture->temporary;
         own->behind = !drained; /* nothing is taken */
+        own->seal_at = seal_at;
         start(own);
         leave_trace(own);
         struct ring_producer producers[2];
@@ -439,11 +467,14 @@ static void leave_rings(struct fixture *fixture, char *path, size_t size, bool d
             for (unsigned i = 0; i < 2; i++)
                 wait_until_taken(&producers[i]);
         const char *said = tg_agent_directory_path(own->directory);
-        if (write(ends[1], said, strlen(said) + 1) < 0)
+        while (seal_at > 0 && count_events(own) < seal_at)
+            sched_yield();
+        if (write(ends[1], own->sealed, sizeof own->sealed) < 0 || write(ends[1], said, strlen(said) + 1) < 0)
             _exit(1);
         raise(SIGKILL);
     }
     close(ends[1]);
+    assert_int_equal(read(ends[0], fixture->sealed, sizeof fixture->sealed), sizeof fixture->sealed);
     assert_true(read(ends[0], path, size) > 1);
     close(ends[0]);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -453,10 +484,10 @@ static void a_killed_recorders_rings_are_salvaged(void **state)
 {
     struct fixture *fixture = *state;
     char path[4096];
-    leave_rings(fixture, path, sizeof path, false);
+    leave_rings(fixture, path, sizeof path, false, 0);
     struct tg_salvage_stats stats;
     uint64_t before_ns = now_ns();
-    struct tg_error *error = tg_agent_salvage(path, 0, take_event, fixture, &stats);
+    struct tg_error *error = tg_agent_salvage(path, nowhere, take_event, fixture, &stats);
     if (error != NULL)
         fail_msg("%s", tg_error_message(error));
     assert_int_equal(fixture->next[0], 300);
@@ -468,7 +499,7 @@ static void a_killed_recorders_rings_are_salvaged(void **state)
     assert_int_equal(stats.events, 601);
     assert_null(tg_agent_salvage_discard(path));
     assert_int_not_equal(access(path, F_OK), 0);
-    error = tg_agent_salvage(path, 0, take_event, fixture, &stats);
+    error = tg_agent_salvage(path, nowhere, take_event, fixture, &stats);
     assert_non_null(error);
     assert_int_equal(tg_error_code(error), TG_ERROR_NOT_FOUND);
     tg_error_destroy(error);
@@ -478,23 +509,50 @@ static void what_was_taken_already_is_there_still(void **state)
 {
     struct fixture *fixture = *state;
     char path[4096];
-    leave_rings(fixture, path, sizeof path, true);
-    assert_null(tg_agent_salvage(path, 0, take_event, fixture, NULL));
+    leave_rings(fixture, path, sizeof path, true, 0);
+    assert_null(tg_agent_salvage(path, nowhere, take_event, fixture, NULL));
     assert_int_equal(fixture->next[0], 300);
     assert_int_equal(fixture->next[1], 300);
     size_t n_events = fixture->n_events;
-    /* what the trace has is not told again; times behind the dead recorder's last look at its clock depend a
-     * little on when they are asked for */
-    assert_null(tg_agent_salvage(path, fixture->last_ns + 10000, take_event, fixture, NULL));
+    /* where it is not known how much the trace has, what it has is told by its time; times behind the dead
+     * recorder's last look at its clock depend a little on when they are asked for */
+    const struct tg_recovery_place later = {.n_events = UINT64_MAX, .after_ns = fixture->last_ns + 10000};
+    assert_null(tg_agent_salvage(path, later, take_event, fixture, NULL));
     assert_int_equal(fixture->n_events, n_events);
     assert_null(tg_agent_salvage_discard(path));
+}
+
+/* Wherever the last whole chunk ends, and whatever the times are: every event is in the file or told, once.
+ */
+static void what_is_in_the_file_is_not_told_again(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t ends[] = {1, 2, 3, 250, 600, 601};
+    char *incomplete = temporary_path(&fixture->temporary, "job.tgt.incomplete");
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char path[4096];
+        struct tg_salvage_stats stats;
+        const struct tg_recovery_place place = {.n_events = ends[i], .after_ns = UINT64_MAX};
+        leave_rings(fixture, path, sizeof path, true, ends[i]);
+        memcpy(fixture->next, fixture->sealed, sizeof fixture->sealed);
+        fixture->last_ns = 0;
+        assert_null(tg_agent_salvage(path, place, take_event, fixture, &stats));
+        assert_int_equal(fixture->next[0], 300);
+        assert_int_equal(fixture->next[1], 300);
+        /* the first one says that there is an agent, and comes of the same record as the second */
+        assert_int_equal(stats.events, ends[i] == 1 ? 601 : 601 - ends[i]);
+        assert_int_equal(stats.lost_events, 0);
+        assert_null(tg_agent_salvage_discard(path));
+        unlink(incomplete);
+    }
+    free(incomplete);
 }
 
 static void a_living_recorders_rings_are_left_alone(void **state)
 {
     struct fixture *fixture = *state;
     struct tg_error *error =
-        tg_agent_salvage(tg_agent_directory_path(fixture->directory), 0, take_event, fixture, NULL);
+        tg_agent_salvage(tg_agent_directory_path(fixture->directory), unknown, take_event, fixture, NULL);
     assert_non_null(error);
     assert_int_equal(tg_error_code(error), TG_ERROR_EXISTS);
     tg_error_destroy(error);
@@ -518,6 +576,7 @@ int main(void)
         TEST(a_sink_that_is_behind_is_given_nothing),
         TEST(a_killed_recorders_rings_are_salvaged),
         TEST(what_was_taken_already_is_there_still),
+        TEST(what_is_in_the_file_is_not_told_again),
         TEST(a_living_recorders_rings_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
