@@ -1,0 +1,385 @@
+#include "live/inspect/lookup.h"
+
+#include "live/inspect/type.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_LOCALS = 100000, /* DIEs of blocks that are looked through */
+    MAX_COMPARED = 300000,
+    MAX_SIMILAR = 3,
+    MAX_NAME = 64, /* longer names are not compared */
+};
+
+static bool is_variable(int tag)
+{
+    return tag == DW_TAG_variable || tag == DW_TAG_formal_parameter || tag == DW_TAG_constant;
+}
+
+static bool is_wanted(int tag, enum tg_wanted wanted)
+{
+    bool is_struct = tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+                     tag == DW_TAG_enumeration_type;
+    switch (wanted) {
+    case TG_WANTED_VALUE:
+        return is_variable(tag) || tag == DW_TAG_enumerator;
+    case TG_WANTED_TYPE:
+        return tag == DW_TAG_typedef || tag == DW_TAG_base_type;
+    case TG_WANTED_STRUCT:
+        return is_struct;
+    }
+    return false;
+}
+
+/* The children of BLOCK: NAME as what is WANTED. Of several the last one that is not artificial (a region's
+ * parameters). */
+static bool find_in_block(Dwarf_Die *block, const char *name, enum tg_wanted wanted, Dwarf_Die *found)
+{
+    Dwarf_Die child, inner;
+    bool any = false, any_natural = false;
+    unsigned seen = 0;
+    for (int more = dwarf_child(block, &child); more == 0 && ++seen < MAX_LOCALS;
+         more = dwarf_siblingof(&child, &child)) {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_enumeration_type && wanted == TG_WANTED_VALUE &&
+            find_in_block(&child, name, wanted, &inner)) {
+            *found = inner;
+            return true;
+        }
+        const char *is = is_wanted(tag, wanted) ? dwarf_diename(&child) : NULL;
+        if (is == NULL || strcmp(is, name) != 0 || dwarf_hasattr(&child, DW_AT_declaration))
+            continue;
+        bool is_natural = !dwarf_hasattr(&child, DW_AT_artificial);
+        if (!any || is_natural || !any_natural)
+            *found = child;
+        any = true;
+        any_natural = any_natural || is_natural;
+    }
+    return any;
+}
+
+/* The blocks of the frame asked about: without those of copies that are inlined further in. */
+static size_t frame_scopes(const struct tg_scene *scene, const struct tg_scene_object **object,
+                           Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], size_t *end)
+{
+    size_t n = tg_scene_scopes(scene, scene->frame, object, scopes), first = 0;
+    for (unsigned left = scene->inlined; left > 0 && first < n;)
+        left -= dwarf_tag(&scopes[first++]) == DW_TAG_inlined_subroutine;
+    *end = n;
+    for (size_t i = first; i < n; i++) { /* the caller's of an inlined copy are another frame's */
+        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine || dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
+            *end = i + 1;
+            break;
+        }
+    }
+    return first;
+}
+
+/* The parameter, which may have no name, that points to what a region shares; and that struct's member NAME. */
+static bool find_shared(Dwarf_Die *function, const struct tg_scene_object *object, const char *name,
+                        Dwarf_Die *parameter)
+{
+    const char *called = dwarf_diename(function);
+    Dwarf_Die child;
+    if (called == NULL || strstr(called, "_omp_fn") == NULL || dwarf_child(function, &child) != 0)
+        return false;
+    do {
+        struct tg_type type, target;
+        Dwarf_Die member;
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter || !tg_type_of(object, &child, &type) ||
+            !tg_type_target(&type, &target) || tg_type_kind(&target) != TG_TYPE_STRUCT)
+            continue;
+        target = tg_type_strip(&target);
+        for (int more = dwarf_child(&target.die, &member); more == 0; more = dwarf_siblingof(&member, &member)) {
+            const char *is = dwarf_diename(&member);
+            if (is != NULL && strcmp(is, name) == 0) {
+                *parameter = child;
+                return true;
+            }
+        }
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return false;
+}
+
+static bool find_local(const struct tg_scene *scene, const char *name, enum tg_wanted wanted, struct tg_found *found)
+{
+    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], die;
+    size_t end, first = frame_scopes(scene, &found->object, scopes, &end);
+    for (size_t i = first; i < end; i++) {
+        if (!find_in_block(&scopes[i], name, wanted, &die))
+            continue;
+        int tag = dwarf_tag(&die);
+        found->is = TG_FOUND_NAME;
+        found->kind = tag == DW_TAG_enumerator           ? TG_NAME_ENUMERATOR
+                      : wanted == TG_WANTED_VALUE        ? TG_NAME_VARIABLE
+                      : wanted == TG_WANTED_TYPE         ? TG_NAME_TYPE
+                                                         : TG_NAME_STRUCT;
+        found->die = die;
+        return true;
+    }
+    if (wanted == TG_WANTED_VALUE && end > 0 && find_shared(&scopes[end - 1], found->object, name, &found->die)) {
+        found->is = TG_FOUND_SHARED;
+        return true;
+    }
+    return false;
+}
+
+void tg_lookup_each_local(const struct tg_scene *scene,
+                          bool (*take)(void *context, const struct tg_scene_object *object, Dwarf_Die *die),
+                          void *context)
+{
+    const struct tg_scene_object *object;
+    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], child;
+    size_t end, first = frame_scopes(scene, &object, scopes, &end);
+    unsigned seen = 0;
+    for (size_t i = first; i < end; i++)
+        for (int more = dwarf_child(&scopes[i], &child); more == 0 && ++seen < MAX_LOCALS;
+             more = dwarf_siblingof(&child, &child))
+            if (is_variable(dwarf_tag(&child)) && !take(context, object, &child))
+                return;
+}
+
+static bool matches(enum tg_name_kind kind, enum tg_wanted wanted)
+{
+    switch (wanted) {
+    case TG_WANTED_VALUE:
+        return kind == TG_NAME_VARIABLE || kind == TG_NAME_FUNCTION || kind == TG_NAME_ENUMERATOR;
+    case TG_WANTED_TYPE:
+        return kind == TG_NAME_TYPE || kind == TG_NAME_STRUCT;
+    case TG_WANTED_STRUCT:
+        return kind == TG_NAME_STRUCT;
+    }
+    return false;
+}
+
+static bool is_suffix(const char *path, const char *end)
+{
+    size_t length = path == NULL ? 0 : strlen(path), n = strlen(end);
+    return length >= n && n > 0 && strcmp(path + length - n, end) == 0 &&
+           (length == n || path[length - n - 1] == '/');
+}
+
+static bool is_of_file(Dwarf_Die *die, const char *file)
+{
+    Dwarf_Die unit;
+    return is_suffix(dwarf_decl_file(die), file) ||
+           (dwarf_diecu(die, &unit, NULL, NULL) != NULL && is_suffix(dwarf_diename(&unit), file));
+}
+
+/* How good a definition is: of the frame's unit, external, static elsewhere. */
+enum rank {
+    RANK_NONE,
+    RANK_STATIC,
+    RANK_EXTERNAL,
+    RANK_HERE_EXTERNAL, /* in the frame's object */
+    RANK_UNIT,
+};
+
+struct search {
+    const char *file, *name;
+    enum tg_wanted wanted;
+    const struct tg_scene_object *here; /* the frame's object, NULL none */
+    Dwarf_Off unit;                     /* of the frame */
+    bool has_unit;
+    enum rank best;
+    unsigned n_best;
+    Dwarf_Die second; /* another one, as good */
+};
+
+static enum rank rank_of(const struct search *search, const struct tg_scene_object *object, Dwarf_Die *die,
+                         enum tg_name_kind kind)
+{
+    Dwarf_Die unit;
+    Dwarf_Attribute attribute;
+    bool external = false;
+    if (search->has_unit && object == search->here && dwarf_diecu(die, &unit, NULL, NULL) != NULL &&
+        dwarf_dieoffset(&unit) == search->unit)
+        return RANK_UNIT;
+    if (kind != TG_NAME_VARIABLE && kind != TG_NAME_FUNCTION)
+        return object == search->here ? RANK_HERE_EXTERNAL : RANK_EXTERNAL;
+    if (dwarf_attr_integrate(die, DW_AT_external, &attribute) != NULL)
+        (void)dwarf_formflag(&attribute, &external);
+    return !external ? RANK_STATIC : object == search->here ? RANK_HERE_EXTERNAL : RANK_EXTERNAL;
+}
+
+static void search_object(struct search *search, const struct tg_scene_object *object, struct tg_found *found)
+{
+    size_t at = 0;
+    enum tg_name_kind kind;
+    Dwarf_Die die;
+    while (tg_name_index_next(object->names, search->name, &at, &kind, &die)) {
+        if (!matches(kind, search->wanted) || (search->file != NULL && !is_of_file(&die, search->file)))
+            continue;
+        enum rank rank = rank_of(search, object, &die, kind);
+        /* a typedef is the same as a struct of that name; the first of types and externals counts */
+        if (rank == search->best && rank == RANK_STATIC) {
+            search->second = die;
+            search->n_best++;
+        }
+        if (rank <= search->best)
+            continue;
+        search->best = rank;
+        search->n_best = 1;
+        *found = (struct tg_found){.is = TG_FOUND_NAME, .kind = kind, .object = object, .die = die};
+    }
+}
+
+static bool find_global(const struct tg_scene *scene, struct search *search, struct tg_found *found)
+{
+    Dwarf_Die unit;
+    if (scene->frame != NULL) {
+        uint64_t place = tg_frame_place(scene->frame);
+        search->here = tg_scene_object_at(scene, place);
+        if (search->here != NULL && search->here->dwarf != NULL && scene->ops->unit_at != NULL &&
+            scene->ops->unit_at(scene->context, search->here, place, &unit)) {
+            search->has_unit = true;
+            search->unit = dwarf_dieoffset(&unit);
+        }
+    }
+    if (search->here != NULL && search->here->names != NULL)
+        search_object(search, search->here, found);
+    const struct tg_scene_object *object;
+    for (size_t i = 0; search->best < RANK_EXTERNAL && (object = tg_scene_object(scene, i)) != NULL; i++)
+        if (object != search->here && object->names != NULL)
+            search_object(search, object, found);
+    return search->best != RANK_NONE;
+}
+
+struct similar {
+    const char *names[MAX_SIMILAR];
+    unsigned distances[MAX_SIMILAR];
+    unsigned n;
+    const char *wanted;
+    unsigned limit;
+};
+
+/* How many characters must be changed, put in or left out (Levenshtein); more than LIMIT is not told exactly. */
+static unsigned distance(const char *a, const char *b, unsigned limit)
+{
+    size_t n = strnlen(a, MAX_NAME), m = strnlen(b, MAX_NAME);
+    unsigned row[MAX_NAME + 1];
+    if (n >= MAX_NAME || m >= MAX_NAME || (n > m ? n - m : m - n) > limit)
+        return limit + 1;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            best = above + 1 < best ? above + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            diagonal = above;
+        }
+    }
+    return row[m];
+}
+
+static void compare_name(struct similar *similar, const char *name)
+{
+    if (name == NULL)
+        return;
+    unsigned far = distance(similar->wanted, name, similar->limit);
+    if (far > similar->limit)
+        return;
+    for (unsigned i = 0; i < similar->n; i++)
+        if (strcmp(similar->names[i], name) == 0)
+            return;
+    unsigned at = similar->n;
+    while (at > 0 && similar->distances[at - 1] > far)
+        at--;
+    if (at == MAX_SIMILAR)
+        return;
+    unsigned last = similar->n < MAX_SIMILAR ? similar->n : MAX_SIMILAR - 1;
+    for (unsigned i = last; i > at; i--) {
+        similar->names[i] = similar->names[i - 1];
+        similar->distances[i] = similar->distances[i - 1];
+    }
+    similar->names[at] = name;
+    similar->distances[at] = far;
+    similar->n = last + 1;
+}
+
+static bool compare_local(void *context, const struct tg_scene_object *object, Dwarf_Die *die)
+{
+    (void)object;
+    compare_name(context, dwarf_diename(die));
+    return true;
+}
+
+static struct tg_error *not_found(const struct tg_scene *scene, const struct search *search)
+{
+    struct similar similar = {.wanted = search->name};
+    similar.limit = strlen(search->name) < 4 ? 1 : strlen(search->name) < 8 ? 2 : 3;
+    tg_lookup_each_local(scene, compare_local, &similar);
+    const struct tg_scene_object *object;
+    size_t compared = 0;
+    for (size_t i = 0; (object = tg_scene_object(scene, i)) != NULL; i++)
+        for (size_t k = 0; object->names != NULL && k < tg_name_index_count(object->names); k++)
+            if (compared++ < MAX_COMPARED)
+                compare_name(&similar, tg_name_index_at(object->names, k));
+    char names[4 * MAX_NAME] = "";
+    size_t length = 0;
+    for (unsigned i = 0; i < similar.n && length < sizeof names; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                   i == 0                ? "; similar: "
+                                   : i + 1 < similar.n ? ", "
+                                                       : " and ",
+                                   similar.names[i]);
+    const char *what = search->wanted == TG_WANTED_VALUE  ? "variable or function"
+                       : search->wanted == TG_WANTED_TYPE ? "type"
+                                                          : "struct, union, enum or class";
+    if (search->file != NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no %s '%s' in file '%s'%s", what, search->name,
+                               search->file, names);
+    return tg_error_create(TG_ERROR_NOT_FOUND, "there is no %s '%s' here%s", what, search->name, names);
+}
+
+static const char *file_of(Dwarf_Die *die)
+{
+    const char *file = dwarf_decl_file(die);
+    const char *slash = file == NULL ? NULL : strrchr(file, '/');
+    return file == NULL ? "?" : slash == NULL ? file : slash + 1;
+}
+
+struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name, enum tg_wanted wanted,
+                           struct tg_found *found)
+{
+    struct search search = {.file = file, .name = name, .wanted = wanted};
+    struct tg_found best = {0};
+    bool is_qualified = strstr(name, "::") != NULL;
+    if (file == NULL && !is_qualified && find_local(scene, name, wanted, &best)) {
+        *found = best;
+        return NULL;
+    }
+    if (find_global(scene, &search, &best)) {
+        if (search.n_best > 1 && file == NULL)
+            return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': say '%s'::%s or '%s'::%s", name,
+                                   file_of(&best.die), name, file_of(&search.second), name);
+        *found = best;
+        return NULL;
+    }
+    best = (struct tg_found){.is = TG_FOUND_SYMBOL};
+    if (file == NULL && wanted == TG_WANTED_VALUE && scene->ops->symbol_named != NULL &&
+        scene->ops->symbol_named(scene->context, name, &best.address, &best.size_bytes)) {
+        *found = best;
+        return NULL;
+    }
+    return not_found(scene, &search);
+}
+
+bool tg_lookup_has_type(const struct tg_scene *scene, const char *name)
+{
+    struct tg_found found = {0};
+    struct search search = {.name = name, .wanted = TG_WANTED_TYPE};
+    return find_local(scene, name, TG_WANTED_TYPE, &found) || find_global(scene, &search, &found);
+}
+
+bool tg_lookup_definition(const struct tg_scene *scene, const char *name, struct tg_found *found)
+{
+    struct search search = {.name = name, .wanted = TG_WANTED_STRUCT};
+    return find_global(scene, &search, found);
+}
