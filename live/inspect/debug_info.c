@@ -23,6 +23,7 @@ struct tg_debug_info {
     struct tg_debug_units *units;
     struct tg_unwind_table *unwind, *debug_unwind; /* by .eh_frame, by .debug_frame */
     struct tg_code_places *places;
+    struct tg_name_index *names;
 };
 
 struct tg_error *tg_debug_info_create(struct tg_image *image, struct tg_debug_info **result)
@@ -49,6 +50,7 @@ void tg_debug_info_unref(struct tg_debug_info *info)
     tg_code_places_destroy(info->places);
     tg_unwind_table_destroy(info->unwind);
     tg_unwind_table_destroy(info->debug_unwind);
+    tg_name_index_destroy(info->names);
     tg_debug_units_destroy(info->units);
     dwarf_end(info->dwarf);
     elf_end(info->dwarf_elf);
@@ -169,6 +171,14 @@ struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info)
     if (info->units == NULL && tg_debug_info_dwarf(info) != NULL)
         info->units = tg_debug_units_create(info->dwarf, info->delta, is_code, info);
     return info->units;
+}
+
+struct tg_name_index *tg_debug_info_names(struct tg_debug_info *info)
+{
+    if (info->names == NULL && tg_debug_info_dwarf(info) != NULL)
+        tg_error_destroy(
+            tg_name_index_create(info->dwarf, &info->names)); /* no memory: names are not found */
+    return info->names;
 }
 
 Dwarf_CFI *tg_debug_info_debug_frame(struct tg_debug_info *info)

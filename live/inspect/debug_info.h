@@ -5,6 +5,7 @@
 #include "live/inspect/code_places.h"
 #include "live/inspect/debug_units.h"
 #include "live/inspect/unwind_rules.h"
+#include "live/inspect/name_index.h"
 #include "recorder/image.h"
 
 #include <elfutils/libdw.h>
@@ -37,6 +38,9 @@ uint64_t tg_debug_info_delta(const struct tg_debug_info *info);
 
 /* Its units, functions and lines by address; NULL where there is no DWARF. Valid as long as INFO. */
 struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info);
+
+/* The names of its variables, functions and types; NULL where there is no DWARF. Valid as long as INFO. */
+struct tg_name_index *tg_debug_info_names(struct tg_debug_info *info);
 
 /* Unwind tables: .eh_frame as it is mapped, and .debug_frame, whose addresses are tg_debug_info_dwarf's. NULL
  * where there is none. Valid as long as INFO. */

@@ -28,11 +28,12 @@ struct machine {
 };
 
 static const char *const register_names[] = {
-    [TG_RAX] = "rax", [TG_RDX] = "rdx", [TG_RCX] = "rcx", [TG_RBX] = "rbx", [TG_RSI] = "rsi", [TG_RDI] = "rdi",
-    [TG_RBP] = "rbp", [TG_RSP] = "rsp", [TG_R8] = "r8",   [TG_R9] = "r9",   [TG_R10] = "r10", [TG_R11] = "r11",
-    [TG_R12] = "r12", [TG_R13] = "r13", [TG_R14] = "r14", [TG_R15] = "r15", [TG_RIP] = "rip", "xmm0",
-    "xmm1",           "xmm2",           "xmm3",           "xmm4",           "xmm5",           "xmm6",
-    "xmm7",           "xmm8",           "xmm9",           "xmm10",          "xmm11",          "xmm12",
+    [TG_RAX] = "rax", [TG_RDX] = "rdx", [TG_RCX] = "rcx", [TG_RBX] = "rbx", [TG_RSI] = "rsi",
+    [TG_RDI] = "rdi", [TG_RBP] = "rbp", [TG_RSP] = "rsp", [TG_R8] = "r8",   [TG_R9] = "r9",
+    [TG_R10] = "r10", [TG_R11] = "r11", [TG_R12] = "r12", [TG_R13] = "r13", [TG_R14] = "r14",
+    [TG_R15] = "r15", [TG_RIP] = "rip", "xmm0",           "xmm1",           "xmm2",
+    "xmm3",           "xmm4",           "xmm5",           "xmm6",           "xmm7",
+    "xmm8",           "xmm9",           "xmm10",          "xmm11",          "xmm12",
     "xmm13",          "xmm14",          "xmm15",
 };
 
@@ -43,8 +44,7 @@ const char *tg_location_register_name(unsigned number)
 
 struct tg_location tg_location_memory(uint64_t address)
 {
-    return (struct tg_location){.n_pieces = 1,
-                                .pieces = {{.kind = TG_LOCATION_MEMORY, .address = address}}};
+    return (struct tg_location){.n_pieces = 1, .pieces = {{.kind = TG_LOCATION_MEMORY, .address = address}}};
 }
 
 static struct tg_location optimized_out(void)
@@ -138,7 +138,8 @@ static struct tg_error *push_cfa(struct machine *machine)
 }
 
 /* The call site among the children of BLOCK, of OBJECT, that returns to PC. */
-static bool find_call_site(const struct tg_scene_object *object, Dwarf_Die *block, uint64_t pc, Dwarf_Die *site)
+static bool find_call_site(const struct tg_scene_object *object, Dwarf_Die *block, uint64_t pc,
+                           Dwarf_Die *site)
 {
     Dwarf_Die child;
     for (int more = dwarf_child(block, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
@@ -147,7 +148,8 @@ static bool find_call_site(const struct tg_scene_object *object, Dwarf_Die *bloc
         Dwarf_Addr address;
         if (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)
             continue;
-        if (dwarf_attr(&child, tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc, &attribute) != NULL &&
+        if (dwarf_attr(&child, (unsigned)(tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc),
+                       &attribute) != NULL &&
             dwarf_formaddr(&attribute, &address) == 0 && address + object->bias == pc) {
             *site = child;
             return true;
@@ -167,9 +169,9 @@ static bool find_parameter(Dwarf_Die *site, unsigned number, Dwarf_Attribute *va
         if (dwarf_attr(&child, DW_AT_location, &attribute) == NULL ||
             dwarf_getlocation(&attribute, &ops, &n_ops) != 0 || n_ops != 1)
             continue;
-        bool is_it = ops[0].atom == DW_OP_regx ? ops[0].number == number
+        bool is_it = ops[0].atom == DW_OP_regx ? ops[0].number == (Dwarf_Word)number
                                                : ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 &&
-                                                     ops[0].atom - DW_OP_reg0 == number;
+                                                     ops[0].atom - DW_OP_reg0 == (int)number;
         if (is_it)
             return dwarf_attr(&child, DW_AT_call_value, value) != NULL ||
                    dwarf_attr(&child, DW_AT_GNU_call_site_value, value) != NULL;
@@ -186,12 +188,15 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
     const struct tg_frame *caller = machine->scene->caller;
     const struct tg_scene_object *object;
     Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], site;
-    if (dwarf_getlocation_attr(machine->attribute, op, &entry) != 0 || dwarf_getlocation(&entry, &ops, &n_ops) != 0 ||
-        n_ops != 1)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "it needs what was in memory when the function was entered");
-    unsigned number = ops[0].atom == DW_OP_regx ? (unsigned)ops[0].number : (unsigned)(ops[0].atom - DW_OP_reg0);
-    n = machine->frame != machine->scene->frame || number > 31 ? 0
-                                                               : tg_scene_scopes(machine->scene, caller, &object, scopes);
+    if (dwarf_getlocation_attr(machine->attribute, op, &entry) != 0 ||
+        dwarf_getlocation(&entry, &ops, &n_ops) != 0 || n_ops != 1)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "it needs what was in memory when the function was entered");
+    unsigned number =
+        ops[0].atom == DW_OP_regx ? (unsigned)ops[0].number : (unsigned)(ops[0].atom - DW_OP_reg0);
+    n = machine->frame != machine->scene->frame || number > 31
+            ? 0
+            : tg_scene_scopes(machine->scene, caller, &object, scopes);
     for (size_t i = 0; i < n; i++) {
         if (!find_call_site(object, &scopes[i], caller->registers.value[TG_RIP], &site))
             continue;
@@ -242,7 +247,8 @@ static struct tg_error *push_typed_register(struct machine *machine, const Dwarf
     if (machine->frame != NULL && op->number < TG_REGISTER_COUNT &&
         tg_registers_has(&machine->frame->registers, (enum tg_register)op->number))
         memcpy(bytes, &machine->frame->registers.value[op->number], 8);
-    else if (op->number < 17 || op->number > 32 || machine->frame != scene->frame || scene->ops->vector == NULL ||
+    else if (op->number < 17 || op->number > 32 || machine->frame != scene->frame ||
+             scene->ops->vector == NULL ||
              !scene->ops->vector(scene->context, (unsigned)op->number - 17, bytes))
         return lost_register(op->number > 1000 ? 1000 : (unsigned)op->number);
     struct tg_error *error = tg_location_decode(&type, bytes, sizeof bytes, &number);
@@ -256,7 +262,8 @@ static struct tg_error *push_typed_constant(struct machine *machine, const Dwarf
     Dwarf_Block block;
     struct tg_location_number number;
     if (dwarf_getlocation_die(machine->attribute, op, &type) != 0 ||
-        dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 || dwarf_formblock(&attribute, &block) != 0)
+        dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 ||
+        dwarf_formblock(&attribute, &block) != 0)
         return bad("has a constant that cannot be read");
     struct tg_error *error = tg_location_decode(&type, block.data, block.length, &number);
     return error != NULL ? error : tg_location_push(machine->stack, number);
@@ -303,7 +310,8 @@ static struct tg_error *push_address_index(struct machine *machine, const Dwarf_
 {
     Dwarf_Attribute attribute;
     Dwarf_Addr address;
-    if (dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 || dwarf_formaddr(&attribute, &address) != 0)
+    if (dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 ||
+        dwarf_formaddr(&attribute, &address) != 0)
         return bad("has an address that cannot be read");
     bool is_address = op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index;
     return tg_location_push_generic(machine->stack, address + (is_address ? machine->object->bias : 0));
@@ -331,7 +339,8 @@ static struct tg_error *call(struct machine *machine, const Dwarf_Op *op)
     if (dwarf_getlocation_die(machine->attribute, op, &die) != 0)
         return bad("names another one that is not there");
     if (dwarf_attr(&die, DW_AT_location, &attribute) == NULL)
-        return op->atom == DW_OP_GNU_variable_value ? tg_error_create(TG_ERROR_NOT_FOUND, "optimized out") : NULL;
+        return op->atom == DW_OP_GNU_variable_value ? tg_error_create(TG_ERROR_NOT_FOUND, "optimized out")
+                                                    : NULL;
     struct tg_error *error = evaluate_inner(machine, machine->frame, &attribute, &address);
     if (error == NULL && op->atom == DW_OP_GNU_variable_value) {
         error = tg_scene_read(machine->scene, address, &value, sizeof value);
@@ -392,7 +401,8 @@ static struct tg_error *look(struct machine *machine, const Dwarf_Op *op)
     case DW_OP_GNU_parameter_ref:
         return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
     default:
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "its location has operation 0x%x, which is not understood",
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "its location has operation 0x%x, which is not understood",
                                (unsigned)op->atom);
     }
 }
@@ -406,9 +416,9 @@ static struct tg_error *place(struct machine *machine, const Dwarf_Op *op, bool 
     struct tg_error *error = NULL;
     *known = true;
     if ((op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) || op->atom == DW_OP_regx) {
-        uint64_t which = op->atom == DW_OP_regx ? op->number : op->atom - DW_OP_reg0;
+        uint64_t which = op->atom == DW_OP_regx ? op->number : (uint64_t)(op->atom - DW_OP_reg0);
         *next = (struct tg_location_piece){.kind = TG_LOCATION_REGISTER,
-                                           .number = which > 1000 ? 1000 : (unsigned)which};
+                                           .number = (unsigned)(which > 1000 ? 1000 : which)};
     } else if (op->atom == DW_OP_stack_value) {
         error = tg_location_pop(machine->stack, &number);
         *next = (struct tg_location_piece){.kind = TG_LOCATION_VALUE};

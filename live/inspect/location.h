@@ -44,10 +44,11 @@ struct tg_location {
 };
 
 /*
- * Evaluates ATTRIBUTE (DW_AT_location and its like: an expression, or a list of which the entry for the frame's
- * pc is taken) of a DIE of OBJECT. SELF: the address of the object in hand (DW_OP_push_object_address; also what
- * the expression finds on its stack), NULL none. A place where the list has no entry is OPTIMIZED. Errors:
- * TARGET (memory or a register that it needs is not known), UNSUPPORTED (an operation), LIMIT, INPUT.
+ * Evaluates ATTRIBUTE (DW_AT_location and its like: an expression, or a list of which the entry for the
+ * frame's pc is taken) of a DIE of OBJECT. SELF: the address of the object in hand
+ * (DW_OP_push_object_address; also what the expression finds on its stack), NULL none. A place where the list
+ * has no entry is OPTIMIZED. Errors: TARGET (memory or a register that it needs is not known), UNSUPPORTED
+ * (an operation), LIMIT, INPUT.
  */
 struct tg_error *tg_location_evaluate(const struct tg_scene *scene, const struct tg_scene_object *object,
                                       Dwarf_Attribute *attribute, const uint64_t *self,
@@ -71,7 +72,8 @@ struct tg_error *tg_location_read_bits(const struct tg_scene *scene, const struc
 /* The address of byte OFFSET of it. False where that is not in memory. */
 bool tg_location_address(const struct tg_location *location, uint64_t offset, uint64_t *address);
 
-/* The name of DWARF's register NUMBER ("rax", "xmm3"), or NULL; and back, of the names that tg_registers has. */
+/* The name of DWARF's register NUMBER ("rax", "xmm3"), or NULL; and back, of the names that tg_registers has.
+ */
 const char *tg_location_register_name(unsigned number);
 
 #endif

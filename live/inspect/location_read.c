@@ -31,8 +31,8 @@ static void copy_bits(uint8_t *to, uint64_t at, const uint8_t *from, uint64_t sh
     }
 }
 
-static struct tg_error *read_memory(const struct tg_scene *scene, uint64_t address, uint64_t skip, uint64_t count,
-                                    uint8_t *buffer, uint64_t at)
+static struct tg_error *read_memory(const struct tg_scene *scene, uint64_t address, uint64_t skip,
+                                    uint64_t count, uint8_t *buffer, uint64_t at)
 {
     address += skip / 8;
     skip %= 8;
@@ -52,8 +52,8 @@ static struct tg_error *read_memory(const struct tg_scene *scene, uint64_t addre
     return NULL;
 }
 
-static struct tg_error *read_register(const struct tg_scene *scene, unsigned number, uint64_t skip, uint64_t count,
-                                      uint8_t *buffer, uint64_t at)
+static struct tg_error *read_register(const struct tg_scene *scene, unsigned number, uint64_t skip,
+                                      uint64_t count, uint8_t *buffer, uint64_t at)
 {
     uint8_t bytes[16] = {0};
     uint64_t size = 64;
@@ -75,8 +75,8 @@ static struct tg_error *read_register(const struct tg_scene *scene, unsigned num
     return NULL;
 }
 
-static struct tg_error *read_piece(const struct tg_scene *scene, const struct tg_location_piece *piece, uint64_t skip,
-                                   uint64_t count, uint8_t *buffer, uint64_t at)
+static struct tg_error *read_piece(const struct tg_scene *scene, const struct tg_location_piece *piece,
+                                   uint64_t skip, uint64_t count, uint8_t *buffer, uint64_t at)
 {
     skip += piece->offset_bits;
     switch (piece->kind) {
@@ -116,7 +116,8 @@ struct tg_error *tg_location_read_bits(const struct tg_scene *scene, const struc
             continue;
         }
         uint64_t skip = offset - start;
-        uint64_t here = piece->size_bits == 0 || piece->size_bits - skip > count ? count : piece->size_bits - skip;
+        uint64_t here =
+            piece->size_bits == 0 || piece->size_bits - skip > count ? count : piece->size_bits - skip;
         struct tg_error *error = read_piece(scene, piece, skip, here, buffer, at);
         if (error != NULL)
             return error;

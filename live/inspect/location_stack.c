@@ -53,9 +53,9 @@ static struct tg_error *describe(Dwarf_Die *type, size_t size, struct tg_locatio
         dwarf_attr(type, DW_AT_encoding, &attribute) == NULL || dwarf_formudata(&attribute, &encoding) != 0)
         return tg_error_create(TG_ERROR_INPUT, "its location computes with what is no base type");
     number->size_bytes = (unsigned)bytes;
-    number->kind = encoding == DW_ATE_float                                         ? TG_LOCATION_FLOAT
+    number->kind = encoding == DW_ATE_float                                      ? TG_LOCATION_FLOAT
                    : encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ? TG_LOCATION_SIGNED
-                                                                                    : TG_LOCATION_UNSIGNED;
+                                                                                 : TG_LOCATION_UNSIGNED;
     return NULL;
 }
 
@@ -272,9 +272,10 @@ static bool calculate(unsigned atom, const struct tg_location_number *x, const s
 
 static bool is_binary(unsigned atom)
 {
-    return (atom >= DW_OP_eq && atom <= DW_OP_ne) || atom == DW_OP_and || atom == DW_OP_div || atom == DW_OP_minus ||
-           atom == DW_OP_mod || atom == DW_OP_mul || atom == DW_OP_or || atom == DW_OP_plus || atom == DW_OP_shl ||
-           atom == DW_OP_shr || atom == DW_OP_shra || atom == DW_OP_xor;
+    return (atom >= DW_OP_eq && atom <= DW_OP_ne) || atom == DW_OP_and || atom == DW_OP_div ||
+           atom == DW_OP_minus || atom == DW_OP_mod || atom == DW_OP_mul || atom == DW_OP_or ||
+           atom == DW_OP_plus || atom == DW_OP_shl || atom == DW_OP_shr || atom == DW_OP_shra ||
+           atom == DW_OP_xor;
 }
 
 static struct tg_error *combine(struct tg_location_stack *stack, unsigned atom)
@@ -340,7 +341,8 @@ struct tg_error *tg_location_compute(struct tg_location_stack *stack, const Dwar
         return tg_location_push_generic(stack, op->number);
     if (is_binary(op->atom))
         return combine(stack, op->atom);
-    if (op->atom == DW_OP_abs || op->atom == DW_OP_neg || op->atom == DW_OP_not || op->atom == DW_OP_plus_uconst)
+    if (op->atom == DW_OP_abs || op->atom == DW_OP_neg || op->atom == DW_OP_not ||
+        op->atom == DW_OP_plus_uconst)
         return change(stack, op);
     *known = false;
     return NULL;

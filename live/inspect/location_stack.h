@@ -38,11 +38,12 @@ struct tg_error *tg_location_push_generic(struct tg_location_stack *stack, uint6
 /* Errors: INPUT, the stack is empty. */
 struct tg_error *tg_location_pop(struct tg_location_stack *stack, struct tg_location_number *number);
 
-/* What is done with the stack alone: constants, dup to over, arithmetic, comparisons. *KNOWN: whether ATOM is one
- * of these. */
+/* What is done with the stack alone: constants, dup to over, arithmetic, comparisons. *KNOWN: whether ATOM is
+ * one of these. */
 struct tg_error *tg_location_compute(struct tg_location_stack *stack, const Dwarf_Op *op, bool *known);
 
-/* The number that the SIZE BYTES, as memory has them, are as base type TYPE; of one that is all 0 bytes: generic. */
+/* The number that the SIZE BYTES, as memory has them, are as base type TYPE; of one that is all 0 bytes:
+ * generic. */
 struct tg_error *tg_location_decode(Dwarf_Die *type, const void *bytes, size_t size,
                                     struct tg_location_number *number);
 

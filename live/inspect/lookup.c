@@ -70,7 +70,8 @@ static size_t frame_scopes(const struct tg_scene *scene, const struct tg_scene_o
         left -= dwarf_tag(&scopes[first++]) == DW_TAG_inlined_subroutine;
     *end = n;
     for (size_t i = first; i < n; i++) { /* the caller's of an inlined copy are another frame's */
-        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine || dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
+        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine ||
+            dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
             *end = i + 1;
             break;
         }
@@ -78,7 +79,8 @@ static size_t frame_scopes(const struct tg_scene *scene, const struct tg_scene_o
     return first;
 }
 
-/* The parameter, which may have no name, that points to what a region shares; and that struct's member NAME. */
+/* The parameter, which may have no name, that points to what a region shares; and that struct's member NAME.
+ */
 static bool find_shared(Dwarf_Die *function, const struct tg_scene_object *object, const char *name,
                         Dwarf_Die *parameter)
 {
@@ -93,7 +95,8 @@ static bool find_shared(Dwarf_Die *function, const struct tg_scene_object *objec
             !tg_type_target(&type, &target) || tg_type_kind(&target) != TG_TYPE_STRUCT)
             continue;
         target = tg_type_strip(&target);
-        for (int more = dwarf_child(&target.die, &member); more == 0; more = dwarf_siblingof(&member, &member)) {
+        for (int more = dwarf_child(&target.die, &member); more == 0;
+             more = dwarf_siblingof(&member, &member)) {
             const char *is = dwarf_diename(&member);
             if (is != NULL && strcmp(is, name) == 0) {
                 *parameter = child;
@@ -104,7 +107,8 @@ static bool find_shared(Dwarf_Die *function, const struct tg_scene_object *objec
     return false;
 }
 
-static bool find_local(const struct tg_scene *scene, const char *name, enum tg_wanted wanted, struct tg_found *found)
+static bool find_local(const struct tg_scene *scene, const char *name, enum tg_wanted wanted,
+                       struct tg_found *found)
 {
     Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], die;
     size_t end, first = frame_scopes(scene, &found->object, scopes, &end);
@@ -113,14 +117,15 @@ static bool find_local(const struct tg_scene *scene, const char *name, enum tg_w
             continue;
         int tag = dwarf_tag(&die);
         found->is = TG_FOUND_NAME;
-        found->kind = tag == DW_TAG_enumerator           ? TG_NAME_ENUMERATOR
-                      : wanted == TG_WANTED_VALUE        ? TG_NAME_VARIABLE
-                      : wanted == TG_WANTED_TYPE         ? TG_NAME_TYPE
-                                                         : TG_NAME_STRUCT;
+        found->kind = tag == DW_TAG_enumerator    ? TG_NAME_ENUMERATOR
+                      : wanted == TG_WANTED_VALUE ? TG_NAME_VARIABLE
+                      : wanted == TG_WANTED_TYPE  ? TG_NAME_TYPE
+                                                  : TG_NAME_STRUCT;
         found->die = die;
         return true;
     }
-    if (wanted == TG_WANTED_VALUE && end > 0 && find_shared(&scopes[end - 1], found->object, name, &found->die)) {
+    if (wanted == TG_WANTED_VALUE && end > 0 &&
+        find_shared(&scopes[end - 1], found->object, name, &found->die)) {
         found->is = TG_FOUND_SHARED;
         return true;
     }
@@ -256,7 +261,8 @@ struct similar {
     unsigned limit;
 };
 
-/* How many characters must be changed, put in or left out (Levenshtein); more than LIMIT is not told exactly. */
+/* How many characters must be changed, put in or left out (Levenshtein); more than LIMIT is not told exactly.
+ */
 static unsigned distance(const char *a, const char *b, unsigned limit)
 {
     size_t n = strnlen(a, MAX_NAME), m = strnlen(b, MAX_NAME);
@@ -325,7 +331,7 @@ static struct tg_error *not_found(const struct tg_scene *scene, const struct sea
     size_t length = 0;
     for (unsigned i = 0; i < similar.n && length < sizeof names; i++)
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                   i == 0                ? "; similar: "
+                                   i == 0              ? "; similar: "
                                    : i + 1 < similar.n ? ", "
                                                        : " and ",
                                    similar.names[i]);
@@ -345,8 +351,8 @@ static const char *file_of(Dwarf_Die *die)
     return file == NULL ? "?" : slash == NULL ? file : slash + 1;
 }
 
-struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name, enum tg_wanted wanted,
-                           struct tg_found *found)
+struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
+                           enum tg_wanted wanted, struct tg_found *found)
 {
     struct search search = {.file = file, .name = name, .wanted = wanted};
     struct tg_found best = {0};
@@ -357,8 +363,8 @@ struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const
     }
     if (find_global(scene, &search, &best)) {
         if (search.n_best > 1 && file == NULL)
-            return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': say '%s'::%s or '%s'::%s", name,
-                                   file_of(&best.die), name, file_of(&search.second), name);
+            return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': say '%s'::%s or '%s'::%s",
+                                   name, file_of(&best.die), name, file_of(&search.second), name);
         *found = best;
         return NULL;
     }

@@ -1,4 +1,5 @@
-/* Names that a person types, found as the language has them: in blocks, in files, in all objects of the process. */
+/* Names that a person types, found as the language has them: in blocks, in files, in all objects of the
+ * process. */
 #ifndef TG_LIVE_INSPECT_LOOKUP_H
 #define TG_LIVE_INSPECT_LOOKUP_H
 
@@ -27,12 +28,13 @@ enum tg_wanted {
 };
 
 /*
- * Finds NAME: in the blocks around the frame's pc, innermost first; among what an OpenMP region is given; in the
- * frame's file, its object, the program, all others. FILE: only what that source file defines (a path's end is
- * enough), NULL: any. Errors: NOT_FOUND with similar names, USAGE where several files have a static one.
+ * Finds NAME: in the blocks around the frame's pc, innermost first; among what an OpenMP region is given; in
+ * the frame's file, its object, the program, all others. FILE: only what that source file defines (a path's
+ * end is enough), NULL: any. Errors: NOT_FOUND with similar names, USAGE where several files have a static
+ * one.
  */
-struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name, enum tg_wanted wanted,
-                           struct tg_found *found);
+struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
+                           enum tg_wanted wanted, struct tg_found *found);
 
 /* The same, of types, without an error's words: whether there is one. */
 bool tg_lookup_has_type(const struct tg_scene *scene, const char *name);
@@ -40,8 +42,8 @@ bool tg_lookup_has_type(const struct tg_scene *scene, const char *name);
 /* The definition of struct, union, class or enum NAME, in any unit of any object. */
 bool tg_lookup_definition(const struct tg_scene *scene, const char *name, struct tg_found *found);
 
-/* Calls TAKE for each variable and argument of the blocks around the frame's pc, innermost first, those of inlined
- * copies and the function included; until it returns false. */
+/* Calls TAKE for each variable and argument of the blocks around the frame's pc, innermost first, those of
+ * inlined copies and the function included; until it returns false. */
 void tg_lookup_each_local(const struct tg_scene *scene,
                           bool (*take)(void *context, const struct tg_scene_object *object, Dwarf_Die *die),
                           void *context);

@@ -20,7 +20,7 @@ struct entry {
     uint32_t parent; /* the entry number (before sorting) of the namespace or class around it */
     uint32_t number; /* before sorting */
     uint8_t kind;
-    bool is_scope; /* a namespace: there for its children's sake */
+    bool is_scope;    /* a namespace: there for its children's sake */
     bool is_in_types; /* DIE is an offset of .debug_types */
 };
 
@@ -94,7 +94,8 @@ static bool is_definition(Dwarf_Die *die, int tag, enum tg_name_kind *kind)
     }
 }
 
-static bool read_children(struct tg_name_index *index, Dwarf_Die *parent, uint32_t parent_number, unsigned depth)
+static bool read_children(struct tg_name_index *index, Dwarf_Die *parent, uint32_t parent_number,
+                          unsigned depth)
 {
     Dwarf_Die child;
     if (depth == MAX_DEPTH)
@@ -187,7 +188,8 @@ static bool is_inside(const struct tg_name_index *index, const struct entry *ent
         size_t start = length;
         while (start > 0 && !(start > 1 && qualifier[start - 1] == ':' && qualifier[start - 2] == ':'))
             start--;
-        if (strlen(entry->name) != length - start || memcmp(entry->name, qualifier + start, length - start) != 0)
+        if (strlen(entry->name) != length - start ||
+            memcmp(entry->name, qualifier + start, length - start) != 0)
             return false;
         length = start < 2 ? 0 : start - 2;
     }
@@ -207,8 +209,8 @@ static size_t first_of(const struct tg_name_index *index, uint32_t hash)
     return low;
 }
 
-bool tg_name_index_next(const struct tg_name_index *index, const char *name, size_t *at, enum tg_name_kind *kind,
-                        Dwarf_Die *die)
+bool tg_name_index_next(const struct tg_name_index *index, const char *name, size_t *at,
+                        enum tg_name_kind *kind, Dwarf_Die *die)
 {
     const char *simple = name, *colons;
     while ((colons = strstr(simple, "::")) != NULL)

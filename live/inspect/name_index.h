@@ -24,11 +24,12 @@ struct tg_error *tg_name_index_create(Dwarf *dwarf, struct tg_name_index **index
 void tg_name_index_destroy(struct tg_name_index *index);
 
 /*
- * The definitions (no declarations) of NAME from number *AT on, which it moves: the next one, false where there are
- * no more. NAME may be qualified with namespaces and classes: "a::b" finds b of any a. Start with *AT 0.
+ * The definitions (no declarations) of NAME from number *AT on, which it moves: the next one, false where
+ * there are no more. NAME may be qualified with namespaces and classes: "a::b" finds b of any a. Start with
+ * *AT 0.
  */
-bool tg_name_index_next(const struct tg_name_index *index, const char *name, size_t *at, enum tg_name_kind *kind,
-                        Dwarf_Die *die);
+bool tg_name_index_next(const struct tg_name_index *index, const char *name, size_t *at,
+                        enum tg_name_kind *kind, Dwarf_Die *die);
 
 size_t tg_name_index_count(const struct tg_name_index *index);
 /* A name, without its qualification. */

@@ -1,4 +1,5 @@
-/* What a question about variables is asked in: a frame of a thread that stands, the memory and the objects of its process. */
+/* What a question about variables is asked in: a frame of a thread that stands, the memory and the objects of
+ * its process. */
 #ifndef TG_LIVE_INSPECT_SCENE_H
 #define TG_LIVE_INSPECT_SCENE_H
 
@@ -25,11 +26,11 @@ struct tg_scene_ops {
     /* The object that maps ADDRESS, NULL none. */
     const struct tg_scene_object *(*object_at)(void *context, uint64_t address);
     /*
-     * The blocks of OBJECT (lexical blocks, inlined copies) that hold ADDRESS, an address in memory, innermost
-     * first, last the function. At most MAX; returns how many.
+     * The blocks of OBJECT (lexical blocks, inlined copies) that hold ADDRESS, an address in memory,
+     * innermost first, last the function. At most MAX; returns how many.
      */
-    size_t (*scopes_at)(void *context, const struct tg_scene_object *object, uint64_t address, Dwarf_Die *scopes,
-                        size_t max);
+    size_t (*scopes_at)(void *context, const struct tg_scene_object *object, uint64_t address,
+                        Dwarf_Die *scopes, size_t max);
     /* The unit of OBJECT that has code at ADDRESS, an address in memory. */
     bool (*unit_at)(void *context, const struct tg_scene_object *object, uint64_t address, Dwarf_Die *unit);
     /* The function or variable that holds ADDRESS: its name, cut at SIZE, and where in it. */
@@ -48,7 +49,9 @@ struct tg_scene {
     const struct tg_scene_ops *ops;
     void *context;
     struct tg_inspect_memory memory;
-    const struct tg_frame *frame;  /* NULL: only what needs none can be asked */
+    const struct tg_frame *frame; /* NULL: only what needs none can be asked */
+    uint64_t generation; /* of what OBJECT says, unique in this program: another number once objects came or
+                            went. 0: nothing found in this scene is remembered */
     const struct tg_frame *caller; /* the frame that FRAME returns to, NULL not known */
     unsigned inlined; /* how many inlined copies around FRAME's pc are left out: the frame of code that has
                          others inlined at the pc is asked about */
@@ -58,7 +61,8 @@ enum {
     TG_SCENE_MAX_SCOPES = 64,
 };
 
-/* The object and the blocks that FRAME, of SCENE or its caller, stands in, innermost first; 0 where none are known. */
+/* The object and the blocks that FRAME, of SCENE or its caller, stands in, innermost first; 0 where none are
+ * known. */
 size_t tg_scene_scopes(const struct tg_scene *scene, const struct tg_frame *frame,
                        const struct tg_scene_object **object, Dwarf_Die scopes[TG_SCENE_MAX_SCOPES]);
 

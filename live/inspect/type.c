@@ -166,7 +166,8 @@ static bool constant_count(Dwarf_Die *array, uint64_t *count)
         Dwarf_Sword upper, lower = 0;
         if (dwarf_tag(&child) != DW_TAG_subrange_type)
             continue;
-        if (dwarf_attr(&child, DW_AT_lower_bound, &attribute) != NULL && dwarf_formsdata(&attribute, &lower) != 0)
+        if (dwarf_attr(&child, DW_AT_lower_bound, &attribute) != NULL &&
+            dwarf_formsdata(&attribute, &lower) != 0)
             return false;
         if (dwarf_attr(&child, DW_AT_count, &attribute) != NULL) {
             if (dwarf_formudata(&attribute, &n) != 0)
@@ -333,8 +334,11 @@ static void print_left(const struct tg_type *type, FILE *out, unsigned depth)
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
         if (has_target)
-            print_star(&target, tag == DW_TAG_pointer_type ? "*" : tag == DW_TAG_reference_type ? "&" : "&&", out,
-                       depth + 1);
+            print_star(&target,
+                       tag == DW_TAG_pointer_type     ? "*"
+                       : tag == DW_TAG_reference_type ? "&"
+                                                      : "&&",
+                       out, depth + 1);
         break;
     case DW_TAG_array_type:
     case DW_TAG_subroutine_type:

@@ -13,7 +13,8 @@ static struct tg_error *not_readable(const char *what)
 struct tg_type tg_value_complete_type(const struct tg_scene *scene, const struct tg_type *type)
 {
     struct tg_type stripped = tg_type_strip(type);
-    if (stripped.pointers > 0 || stripped.die.addr == NULL || !dwarf_hasattr(&stripped.die, DW_AT_declaration))
+    if (stripped.pointers > 0 || stripped.die.addr == NULL ||
+        !dwarf_hasattr(&stripped.die, DW_AT_declaration))
         return *type;
     const char *name = dwarf_diename(&stripped.die);
     struct tg_found found;
@@ -31,8 +32,8 @@ static struct tg_error *read_bound(const struct tg_scene *scene, const struct tg
     return *known ? tg_location_number(scene, type->object, &attribute, self, number) : NULL;
 }
 
-static struct tg_error *read_dimension(const struct tg_scene *scene, const struct tg_type *type, Dwarf_Die *range,
-                                       const uint64_t *self, struct tg_dimension *dimension)
+static struct tg_error *read_dimension(const struct tg_scene *scene, const struct tg_type *type,
+                                       Dwarf_Die *range, const uint64_t *self, struct tg_dimension *dimension)
 {
     int64_t lower = 0, upper = 0, count = 0, stride = 0;
     bool has_lower, has_upper = false, has_count, has_stride;
@@ -53,7 +54,7 @@ static struct tg_error *read_dimension(const struct tg_scene *scene, const struc
     }
     dimension->lower = lower;
     dimension->has_count = has_count || has_upper;
-    dimension->count = has_count ? (uint64_t)(count < 0 ? 0 : count)
+    dimension->count = has_count                     ? (uint64_t)(count < 0 ? 0 : count)
                        : upper < lower || !has_upper ? 0
                                                      : (uint64_t)upper - (uint64_t)lower + 1;
     dimension->stride_bytes = has_stride ? stride : 0;
@@ -61,8 +62,8 @@ static struct tg_error *read_dimension(const struct tg_scene *scene, const struc
 }
 
 /* Where the elements of an allocatable array are (DW_AT_data_location), and whether they are at all. */
-static struct tg_error *move_to_data(const struct tg_scene *scene, const struct tg_type *type, struct tg_value *value,
-                                     const uint64_t *self)
+static struct tg_error *move_to_data(const struct tg_scene *scene, const struct tg_type *type,
+                                     struct tg_value *value, const uint64_t *self)
 {
     Dwarf_Die die = type->die;
     Dwarf_Attribute attribute;
@@ -73,8 +74,8 @@ static struct tg_error *move_to_data(const struct tg_scene *scene, const struct 
                                      ? NULL
                                      : tg_location_number(scene, type->object, &attribute, self, &is);
         if (error == NULL && is == 0)
-            error = tg_error_create(TG_ERROR_NOT_FOUND, states[i] == DW_AT_allocated ? "not allocated"
-                                                                                     : "not associated");
+            error = tg_error_create(TG_ERROR_NOT_FOUND,
+                                    states[i] == DW_AT_allocated ? "not allocated" : "not associated");
         if (error != NULL)
             return error;
     }
@@ -220,7 +221,8 @@ static struct tg_error *constant_value(Dwarf_Attribute *attribute, struct tg_val
     return NULL;
 }
 
-static struct tg_error *function_value(const struct tg_scene_object *object, Dwarf_Die *die, struct tg_value *value)
+static struct tg_error *function_value(const struct tg_scene_object *object, Dwarf_Die *die,
+                                       struct tg_value *value)
 {
     Dwarf_Addr entry;
     if (dwarf_entrypc(die, &entry) != 0)
@@ -262,8 +264,8 @@ struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct
 }
 
 /* What a region shares by the struct that its parameter points to; itself, or a pointer to it. */
-static struct tg_error *shared_value(const struct tg_scene *scene, const struct tg_found *found, const char *name,
-                                     struct tg_value *value)
+static struct tg_error *shared_value(const struct tg_scene *scene, const struct tg_found *found,
+                                     const char *name, struct tg_value *value)
 {
     struct tg_value shared;
     Dwarf_Die parameter = found->die;
@@ -275,8 +277,8 @@ static struct tg_error *shared_value(const struct tg_scene *scene, const struct 
     return error != NULL ? error : tg_value_member(scene, &shared, name, value);
 }
 
-struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg_found *found, const char *name,
-                                   struct tg_value *value)
+struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg_found *found,
+                                   const char *name, struct tg_value *value)
 {
     Dwarf_Die die = found->die;
     switch (found->is) {
@@ -299,7 +301,8 @@ bool tg_value_size(const struct tg_value *value, uint64_t *size_bytes)
         return false;
     total = size;
     for (unsigned i = 0; i < value->n_dimensions; i++) {
-        if (!value->dimensions[i].has_count || __builtin_mul_overflow(total, value->dimensions[i].count, &total))
+        if (!value->dimensions[i].has_count ||
+            __builtin_mul_overflow(total, value->dimensions[i].count, &total))
             return false;
     }
     *size_bytes = total;
@@ -314,7 +317,8 @@ struct tg_error *tg_value_read(const struct tg_scene *scene, const struct tg_val
         return tg_scene_read(scene, address + offset, buffer, size);
     if (value->offset_bytes > UINT32_MAX || offset > UINT32_MAX)
         return tg_error_create(TG_ERROR_LIMIT, "too far into what is not in memory");
-    return tg_location_read_bits(scene, &value->location, (value->offset_bytes + offset) * 8, size * 8, buffer);
+    return tg_location_read_bits(scene, &value->location, (value->offset_bytes + offset) * 8, size * 8,
+                                 buffer);
 }
 
 struct tg_error *tg_value_follow(const struct tg_scene *scene, struct tg_value *value)

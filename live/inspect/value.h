@@ -23,10 +23,10 @@ struct tg_value {
     struct tg_type type;  /* of an array: of its elements */
     struct tg_type array; /* of an array: as it is declared */
     struct tg_location location;
-    uint64_t offset_bytes; /* in LOCATION */
+    uint64_t offset_bytes;         /* in LOCATION */
     unsigned bit_offset, bit_size; /* of a bit-field, in bits from OFFSET_BYTES; size 0: it is none */
-    bool is_by_columns;            /* indexes are written the other way around than dimensions are (Fortran) */
-    unsigned n_dimensions;         /* the slowest first; 0: no array */
+    bool is_by_columns;    /* indexes are written the other way around than dimensions are (Fortran) */
+    unsigned n_dimensions; /* the slowest first; 0: no array */
     struct tg_dimension dimensions[TG_VALUE_MAX_DIMENSIONS];
 };
 
@@ -44,8 +44,8 @@ struct tg_number {
 struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct tg_scene_object *object,
                                       Dwarf_Die *die, struct tg_value *value);
 /* What a name was found to be. */
-struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg_found *found, const char *name,
-                                   struct tg_value *value);
+struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg_found *found,
+                                   const char *name, struct tg_value *value);
 /* What memory has at ADDRESS as TYPE. Errors: those of array bounds. */
 struct tg_error *tg_value_at(const struct tg_scene *scene, uint64_t address, const struct tg_type *type,
                              struct tg_value *value);
@@ -71,15 +71,16 @@ struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, 
 /* Whether it is in memory, and where. */
 bool tg_value_address(const struct tg_value *value, uint64_t *address);
 
-/* The member NAME of a struct or union, also of an anonymous one and of base classes. Errors: NOT_FOUND, with the
- * members that there are. */
+/* The member NAME of a struct or union, also of an anonymous one and of base classes. Errors: NOT_FOUND, with
+ * the members that there are. */
 struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_value *value, const char *name,
                                  struct tg_value *member);
 /* The member that DIE (DW_TAG_member or DW_TAG_inheritance) of its type is. */
-struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct tg_value *value, Dwarf_Die *die,
-                                    struct tg_value *member);
+struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct tg_value *value,
+                                    Dwarf_Die *die, struct tg_value *member);
 
-/* Element INDEX of its first dimension that is no slice. No bounds are kept: C has none. Errors: USAGE, LIMIT. */
+/* Element INDEX of its first dimension that is no slice. No bounds are kept: C has none. Errors: USAGE,
+ * LIMIT. */
 struct tg_error *tg_value_index(const struct tg_scene *scene, const struct tg_value *value, int64_t index,
                                 struct tg_value *element);
 /* The same, of the dimension that varies fastest first: Fortran's order of indexes. */
@@ -89,11 +90,13 @@ struct tg_error *tg_value_column(const struct tg_scene *scene, const struct tg_v
 struct tg_error *tg_value_element(const struct tg_scene *scene, const struct tg_value *value, uint64_t i,
                                   struct tg_value *element);
 /*
- * Elements FIRST to LAST (both included; NULL: to that end) of its first dimension that is no slice, or, COLUMNS,
- * of the last one. A pointer is taken for an array without end. Errors: USAGE: outside of the bounds, or none.
+ * Elements FIRST to LAST (both included; NULL: to that end) of its first dimension that is no slice, or,
+ * COLUMNS, of the last one. A pointer is taken for an array without end. Errors: USAGE: outside of the
+ * bounds, or none.
  */
-struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_value *value, const int64_t *first,
-                                const int64_t *last, bool columns, struct tg_value *slice);
+struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_value *value,
+                                const int64_t *first, const int64_t *last, bool columns,
+                                struct tg_value *slice);
 /* COUNT things like VALUE, one behind the other from where it is. Errors: USAGE. */
 struct tg_error *tg_value_repeat(const struct tg_scene *scene, const struct tg_value *value, uint64_t count,
                                  struct tg_value *array);

@@ -32,7 +32,8 @@ static struct tg_error *decode_real(const void *bytes, size_t size, struct tg_nu
         memcpy(&real, bytes, sizeof real);
         number->real = (long double)real;
         number->type = TG_BASIC_DOUBLE;
-    } else if (size == 16 || size == 10) { /* x87's 80 bits; 128-bit ones have another name, and are not known */
+    } else if (size == 16 ||
+               size == 10) { /* x87's 80 bits; 128-bit ones have another name, and are not known */
         number->real = 0;
         memcpy(&number->real, bytes, 10);
         number->type = TG_BASIC_LONG_DOUBLE;
@@ -54,7 +55,8 @@ static void decode_integer(const void *bytes, size_t size, bool is_unsigned, str
     number->type = integer_type((unsigned)size, is_unsigned);
 }
 
-struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, size_t size, struct tg_number *result)
+struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, size_t size,
+                                 struct tg_number *result)
 {
     struct tg_number number = {.size_bytes = (unsigned)size};
     struct tg_type target = tg_type_strip(type), underlying;
@@ -62,7 +64,7 @@ struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, 
     bool is_unsigned;
     if (size == 0 || size > 16)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "a number of %zu bytes is not understood", size);
-    switch (kind) {
+    switch ((int)kind) {
     case TG_TYPE_FLOAT: {
         struct tg_error *error = decode_real(bytes, size, &number);
         if (error != NULL)
@@ -91,12 +93,12 @@ struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, 
 }
 
 /* A bit-field: from its first bit on, extended by the sign of its type. */
-static struct tg_error *read_bit_field(const struct tg_scene *scene, const struct tg_value *value, uint8_t bytes[16],
-                                       uint64_t size)
+static struct tg_error *read_bit_field(const struct tg_scene *scene, const struct tg_value *value,
+                                       uint8_t bytes[16], uint64_t size)
 {
     uint8_t field[16] = {0};
-    struct tg_error *error = tg_location_read_bits(scene, &value->location,
-                                                   value->offset_bytes * 8 + value->bit_offset, value->bit_size, field);
+    struct tg_error *error = tg_location_read_bits(
+        scene, &value->location, value->offset_bytes * 8 + value->bit_offset, value->bit_size, field);
     if (error != NULL)
         return error;
     enum tg_type_kind kind = tg_type_kind(&value->type);
@@ -109,7 +111,8 @@ static struct tg_error *read_bit_field(const struct tg_scene *scene, const struc
     return NULL;
 }
 
-struct tg_error *tg_value_number(const struct tg_scene *scene, const struct tg_value *value, struct tg_number *number)
+struct tg_error *tg_value_number(const struct tg_scene *scene, const struct tg_value *value,
+                                 struct tg_number *number)
 {
     struct tg_value from = *value;
     uint64_t address, size;
@@ -121,15 +124,16 @@ struct tg_error *tg_value_number(const struct tg_scene *scene, const struct tg_v
     if (from.n_dimensions > 0 || kind == TG_TYPE_FUNCTION) {
         if (!tg_value_address(&from, &address))
             return tg_error_create(TG_ERROR_USAGE, "it is not in memory: it has no address");
-        *number =
-            (struct tg_number){.type = TG_BASIC_UNSIGNED_LONG, .is_unsigned = true, .size_bytes = 8, .low = address};
+        *number = (struct tg_number){
+            .type = TG_BASIC_UNSIGNED_LONG, .is_unsigned = true, .size_bytes = 8, .low = address};
         return NULL;
     }
     if (!tg_type_is_scalar(kind))
         return tg_error_create(TG_ERROR_USAGE, "this is no number");
     if (!tg_type_size(&from.type, &size) || size == 0 || size > 16)
         return tg_error_create(TG_ERROR_USAGE, "this is no number of a size that is understood");
-    error = from.bit_size > 0 ? read_bit_field(scene, &from, bytes, size) : tg_value_read(scene, &from, 0, size, bytes);
+    error = from.bit_size > 0 ? read_bit_field(scene, &from, bytes, size)
+                              : tg_value_read(scene, &from, 0, size, bytes);
     return error != NULL ? error : tg_value_decode(&from.type, bytes, size, number);
 }
 

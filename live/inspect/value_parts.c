@@ -24,7 +24,8 @@ static void move(struct tg_value *value, uint64_t offset)
 }
 
 /* Sets the type of a part, and reads the dimensions where it is an array. */
-static struct tg_error *settle_part(const struct tg_scene *scene, struct tg_value *part, const struct tg_type *type)
+static struct tg_error *settle_part(const struct tg_scene *scene, struct tg_value *part,
+                                    const struct tg_type *type)
 {
     uint64_t address;
     part->type = *type;
@@ -79,8 +80,8 @@ static struct tg_error *find_bits(Dwarf_Die *die, const struct tg_type *type, st
     return NULL;
 }
 
-struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct tg_value *value, Dwarf_Die *die,
-                                    struct tg_value *result)
+struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct tg_value *value,
+                                    Dwarf_Die *die, struct tg_value *result)
 {
     struct tg_value member = *value;
     Dwarf_Attribute attribute;
@@ -91,8 +92,8 @@ struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct t
     if (!tg_type_of(value->type.object, die, &type))
         return tg_error_create(TG_ERROR_INPUT, "the debug information of a member cannot be understood");
     if (dwarf_attr(die, DW_AT_data_member_location, &attribute) != NULL) {
-        struct tg_error *error = tg_location_number(scene, value->type.object, &attribute,
-                                                    has_address ? &address : NULL, &offset);
+        struct tg_error *error =
+            tg_location_number(scene, value->type.object, &attribute, has_address ? &address : NULL, &offset);
         if (error != NULL)
             return error;
         unsigned form = dwarf_whatform(&attribute);
@@ -109,8 +110,8 @@ struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct t
 }
 
 /* Looks for NAME in VALUE, also in its unnamed members and base classes. *FOUND says whether. */
-static struct tg_error *find_member(const struct tg_scene *scene, const struct tg_value *value, const char *name,
-                                    unsigned depth, struct tg_value *member, bool *found)
+static struct tg_error *find_member(const struct tg_scene *scene, const struct tg_value *value,
+                                    const char *name, unsigned depth, struct tg_value *member, bool *found)
 {
     struct tg_type type = tg_type_strip(&value->type);
     Dwarf_Die child;
@@ -123,7 +124,8 @@ static struct tg_error *find_member(const struct tg_scene *scene, const struct t
         const char *is = dwarf_diename(&child);
         struct tg_value part;
         struct tg_error *error = NULL;
-        if (tag == DW_TAG_member && is != NULL && strcmp(is, name) == 0 && !dwarf_hasattr(&child, DW_AT_external)) {
+        if (tag == DW_TAG_member && is != NULL && strcmp(is, name) == 0 &&
+            !dwarf_hasattr(&child, DW_AT_external)) {
             *found = true;
             return tg_value_member_at(scene, value, &child, member);
         }
@@ -155,8 +157,8 @@ static struct tg_error *no_member(const struct tg_value *value, const char *name
     }
     const char *tag = dwarf_diename(&type.die);
     if (n == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no member '%s': what '%s' has is not known here", name,
-                               tag == NULL ? "it" : tag);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no member '%s': what '%s' has is not known here",
+                               name, tag == NULL ? "it" : tag);
     return tg_error_create(TG_ERROR_NOT_FOUND, "there is no member '%s'; there are %s%s", name, names,
                            n == MAX_TOLD ? " ..." : "");
 }
@@ -183,8 +185,8 @@ struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_v
 }
 
 /* Takes dimension AT out of VALUE, and moves it by BYTES. */
-static struct tg_error *take_dimension(const struct tg_scene *scene, const struct tg_value *value, unsigned at,
-                                       uint64_t bytes, struct tg_value *result)
+static struct tg_error *take_dimension(const struct tg_scene *scene, const struct tg_value *value,
+                                       unsigned at, uint64_t bytes, struct tg_value *result)
 {
     struct tg_value element = *value;
     move(&element, bytes);
@@ -220,8 +222,8 @@ static struct tg_error *too_many_indexes(const struct tg_value *value)
                            value->n_dimensions == 0 ? "this is no array" : "it has no more dimensions");
 }
 
-static struct tg_error *index_dimension(const struct tg_scene *scene, const struct tg_value *value, int64_t index,
-                                        bool columns, struct tg_value *element)
+static struct tg_error *index_dimension(const struct tg_scene *scene, const struct tg_value *value,
+                                        int64_t index, bool columns, struct tg_value *element)
 {
     unsigned at;
     int64_t bytes, from;
@@ -254,7 +256,8 @@ static struct tg_error *pointer_array(const struct tg_scene *scene, const struct
 }
 
 /* VALUE, or what a reference refers to, as an array. */
-static struct tg_error *as_array(const struct tg_scene *scene, const struct tg_value *value, struct tg_value *array)
+static struct tg_error *as_array(const struct tg_scene *scene, const struct tg_value *value,
+                                 struct tg_value *array)
 {
     struct tg_value whole = *value;
     struct tg_error *error = tg_value_follow(scene, &whole);
@@ -290,8 +293,9 @@ struct tg_error *tg_value_element(const struct tg_scene *scene, const struct tg_
     return take_dimension(scene, value, 0, i * (uint64_t)value->dimensions[0].stride_bytes, element);
 }
 
-struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_value *value, const int64_t *first,
-                                const int64_t *last, bool columns, struct tg_value *result)
+struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_value *value,
+                                const int64_t *first, const int64_t *last, bool columns,
+                                struct tg_value *result)
 {
     struct tg_value slice;
     unsigned at;
@@ -306,10 +310,12 @@ struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_va
     int64_t end = dimension->lower + (int64_t)dimension->count - 1;
     int64_t from = first == NULL ? dimension->lower : *first, to = last == NULL ? end : *last, count, bytes;
     if (dimension->has_count && (from < dimension->lower || to > end))
-        return tg_error_create(TG_ERROR_USAGE, "%" PRId64 ":%" PRId64 " is outside of its indexes, %" PRId64 ":%" PRId64,
+        return tg_error_create(TG_ERROR_USAGE,
+                               "%" PRId64 ":%" PRId64 " is outside of its indexes, %" PRId64 ":%" PRId64,
                                from, to, dimension->lower, end);
     if (__builtin_sub_overflow(to, from, &count) || count < -1 || count == INT64_MAX)
-        return tg_error_create(TG_ERROR_USAGE, "%" PRId64 ":%" PRId64 " are no indexes from low to high", from, to);
+        return tg_error_create(TG_ERROR_USAGE, "%" PRId64 ":%" PRId64 " are no indexes from low to high",
+                               from, to);
     if (__builtin_sub_overflow(from, dimension->lower, &bytes) ||
         __builtin_mul_overflow(bytes, dimension->stride_bytes, &bytes))
         return tg_error_create(TG_ERROR_LIMIT, "index %" PRId64 " is beyond memory", from);
@@ -337,8 +343,8 @@ struct tg_error *tg_value_repeat(const struct tg_scene *scene, const struct tg_v
     if (!tg_value_size(&array, &size) || array.n_dimensions == TG_VALUE_MAX_DIMENSIONS || count > INT64_MAX)
         return tg_error_create(TG_ERROR_USAGE, "its size is not known");
     memmove(&array.dimensions[1], &array.dimensions[0], array.n_dimensions * sizeof array.dimensions[0]);
-    array.dimensions[0] =
-        (struct tg_dimension){.count = count, .stride_bytes = (int64_t)size, .has_count = true, .is_slice = true};
+    array.dimensions[0] = (struct tg_dimension){
+        .count = count, .stride_bytes = (int64_t)size, .has_count = true, .is_slice = true};
     array.n_dimensions++;
     array.array = (struct tg_type){0};
     *result = array;
