@@ -4,8 +4,8 @@
 
 #include "live/inspect/code_places.h"
 #include "live/inspect/debug_units.h"
-#include "live/inspect/unwind_rules.h"
 #include "live/inspect/name_index.h"
+#include "live/inspect/unwind_rules.h"
 #include "recorder/image.h"
 
 #include <elfutils/libdw.h>

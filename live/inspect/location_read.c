@@ -148,27 +148,16 @@ bool tg_location_address(const struct tg_location *location, uint64_t offset, ui
 struct tg_error *tg_location_number(const struct tg_scene *scene, const struct tg_scene_object *object,
                                     Dwarf_Attribute *attribute, const uint64_t *self, int64_t *number)
 {
-    Dwarf_Sword constant;
-    Dwarf_Word word;
     Dwarf_Die die;
     Dwarf_Attribute place;
     struct tg_location location;
-    unsigned form = dwarf_whatform(attribute);
-    if (form != DW_FORM_exprloc && form != DW_FORM_block1 && dwarf_formsdata(attribute, &constant) == 0) {
-        *number = constant;
+    if (tg_type_constant(attribute, number))
         return NULL;
-    }
-    if (form != DW_FORM_exprloc && form != DW_FORM_block1 && dwarf_formudata(attribute, &word) == 0) {
-        *number = (int64_t)word;
-        return NULL;
-    }
     uint64_t bits = 0, size = 8;
     bool is_variable = dwarf_formref_die(attribute, &die) != NULL;
     if (is_variable) {
-        if (dwarf_attr(&die, DW_AT_const_value, &place) != NULL && dwarf_formsdata(&place, &constant) == 0) {
-            *number = constant;
+        if (dwarf_attr(&die, DW_AT_const_value, &place) != NULL && tg_type_constant(&place, number))
             return NULL;
-        }
         if (dwarf_attr(&die, DW_AT_location, &place) == NULL)
             return optimized();
         self = NULL;

@@ -46,7 +46,7 @@ static bool find_in_block(Dwarf_Die *block, const char *name, enum tg_wanted wan
         int tag = dwarf_tag(&child);
         if (tag == DW_TAG_enumeration_type && wanted == TG_WANTED_VALUE &&
             find_in_block(&child, name, wanted, &inner)) {
-            *found = inner;
+            *found = child;
             return true;
         }
         const char *is = is_wanted(tag, wanted) ? dwarf_diename(&child) : NULL;
@@ -59,6 +59,15 @@ static bool find_in_block(Dwarf_Die *block, const char *name, enum tg_wanted wan
         any_natural = any_natural || is_natural;
     }
     return any;
+}
+
+/* What a compiler has removed from a block is still told by what the block was made of. */
+static bool find_in_origin(Dwarf_Die *block, const char *name, enum tg_wanted wanted, Dwarf_Die *found)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    return dwarf_attr(block, DW_AT_abstract_origin, &attribute) != NULL &&
+           dwarf_formref_die(&attribute, &origin) != NULL && find_in_block(&origin, name, wanted, found);
 }
 
 /* The blocks of the frame asked about: without those of copies that are inlined further in. */
@@ -113,14 +122,14 @@ static bool find_local(const struct tg_scene *scene, const char *name, enum tg_w
     Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], die;
     size_t end, first = frame_scopes(scene, &found->object, scopes, &end);
     for (size_t i = first; i < end; i++) {
-        if (!find_in_block(&scopes[i], name, wanted, &die))
+        if (!find_in_block(&scopes[i], name, wanted, &die) && !find_in_origin(&scopes[i], name, wanted, &die))
             continue;
         int tag = dwarf_tag(&die);
         found->is = TG_FOUND_NAME;
-        found->kind = tag == DW_TAG_enumerator    ? TG_NAME_ENUMERATOR
-                      : wanted == TG_WANTED_VALUE ? TG_NAME_VARIABLE
-                      : wanted == TG_WANTED_TYPE  ? TG_NAME_TYPE
-                                                  : TG_NAME_STRUCT;
+        found->kind = wanted == TG_WANTED_VALUE && tag == DW_TAG_enumeration_type ? TG_NAME_ENUMERATOR
+                      : wanted == TG_WANTED_VALUE                                 ? TG_NAME_VARIABLE
+                      : wanted == TG_WANTED_TYPE                                  ? TG_NAME_TYPE
+                                                                                  : TG_NAME_STRUCT;
         found->die = die;
         return true;
     }
@@ -177,6 +186,7 @@ static bool is_of_file(Dwarf_Die *die, const char *file)
 /* How good a definition is: of the frame's unit, external, static elsewhere. */
 enum rank {
     RANK_NONE,
+    RANK_REMOVED, /* a variable that is nowhere */
     RANK_STATIC,
     RANK_EXTERNAL,
     RANK_HERE_EXTERNAL, /* in the frame's object */
@@ -200,6 +210,9 @@ static enum rank rank_of(const struct search *search, const struct tg_scene_obje
     Dwarf_Die unit;
     Dwarf_Attribute attribute;
     bool external = false;
+    if (kind == TG_NAME_VARIABLE && !dwarf_hasattr_integrate(die, DW_AT_location) &&
+        !dwarf_hasattr_integrate(die, DW_AT_const_value))
+        return RANK_REMOVED;
     if (search->has_unit && object == search->here && dwarf_diecu(die, &unit, NULL, NULL) != NULL &&
         dwarf_dieoffset(&unit) == search->unit)
         return RANK_UNIT;

@@ -72,7 +72,7 @@ static bool is_definition(Dwarf_Die *die, int tag, enum tg_name_kind *kind)
     switch (tag) {
     case DW_TAG_variable:
         *kind = TG_NAME_VARIABLE;
-        return dwarf_hasattr(die, DW_AT_location) || dwarf_hasattr(die, DW_AT_const_value);
+        return !dwarf_hasattr(die, DW_AT_declaration);
     case DW_TAG_subprogram:
         *kind = TG_NAME_FUNCTION;
         return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
@@ -109,7 +109,8 @@ static bool read_children(struct tg_name_index *index, Dwarf_Die *parent, uint32
         const char *name = is_scope || is_definition(&child, tag, &kind) ? dwarf_diename(&child) : NULL;
         uint32_t number = parent_number;
         if (name != NULL) {
-            if (!add(index, &child, name, is_scope ? TG_NAME_TYPE : kind, parent_number, is_scope))
+            Dwarf_Die *is = tag == DW_TAG_enumerator ? parent : &child;
+            if (!add(index, is, name, is_scope ? TG_NAME_TYPE : kind, parent_number, is_scope))
                 return false;
             number = tag == DW_TAG_enumeration_type ? parent_number : (uint32_t)index->n - 1;
         }

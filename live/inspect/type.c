@@ -155,6 +155,25 @@ bool tg_type_target(const struct tg_type *type, struct tg_type *target)
     return stripped.die.addr != NULL && tg_type_of(stripped.object, &stripped.die, target);
 }
 
+bool tg_type_constant(Dwarf_Attribute *attribute, int64_t *number)
+{
+    unsigned form = dwarf_whatform(attribute);
+    Dwarf_Sword is_signed;
+    Dwarf_Word word;
+    if (form == DW_FORM_exprloc || form == DW_FORM_block1)
+        return false;
+    if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {
+        if (dwarf_formsdata(attribute, &is_signed) != 0)
+            return false;
+        *number = is_signed;
+        return true;
+    }
+    if (dwarf_formudata(attribute, &word) != 0)
+        return false;
+    *number = (int64_t)word;
+    return true;
+}
+
 /* How many elements the constant bounds of an array say. */
 static bool constant_count(Dwarf_Die *array, uint64_t *count)
 {
@@ -163,17 +182,17 @@ static bool constant_count(Dwarf_Die *array, uint64_t *count)
     for (int more = dwarf_child(array, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
         Dwarf_Attribute attribute;
         Dwarf_Word n;
-        Dwarf_Sword upper, lower = 0;
+        int64_t upper, lower = 0;
         if (dwarf_tag(&child) != DW_TAG_subrange_type)
             continue;
         if (dwarf_attr(&child, DW_AT_lower_bound, &attribute) != NULL &&
-            dwarf_formsdata(&attribute, &lower) != 0)
+            !tg_type_constant(&attribute, &lower))
             return false;
         if (dwarf_attr(&child, DW_AT_count, &attribute) != NULL) {
             if (dwarf_formudata(&attribute, &n) != 0)
                 return false;
         } else if (dwarf_attr(&child, DW_AT_upper_bound, &attribute) != NULL) {
-            if (dwarf_whatform(&attribute) == DW_FORM_exprloc || dwarf_formsdata(&attribute, &upper) != 0)
+            if (!tg_type_constant(&attribute, &upper))
                 return false;
             n = upper < lower ? 0 : (uint64_t)upper - (uint64_t)lower + 1;
         } else {
@@ -380,13 +399,13 @@ static void print_bounds(Dwarf_Die *array, FILE *out)
     for (int more = dwarf_child(array, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
         Dwarf_Attribute attribute;
         Dwarf_Word n;
-        Dwarf_Sword upper;
+        int64_t upper;
         if (dwarf_tag(&child) != DW_TAG_subrange_type)
             continue;
         if (dwarf_attr(&child, DW_AT_count, &attribute) != NULL && dwarf_formudata(&attribute, &n) == 0)
             fprintf(out, "[%" PRIu64 "]", n);
         else if (dwarf_attr(&child, DW_AT_upper_bound, &attribute) != NULL &&
-                 dwarf_whatform(&attribute) != DW_FORM_exprloc && dwarf_formsdata(&attribute, &upper) == 0)
+                 tg_type_constant(&attribute, &upper))
             fprintf(out, "[%" PRIu64 "]", (uint64_t)upper + 1);
         else
             fputs("[]", out);

@@ -75,6 +75,9 @@ enum tg_type_kind tg_type_kind(const struct tg_type *type);
 /* Whether it is a number, an enum or a pointer: what an expression computes with. */
 bool tg_type_is_scalar(enum tg_type_kind kind);
 
+/* A constant of the debug information: those of fixed size have no sign (DW_FORM_data1 and so on). */
+bool tg_type_constant(Dwarf_Attribute *attribute, int64_t *number);
+
 /* What a pointer or reference points to, what an array is of, what a function returns. */
 bool tg_type_target(const struct tg_type *type, struct tg_type *target);
 

@@ -194,8 +194,7 @@ bool tg_value_address(const struct tg_value *value, uint64_t *address)
 /* A constant of the debug information as a value. */
 static struct tg_error *constant_value(Dwarf_Attribute *attribute, struct tg_value *value)
 {
-    Dwarf_Sword number;
-    Dwarf_Word word;
+    int64_t number;
     Dwarf_Block block;
     struct tg_location_piece *piece = &value->location.pieces[0];
     value->location.n_pieces = 1;
@@ -204,12 +203,10 @@ static struct tg_error *constant_value(Dwarf_Attribute *attribute, struct tg_val
         piece->kind = TG_LOCATION_CONSTANT;
         piece->is.constant.bytes = block.data;
         piece->is.constant.size_bytes = block.length;
-    } else if (dwarf_formsdata(attribute, &number) == 0) {
+    } else if (tg_type_constant(attribute, &number)) {
         int64_t sign = number < 0 ? -1 : 0;
         memcpy(piece->is.value, &number, 8);
         memcpy(piece->is.value + 8, &sign, 8);
-    } else if (dwarf_formudata(attribute, &word) == 0) {
-        memcpy(piece->is.value, &word, 8);
     } else {
         const char *text = dwarf_formstring(attribute);
         if (text == NULL)
@@ -241,17 +238,8 @@ struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct
     Dwarf_Attribute attribute;
     if (tag == DW_TAG_subprogram)
         return function_value(object, die, value);
-    if (tag == DW_TAG_enumerator) {
-        Dwarf_Die copy = *die, *parents = NULL;
-        int n = dwarf_getscopes_die(&copy, &parents);
-        if (n > 1)
-            found.type = tg_type_of_die(object, &parents[1]);
-        free(parents);
-        if (n <= 1)
-            return not_readable("an enumerator");
-    } else if (!tg_type_of(object, die, &found.type)) {
+    if (!tg_type_of(object, die, &found.type))
         return not_readable("a variable's type");
-    }
     if (dwarf_attr_integrate(die, DW_AT_location, &attribute) != NULL)
         error = tg_location_evaluate(scene, object, &attribute, NULL, &found.location);
     else if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute) != NULL)
@@ -261,6 +249,24 @@ struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct
     if (error == NULL)
         *value = found;
     return error;
+}
+
+/* Enumerator NAME of the enum that DIE is. */
+static struct tg_error *enumerator_value(const struct tg_scene_object *object, const Dwarf_Die *die,
+                                         const char *name, struct tg_value *value)
+{
+    Dwarf_Die type = *die, child;
+    Dwarf_Attribute attribute;
+    for (const char *colons = strstr(name, "::"); colons != NULL; colons = strstr(name, "::"))
+        name = colons + 2;
+    for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+        const char *is = dwarf_diename(&child);
+        if (is == NULL || strcmp(is, name) != 0 || dwarf_attr(&child, DW_AT_const_value, &attribute) == NULL)
+            continue;
+        *value = (struct tg_value){.type = tg_type_of_die(object, die)};
+        return constant_value(&attribute, value);
+    }
+    return not_readable("an enumerator");
 }
 
 /* What a region shares by the struct that its parameter points to; itself, or a pointer to it. */
@@ -283,6 +289,8 @@ struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg
     Dwarf_Die die = found->die;
     switch (found->is) {
     case TG_FOUND_NAME:
+        if (found->kind == TG_NAME_ENUMERATOR)
+            return enumerator_value(found->object, &die, name, value);
         return tg_value_of_variable(scene, found->object, &die, value);
     case TG_FOUND_SHARED:
         return shared_value(scene, found, name, value);

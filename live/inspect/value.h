@@ -40,7 +40,7 @@ struct tg_number {
     long double real;
 };
 
-/* The value of a variable's or enumerator's or function's DIE. Errors: those of locations. */
+/* The value of a variable's or function's DIE. Errors: those of locations. */
 struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct tg_scene_object *object,
                                       Dwarf_Die *die, struct tg_value *value);
 /* What a name was found to be. */

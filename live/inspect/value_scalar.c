@@ -155,11 +155,10 @@ bool tg_value_print_enumerator(const struct tg_type *type, const struct tg_numbe
     for (int more = dwarf_child(&stripped.die, &child); more == 0 && ++seen < MAX_ENUMERATORS;
          more = dwarf_siblingof(&child, &child)) {
         Dwarf_Attribute attribute;
-        Dwarf_Sword is;
+        int64_t is;
         const char *name = dwarf_diename(&child);
         if (dwarf_tag(&child) != DW_TAG_enumerator || name == NULL ||
-            dwarf_attr(&child, DW_AT_const_value, &attribute) == NULL ||
-            dwarf_formsdata(&attribute, &is) != 0)
+            dwarf_attr(&child, DW_AT_const_value, &attribute) == NULL || !tg_type_constant(&attribute, &is))
             continue;
         struct tg_number same = *number;
         same.low = (uint64_t)is;
