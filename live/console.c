@@ -6,6 +6,8 @@
 #include "live/console_command.h"
 #include "live/console_names.h"
 #include "live/control.h"
+#include "live/dexamine.h"
+#include "live/dlist.h"
 #include "live/interrupt.h"
 
 #include <errno.h>
@@ -350,6 +352,10 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
     struct tg_error *error = tg_procedure_places_create(&made->procedures);
     if (error == NULL)
         error = tg_console_settings_create(&made->settings);
+    if (error == NULL)
+        error = tg_listing_create(&made->listing);
+    if (error == NULL)
+        error = tg_examination_create(&made->examination);
     if (error == NULL && options->live != NULL)
         error = tg_focus_begin(&made->focus);
     if (error == NULL && options->services != NULL)
@@ -376,6 +382,8 @@ void tg_console_destroy(struct tg_console *console)
         console->options.services->symbolizer_destroy(console->symbolizer);
     tg_procedure_places_destroy(console->procedures);
     tg_console_settings_destroy(console->settings);
+    tg_listing_destroy(console->listing);
+    tg_examination_destroy(console->examination);
     tg_console_data_drop(&console->data);
     tg_focus_deinit(&console->focus);
     free(console);

@@ -36,6 +36,8 @@ struct tg_console {
     size_t error_offset;                    /* where, in bytes */
     struct tg_procedure_places *procedures; /* of scripts */
     struct tg_console_settings *settings;   /* of dset */
+    struct tg_listing *listing;             /* of dlist */
+    struct tg_examination *examination;     /* of dexamine */
     Tcl_AsyncHandler interrupt;
     bool is_stopped; /* the running script is being ended */
     bool has_quit;
@@ -80,7 +82,8 @@ extern const struct tg_console_command tg_console_dgo, tg_console_dhalt, tg_cons
     tg_console_dunhold, tg_console_dbreak, tg_console_dbarrier, tg_console_dactions, tg_console_denable,
     tg_console_ddisable, tg_console_ddelete, tg_console_dstatus, tg_console_dptsets, tg_console_dgroups,
     tg_console_dkill, tg_console_ddetach, tg_console_drun, tg_console_dattach;
-extern const struct tg_console_command tg_console_dset, tg_console_dunset, tg_console_alias;
+extern const struct tg_console_command tg_console_dset, tg_console_dunset, tg_console_alias, tg_console_dlist,
+    tg_console_dexamine;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;
 

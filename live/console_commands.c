@@ -46,6 +46,8 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_dattach,
     &tg_console_dkill,
     &tg_console_ddetach,
+    &tg_console_dlist,
+    &tg_console_dexamine,
     &tg_console_dset,
     &tg_console_dunset,
     &tg_console_alias,

@@ -192,6 +192,18 @@ static void write_character(uint64_t value, char cell[CELL])
     snprintf(cell, CELL, "'%s'", value == '\'' ? "\\'" : text);
 }
 
+/* With as many digits as it takes to have the very number back. */
+static void write_float(double value, unsigned size, char cell[CELL])
+{
+    int most = size == 4 ? 9 : 17;
+    for (int digits = size == 4 ? 6 : 15; digits <= most; digits++) {
+        snprintf(cell, CELL, "%.*g", digits, value);
+        double read = strtod(cell, NULL);
+        if (size == 4 ? (float)read == (float)value : read == value)
+            return;
+    }
+}
+
 static void write_cell(const struct tg_memory_format *format, uint64_t value, char cell[CELL])
 {
     switch (format->kind) {
@@ -204,8 +216,8 @@ static void write_cell(const struct tg_memory_format *format, uint64_t value, ch
     case TG_MEMORY_OCTAL:
         snprintf(cell, CELL, "0%0*" PRIo64, (int)(format->size * 8 + 2) / 3, value);
         break;
-    case TG_MEMORY_FLOAT: /* enough digits to have the very number back */
-        snprintf(cell, CELL, "%.*g", format->size == 4 ? 9 : 17, float_of(value, format->size));
+    case TG_MEMORY_FLOAT:
+        write_float(float_of(value, format->size), format->size, cell);
         break;
     case TG_MEMORY_CHARACTER:
         if (format->size == 1)

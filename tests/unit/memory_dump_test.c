@@ -85,8 +85,8 @@ static void test_numbers(void **state)
     check(BASE, "2ob", NULL, "0x000000010000:  0370  0371\n");
     check(BASE, "1xg", NULL, "0x000000010000:  0xfffefdfcfbfaf9f8\n");
     check(BASE, "dg", NULL, "0x000000010000:  -283686952306184\n");
-    check(BASE + 128, "f", NULL, "0x000000010080:  0.33333333333333331\n");
-    check(BASE + 136, "fw", NULL, "0x000000010088:  0.100000001\n");
+    check(BASE + 128, "f", NULL, "0x000000010080:  0.3333333333333333\n");
+    check(BASE + 136, "fw", NULL, "0x000000010088:  0.1\n");
 }
 
 static void test_names(void **state)
