@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_LONGJMPS = 8 };
+
 struct tg_debug_info {
     size_t references;
     struct tg_image *image;
@@ -24,6 +26,9 @@ struct tg_debug_info {
     struct tg_unwind_table *unwind, *debug_unwind; /* by .eh_frame, by .debug_frame */
     struct tg_code_places *places;
     struct tg_name_index *names;
+    bool longjmps_tried;
+    uint64_t longjmps[MAX_LONGJMPS];
+    size_t n_longjmps;
 };
 
 struct tg_error *tg_debug_info_create(struct tg_image *image, struct tg_debug_info **result)
@@ -211,6 +216,20 @@ bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address)
             return true;
     }
     return false;
+}
+
+size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max)
+{
+    static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !info->longjmps_tried; i++) {
+        size_t found = tg_image_find_function(info->image, names[i], info->longjmps + info->n_longjmps,
+                                              MAX_LONGJMPS - info->n_longjmps);
+        info->n_longjmps += found;
+    }
+    info->longjmps_tried = true;
+    size_t count = info->n_longjmps < max ? info->n_longjmps : max;
+    memcpy(addresses, info->longjmps, count * sizeof *addresses);
+    return count;
 }
 
 const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address)

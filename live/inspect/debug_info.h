@@ -54,6 +54,9 @@ const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *i
 bool tg_debug_info_is_code(const struct tg_debug_info *info, uint64_t address);
 bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address);
 
+/* Where longjmp and its like begin, at most MAX; returns how many. */
+size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max);
+
 /* Functions, inlined ones too, and lines of ADDRESS. Valid until the next call; NULL: no memory. */
 const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address);
 

@@ -61,8 +61,12 @@ void stopped_child_continue(struct stopped_child *child, int signal)
 
 void stopped_child_step(struct stopped_child *child)
 {
-    assert(ptrace(PTRACE_SINGLESTEP, child->tid, 0, 0) == 0);
-    wait_for(child, child->tid);
+    int signal = 0;
+    do {
+        assert(ptrace(PTRACE_SINGLESTEP, child->tid, 0, signal) == 0);
+        wait_for(child, child->tid);
+        signal = child->signal;
+    } while (child->tid != 0 && signal != SIGTRAP);
 }
 
 void stopped_child_registers(const struct stopped_child *child, struct tg_registers *registers)
@@ -76,26 +80,53 @@ void stopped_child_registers(const struct stopped_child *child, struct tg_regist
     };
 }
 
-void stopped_child_run_to(struct stopped_child *child, uint64_t address, uint64_t rsp)
+static size_t target_at(const struct stopped_child_target *targets, size_t n_targets, uint64_t address)
 {
-    uint8_t original, int3 = 0xcc;
-    assert(tg_memory_read(child->tid, address, &original, 1));
-    for (bool reached = false; !reached;) {
-        assert(tg_memory_write(child->tid, address, &int3, 1));
-        assert(ptrace(PTRACE_CONT, child->tid, 0, 0) == 0);
-        wait_for(child, child->tid);
-        if (child->tid == 0)
-            return;
-        assert(tg_memory_write(child->tid, address, &original, 1));
+    size_t i = 0;
+    while (i < n_targets && targets[i].address != address)
+        i++;
+    return i;
+}
+
+/* Plants breakpoints, runs to the next stop, takes them away; false where a signal was the reason. */
+static bool run_planted(struct stopped_child *child, const struct stopped_child_target *targets,
+                        size_t n_targets, int signal)
+{
+    uint8_t originals[16], int3 = 0xcc;
+    assert(n_targets <= sizeof originals);
+    for (size_t i = 0; i < n_targets; i++) {
+        assert(tg_memory_read(child->tid, targets[i].address, &originals[i], 1));
+        assert(tg_memory_write(child->tid, targets[i].address, &int3, 1));
+    }
+    pid_t tid = child->tid;
+    assert(ptrace(PTRACE_CONT, tid, 0, signal) == 0);
+    wait_for(child, tid);
+    for (size_t i = n_targets; child->tid != 0 && i-- > 0;)
+        assert(tg_memory_write(tid, targets[i].address, &originals[i], 1));
+    return child->tid == 0 || child->signal == SIGTRAP;
+}
+
+void stopped_child_run_to(struct stopped_child *child, const struct stopped_child_target *targets,
+                          size_t n_targets)
+{
+    stopped_child_step(child); /* off the place where it stands */
+    while (child->tid != 0) {
         struct user_regs_struct user;
         assert(ptrace(PTRACE_GETREGS, child->tid, 0, &user) == 0);
-        if (child->signal != SIGTRAP || user.rip != address + 1)
-            return;
-        user.rip--;
-        assert(ptrace(PTRACE_SETREGS, child->tid, 0, &user) == 0);
-        reached = user.rsp >= rsp;
-        if (!reached)
+        for (size_t i = 0; i < n_targets; i++)
+            if (targets[i].address == user.rip && user.rsp >= targets[i].rsp_at_least)
+                return;
+        if (target_at(targets, n_targets, user.rip) < n_targets)
             stopped_child_step(child);
+        int signal = 0;
+        while (!run_planted(child, targets, n_targets, signal))
+            signal = child->signal;
+        if (child->tid == 0)
+            return;
+        assert(ptrace(PTRACE_GETREGS, child->tid, 0, &user) == 0);
+        user.rip--;
+        assert(target_at(targets, n_targets, user.rip) < n_targets);
+        assert(ptrace(PTRACE_SETREGS, child->tid, 0, &user) == 0);
     }
 }
 

@@ -18,12 +18,18 @@ void stopped_child_start(struct stopped_child *child, const char *const *argv);
 /* Lets all run to the next stop (of any thread) or the end; SIGNAL is delivered (0 none). */
 void stopped_child_continue(struct stopped_child *child, int signal);
 
-/* One instruction of the thread that stands. */
+/* One instruction of the thread that stands; a signal that comes in between is delivered. */
 void stopped_child_step(struct stopped_child *child);
 
-/* Runs the thread that stands until it is at ADDRESS with a stack pointer of at least RSP, or anything else
- * stops it. */
-void stopped_child_run_to(struct stopped_child *child, uint64_t address, uint64_t rsp);
+struct stopped_child_target {
+    uint64_t address;
+    uint64_t rsp_at_least;
+};
+
+/* Runs the thread that stands, off its present address, to one of the targets (at most 16) with a stack
+ * pointer of at least that; signals are delivered meanwhile. */
+void stopped_child_run_to(struct stopped_child *child, const struct stopped_child_target *targets,
+                          size_t n_targets);
 
 void stopped_child_registers(const struct stopped_child *child, struct tg_registers *registers);
 

@@ -320,7 +320,8 @@ static void every_instruction_of(const char *program)
     if (!start(&target, program, "instructions"))
         return;
     assert_null(tg_modules_refresh(target.modules));
-    stopped_child_run_to(&target.child, function_address(&target, "instructions"), 0);
+    struct stopped_child_target entry = {.address = function_address(&target, "instructions")};
+    stopped_child_run_to(&target.child, &entry, 1);
     assert_null(tg_modules_refresh(target.modules)); /* the libraries have come */
     struct tg_registers now;
     stopped_child_registers(&target.child, &now);

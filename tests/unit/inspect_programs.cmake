@@ -23,8 +23,14 @@ tg_inspect_program(stacks-debug_frame stacks.c ${CMAKE_C_COMPILER} -O2 -gdwarf-4
                    -fno-unwind-tables -fno-exceptions -no-pie -pthread)
 tg_inspect_program(stacks-static stacks.c ${CMAKE_C_COMPILER} -O1 -static -pthread)
 
+tg_inspect_program(steps-O0 steps.c ${CMAKE_C_COMPILER} -O0)
+tg_inspect_program(steps-O1 steps.c ${CMAKE_C_COMPILER} -O1)
+if(TG_CLANG)
+  tg_inspect_program(steps-clang-O0 steps.c ${TG_CLANG} -O0)
+endif()
+
 add_custom_target(inspect_files ALL DEPENDS ${inspect_files})
-foreach(test frames)
+foreach(test frames stepper)
   add_dependencies(${test}_test inspect_files)
   target_compile_definitions(${test}_test PRIVATE TG_INSPECT="${inspect_programs}"
                                                   TG_PROGRAMS="${PROJECT_SOURCE_DIR}/tests/programs")
