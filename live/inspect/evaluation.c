@@ -102,6 +102,12 @@ static bool find_register(const char *name, unsigned *number, unsigned *shift, u
     return false;
 }
 
+bool tg_expression_is_register(const char *name)
+{
+    unsigned number, shift, size;
+    return *name != '\0' && find_register(name, &number, &shift, &size);
+}
+
 static struct tg_error *read_register(const struct tg_scene *scene, const char *name, struct tg_value *value)
 {
     unsigned number, shift, size;

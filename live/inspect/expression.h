@@ -29,4 +29,7 @@ void tg_expression_destroy(struct tg_expression *expression);
 struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const struct tg_scene *scene,
                                         struct tg_value *value, size_t *position);
 
+/* Whether $NAME is a register. */
+bool tg_expression_is_register(const char *name);
+
 #endif

@@ -332,7 +332,8 @@ static bool compare_local(void *context, const struct tg_scene_object *object, D
 static struct tg_error *not_found(const struct tg_scene *scene, const struct search *search)
 {
     struct similar similar = {.wanted = search->name};
-    similar.limit = strlen(search->name) < 4 ? 1 : strlen(search->name) < 8 ? 2 : 3;
+    size_t length_wanted = strlen(search->name);
+    similar.limit = length_wanted < 6 ? 1 : length_wanted < 9 ? 2 : 3;
     tg_lookup_each_local(scene, compare_local, &similar);
     const struct tg_scene_object *object;
     size_t compared = 0;

@@ -19,7 +19,6 @@ struct object {
 
 struct tg_module_scene {
     struct tg_modules *modules;
-    struct tg_inspect_memory memory;
     struct object *objects; /* as the modules */
     size_t n_objects;
     struct tg_thread_local storage;
@@ -131,7 +130,7 @@ static struct tg_error *thread_local_at(void *context, const struct tg_scene_obj
 {
     struct tg_module_scene *scene = context;
     const struct object *object = (const struct object *)handed_out;
-    return tg_thread_local_address(&scene->storage, scene->modules, &scene->memory, object->module,
+    return tg_thread_local_address(&scene->storage, scene->modules, &scene->scene.memory, object->module,
                                    scene->fs_base, offset, address);
 }
 
@@ -172,15 +171,13 @@ struct tg_error *tg_module_scene_refresh(struct tg_module_scene *scene)
     return NULL;
 }
 
-struct tg_error *tg_module_scene_create(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                                        struct tg_module_scene **result)
+struct tg_error *tg_module_scene_create(struct tg_modules *modules, struct tg_module_scene **result)
 {
     struct tg_module_scene *scene = calloc(1, sizeof *scene);
     if (scene == NULL)
         return tg_error_no_memory();
     scene->modules = modules;
-    scene->memory = *memory;
-    scene->scene = (struct tg_scene){.ops = &ops, .context = scene, .memory = *memory};
+    scene->scene = (struct tg_scene){.ops = &ops, .context = scene};
     struct tg_error *error = tg_module_scene_refresh(scene);
     if (error != NULL) {
         tg_module_scene_destroy(scene);
@@ -198,9 +195,11 @@ void tg_module_scene_destroy(struct tg_module_scene *scene)
     free(scene);
 }
 
-const struct tg_scene *tg_module_scene_of(struct tg_module_scene *scene, const struct tg_frame *frame,
-                                          const struct tg_frame *caller, uint64_t fs_base)
+struct tg_scene *tg_module_scene_of(struct tg_module_scene *scene, const struct tg_inspect_memory *memory,
+                                    const struct tg_frame *frame, const struct tg_frame *caller,
+                                    uint64_t fs_base)
 {
+    scene->scene.memory = *memory;
     scene->scene.frame = frame;
     scene->scene.caller = caller;
     scene->scene.inlined = 0;

@@ -8,9 +8,8 @@
 /* What is kept for all questions about one process: which names its objects have. Not thread-safe. */
 struct tg_module_scene;
 
-/* MODULES and MEMORY must outlive it. Only error: NO_MEMORY. */
-struct tg_error *tg_module_scene_create(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                                        struct tg_module_scene **scene);
+/* MODULES must outlive it. Only error: NO_MEMORY. */
+struct tg_error *tg_module_scene_create(struct tg_modules *modules, struct tg_module_scene **scene);
 /* NULL is accepted. */
 void tg_module_scene_destroy(struct tg_module_scene *scene);
 
@@ -19,11 +18,12 @@ void tg_module_scene_destroy(struct tg_module_scene *scene);
 struct tg_error *tg_module_scene_refresh(struct tg_module_scene *scene);
 
 /*
- * The scene of FRAME (NULL none), which CALLER (NULL not known) is returned to, of the thread whose fs_base
- * is FS_BASE (0 not known: its thread-local variables cannot be shown). Valid until the next of this process;
- * all three must outlive it.
+ * The scene of FRAME (NULL none), which CALLER (NULL not known) is returned to, of the thread that has
+ * MEMORY, and whose fs_base is FS_BASE (0 not known: its thread-local variables cannot be shown). Valid until
+ * the next of this process; the frames must outlive it.
  */
-const struct tg_scene *tg_module_scene_of(struct tg_module_scene *scene, const struct tg_frame *frame,
-                                          const struct tg_frame *caller, uint64_t fs_base);
+struct tg_scene *tg_module_scene_of(struct tg_module_scene *scene, const struct tg_inspect_memory *memory,
+                                    const struct tg_frame *frame, const struct tg_frame *caller,
+                                    uint64_t fs_base);
 
 #endif

@@ -87,6 +87,7 @@ static void print_pointer(struct printer *printer, const struct tg_value *value,
         fputc(' ', printer->out);
         print_text(printer, text, size, truncated);
     } else if (text != NULL) {
+        fputc(' ', printer->out);
         print_error(printer, tg_error_create(TG_ERROR_TARGET, "cannot read memory at 0x%" PRIx64, address));
     }
     free(text);

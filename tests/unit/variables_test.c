@@ -14,8 +14,11 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <tcl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "live/inspect/condition.h"
 #include "live/inspect/expression.h"
 #include "live/inspect/module_scene.h"
 #include "live/inspect/unwind.h"
@@ -99,7 +102,7 @@ static void start(struct child *child, const char *program, const char *argument
     assert_null(tg_debug_cache_create(0, &child->debug));
     assert_null(tg_modules_create(child->pid, child->images, child->debug, &child->modules));
     assert_null(tg_modules_refresh(child->modules));
-    assert_null(tg_module_scene_create(child->modules, &child->memory, &child->scenes));
+    assert_null(tg_module_scene_create(child->modules, &child->scenes));
     take_registers(child);
 }
 
@@ -116,8 +119,8 @@ static void finish(struct child *child)
 
 static const struct tg_scene *scene_of(struct child *child)
 {
-    return tg_module_scene_of(child->scenes, &child->frame, child->has_caller ? &child->caller : NULL,
-                              child->fs_base);
+    return tg_module_scene_of(child->scenes, &child->memory, &child->frame,
+                              child->has_caller ? &child->caller : NULL, child->fs_base);
 }
 
 /* The text of EXPRESSION in SCENE, or of its error; the caller's. */
@@ -196,8 +199,132 @@ static void test_clang(void **state)
     compare(VARIABLES_FOLDER "/variables_clang_O2", "inlined", 2, LINES_INLINED);
 }
 
+static void check_text(struct child *child, const char *expression, const char *expected)
+{
+    char *text = shown(scene_of(child), expression);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* Errors point at the character, and name what is similar. */
+static void test_errors(void **state)
+{
+    struct child child;
+    (void)state;
+    start(&child, VARIABLES_FOLDER "/variables_gcc_O0", "x");
+    check_text(&child, "1 + countre", "4: there is no variable or function 'countre' here; similar: counter");
+    check_text(&child, "counter +", "9: here is the end: a name, a number or '(' is expected");
+    check_text(&child, "all.node.wrong",
+               "8: there is no member 'wrong'; there are next, name, at, narrow, negative, flag");
+    check_text(&child, "node.at", "4: this is a pointer: its members are behind '->'");
+    check_text(&child, "counter = 3", "8: variables are not changed: '==' compares");
+    check_text(&child, "counter++", "7: variables are not changed");
+    check_text(&child, "add(1, 2)", "3: functions of the program are not called");
+    check_text(&child, "grid[0:5]", "4: 0:5 is outside of its indexes, 0:1");
+    check_text(&child, "grid[1][2][3]", "10: this is no array");
+    check_text(&child, "*counter", "0: this is no pointer");
+    check_text(&child, "counter / 0", "8: division by 0");
+    check_text(
+        &child, "$xyz",
+        "0: there is no register 'xyz' here; there are rax to rdx, rsi, rdi, rbp, rsp, r8 to r15, rip, and "
+        "their parts such as eax");
+    check_text(&child, "'other.c'::hidden",
+               "0: there is no variable or function 'hidden' in file 'other.c'; "
+               "similar: hidden");
+    check_text(&child, "(struct poin)1",
+               "0: there is no struct, union, enum or class 'poin' here; similar: point");
+    check_text(&child, "*(int *)16", "<error: cannot read memory at 0x10>");
+    check_text(&child, "(char *)16", "0x10 <error: cannot read memory at 0x10>");
+    check_text(&child, "*opaque", "<incomplete type>");
+    check_text(&child, "&all.node.narrow", "0: a bit-field has no address");
+    check_text(&child, "greeting[0:17]", "\"hello \\\"you\\\"\\n\\e[31m\"");
+    finish(&child);
+}
+
+/* "1", "0", or what is wrong. */
+static char *decided(struct child *child, const char *text)
+{
+    struct tg_condition *condition = NULL;
+    bool holds = false;
+    char *result = NULL;
+    struct tg_error *error = tg_condition_create(text, &condition, NULL);
+    if (error == NULL)
+        error = tg_condition_decide(condition, scene_of(child), &holds);
+    if (error == NULL) /* once more, compiled and remembered */
+        error = tg_condition_decide(condition, scene_of(child), &holds);
+    result = strdup(error == NULL ? (holds ? "1" : "0") : tg_error_message(error));
+    tg_error_destroy(error);
+    tg_condition_destroy(condition);
+    return result;
+}
+
+static void check_condition(struct child *child, const char *condition, const char *expected)
+{
+    char *text = decided(child, condition);
+    if (strstr(text, expected) == NULL || (strlen(expected) == 1 && strlen(text) != 1))
+        fail_msg("{%s}: '%s', expected '%s'", condition, text, expected);
+    free(text);
+}
+
+static void test_conditions(void **state)
+{
+    struct child child;
+    char text[128];
+    (void)state;
+    start(&child, VARIABLES_FOLDER "/variables_gcc_O0", "x");
+    check_condition(&child, "$counter > 40 && $argument == 3", "1");
+    check_condition(&child, "$counter > 41", "0");
+    snprintf(text, sizeof text, "$rsp == %llu && $rip != 0",
+             (unsigned long long)child.frame.registers.value[TG_RSP]);
+    check_condition(&child, text, "1");
+    check_condition(&child, "${all.points[1].y} == 4 && ${node->at.x} == 3", "1");
+    check_condition(&child, "${grid[1][2]} + $hidden == -1", "1");
+    check_condition(&child, "$wide > 18364758544493064719", "1");
+    check_condition(&child, "$real > 8.2", "1");
+    check_condition(&child, "$buffer eq \"abc\"", "1");
+    check_condition(&child, "[string match {a*} $buffer] && $per_thread == 77", "1");
+    check_condition(&child, "$opaque != 0 && ${opaque->x} == 1", "0"); /* not asked for */
+    check_condition(&child, "${opaque->x} == 1", "$opaque->x: ");
+    check_condition(&child, "$countre > 1", "similar: counter");
+    check_condition(&child, "$counter >", "no expression of Tcl");
+    check_condition(&child, "${counter +} > 1", "here is the end");
+    check_condition(&child, "$counter ** 999999999", "powers are not computed");
+    check_condition(&child, "[while 1 {}]", "it takes longer than 100 ms");
+    check_condition(&child, "[catch {while 1 {set x 1}}] || 1", "it takes longer than 100 ms");
+    check_condition(&child, "[exec touch x]", "invalid command name");
+    check_condition(&child, "[open /etc/passwd]", "invalid command name");
+    check_condition(&child, "\"$counter\"", "1");
+    check_condition(&child, "\"some\"", "expected boolean value");
+    finish(&child);
+}
+
+/* CONDITION decided COUNT times: what one costs. */
+static int measure(const char *program, const char *text, long count)
+{
+    struct child child;
+    struct tg_condition *condition = NULL;
+    struct timespec from, to;
+    bool holds;
+    start(&child, program, "x");
+    struct tg_error *error = tg_condition_create(text, &condition, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (long i = 0; error == NULL && i < count; i++)
+        error = tg_condition_decide(condition, scene_of(&child), &holds);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    double ns = (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
+    printf("{%s}: %s %.2f us each\n", text, error == NULL ? "" : tg_error_message(error),
+           ns / 1e3 / (double)count);
+    tg_error_destroy(error);
+    tg_condition_destroy(condition);
+    finish(&child);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    Tcl_FindExecutable(argv[0]);
+    if (argc == 4 && strcmp(argv[2], "-condition") == 0) /* PROGRAM -condition TEXT: to measure one by hand */
+        return measure(argv[1], argv[3], 100000);
     if (argc > 2) { /* PROGRAM EXPRESSION...: to look into one by hand */
         struct child child;
         start(&child, argv[1], "x");
@@ -212,6 +339,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gcc),
         cmocka_unit_test(test_clang),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_conditions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
