@@ -249,6 +249,20 @@ struct tg_error *tg_barrier_model_add_thread(struct tg_barrier_model *model, str
     return tg_barrier_end(model);
 }
 
+struct tg_error *tg_barrier_model_set_manager(struct tg_barrier_model *model, struct tg_barrier_unit unit,
+                                              bool is_manager)
+{
+    uint32_t slot = tg_barrier_thread_slot(model, unit);
+    if (slot == TG_NO_SLOT)
+        return no_such_unit(unit);
+    tg_barrier_begin(model);
+    model->threads[slot].is_manager = is_manager;
+    tg_barrier_join_or_leave(model, true, slot, TG_BARRIER_BY_EXEC);
+    tg_barrier_check_satisfied(model);
+    tg_barrier_check_stuck(model);
+    return tg_barrier_end(model);
+}
+
 struct tg_error *tg_barrier_model_remove_thread(struct tg_barrier_model *model, struct tg_barrier_unit unit,
                                                 enum tg_barrier_reason reason)
 {

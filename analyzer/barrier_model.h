@@ -106,6 +106,9 @@ struct tg_error *tg_barrier_model_remove_process(struct tg_barrier_model *model,
 /* It runs; where its process is held it is told to stop. */
 struct tg_error *tg_barrier_model_add_thread(struct tg_barrier_model *model, struct tg_barrier_unit thread,
                                              bool is_manager);
+/* It is a manager, or is none, as was found out after it was added. */
+struct tg_error *tg_barrier_model_set_manager(struct tg_barrier_model *model, struct tg_barrier_unit thread,
+                                              bool is_manager);
 struct tg_error *tg_barrier_model_remove_thread(struct tg_barrier_model *model, struct tg_barrier_unit thread,
                                                 enum tg_barrier_reason reason);
 /* It stands still: a stop that was asked for, a breakpoint, a signal. */

@@ -275,8 +275,10 @@ static struct tg_error *feed_process(struct tg_barrier_trace *trace, const struc
 static struct tg_error *feed_thread(struct tg_barrier_trace *trace, const struct tg_event *event)
 {
     const struct tg_barrier_unit unit = unit_of(event->control_thread.dpid, event->control_thread.dtid);
-    struct tg_error *error =
-        tg_barrier_model_add_thread(trace->model, unit, event->control_thread.manager != 0);
+    bool is_manager = event->control_thread.manager != 0;
+    if (tg_barrier_model_has_thread(trace->model, unit)) /* it was found out later */
+        return done(trace, tg_barrier_model_set_manager(trace->model, unit, is_manager));
+    struct tg_error *error = tg_barrier_model_add_thread(trace->model, unit, is_manager);
     if (error == NULL)
         error = put_name(trace, event->pid, event->tid, unit);
     return done(trace, error);

@@ -1,6 +1,7 @@
 #include "live/console_settings.h"
 
 #include "format/printable.h"
+#include "live/manager_threads.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,6 +42,11 @@ const struct tg_setting tg_setting_table[] = {
      .initial = "",
      .is_live = true,
      .meaning = "libraries that are handled when they are loaded: a glob-list (Medium); empty: none (Fast)"},
+    {.name = "manager_libraries",
+     .type = TG_SETTING_TEXT,
+     .initial = TG_MANAGER_LIBRARIES,
+     .is_live = true,
+     .meaning = "whose own threads, of those that begin from now on, are no workers: a glob-list"},
     {.name = "SEARCH_PATH",
      .type = TG_SETTING_TEXT,
      .initial = "",

@@ -219,6 +219,35 @@ static struct tg_error *plant_in(struct tg_controller *controller,
     return NULL;
 }
 
+/* A process's first thread is a worker. */
+static bool find_kind(struct tg_controller *controller, const struct tg_controlled_process *process,
+                      struct tg_controlled_thread *thread)
+{
+    bool is_manager = false;
+    thread->is_kind_known =
+        thread->tid == process->pid ||
+        controller->operations->ask_manager(controller->engine, process->pid, thread->tid, &is_manager);
+    if (is_manager)
+        tg_job_model_set_manager(controller->job, process->pid, thread->tid, true);
+    return is_manager;
+}
+
+/* What could not be told when THREAD came can be now, when it stands. */
+static struct tg_error *find_kind_late(struct tg_controller *controller,
+                                       const struct tg_controlled_process *process,
+                                       struct tg_controlled_thread *thread)
+{
+    if (thread->is_kind_known || !find_kind(controller, process, thread))
+        return NULL;
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
+                             .control_thread = {thread->unit.dpid, thread->unit.dtid, true}};
+    struct tg_error *error = tg_controller_record(controller, thread->unit, &event);
+    if (error != NULL)
+        return error;
+    return tg_controller_carry_out(
+        controller, tg_barrier_model_set_manager(controller->barriers, thread->unit, true));
+}
+
 static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_controlled_process *process,
                                     int32_t tid)
 {
@@ -234,11 +263,13 @@ static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_
         free(thread);
         return tg_error_no_memory();
     }
-    struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD, .control_thread = {unit.dpid, unit.dtid, 0}};
+    bool is_manager = find_kind(controller, process, thread);
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
+                             .control_thread = {unit.dpid, unit.dtid, is_manager}};
     struct tg_error *error = tg_controller_record(controller, unit, &event);
     if (error == NULL)
         error = tg_controller_carry_out(controller,
-                                        tg_barrier_model_add_thread(controller->barriers, unit, false));
+                                        tg_barrier_model_add_thread(controller->barriers, unit, is_manager));
     return error;
 }
 
@@ -379,12 +410,14 @@ static struct tg_error *stand(struct tg_controller *controller, const struct tg_
 struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,
                                        enum tg_job_state state, uint64_t pc)
 {
-    struct tg_controlled_thread *thread = find_thread(find_process(controller, pid), tid);
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_controlled_thread *thread = find_thread(process, tid);
     if (thread == NULL)
         return NULL;
     thread->state = state;
     thread->pc = pc;
-    return stand(controller, thread);
+    struct tg_error *error = find_kind_late(controller, process, thread);
+    return error != NULL ? error : stand(controller, thread);
 }
 
 /* Whether action point ID is to stop THREAD. */
@@ -460,6 +493,9 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     const struct tg_action_point *point;
     if (thread == NULL)
         return NULL;
+    struct tg_error *error = find_kind_late(controller, process, thread);
+    if (error != NULL)
+        return error;
     for (size_t i = 0; i < n_ids; i++) {
         if (!concerns(controller, ids[i], thread->unit))
             continue;
@@ -472,7 +508,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     thread->state = n_concerned > 0 ? TG_JOB_BREAKPOINT : TG_JOB_STOPPED;
     thread->pc = pc;
     /* a thread stands by arriving at a barrier, too, which decides by how it came there */
-    struct tg_error *error = n_barriers == 0 ? stand(controller, thread) : NULL;
+    error = n_barriers == 0 ? stand(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
         if (concerns(controller, ids[i], thread->unit))
             error = take_hit(controller, process, thread->unit, ids[i]);

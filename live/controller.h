@@ -39,6 +39,9 @@ struct tg_controller_engine {
                               const char **place);
     /* The opposite; the process may be gone, or never have had it. */
     struct tg_error *(*unplant)(void *engine, int32_t pid, uint32_t id);
+    /* Whether a thread is a library's own, no worker: *IS_MANAGER. False: it cannot be told yet, and is asked
+     * again when the thread stands. */
+    bool (*ask_manager)(void *engine, int32_t pid, int32_t tid, bool *is_manager);
     /* Writes EVENT, whose time is the engine's to fill in, to the trace. */
     struct tg_error *(*record)(void *engine, const struct tg_event *event);
     /* Something that people should know: of barriers. */

@@ -11,6 +11,7 @@ struct tg_controlled_thread {
     struct tg_barrier_unit unit;
     enum tg_job_state state; /* why it stands, where it does */
     uint64_t pc;
+    bool is_kind_known; /* whether it is a manager */
     UT_hash_handle hh;
 };
 

@@ -2,6 +2,7 @@
 
 #include "live/live_modules.h"
 #include "live/live_points.h"
+#include "live/manager_threads.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -26,6 +27,7 @@ struct tg_live_engine {
     struct tg_observer observer;
     struct tg_live_points *points;
     struct tg_live_modules *modules;
+    struct tg_manager_threads *managers;
     struct tg_controller *controller;
     struct stop_reason reason;
     struct tg_live_stop *stops; /* that nobody was told of */
@@ -97,6 +99,20 @@ static struct tg_error *order_unplant(void *engine, int32_t pid, uint32_t id)
     return NULL;
 }
 
+static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_thread *thread = find_thread(live, pid, tid);
+    if (thread == NULL ||
+        (thread != tg_engine_stopped_thread(live->parts.engine) && !tg_thread_is_kept(thread)))
+        return false;
+    const struct user_regs_struct *registers = tg_thread_registers(thread);
+    struct tg_modules *modules = tg_live_modules_of(live->modules, thread->process);
+    *is_manager = registers != NULL && modules != NULL &&
+                  tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
+    return true;
+}
+
 static struct tg_error *order_record(void *engine, const struct tg_event *event)
 {
     struct tg_live_engine *live = engine;
@@ -115,6 +131,7 @@ static const struct tg_controller_engine orders = {
     .resume = order_resume,
     .plant = order_plant,
     .unplant = order_unplant,
+    .ask_manager = order_ask_manager,
     .record = order_record,
     .tell = order_tell,
 };
@@ -323,6 +340,8 @@ struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
     }
     if (error == NULL)
         error = tg_live_modules_create(parts->images, &made->modules);
+    if (error == NULL)
+        error = tg_manager_threads_create(&made->managers);
     if (error != NULL) {
         tg_live_engine_destroy(made);
         return error;
@@ -338,6 +357,7 @@ void tg_live_engine_destroy(struct tg_live_engine *live)
     tg_controller_destroy(live->controller);
     tg_live_points_destroy(live->points);
     tg_live_modules_destroy(live->modules);
+    tg_manager_threads_destroy(live->managers);
     free(live->stops);
     free(live);
 }
@@ -394,6 +414,11 @@ void tg_live_engine_unloaded(struct tg_live_engine *live, const struct tg_thread
 {
     tg_live_modules_change(live->modules, thread->process);
     tg_live_points_unloaded(live->points, thread->process, object);
+}
+
+struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries)
+{
+    return tg_manager_threads_set(live->managers, libraries);
 }
 
 struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process)

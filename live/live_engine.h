@@ -63,6 +63,9 @@ enum { TG_PLACE_SIZE = 512 };
  * room for TG_PLACE_SIZE bytes, which are whatever the files say. */
 void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place);
 
+/* Whose threads are no workers, of those that come from now on: see tg_manager_threads_set. */
+struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries);
+
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);
 

@@ -106,7 +106,16 @@ static void tell(void *engine, const struct tg_news *news)
     fclose(stream);
 }
 
-static const struct tg_controller_engine operations = {stop, resume, plant, unplant, record, tell};
+/* Threads with numbers from 50 on are libraries' own; of those from 80 on it is known when they stand. */
+static bool ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
+{
+    struct fake *fake = engine;
+    *is_manager = tid % 100 >= 50;
+    return tid % 100 < 80 || !thread_of(fake, pid, tid)->runs;
+}
+
+static const struct tg_controller_engine operations = {stop,        resume, plant, unplant,
+                                                       ask_manager, record, tell};
 
 /* What the engine records and tells of. */
 static void happen(struct fake *fake, struct tg_event event)
