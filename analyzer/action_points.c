@@ -357,7 +357,7 @@ static void save_point(const struct tg_action_point *point, FILE *stream)
         tg_tcl_quote_write(point->condition, stream);
     }
     /* what is not there when the script runs may come with a library */
-    fputs(is_barrier ? "" : " -pending", stream);
+    fputs(" -pending", stream);
     fputs(point->enabled ? "\n" : "]\n", stream);
 }
 

@@ -356,8 +356,10 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
         error = tg_listing_create(&made->listing);
     if (error == NULL)
         error = tg_examination_create(&made->examination);
-    if (error == NULL && options->live != NULL)
+    if (error == NULL && options->live != NULL) {
+        tg_control_watch(made);
         error = tg_focus_begin(&made->focus);
+    }
     if (error == NULL && options->services != NULL)
         error = options->services->symbolizer_create(&made->symbolizer);
     if (error == NULL)

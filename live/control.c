@@ -95,6 +95,32 @@ struct tg_error *tg_control_halt(struct tg_console *console)
     return tg_control_run(console, &tg_control_defaults, halt, NULL, NULL);
 }
 
+/* ---- settings */
+
+struct change {
+    const char *value;
+    struct tg_error *error;
+};
+
+static void change_managers(struct tg_live_engine *engine, void *context)
+{
+    struct change *change = context;
+    change->error = tg_live_engine_set_managers(engine, change->value);
+}
+
+static struct tg_error *managers_change(void *context, const char *value)
+{
+    struct tg_console *console = context;
+    struct change change = {.value = value};
+    tg_live_job_call(console->options.live, change_managers, &change);
+    return change.error;
+}
+
+void tg_control_watch(struct tg_console *console)
+{
+    tg_console_settings_watch(console->settings, "manager_libraries", managers_change, console);
+}
+
 /* ---- waiting */
 
 static double now_seconds(void)

@@ -48,6 +48,9 @@ struct tg_error *tg_control_halt(struct tg_console *console);
 /* dgo. */
 struct tg_error *tg_control_go(struct tg_console *console, FILE *out);
 
+/* What the settings say that the job has to know, from now on: while CONSOLE is there. */
+void tg_control_watch(struct tg_console *console);
+
 /* dgo, then dwait: dcont of a live job. */
 struct tg_error *tg_control_continue(struct tg_console *console, FILE *out);
 

@@ -1,4 +1,5 @@
 /* Action points: dbreak, dbarrier, dactions, denable, ddisable, ddelete. */
+#include "live/action_file.h"
 #include "live/control.h"
 #include "live/location.h"
 
@@ -21,10 +22,9 @@ struct point_words {
     uint32_t id;
 };
 
-static struct tg_error *take_option(struct tg_console *console, const char *option, const char *value,
-                                    struct point_words *words, bool *known)
+static struct tg_error *take_option(const char *option, const char *value, struct point_words *words,
+                                    bool *known)
 {
-    (void)console;
     *known = true;
     if (strcmp(option, "-address") == 0)
         words->address = value;
@@ -39,8 +39,8 @@ static struct tg_error *take_option(struct tg_console *console, const char *opti
     return NULL;
 }
 
-static struct tg_error *take_words(struct tg_console *console, const struct tg_console_command *command,
-                                   int argc, Tcl_Obj *const *argv, struct point_words *words)
+static struct tg_error *take_words(const struct tg_console_command *command, int argc, Tcl_Obj *const *argv,
+                                   struct point_words *words)
 {
     for (int i = 0; i < argc; i++) {
         const char *word = Tcl_GetString(argv[i]);
@@ -54,7 +54,7 @@ static struct tg_error *take_words(struct tg_console *console, const struct tg_c
                                    : word[1] == 'p' ? TG_BARRIER_STOP_PROCESS
                                                     : TG_BARRIER_STOP_NONE;
         } else if (*word == '-' && i + 1 < argc) {
-            error = take_option(console, word, Tcl_GetString(argv[++i]), words, &known);
+            error = take_option(word, Tcl_GetString(argv[++i]), words, &known);
             if (error != NULL || !known)
                 return error != NULL ? error : tg_console_usage(command);
         } else if (*word == '-' || words->location != NULL) {
@@ -90,14 +90,27 @@ static struct tg_error *make(const struct tg_control *control)
     return error;
 }
 
+/* What the settings say about those who leave it open. */
+static struct tg_error *take_defaults(const struct tg_console *console, struct point_words *words)
+{
+    const char *name = words->is_barrier ? "BARRIER_STOP_ALL" : "STOP_ALL";
+    struct tg_error *error = tg_action_point_parse_stop(
+        name, tg_console_settings_text(console->settings, name), &words->stop_when_hit);
+    name = "BARRIER_STOP_WHEN_DONE";
+    if (error == NULL)
+        error = tg_action_point_parse_stop(name, tg_console_settings_text(console->settings, name),
+                                           &words->stop_when_done);
+    return error;
+}
+
 /* Whom the focus means is the controller's to say, which has groups of its own for that. */
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct point_words words = {.is_barrier = is_barrier,
-                                .stop_when_hit = is_barrier ? TG_BARRIER_STOP_GROUP : TG_BARRIER_STOP_PROCESS,
-                                .stop_when_done = TG_BARRIER_STOP_PROCESS};
-    struct tg_error *error = take_words(console, command, argc, argv, &words);
+    struct point_words words = {.is_barrier = is_barrier};
+    struct tg_error *error = take_defaults(console, &words);
+    if (error == NULL)
+        error = take_words(command, argc, argv, &words);
     return error != NULL ? error : tg_control_run(console, &tg_control_defaults, make, &words, out);
 }
 
@@ -260,7 +273,10 @@ const struct tg_console_command tg_console_ddelete = {
 
 /* ---- seeing them */
 
+enum suppression { KEEP, SUPPRESS, UNSUPPRESS };
+
 struct listing {
+    enum suppression suppression;
     enum tg_action_points_which which;
     struct numbers numbers;
     const char *file;
@@ -287,6 +303,8 @@ static struct tg_error *list(const struct tg_control *control)
     struct tg_error *error = NULL;
     if (listing->file != NULL)
         return save(points, listing->file);
+    if (listing->suppression != KEEP)
+        return tg_controller_suppress(control->controller, listing->suppression == SUPPRESS);
     if (listing->numbers.count == 0)
         return tg_action_points_print(points, listing->which, control->out);
     for (size_t i = 0; error == NULL && i < listing->numbers.count; i++) {
@@ -294,6 +312,16 @@ static struct tg_error *list(const struct tg_control *control)
         if (error == NULL)
             tg_action_point_print(point, control->out);
     }
+    return error;
+}
+
+/* Its commands are the console's, so no call on the tracer thread is under way. */
+static struct tg_error *load(struct tg_console *console, const char *path, FILE *out)
+{
+    size_t made = 0;
+    struct tg_error *error = tg_action_file_load(console->interp, path, &made);
+    if (error == NULL)
+        fprintf(out, "%zu action point%s\n", made, made == 1 ? "" : "s");
     return error;
 }
 
@@ -308,6 +336,12 @@ static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_O
         listing.which = TG_ACTION_POINTS_DISABLED;
     else if (argc == 2 && strcmp(word, "-save") == 0)
         listing.file = Tcl_GetString(argv[1]);
+    else if (argc == 2 && strcmp(word, "-load") == 0)
+        return load(console, Tcl_GetString(argv[1]), out);
+    else if (argc == 1 && strcmp(word, "-suppress") == 0)
+        listing.suppression = SUPPRESS;
+    else if (argc == 1 && strcmp(word, "-unsuppress") == 0)
+        listing.suppression = UNSUPPRESS;
     else if (*word == '-')
         return tg_console_usage(&tg_console_dactions);
     else
@@ -318,13 +352,17 @@ static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_O
     return error;
 }
 
-static const char *const dactions_words[] = {"-enabled", "-disabled", "-save", NULL};
+static const char *const dactions_words[] = {"-enabled",  "-disabled",   "-save", "-load",
+                                             "-suppress", "-unsuppress", NULL};
 
 const struct tg_console_command tg_console_dactions = {
     .name = "dactions",
-    .arguments = "?N...? | -enabled | -disabled | -save FILE",
+    .arguments = "?N...? | -enabled | -disabled | -save FILE | -load FILE | -suppress | -unsuppress",
     .summary = "lists action points, or says all of some, or saves them as a script",
     .example = "dactions 2",
+    .more =
+        "-save writes a script that makes them again, and -load runs such a file, in which nothing else can\n"
+        "be. -suppress: all stay, and stop nobody, until -unsuppress; what barriers hold is released.",
     .words = dactions_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dactions,

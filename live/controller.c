@@ -227,6 +227,7 @@ static bool find_kind(struct tg_controller *controller, const struct tg_controll
     thread->is_kind_known =
         thread->tid == process->pid ||
         controller->operations->ask_manager(controller->engine, process->pid, thread->tid, &is_manager);
+    is_manager = is_manager && thread->is_kind_known;
     if (is_manager)
         tg_job_model_set_manager(controller->job, process->pid, thread->tid, true);
     return is_manager;
@@ -244,8 +245,8 @@ static struct tg_error *find_kind_late(struct tg_controller *controller,
     struct tg_error *error = tg_controller_record(controller, thread->unit, &event);
     if (error != NULL)
         return error;
-    return tg_controller_carry_out(
-        controller, tg_barrier_model_set_manager(controller->barriers, thread->unit, true));
+    return tg_controller_carry_out(controller,
+                                   tg_barrier_model_set_manager(controller->barriers, thread->unit, true));
 }
 
 static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_controlled_process *process,

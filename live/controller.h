@@ -109,6 +109,8 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
 /* NOT_FOUND errors. What a barrier holds is released by both; nobody runs on by it. */
 struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t id);
 struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t id, bool enabled);
+/* Suppressed action points stay as they are, but stop nobody, and barriers release whom they hold. */
+struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool suppressed);
 
 /* ---- questions; read-only, named groups of the job model excepted */
 const struct tg_action_points *tg_controller_points(const struct tg_controller *controller);

@@ -165,7 +165,12 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     struct tg_error *error = tg_action_points_add(controller->points, point, id);
     if (error != NULL)
         return error;
+    bool suppressed = tg_action_points_are_suppressed(controller->points);
+    tg_action_points_suppress(controller->points, false); /* its places are found all the same */
     error = plant_everywhere(controller, *id);
+    tg_action_points_suppress(controller->points, suppressed);
+    if (error == NULL && suppressed)
+        error = unplant_everywhere(controller, *id);
     if (error == NULL)
         error = tg_action_points_find(controller->points, *id, &added);
     if (error == NULL && added->pending && !may_be_pending)
@@ -237,6 +242,22 @@ static struct tg_error *record_created(struct tg_controller *controller,
     return error;
 }
 
+/* Whether POINT is to stop anybody from here on. */
+static struct tg_error *put_in_force(struct tg_controller *controller, const struct tg_action_point *point,
+                                     bool in_force)
+{
+    struct tg_event event = {.kind = TG_EVENT_BARRIER_ENABLED, .barrier_enabled = {point->id, in_force}};
+    struct tg_error *error = NULL;
+    if (point->kind == TG_ACTION_BARRIER)
+        error = controller->operations->record(controller->engine, &event);
+    if (error == NULL && point->kind == TG_ACTION_BARRIER)
+        error = tg_controller_carry_out(
+            controller, tg_barrier_model_enable_barrier(controller->barriers, point->id, in_force));
+    if (error != NULL)
+        return error;
+    return in_force ? plant_everywhere(controller, point->id) : unplant_everywhere(controller, point->id);
+}
+
 /* Nobody is told of a hit before this returns, so what is planted first does no harm. */
 static struct tg_error *add_barrier(struct tg_controller *controller, const struct tg_barrier_focus *over,
                                     struct tg_action_point *point, bool pending, uint32_t *id)
@@ -253,7 +274,12 @@ static struct tg_error *add_barrier(struct tg_controller *controller, const stru
         tg_error_destroy(tg_action_points_remove(controller->points, *id));
         return error;
     }
-    return record_created(controller, &definition, point->location);
+    error = record_created(controller, &definition, point->location);
+    if (error != NULL || !tg_action_points_are_suppressed(controller->points))
+        return error;
+    const struct tg_action_point *added = NULL;
+    error = tg_action_points_find(controller->points, *id, &added);
+    return error != NULL ? error : put_in_force(controller, added, false);
 }
 
 struct tg_error *tg_controller_barrier(struct tg_controller *controller, const struct tg_ptset *focus,
@@ -311,16 +337,22 @@ struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t
     struct tg_error *error = tg_action_points_find(controller->points, id, &point);
     if (error != NULL || point->enabled == enabled)
         return error;
-    bool is_barrier = point->kind == TG_ACTION_BARRIER;
-    struct tg_event event = {.kind = TG_EVENT_BARRIER_ENABLED, .barrier_enabled = {id, enabled}};
-    if (is_barrier)
-        error = controller->operations->record(controller->engine, &event);
-    if (error == NULL && is_barrier)
-        error = tg_controller_carry_out(controller,
-                                        tg_barrier_model_enable_barrier(controller->barriers, id, enabled));
-    if (error == NULL)
-        error = tg_action_points_enable(controller->points, id, enabled);
-    if (error != NULL)
+    error = tg_action_points_enable(controller->points, id, enabled);
+    if (error != NULL || tg_action_points_are_suppressed(controller->points))
         return error;
-    return enabled ? plant_everywhere(controller, id) : unplant_everywhere(controller, id);
+    return put_in_force(controller, point, enabled);
+}
+
+struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool suppressed)
+{
+    struct tg_error *error = NULL;
+    if (tg_action_points_are_suppressed(controller->points) == suppressed)
+        return NULL;
+    tg_action_points_suppress(controller->points, suppressed);
+    for (size_t i = 0; error == NULL && i < tg_action_points_count(controller->points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(controller->points, i);
+        if (point->enabled)
+            error = put_in_force(controller, point, !suppressed);
+    }
+    return error;
 }

@@ -8,7 +8,7 @@
 
 enum {
     MAX_DESCRIPTOR_BYTES = 1 << 16, /* more than struct pthread has in any version */
-    SELF_OFFSET = 16,               /* of the pointer to itself in every thread's control block (x86-64 ABI) */
+    SELF_OFFSET = 16, /* of the pointer to itself in every thread's control block (x86-64 ABI) */
 };
 
 /* What glibc says of a field for libthread_db: size in bits, number, offset in bytes. */

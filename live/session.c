@@ -150,8 +150,13 @@ static struct tg_error *run_focused(struct tg_console *console, int argc, Tcl_Ob
     Tcl_IncrRefCount(script);
     int code = Tcl_EvalObjEx(console->interp, script, 0);
     Tcl_DecrRefCount(script);
-    if (code == TCL_ERROR)
-        return tg_error_create(code_of_error(console), "%s", Tcl_GetStringResult(console->interp));
+    if (code == TCL_ERROR) {
+        Tcl_Obj *message = Tcl_GetObjResult(console->interp); /* reading variables may take it away */
+        Tcl_IncrRefCount(message);
+        struct tg_error *error = tg_error_create(code_of_error(console), "%s", Tcl_GetString(message));
+        Tcl_DecrRefCount(message);
+        return error;
+    }
     console->result = Tcl_GetObjResult(console->interp); /* the interpreter holds it until it has another */
     return NULL;
 }

@@ -83,12 +83,13 @@ static void test_saved(void **state)
     tg_action_points_destroy(points);
     assert_fine(tg_action_file_load(f->interp, f->path, &made));
     assert_int_equal(made, 2);
-    assert_string_equal(f->calls, "dfocus {{g1.< 2}} {dbreak {a b.c#1} -g -if {$x == [exec rm]} -pending}\n"
-                                  "dbreak {a b.c#1} -g -if {$x == [exec rm]} -pending\n"
-                                  "dfocus d1.< {dbarrier f.c#2 -stop_when_hit thread -stop_when_done none}\n"
-                                  "dbarrier f.c#2 -stop_when_hit thread -stop_when_done none\n"
-                                  "ddisable 2\n"
-                                  "dactions -suppress\n");
+    assert_string_equal(f->calls,
+                        "dfocus {{g1.< 2}} {dbreak {a b.c#1} -g -if {$x == [exec rm]} -pending}\n"
+                        "dbreak {a b.c#1} -g -if {$x == [exec rm]} -pending\n"
+                        "dfocus d1.< {dbarrier f.c#2 -stop_when_hit thread -stop_when_done none -pending}\n"
+                        "dbarrier f.c#2 -stop_when_hit thread -stop_when_done none -pending\n"
+                        "ddisable 2\n"
+                        "dactions -suppress\n");
 }
 
 /* Nothing of a script's happens, in either interpreter; the line of it is told. */

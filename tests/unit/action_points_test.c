@@ -247,13 +247,14 @@ static void a_saved_script_says_the_same_whatever_names_are_in_it(void **state)
         Tcl_CreateObjCommand(interp, commands[i], note_command, &noted, NULL);
     if (Tcl_Eval(interp, script) != TCL_OK)
         fail_msg("%s\n%s", Tcl_GetStringResult(interp), script);
-    assert_string_equal(Tcl_DStringValue(&noted),
-                        "<dfocus><g1.<><dbreak><573><-g><-pending>\n"
-                        "<dfocus><d1.<><dbarrier><580><-stop_when_hit><process><-stop_when_done><process>\n"
-                        "<dfocus><pW1.<><dbarrier><580><-stop_when_hit><thread><-stop_when_done><process>\n"
-                        "<dfocus><g1.<><dbreak><a b#[exit 9]$x}{\n;\"\\><-t><-if><$a > {1><-pending>\n"
-                        "<ddisable><7>\n"
-                        "<dactions><-suppress>\n");
+    assert_string_equal(
+        Tcl_DStringValue(&noted),
+        "<dfocus><g1.<><dbreak><573><-g><-pending>\n"
+        "<dfocus><d1.<><dbarrier><580><-stop_when_hit><process><-stop_when_done><process><-pending>\n"
+        "<dfocus><pW1.<><dbarrier><580><-stop_when_hit><thread><-stop_when_done><process><-pending>\n"
+        "<dfocus><g1.<><dbreak><a b#[exit 9]$x}{\n;\"\\><-t><-if><$a > {1><-pending>\n"
+        "<ddisable><7>\n"
+        "<dactions><-suppress>\n");
     Tcl_DStringFree(&noted);
     Tcl_DeleteInterp(interp);
     free(script);

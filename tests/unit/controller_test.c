@@ -19,6 +19,8 @@ enum { PROCESSES = 4, THREADS = 5, MAX_POINTS = 200 };
 
 struct fake_thread {
     bool exists, runs, told_to_stop;
+    bool is_library;       /* 's own */
+    bool is_known_at_once; /* that it is */
 };
 
 struct fake {
@@ -106,12 +108,11 @@ static void tell(void *engine, const struct tg_news *news)
     fclose(stream);
 }
 
-/* Threads with numbers from 50 on are libraries' own; of those from 80 on it is known when they stand. */
 static bool ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
 {
-    struct fake *fake = engine;
-    *is_manager = tid % 100 >= 50;
-    return tid % 100 < 80 || !thread_of(fake, pid, tid)->runs;
+    const struct fake_thread *thread = thread_of(engine, pid, tid);
+    *is_manager = thread->is_library;
+    return !thread->is_library || thread->is_known_at_once || !thread->runs;
 }
 
 static const struct tg_controller_engine operations = {stop,        resume, plant, unplant,
@@ -138,6 +139,14 @@ static void begin_process(struct fake *fake, size_t process)
     happen(fake,
            (struct tg_event){
                .kind = TG_EVENT_PROGRAM, .pid = pid, .tid = pid, .program = {.path = "/home/u/fork_loop"}});
+}
+
+static void begin_library_thread(struct fake *fake, size_t process, size_t thread, bool is_known_at_once)
+{
+    fake->threads[process][thread] = (struct fake_thread){
+        .exists = true, .runs = true, .is_library = true, .is_known_at_once = is_known_at_once};
+    happen(fake, (struct tg_event){
+                     .kind = TG_EVENT_THREAD_START, .pid = pid_of(process), .tid = tid_of(process, thread)});
 }
 
 static void begin_thread(struct fake *fake, size_t process, size_t thread)
@@ -308,6 +317,44 @@ static void assert_trace_agrees(const struct fake *fake)
 }
 
 /* ---- tests */
+
+static void suppressed_points_stop_nobody(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    hit(fake, 0, 1, id);
+    assert_is(fake, "held(p1)", "1:1[p1.2]");
+    assert_null(tg_controller_suppress(fake->controller, true));
+    assert_is(fake, "held(p1)", "0:0[]");
+    assert_false(fake->planted[0][id]);
+    uint32_t later = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    assert_false(fake->planted[0][later]);
+    assert_null(tg_controller_enable(fake->controller, id, false));
+    assert_null(tg_controller_suppress(fake->controller, false));
+    assert_true(!fake->planted[0][id] && fake->planted[0][later]);
+    hit(fake, 0, 0, later);
+    assert_is(fake, "held(p1)", "1:1[p1.1]");
+    assert_trace_agrees(fake);
+}
+
+static void libraries_threads_are_no_workers(void **state)
+{
+    struct fake *fake = *state;
+    begin_library_thread(fake, 0, 2, true);
+    begin_library_thread(fake, 0, 3, false);
+    uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    struct tg_barrier_status status;
+    assert_true(tg_barrier_model_status(tg_controller_barriers(fake->controller), id, &status));
+    assert_int_equal(status.n_members, 3); /* of one it is not known */
+    hit(fake, 0, 0, id);
+    hit(fake, 0, 1, id);
+    assert_is(fake, "held(p1)", "1:2[p1.1-2]");
+    fake->threads[0][3].runs = false;
+    assert_null(tg_controller_stopped(fake->controller, pid_of(0), tid_of(0, 3), TG_JOB_STOPPED, 0x100));
+    assert_is(fake, "held(p1)", "0:0[]"); /* nobody else is to come */
+    assert_is(fake, "pW", "1:2[p1.1-2]");
+    assert_trace_agrees(fake);
+}
 
 static void the_documentations_barriers(void **state)
 {
@@ -644,6 +691,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_documentations_barriers),
+        TEST(libraries_threads_are_no_workers),
+        TEST(suppressed_points_stop_nobody),
         TEST(a_process_barrier_over_the_control_group),
         TEST(a_barrier_over_a_list),
         TEST(a_thread_barrier_that_stops_nobody_else),
