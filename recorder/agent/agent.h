@@ -34,6 +34,7 @@ struct tg_agent {
     volatile uint64_t *generation;
     uint32_t flags; /* enum tg_agent_flag; 0 where nothing is recorded */
     uint32_t clock; /* enum tg_agent_clock */
+    bool no_calls;  /* the program forbids itself system calls (sealed.c): nothing here makes any */
     /* __atomic: ids of OpenMP regions and of tasks, from 1; apart from what every record reads */
     uint64_t next_team __attribute__((aligned(64)));
     uint64_t next_task __attribute__((aligned(64)));
@@ -265,6 +266,10 @@ uint64_t tg_agent_unloads(void);
 /* True where FLAGS, all of them, are to be observed in this process. Also sets the agent up, so that it may
  * be called before the constructor ran. */
 bool tg_agent_observes(uint32_t flags);
+
+/* The calling thread can no longer read the clock: what it records from here on is counted as lost.
+ * WITH_NEW_THREADS: the threads that it starts cannot either. */
+void tg_agent_stop_thread(bool with_new_threads);
 
 /* The sum of what is kept per process is made anew in a fork's child: parts with state of their own register
  * here from their constructor; runs in the child, before the first record there. At most four. */

@@ -204,6 +204,12 @@ const struct tg_gomp *tg_gomp_find(const void *code)
     return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup() : find_late(code);
 }
 
+void tg_gomp_prepare(void)
+{
+    if (tg_gomp_provider_is_startup(ANY_ENTRY) && __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE) == NULL)
+        find_startup();
+}
+
 static __attribute__((constructor)) void start(void)
 {
     tg_gomp_provider_count_startup();

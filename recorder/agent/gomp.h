@@ -50,6 +50,9 @@ void tg_gomp_memory_free(void *memory, size_t n_bytes);
 /* Something is about to be loaded that binds its calls past the agent, if it makes any. */
 void tg_gomp_mutex_pass_by(void);
 
+/* Finds the libgomp that the program started with, if it did: later there may be no memory for that. */
+void tg_gomp_prepare(void);
+
 static inline const struct tg_gomp *tg_gomp_next(const void *code)
 {
     const struct tg_gomp *only = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);

@@ -34,6 +34,8 @@ static bool refill(struct tg_ompt_thread *thread)
             return true;
         }
     }
+    if (tg_agent.no_calls)
+        return false;
     int saved = errno;
     void *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     errno = saved;

@@ -17,6 +17,7 @@
 enum {
     NESTED_BYTES = 1536, /* of records that handlers made while a record was being written */
     WAIT_NS = 20000000,  /* between looks whether the recorder still lives */
+    MAX_SPINS = 1 << 26, /* of a pause each: some tenths of a second to some seconds */
     LOCK_TRIES = 1000,   /* the list of idle rings is never worth waiting for */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
 };
@@ -37,7 +38,7 @@ _Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_
 struct thread_slow {
     uint64_t dropped; /* records since the last one that was kept */
     unsigned destructor_rounds;
-    bool ended; /* the last destructor ran: what still comes has no ring */
+    bool ended; /* the last destructor ran, or there is no clock any more: what still comes has no ring */
     /* While a handler that interrupted a record writes its own: the state of what it interrupted. */
     bool nested;
     struct tg_agent_thread outer;
@@ -53,6 +54,7 @@ static struct {
     volatile char idle_lock; /* __atomic */
     struct tg_agent_ring_header *idle;
     bool abandoned; /* the recorder is gone: nobody waits any more */
+    bool stopped;   /* threads that have no ring cannot read the clock */
 } rings;
 
 /* ---- idle rings */
@@ -101,6 +103,8 @@ static void put_idle(struct tg_agent_ring_header *header)
 
 static struct tg_agent_ring_header *make_ring(void)
 {
+    if (tg_agent.no_calls)
+        return NULL;
     int pid = getpid();
     uint64_t data_bytes = tg_agent.control->ring_bytes;
     struct tg_agent_ring_header *header = tg_agent_directory_make_ring(pid, data_bytes);
@@ -135,11 +139,29 @@ static void ask_for_attention(void)
 {
     uint32_t *attention = &tg_agent.control->attention;
     __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
+    if (tg_agent.no_calls)
+        return;
     syscall(SYS_futex, attention, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Without system calls. Who has waited longer than a living recorder would let it does not wait again. */
+static void spin_for_recorder(const struct tg_agent_ring_header *header, uint64_t seen_tail)
+{
+    for (uint64_t i = 0; i < MAX_SPINS; i++) {
+        if (__atomic_load_n(&header->tail, __ATOMIC_ACQUIRE) != seen_tail)
+            return;
+        __builtin_ia32_pause();
+    }
+    __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
 static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen_tail)
 {
+    if (tg_agent.no_calls) {
+        spin_for_recorder(header, seen_tail);
+        return;
+    }
+
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
     ask_for_attention();
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
@@ -245,9 +267,12 @@ static bool enter_thread(struct tg_agent_thread *thread)
 {
     if (!enter_process() || *tg_agent.generation == UINT64_MAX || slow.ended)
         return false;
+    if (thread->header == NULL && __atomic_load_n(&rings.stopped, __ATOMIC_RELAXED))
+        return false;
     if (thread->header != NULL && thread->generation == *tg_agent.generation)
         return true;
-    struct tg_agent_ring_header *header = take_idle();
+    /* who has none yet would also have to ask for its thread's id */
+    struct tg_agent_ring_header *header = tg_agent.no_calls ? NULL : take_idle();
     if (header == NULL)
         header = make_ring();
     if (header == NULL)
@@ -303,6 +328,15 @@ static void end_thread(void *unused)
     put_idle(header);
 }
 
+void tg_agent_stop_thread(bool with_new_threads)
+{
+    if (with_new_threads)
+        __atomic_store_n(&rings.stopped, true, __ATOMIC_RELAXED);
+    slow.ended = true;
+    tg_agent_signal_fence();
+    tg_agent_thread.limit = 0;
+}
+
 void tg_agent_rings_prepare(void)
 {
     rings.has_key = pthread_key_create(&rings.key, end_thread) == 0;
@@ -319,7 +353,7 @@ static bool can_record(struct tg_agent_thread *thread, size_t n_bytes)
     if (!tg_agent_is_set_up())
         return false;
     if (!enter_thread(thread)) {
-        if (thread->header == NULL)
+        if (slow.ended || thread->header == NULL || thread->generation != *tg_agent.generation)
             __atomic_fetch_add(&tg_agent.control->unkept, 1, __ATOMIC_RELAXED);
         return false;
     }
@@ -360,7 +394,8 @@ uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
 static bool is_interrupted_alive(const void *frame)
 {
     stack_t stack;
-    if (syscall(SYS_sigaltstack, NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0)
+    if (!tg_agent.no_calls && syscall(SYS_sigaltstack, NULL, &stack) == 0 &&
+        (stack.ss_flags & SS_ONSTACK) != 0)
         return true;
     return (uintptr_t)frame < (uintptr_t)tg_agent_thread.busy;
 }

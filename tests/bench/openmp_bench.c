@@ -232,6 +232,105 @@ static void small_stencil(long n)
     sink = (long)residual;
 }
 
+/* A Lagrangian hydrodynamics code at a small size: a step has nine regions of some ten to some hundred
+ * microseconds, loops of every kind, a reduction and a critical. */
+enum { CELLS = 60000, MATERIALS = 11 };
+static double force[CELLS + 2], speed[CELLS + 2], place[CELLS + 2], volume[CELLS + 2], energy[CELLS + 2],
+    pressure[CELLS + 2], viscosity[CELLS + 2], sound[CELLS + 2];
+
+static void hydro_forces(void)
+{
+#pragma omp parallel for num_threads(THREADS) schedule(static)
+    for (int i = 1; i <= CELLS; i++) {
+        double stress = pressure[i] + viscosity[i], before = pressure[i - 1] + viscosity[i - 1];
+        double hourglass = sqrt(fabs(volume[i] * energy[i])) * (speed[i + 1] - 2 * speed[i] + speed[i - 1]);
+        force[i] = before - stress + 0.01 * hourglass / (1 + sound[i]);
+    }
+}
+
+static void hydro_move(double step)
+{
+#pragma omp parallel num_threads(THREADS)
+    {
+#pragma omp for schedule(static)
+        for (int i = 1; i <= CELLS; i++)
+            speed[i] += step * force[i];
+#pragma omp for schedule(static) nowait
+        for (int i = 1; i < 60; i++) /* the boundaries */
+            speed[i] *= 0.5;
+#pragma omp for schedule(static) nowait
+        for (int i = CELLS - 60; i <= CELLS; i++)
+            speed[i] *= 0.5;
+    }
+#pragma omp parallel for num_threads(THREADS) schedule(static)
+    for (int i = 1; i <= CELLS; i++)
+        place[i] += step * speed[i];
+}
+
+static void hydro_volumes(double step)
+{
+#pragma omp parallel for num_threads(THREADS) schedule(static)
+    for (int i = 1; i <= CELLS; i++) {
+        volume[i] = fabs(1 + place[i + 1] - place[i]) + 1e-3;
+        double gradient = speed[i + 1] - speed[i];
+        viscosity[i] = gradient < 0 ? 2 * gradient * gradient / volume[i] - 0.1 * gradient * sound[i] : 0;
+    }
+#pragma omp parallel for num_threads(THREADS) schedule(static)
+    for (int i = 1; i <= CELLS; i++)
+        energy[i] = fmax(1e-9, energy[i] - step * (pressure[i] + viscosity[i]) * (speed[i + 1] - speed[i]));
+}
+
+static void hydro_materials(void)
+{
+    for (int pass = 0; pass < 2; pass++) {
+#pragma omp parallel for num_threads(THREADS) schedule(dynamic, 400)
+        for (int i = 1; i <= CELLS; i++) {
+            double gamma = 0.4 + 0.02 * (i / 977 % MATERIALS), e = energy[i];
+            for (int k = 0; k < 1 + i / 977 % MATERIALS / 3; k++)
+                e = 0.5 * (e + energy[i] / (1 + 0.01 * gamma * e));
+            pressure[i] = gamma * e / volume[i];
+            sound[i] = sqrt(fabs((1 + gamma) * pressure[i] * volume[i]));
+        }
+    }
+}
+
+/* Least and greatest, as such codes look for the next step's length: by reduction, and by critical. */
+static double hydro_step(void)
+{
+    double fastest = 0, shortest = 1e9;
+#pragma omp parallel for num_threads(THREADS) schedule(static) reduction(max : fastest)
+    for (int i = 1; i <= CELLS; i++)
+        fastest = fmax(fastest, sound[i] / volume[i]);
+#pragma omp parallel num_threads(THREADS)
+    {
+        double own = 1e9;
+#pragma omp for schedule(static)
+        for (int i = 1; i <= CELLS; i++)
+            own = fmin(own, volume[i] / (1e-6 + fabs(speed[i + 1] - speed[i])));
+#pragma omp critical(shortest_step)
+        shortest = fmin(shortest, own);
+    }
+    return fmin(1e-3, 0.1 * fmin(shortest, 1 / (1e-6 + fastest)));
+}
+
+static void hydro(long n)
+{
+    double step = 1e-4;
+    for (int i = 0; i < CELLS + 2; i++) {
+        force[i] = speed[i] = place[i] = pressure[i] = viscosity[i] = sound[i] = 0;
+        volume[i] = 1;
+        energy[i] = i < 200 ? 10 : 1e-6;
+    }
+    for (long i = 0; i < n; i++) {
+        hydro_forces();
+        hydro_move(step);
+        hydro_volumes(step);
+        hydro_materials();
+        step = hydro_step();
+    }
+    sink = (long)(1e6 * energy[300]);
+}
+
 static const struct {
     const char *name;
     void (*run)(long n);
@@ -252,6 +351,7 @@ static const struct {
     {"fibonacci", fibonacci_tasks, 75024},
     {"stencil", stencil, SWEEPS},
     {"small_stencil", small_stencil, 20000},
+    {"hydro", hydro, 400},
 };
 
 static int is_asked_for(const char *name, int argc, char **argv)

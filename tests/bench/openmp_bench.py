@@ -8,6 +8,7 @@ usage: openmp_bench.py [--fifo] BUILD [ROUNDS] [NAME...]      BUILD: a build dir
 The recorder is ring_sink, which counts what is recorded and keeps nothing; it also runs, with nothing to do, beside the
 program without the agent: the figures are what the program itself pays.
 Of all rounds, 5 unless given, the fastest counts, by the clock and by the processor time of all threads together.
+Noise: by how much the fastest of every other round alone, by the clock, differs from that of the others.
 """
 import os
 import subprocess
@@ -21,6 +22,13 @@ def measure(command):
     return float(wall), float(cpu), int(n), int(done.stderr.split()[0]) if done.stderr else 0
 
 
+def noise(rounds):
+    """Of the fastest one, in percent."""
+    walls = [wall for wall, *_ in rounds]
+    halves = min(walls[::2]), min(walls[1::2] or walls)
+    return (max(halves) / min(halves) - 1) * 100
+
+
 def main():
     rest = sys.argv[1:]
     fifo = rest[:1] == ["--fifo"]
@@ -30,10 +38,11 @@ def main():
     sink = [*(["chrt", "-f", "11"] if fifo else []), os.path.join(build, "tests/bench/ring_sink")]
     agent = os.path.join(build, "agent/tollgate-agent.so")
     names = rest or ["stamp", "critical", "lock", "stamped_lock", "barrier", "single", "region", "dynamic_loop",
-                     "thread_num", "static_loop", "master", "task", "fibonacci", "stencil", "small_stencil"]
+                     "thread_num", "static_loop", "master", "task", "fibonacci", "stencil", "small_stencil",
+                     "hydro"]
     print(f"{'':14}{'-------- clock, ns -------':>30}{'--- processor time, ns ---':>30}")
     print(f"{'construct':14}{'alone':>10}{'recorded':>10}{'more':>10}{'alone':>10}{'recorded':>10}{'more':>10}"
-          f"{'records':>9}{'ns each':>9}")
+          f"{'records':>9}{'ns each':>9}{'clock':>9}{'noise':>8}")
     for name in names:
         alone, recorded = [], []
         for _ in range(rounds):
@@ -45,7 +54,8 @@ def main():
         each = records / (2 * n if name == "fibonacci" else n + n // 20 + 1)
         more = recorded_cpu - cpu
         print(f"{name:14}{wall:10.1f}{recorded_wall:10.1f}{recorded_wall - wall:10.1f}{cpu:10.1f}{recorded_cpu:10.1f}"
-              f"{more:10.1f}{each:9.2f}{more / each if each >= 0.5 else 0:9.2f}", flush=True)
+              f"{more:10.1f}{each:9.2f}{more / each if each >= 0.5 else 0:9.2f}"
+              f"{(recorded_wall / wall - 1) * 100:+8.1f}%{noise(alone):7.1f}%", flush=True)
 
 
 main()

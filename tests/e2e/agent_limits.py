@@ -56,6 +56,93 @@ def same(command, options=(), before=()):
     return events("trace")
 
 
+# Forbids itself all system calls but read, write, exit and sigreturn, and then uses locks.
+SEALED = r"""
+#define _GNU_SOURCE
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static volatile long sum;
+
+static void add(long n)
+{
+    for (long i = 0; i < n; i++) {
+#pragma omp critical
+        sum++;
+    }
+}
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    add(1);
+}
+
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static int seal(const char *how)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(SYS_read), ALLOW(SYS_write), ALLOW(SYS_exit), ALLOW(SYS_rt_sigreturn),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (strcmp(how, "no clock") == 0)
+        return prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    if (strcmp(how, "strict") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    if (strcmp(how, "filter") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGSEGV, on_signal);
+    if (argc != 3)
+        return 2;
+    add(atol(argv[2]));
+    if (seal(argv[1]) != 0)
+        return 3;
+    add(20000);
+    if (write(1, "done\n", 5) != 5 || sum != 20000 + atol(argv[2]))
+        syscall(SYS_exit, 4);
+    syscall(SYS_exit, 42);
+}
+"""
+
+
+def seccomp():
+    """A program that forbids itself system calls lives on, and is recorded to its end."""
+    with open("sealed.c", "w") as file:
+        file.write(SEALED)
+    made = run(["cc", "-O1", "-fopenmp", "sealed.c", "-o", "sealed"])
+    if made.status != 0:
+        skip("cannot build a program with OpenMP and seccomp here: " + made.errors)
+    for options, how, before in (((), "strict", 0), (("--no-ptrace",), "strict", 5000), ((), "filter", 5000),
+                                 (("--no-ptrace",), "system call", 0), ((), "no clock", 10)):
+        trace = same([os.path.abspath("sealed"), how, str(before)], (*options, "--ring-size=64K"))
+        events_of = sum(event["kind"].startswith("omp_mutex") for event in trace)
+        lost = sum(event["count"] for event in trace if event["kind"] == "loss")
+        # in strict mode the kernel forbids to read the clock as well
+        check((events_of, lost) == ((3 * before, 3 * 20000) if how in ("strict", "no clock") else (3 * (20000 + before), 0)),
+              options, how, f"{events_of} events of criticals, {lost} lost")
+        said = [event["text"] if event["kind"] == "note" else event["reason"] for event in trace
+                if event["kind"] in ("note", "agent")]
+        check([text for text in said if "forbids itself" in text], how, said)
+
+
 def limits():
     """Few files, no locked memory, no long files, little memory; standard files that are closed."""
     program = build()
