@@ -71,8 +71,8 @@ struct tg_console_command {
 extern const struct tg_console_command *const tg_console_commands[];
 
 extern const struct tg_console_command tg_console_info_workers, tg_console_info_barrier, tg_console_info_mpi,
-    tg_console_info_libraries, tg_console_info_processes, tg_console_info_event, tg_console_info_dlopen,
-    tg_console_dinfo_dlopen, tg_console_dinfo_libraries;
+    tg_console_info_mpir, tg_console_info_libraries, tg_console_info_processes, tg_console_info_event,
+    tg_console_info_dlopen, tg_console_dinfo_dlopen, tg_console_dinfo_libraries;
 extern const struct tg_console_command tg_console_next, tg_console_step, tg_console_back, tg_console_goto,
     tg_console_find;
 extern const struct tg_console_command tg_console_opm_next, tg_console_opm_step, tg_console_opm_start,

@@ -2,9 +2,11 @@
 #include "live/console_command.h"
 
 const struct tg_console_command *const tg_console_commands[] = {
+    /* what there is */
     &tg_console_info_workers,
     &tg_console_info_barrier,
     &tg_console_info_mpi,
+    &tg_console_info_mpir,
     &tg_console_info_processes,
     &tg_console_info_libraries,
     &tg_console_info_dlopen,
@@ -12,6 +14,7 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_dinfo_libraries,
     &tg_console_info_event,
     &tg_console_where,
+    /* moving along */
     &tg_console_next,
     &tg_console_step,
     &tg_console_back,
@@ -26,6 +29,7 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_opm_barrier,
     &tg_console_opm_sequence,
     &tg_console_dcont,
+    /* control */
     &tg_console_focus,
     &tg_console_dfocus,
     &tg_console_dptsets,

@@ -1,5 +1,5 @@
-/* `info mpi`: how the ranks were found, their calls, collectives under way, messages that wait for their
- * other half.
+/* `info mpi`: the ranks' calls, collectives under way, messages that wait for their other half, how the ranks
+ * were found; `info mpir`: that alone.
  */
 #include "analyzer/mpir_text.h"
 #include "analyzer/post_mortem_words.h"
@@ -211,11 +211,16 @@ static struct tg_error *visit_message(void *context, const struct tg_mpi_message
 
 /* ---- MPIR */
 
+static struct tg_mpir_text acquisition_of(const struct writing *w)
+{
+    return (struct tg_mpir_text){
+        .mpir = w->input.mpir, .processes = w->input.processes, .start_ns = w->input.start_ns};
+}
+
 /* Of the whole job, whatever the focus is. */
 static struct tg_error *write_acquisition(const struct writing *w)
 {
-    const struct tg_mpir_text text = {
-        .mpir = w->input.mpir, .processes = w->input.processes, .start_ns = w->input.start_ns};
+    const struct tg_mpir_text text = acquisition_of(w);
     if (!tg_mpir_text_is_called_for(&text))
         return NULL;
     fputs("\nHow ranks were found\n", w->out);
@@ -253,4 +258,26 @@ const struct tg_console_command tg_console_info_mpi = {
     .summary = "ranks, calls, collectives under way, messages that wait, how MPIR found the ranks",
     .example = "info mpi",
     .run = run,
+};
+
+static struct tg_error *run_mpir(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_info_mpir);
+    const struct writing w = {.console = console, .input = tg_console_words(console), .out = out};
+    const struct tg_mpir_text text = acquisition_of(&w);
+    if (tg_mpir_text_is_called_for(&text))
+        return tg_mpir_text_write(&text, out);
+    fputs("no ranks so far, and no starter of an MPI job\n", out);
+    return NULL;
+}
+
+const struct tg_console_command tg_console_info_mpir = {
+    .name = "info mpir",
+    .arguments = "",
+    .summary =
+        "how the ranks were found: starters, their tables of MPIR with what became of each rank, the steps",
+    .example = "info mpir",
+    .run = run_mpir,
 };

@@ -112,7 +112,7 @@ static void write_trace(const char *path, uint64_t seed, uint64_t n)
 static char *describe(struct tg_source *source)
 {
     static const char script[] = "info event\ninfo event -dict\ninfo workers\ninfo workers -list\n"
-                                 "info barrier\ninfo barrier -list\ninfo mpi\ninfo processes\n"
+                                 "info barrier\ninfo barrier -list\ninfo mpi\ninfo mpir\ninfo processes\n"
                                  "info libraries\nwhere\n";
     char *text = NULL;
     size_t size;

@@ -1,6 +1,7 @@
 info workers
 info barrier
 info mpi
+info mpir
 info processes
 info libraries
 info event

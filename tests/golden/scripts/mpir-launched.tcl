@@ -4,3 +4,4 @@ info mpi
 goto end
 info mpi
 info processes
+info mpir
