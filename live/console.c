@@ -85,6 +85,17 @@ static struct tg_error *check_needs(const struct tg_console *console,
     return NULL;
 }
 
+static struct tg_error *give_data(const struct binding *binding, int argc, Tcl_Obj *const *argv,
+                                  const char *text)
+{
+    struct tg_console *console = binding->console;
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    struct tg_error *error = json == NULL ? NULL : binding->command->data(console, argc, argv, text, json);
+    if (error != NULL)
+        tg_console_data_drop(&console->data);
+    return error;
+}
+
 static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     const struct binding *binding = data;
@@ -107,6 +118,8 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     console->result = NULL;
     if (error == NULL)
         keep_data(console, binding->command, result);
+    if (error == NULL && binding->command->data != NULL && console->data.stream == NULL)
+        error = give_data(binding, argc - 1, argv + 1, text);
     if (error == NULL && size > INT32_MAX)
         error = tg_error_create(TG_ERROR_LIMIT, "the answer is too long");
     if (error == NULL && result == NULL && !console->has_quit && size > 0) {

@@ -65,6 +65,10 @@ struct tg_console_command {
      * the last line end), unless it sets console->result. An error becomes Tcl's.
      */
     struct tg_error *(*run)(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out);
+    /* Writes what RUN has answered, as TEXT, as data: one value. Called behind it where somebody wants data
+     * and it has given none itself. NULL: it has no data, or gives it. */
+    struct tg_error *(*data)(struct tg_console *console, int argc, Tcl_Obj *const *argv, const char *text,
+                             struct tg_json *json);
 };
 
 /* In the order of `help`; ends with NULL. */

@@ -1,6 +1,7 @@
 /* Action points: dbreak, dbarrier, dactions, denable, ddisable, ddelete. */
 #include "live/action_file.h"
 #include "live/control.h"
+#include "live/control_data.h"
 #include "live/location.h"
 
 #include <errno.h>
@@ -139,6 +140,7 @@ const struct tg_console_command tg_console_dbreak = {
     .words = dbreak_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,
+    .data = tg_control_number_data,
 };
 
 static const char *const dbarrier_words[] = {
@@ -157,6 +159,7 @@ const struct tg_console_command tg_console_dbarrier = {
     .words = dbarrier_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbarrier,
+    .data = tg_control_number_data,
 };
 
 /* ---- changing them */
@@ -366,4 +369,5 @@ const struct tg_console_command tg_console_dactions = {
     .words = dactions_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dactions,
+    .data = tg_control_points_data,
 };

@@ -1,5 +1,6 @@
 /* Who is where: dstatus, dptsets, dgroups. */
 #include "live/control.h"
+#include "live/control_data.h"
 
 #include "analyzer/job_list.h"
 #include "analyzer/job_status.h"
@@ -115,6 +116,7 @@ const struct tg_console_command tg_console_dstatus = {
     .words = dstatus_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dstatus,
+    .data = tg_control_threads_data,
 };
 
 /* ---- dptsets */

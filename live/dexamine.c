@@ -113,14 +113,26 @@ static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *con
 
 /* ---- on the tracer thread */
 
-static uint64_t *find_marks(const struct tg_control *control, size_t *count)
+/* Whether POINT is at its address in this process too: programs lie elsewhere in each. */
+static bool is_here(const struct tg_standing *standing, const struct tg_action_point *point)
+{
+    struct tg_debug_row row;
+    const char *mark = strrchr(point->place, '#');
+    if (point->pending)
+        return false;
+    return mark == NULL || (tg_modules_row_at(standing->modules, point->address, &row) &&
+                            strtol(mark + 1, NULL, 10) == row.line);
+}
+
+static uint64_t *find_marks(const struct tg_control *control, const struct tg_standing *standing,
+                            size_t *count)
 {
     const struct tg_action_points *points = tg_controller_points(control->controller);
     size_t n = tg_action_points_count(points);
     uint64_t *marks = calloc(n + 1, sizeof *marks);
     *count = 0;
     for (size_t i = 0; marks != NULL && i < n; i++)
-        if (!tg_action_points_at(points, i)->pending)
+        if (is_here(standing, tg_action_points_at(points, i)))
             marks[(*count)++] = tg_action_points_at(points, i)->address;
     return marks;
 }
@@ -133,7 +145,7 @@ static struct tg_error *show_code(const struct tg_control *control, const struct
     struct tg_disassembler *disassembler = wanted->examination->disassembler;
     uint64_t count = wanted->has_count ? wanted->format.count : is_around ? USUAL : 1;
     size_t n_marks;
-    uint64_t *marks = find_marks(control, &n_marks), end = address;
+    uint64_t *marks = find_marks(control, standing, &n_marks), end = address;
     const struct tg_disassembly disassembly = {.memory = &standing->memory,
                                                .namer = &standing->namer,
                                                .sources = wanted->sources,

@@ -167,24 +167,38 @@ static uint64_t find_code(const struct tg_standing *standing, const struct wante
     return 0;
 }
 
+/* Where POINT is in the process: of another process of its program its address is another one, and FILE#LINE
+ * the same. */
+static uint64_t line_of_point(const struct tg_standing *standing, const struct tg_action_point *point,
+                              const char *file)
+{
+    struct tg_debug_row row;
+    const char *mark = strrchr(point->place, '#');
+    size_t length = strlen(file);
+    if (mark != NULL && (size_t)(mark - point->place) == length && memcmp(point->place, file, length) == 0)
+        return strtoull(mark + 1, NULL, 10);
+    if (mark == NULL && tg_modules_row_at(standing->modules, point->address, &row) &&
+        strcmp(row.file, file) == 0)
+        return (uint64_t)row.line;
+    return 0;
+}
+
 /* What points of the file are at which lines; without memory there are none. */
 static void find_marks(const struct tg_control *control, const struct tg_standing *standing,
                        struct wanted *wanted)
 {
     const struct tg_action_points *points = tg_controller_points(control->controller);
     size_t count = tg_action_points_count(points);
-    struct tg_debug_row row;
     wanted->marks = calloc(count + 1, sizeof *wanted->marks);
     for (size_t i = 0; wanted->marks != NULL && i < count; i++) {
         const struct tg_action_point *point = tg_action_points_at(points, i);
-        if (point->pending || !tg_modules_row_at(standing->modules, point->address, &row) ||
-            strcmp(row.file, wanted->file) != 0)
-            continue;
-        wanted->marks[wanted->n_marks++] =
-            (struct tg_source_mark){.line = (uint64_t)row.line,
-                                    .letter = !point->enabled                    ? 'd'
-                                              : point->kind == TG_ACTION_BARRIER ? 'B'
-                                                                                 : 'b'};
+        uint64_t line = point->pending ? 0 : line_of_point(standing, point, wanted->file);
+        if (line != 0)
+            wanted->marks[wanted->n_marks++] =
+                (struct tg_source_mark){.line = line,
+                                        .letter = !point->enabled                    ? 'd'
+                                                  : point->kind == TG_ACTION_BARRIER ? 'B'
+                                                                                     : 'b'};
     }
 }
 

@@ -249,8 +249,7 @@ static void take_stops(struct tg_live_engine *engine, void *context)
 
 static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
 {
-    int status;
-    if (live->end_told || !tg_live_job_has_ended(live->job, &status))
+    if (live->end_told)
         return;
     live->end_told = true;
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = "the job has ended"});
@@ -261,6 +260,8 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     struct live_source *live = live_of(source);
     char missed[80];
     struct stops_call call = {.queue = live->stops};
+    int status;
+    bool has_ended = tg_live_job_has_ended(live->job, &status); /* all of its events are there then */
     tg_live_job_settle(live->job);
     struct tg_error *error = take_all(live, sink);
     tg_live_job_tell_news(live->job, sink);
@@ -270,7 +271,8 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     snprintf(missed, sizeof missed, "%" PRIu64 " events went by unseen here; the trace has them", n_missed);
     if (n_missed > 0)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = missed});
-    tell_end(live, sink);
+    if (has_ended)
+        tell_end(live, sink);
     if (error == NULL)
         return call.error;
     tg_error_destroy(call.error);

@@ -3,79 +3,12 @@
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 
-TOLLGATE = os.environ["TG_TOLLGATE"]
-SOURCE = os.environ["TG_SOURCE"]
-DOCUMENT = open(os.path.join(SOURCE, "docs/json-console.md"), encoding="utf-8").read()
-
-
-def documented(heading):
-    """The names in the first column of the tables below HEADING."""
-    section = re.split(r"^#+ ", DOCUMENT.split(heading + "\n", 1)[1], maxsplit=1, flags=re.M)[0]
-    names = set()
-    for row in re.findall(r"^\| (.*?) \|", section, re.M):
-        names |= set(re.findall(r"`(\w+)`", row))
-    return names
-
-
-MEMBERS = {
-    "hello": documented("### `hello`"),
-    "result": documented("### `result`"),
-    "event": documented("### `event`"),
-}
-
-
-class Console:
-    """A console whose lines are objects; every one is compared with the document."""
-
-    def __init__(self, *arguments, **options):
-        self.process = subprocess.Popen([TOLLGATE, "replay", "--json", *arguments], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-        self.hello = self.read("hello")
-
-    def read(self, kind):
-        if not select.select([self.process.stdout], [], [], 60)[0]:
-            sys.exit(f"no {kind}")
-        line = self.process.stdout.readline()
-        value = json.loads(line)  # strict: one object a line, valid UTF-8
-        check(value["type"] == kind, f"{kind}: {line}")
-        if kind in MEMBERS:
-            check(set(value) - {"type"} <= MEMBERS[kind], f"not in the document: {line}")
-        check(set(value.get("error", {})) <= {"code", "message", "file", "line", "in", "offset"}, f"{line}")
-        return value
-
-    def send(self, line):
-        self.process.stdin.write(line if isinstance(line, bytes) else line.encode() + b"\n")
-        self.process.stdin.flush()
-
-    def ask(self, command, **more):
-        """The result of COMMAND, which must be done."""
-        self.send(json.dumps({"command": command, "id": command, **more}))
-        result = self.read("result")
-        check(result["id"] == command and result["ok"], f"{command}: {result}")
-        return result
-
-    def fails(self, command, code):
-        self.send(json.dumps({"command": command}))
-        result = self.read("result")
-        check(not result["ok"] and result["error"]["code"] == code, f"{command}: {result}")
-        return result["error"]
-
-    def end(self, status=0):
-        self.process.stdin.close()
-        check(self.read("bye")["status"] == status, "bye")
-        check(self.process.stdout.read() == b"", "something behind bye")
-        check(self.process.wait() == status, "status")
-        return self.process.stderr.read()
-
-
-def check(condition, what):
-    if not condition:
-        sys.exit(f"wrong: {what}")
+sys.dont_write_bytecode = True
+from json_driver import DOCUMENT, SOURCE, Console, check  # noqa: E402
 
 
 def trace(fixture):
@@ -86,7 +19,7 @@ def trace(fixture):
 
 
 def check_commands():
-    console = Console("--symbols=off", trace("hung"))
+    console = Console("replay", "--symbols=off", trace("hung"))
     check(console.hello["protocol"] == 1 and console.hello["mode"] == "replay", console.hello)
     check(console.ask("goto end")["data"]["number"] > 0, "goto")
     here = console.ask("where")
@@ -119,10 +52,11 @@ def check_commands():
 
 
 def check_errors():
-    console = Console("--symbols=off", trace("hung"))
+    console = Console("replay", "--symbols=off", trace("hung"))
     error = console.fails("dfocus {1 r0.x}", "USAGE")
     check(error["in"] == "1 r0.x" and error["offset"] == 5, error)
     check(console.fails("set x 1\nset y 2\nbogus", "TCL")["line"] == 3, "line")
+    check("nowhere" in console.fails("dfocus all goto nowhere", "USAGE")["message"], "of a command in dfocus")
     check("offset" not in console.fails("goto nowhere", "USAGE"), "no position")
     console.fails("set x {", "TCL")
     for line in ["{", "{}", '{"command": 1}', '{"command": "x", "complete": "y"}', '{"id": [], "command": "x"}',
@@ -146,7 +80,7 @@ def check_streams():
     """What others write to standard output comes out of standard error; files and -e are results."""
     with open("script.tcl", "w", encoding="utf-8") as script:
         script.write("proc fail {} {\n  goto nowhere\n}\ninfo processes\nfail\n")
-    console = Console("--symbols=off", "-i", "-e", "info processes", trace("hung"))
+    console = Console("replay", "--symbols=off", "-i", "-e", "info processes", trace("hung"))
     first = console.read("result")
     check(first["id"] is None and first["ok"] and "data" in first, first)
     console.ask("exec echo loud >/proc/self/fd/1")
@@ -154,7 +88,7 @@ def check_streams():
     console.send("quit 4")
     check(console.read("result")["ok"], "quit")
     check(console.end(4) == b"loud\n", "what others write")
-    console = Console("--symbols=off", "-x", "script.tcl", "-e", "never", trace("hung"))
+    console = Console("replay", "--symbols=off", "-x", "script.tcl", "-e", "never", trace("hung"))
     error = console.read("result")["error"]
     check((error["file"], error["line"]) == ("script.tcl", 2), error)
     console.end(1)
@@ -163,7 +97,7 @@ def check_streams():
 def check_hostile():
     """Whatever a trace calls things, lines are JSON and its strings keep every byte."""
     for fixture in "hostile", "hostile-tcl", "mpir-hostile":
-        console = Console("--symbols=off", trace(fixture))
+        console = Console("replay", "--symbols=off", trace(fixture))
         for command in "goto end", "info processes", "info libraries", "info workers", "info mpi", "where", "info event -dict":
             result = console.ask(command)
             check(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", result["text"]), result)
@@ -172,7 +106,7 @@ def check_hostile():
 
 def check_interrupt():
     """SIGINT ends the command that runs, and only that one."""
-    console = Console("--symbols=off", trace("hung"))
+    console = Console("replay", "--symbols=off", trace("hung"))
     reading, writing = os.pipe()
     console.send(f"set f [open /proc/{os.getpid()}/fd/{writing} w]; puts $f x; flush $f; while 1 {{}}")
     os.read(reading, 1)  # it runs

@@ -1,0 +1,97 @@
+"""A driver of the console for programs: `tollgate replay --json` and `tollgate live --json`. Every line that comes is
+compared with docs/json-console.md."""
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+
+TOLLGATE = os.environ["TG_TOLLGATE"]
+SOURCE = os.environ["TG_SOURCE"]
+DOCUMENT = open(os.path.join(SOURCE, "docs/json-console.md"), encoding="utf-8").read()
+
+
+def documented(heading):
+    """The names in the first column of the tables below HEADING."""
+    section = re.split(r"^#+ ", DOCUMENT.split(heading + "\n", 1)[1], maxsplit=1, flags=re.M)[0]
+    names = set()
+    for row in re.findall(r"^\| (.*?) \|", section, re.M):
+        names |= set(re.findall(r"`(\w+)`", row))
+    return names
+
+
+MEMBERS = {
+    "hello": documented("### `hello`"),
+    "result": documented("### `result`"),
+    "event": set(re.findall(r"`(\w+)`", DOCUMENT.split("### `event`\n")[1].split("\n### ")[0])),
+}
+
+
+class Console:
+    """A console whose lines are objects; every one is compared with the document."""
+
+    def __init__(self, mode, *arguments, **options):
+        self.events = []  # those that came between other lines
+        self.process = subprocess.Popen([TOLLGATE, mode, "--json", *arguments], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **options)
+        self.bytes = b""
+        self.hello = self.read("hello")
+
+    def read_line(self):
+        while b"\n" not in self.bytes:
+            if not select.select([self.process.stdout], [], [], 100)[0]:
+                sys.exit(f"nothing comes, after {self.events}")
+            piece = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not piece:
+                sys.exit(f"ended: {self.process.stderr.read()!r}, after {self.events}")
+            self.bytes += piece
+        line, self.bytes = self.bytes.split(b"\n", 1)
+        return line
+
+    def read(self, kind):
+        """The next line of KIND; events before it are kept."""
+        while True:
+            line = self.read_line()
+            value = json.loads(line)  # strict: one object a line, valid UTF-8
+            self.check_line(kind, line, value)
+            if value["type"] == "event":
+                self.events.append(value)
+            if value["type"] == kind:
+                return value
+
+    def check_line(self, kind, line, value):
+        check(value["type"] in (kind, "event"), f"{kind}: {line}")
+        kind = value["type"]
+        if kind in MEMBERS:
+            check(set(value) - {"type"} <= MEMBERS[kind], f"not in the document: {line}")
+        check(set(value.get("error", {})) <= {"code", "message", "file", "line", "in", "offset"}, f"{line}")
+
+    def send(self, line):
+        self.process.stdin.write(line if isinstance(line, bytes) else line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, command, **more):
+        """The result of COMMAND, which must be done."""
+        self.send(json.dumps({"command": command, "id": command, **more}))
+        result = self.read("result")
+        check(result["id"] == command and result["ok"], f"{command}: {result}")
+        return result
+
+    def fails(self, command, code):
+        self.send(json.dumps({"command": command}))
+        result = self.read("result")
+        check(not result["ok"] and result["error"]["code"] == code, f"{command}: {result}")
+        return result["error"]
+
+    def end(self, status=0):
+        self.process.stdin.close()
+        check(self.read("bye")["status"] == status, "bye")
+        check(self.bytes + self.process.stdout.read() == b"", "something behind bye")
+        check(self.process.wait() == status, "status")
+        return self.process.stderr.read()
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"wrong: {what}")

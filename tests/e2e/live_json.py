@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""A program drives a hybrid MPI + OpenMP job that runs, by lines of JSON: what happens comes as events, answers as data."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from json_driver import SOURCE, Console, check  # noqa: E402
+from recording import skip  # noqa: E402
+
+PROGRAM = os.path.join(SOURCE, "tests/programs/hybrid_zones.c")
+TEXT = open(PROGRAM, encoding="utf-8").read().splitlines()
+LINE = next(i for i, text in enumerate(TEXT, 1) if "MPI_Sendrecv" in text)
+RANKS = 2
+
+
+def build():
+    if shutil.which("mpicc.openmpi") is None or shutil.which("mpirun.openmpi") is None:
+        skip("Open MPI is not installed")
+    subprocess.run(["mpicc.openmpi", "-g", "-O0", "-fopenmp", "-o", "hybrid", PROGRAM], check=True)
+
+
+def check_event(console, found, **members):
+    """Some event has MEMBERS; returns it."""
+    for event in console.events:
+        if event["event"] == found and all(event.get(name) == value for name, value in members.items()):
+            return event
+    return check(False, f"no {found} {members} in {console.events}")
+
+
+def check_ranks(console):
+    """Ranks stand at their first instruction, and are told of with their rank."""
+    console.ask("dgo")
+    console.ask(f"dwait -ranks {RANKS}")
+    for rank in range(RANKS):
+        check_event(console, "stopped", rank=rank, state="stopped")
+    threads = console.ask("dfocus gSr0 dstatus")["data"]
+    check(sorted(thread["rank"] for thread in threads) == list(range(RANKS)), threads)
+    check(all(thread["state"] == "stopped" and thread["function"] for thread in threads), threads)
+
+
+def check_barrier(console):
+    barrier = console.ask(f"dfocus gSr0 dbarrier hybrid_zones.c#{LINE} -stop_when_hit none")["data"]
+    check(isinstance(barrier, int), barrier)
+    console.ask("dfocus gSr0 dcont")
+    check(check_event(console, "barrier", point=barrier, what="satisfied")["members"] == RANKS, "members")
+    event = check_event(console, "stopped", state="breakpoint", point=barrier)
+    check("hybrid_zones.c" in event["place"], event)
+    point, = console.ask(f"dactions {barrier}")["data"]
+    check(point["id"] == barrier and point["kind"] == "barrier" and point["enabled"], point)
+    check(point["place"].endswith(f"hybrid_zones.c#{LINE}") and point["hits"] >= RANKS, point)
+    check(console.ask("dactions -disabled")["data"] == [], "none is disabled")
+
+
+def check_places(console):
+    """Where a rank stands: its source line, its instruction, its memory."""
+    listed = console.ask("dfocus r1 {dlist -n 5}")
+    lines = listed["data"]["lines"]
+    check(listed["data"]["current"] == LINE and os.path.samefile(listed["data"]["file"], PROGRAM), listed)
+    check([line["number"] for line in lines] == list(range(LINE - 2, LINE + 3)), lines)
+    check(all(line["text"] == TEXT[line["number"] - 1] for line in lines), lines)
+    check([line.get("mark") for line in lines] == [None, None, "B", None, None], lines)
+    shown = [text for text in listed["text"].splitlines() if text.startswith(">B ")]
+    check(len(shown) == 1 and TEXT[LINE - 1].strip() in shown[0], listed["text"])
+    going_on = console.ask("dfocus r1 {l -n 2}")["data"]["lines"]
+    check([line["number"] for line in going_on] == [LINE + 3, LINE + 4], going_on)
+    check(console.ask("dfocus r1 {l - -n 3}")["data"]["lines"][-1]["number"] == LINE + 2, "back")
+    check(console.ask("dfocus r1 {l 1,2}")["data"]["lines"][1]["text"] == TEXT[1], "lines 1 and 2")
+    main = console.ask("dfocus r1 {dlist main -n 1}")["data"]["lines"][0]
+    check("main" in TEXT[main["number"] - 1] or TEXT[main["number"] - 1] == "{", main)
+    there = console.ask(f"dfocus r1 {{dlist hybrid_zones.c#{LINE} -n 1}}")["data"]["lines"][0]
+    check(there["mark"] == "B", there)
+
+    code = console.ask("dfocus r1 {dexamine -format instruction}")["data"]
+    at, = [i for i, instruction in enumerate(code) if instruction.get("current")]
+    check(at == 5 and code[at]["function"] == "main" and code[at]["line"] == LINE, code[at])
+    check(all(int(a["address"], 16) + len(a["bytes"]) // 2 == int(b["address"], 16) for a, b in zip(code, code[1:])), code)
+    # bytes are the program's, not the breakpoint's int3
+    check(not code[at]["bytes"].startswith("cc"), code[at])
+    first = console.ask("dfocus r1 {x /1xb pc}")["data"]["values"][0]
+    check(int(first, 16) == int(code[at]["bytes"][:2], 16), first)
+    calls = [call for call in console.ask("dfocus r1 {x /40i main}")["data"] if call["text"].startswith("call")]
+    check(calls and all(int(call["target"], 16) for call in calls), calls)
+    address = console.ask("dfocus r1 {x /2xg rsp}")["data"]["address"]
+    check(console.ask(f"dfocus r1 {{x /2xg {address}}}")["data"]["values"] ==
+          console.ask("dfocus r1 {x /2xg rsp}")["data"]["values"], "registers and numbers")
+    intel = console.ask("dset ASSEMBLER_SYNTAX intel; dfocus r1 {x /40i main}")["text"]
+    check("%" not in intel.replace("0x%", ""), intel)
+    for command, code_name in (("dfocus r1 {x 0}", "NOT_FOUND"), ("dfocus r1 {x nobody}", "NOT_FOUND"),
+                               ("dfocus r1 {l nobody}", "NOT_FOUND"), ("dfocus r1 {x /3q}", "USAGE"),
+                               ("dfocus r1 {l 4,2}", "USAGE"), ("dfocus r7 dlist", "NOT_FOUND")):
+        console.fails(command, code_name)
+
+
+def check_settings(console):
+    names = {setting["name"] for setting in console.ask("dset")["data"]}
+    check({"BARRIER_STOP_ALL", "BARRIER_STOP_WHEN_DONE", "SEARCH_PATH", "TV::dlopen_always_recalculate"} <= names, names)
+    check(console.ask("alias")["data"]["l"] == "dlist", "aliases")
+
+
+def main():
+    build()
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="2")
+    console = Console("live", "-q", "-o", "run.tgt", "--", "mpirun.openmpi", "--oversubscribe", "-n", str(RANKS), "./hybrid",
+                      "2", "1", env=environment)
+    check(console.hello["mode"] == "live", console.hello)
+    check_ranks(console)
+    check_barrier(console)
+    check_places(console)
+    check_settings(console)
+    console.ask("ddelete -a")
+    console.ask("dfocus a dcont")
+    while not any(event.get("text") == "the job has ended" for event in console.events):
+        console.read("event")
+    for rank in range(RANKS):
+        check_event(console, "exited", rank=rank, how="status", status=0)
+    check("stands" in console.fails("dfocus a dlist", "TARGET")["message"], "nobody is left")
+    output = console.end(1).decode()
+    check(output.count("entries") == RANKS, f"the job's output is not the protocol's: {output}")
+
+
+main()
