@@ -21,12 +21,15 @@ def build():
     subprocess.run(["mpicc.openmpi", "-g", "-O0", "-fopenmp", "-o", "hybrid", PROGRAM], check=True)
 
 
-def check_event(console, found, **members):
-    """Some event has MEMBERS; returns it."""
-    for event in console.events:
-        if event["event"] == found and all(event.get(name) == value for name, value in members.items()):
-            return event
-    return check(False, f"no {found} {members} in {console.events}")
+def wait_event(console, found, **members):
+    """The first event that has MEMBERS; waits until it comes."""
+    looked_at = 0
+    while True:
+        for event in console.events[looked_at:]:
+            if event["event"] == found and all(event.get(name) == value for name, value in members.items()):
+                return event
+        looked_at = len(console.events)
+        console.read("event")
 
 
 def check_ranks(console):
@@ -34,7 +37,7 @@ def check_ranks(console):
     console.ask("dgo")
     console.ask(f"dwait -ranks {RANKS}")
     for rank in range(RANKS):
-        check_event(console, "stopped", rank=rank, state="stopped")
+        wait_event(console, "stopped", rank=rank, state="stopped")
     threads = console.ask("dfocus gSr0 dstatus")["data"]
     check(sorted(thread["rank"] for thread in threads) == list(range(RANKS)), threads)
     check(all(thread["state"] == "stopped" and thread["function"] for thread in threads), threads)
@@ -44,8 +47,8 @@ def check_barrier(console):
     barrier = console.ask(f"dfocus gSr0 dbarrier hybrid_zones.c#{LINE} -stop_when_hit none")["data"]
     check(isinstance(barrier, int), barrier)
     console.ask("dfocus gSr0 dcont")
-    check(check_event(console, "barrier", point=barrier, what="satisfied")["members"] == RANKS, "members")
-    event = check_event(console, "stopped", state="breakpoint", point=barrier)
+    check(wait_event(console, "barrier", point=barrier, what="satisfied")["members"] == RANKS, "members")
+    event = wait_event(console, "stopped", state="breakpoint", point=barrier)
     check("hybrid_zones.c" in event["place"], event)
     point, = console.ask(f"dactions {barrier}")["data"]
     check(point["id"] == barrier and point["kind"] == "barrier" and point["enabled"], point)
@@ -111,10 +114,9 @@ def main():
     check_settings(console)
     console.ask("ddelete -a")
     console.ask("dfocus a dcont")
-    while not any(event.get("text") == "the job has ended" for event in console.events):
-        console.read("event")
+    wait_event(console, "note", text="the job has ended")
     for rank in range(RANKS):
-        check_event(console, "exited", rank=rank, how="status", status=0)
+        wait_event(console, "exited", rank=rank, how="status", status=0)
     check("stands" in console.fails("dfocus a dlist", "TARGET")["message"], "nobody is left")
     output = console.end(1).decode()
     check(output.count("entries") == RANKS, f"the job's output is not the protocol's: {output}")
