@@ -267,6 +267,9 @@ uint64_t tg_agent_unloads(void);
  * be called before the constructor ran. */
 bool tg_agent_observes(uint32_t flags);
 
+/* Gives the calling thread its ring, if it has none yet. False: it can have none. */
+bool tg_agent_take_ring(void);
+
 /* The calling thread can no longer read the clock: what it records from here on is counted as lost.
  * WITH_NEW_THREADS: the threads that it starts cannot either. */
 void tg_agent_stop_thread(bool with_new_threads);

@@ -328,6 +328,21 @@ static void end_thread(void *unused)
     put_idle(header);
 }
 
+bool tg_agent_take_ring(void)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    int saved = errno;
+    if (thread->busy != NULL) /* a handler's */
+        return false;
+    thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
+    bool has_ring = tg_agent_is_set_up() && enter_thread(thread);
+    tg_agent_signal_fence();
+    thread->busy = NULL;
+    errno = saved;
+    return has_ring;
+}
+
 void tg_agent_stop_thread(bool with_new_threads)
 {
     if (with_new_threads)

@@ -32,16 +32,19 @@ static void lose_calls(void)
     if (tg_agent.no_calls)
         return;
     tg_gomp_prepare();
-    tg_agent_say(TG_RECORD_NOTE,
-                 "the program forbids itself system calls: from here on the agent makes none, and "
-                 "threads that have recorded nothing yet are not seen");
+    if (tg_agent_take_ring())
+        tg_agent_say(TG_RECORD_NOTE,
+                     "the program forbids itself system calls: from here on the agent makes none, and "
+                     "threads that have recorded nothing yet are not seen");
     tg_agent.no_calls = true;
 }
 
 static void lose_clock(bool with_new_threads)
 {
-    tg_agent_say(TG_RECORD_ASIDE, "the program forbids itself to read the clock (seccomp's strict mode, or "
-                                  "PR_SET_TSC): nothing more of this thread is seen");
+    if (tg_agent_take_ring())
+        tg_agent_say(TG_RECORD_ASIDE,
+                     "the program forbids itself to read the clock (seccomp's strict mode, or "
+                     "PR_SET_TSC): nothing more of this thread is seen");
     tg_agent_stop_thread(with_new_threads);
 }
 
