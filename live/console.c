@@ -369,6 +369,8 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
         error = tg_listing_create(&made->listing);
     if (error == NULL)
         error = tg_examination_create(&made->examination);
+    if (error == NULL && options->live != NULL)
+        error = tg_live_filter_create(made->settings, options->live, &made->filter);
     if (error == NULL && options->live != NULL) {
         tg_control_watch(made);
         error = tg_focus_begin(&made->focus);
@@ -396,6 +398,7 @@ void tg_console_destroy(struct tg_console *console)
     if (console->symbolizer != NULL)
         console->options.services->symbolizer_destroy(console->symbolizer);
     tg_procedure_places_destroy(console->procedures);
+    tg_live_filter_destroy(console->filter);
     tg_console_settings_destroy(console->settings);
     tg_listing_destroy(console->listing);
     tg_examination_destroy(console->examination);
@@ -641,15 +644,16 @@ static uint64_t now_ms(void)
 void tg_console_catch_up(struct tg_console *console)
 {
     struct tg_source *source = console->source;
-    if (source->ops->latest_ns == NULL)
+    struct tg_event_mark mark;
+    if (source->ops->mark == NULL)
         return;
-    uint64_t latest_ns = source->ops->latest_ns(source);
+    source->ops->mark(source, &mark);
     uint64_t until_ms = now_ms() + CATCH_UP_MS;
     for (;;) {
         tg_console_attend(console);
         uint64_t at_ms = now_ms();
         struct pollfd wake = {.fd = source->wake_fd, .events = POLLIN};
-        if (source->time_ns >= latest_ns || at_ms >= until_ms || tg_interrupt_pending() ||
+        if (source->ops->is_at(source, &mark) || at_ms >= until_ms || tg_interrupt_pending() ||
             (poll(&wake, 1, (int)(until_ms - at_ms)) < 0 && errno != EINTR))
             return;
     }

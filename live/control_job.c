@@ -214,6 +214,8 @@ static struct tg_error *run_again(struct tg_console *console, const struct rerun
     free(trace);
     if (error == NULL)
         error = tg_live_source_restart(console->source, tg_live_job_trace(job));
+    if (error == NULL && console->filter != NULL)
+        error = tg_live_filter_apply(console->filter);
     if (error != NULL)
         return error;
     tg_focus_deinit(&console->focus);

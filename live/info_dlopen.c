@@ -24,6 +24,23 @@ static const char *value_name(unsigned kind, const char *field, uint64_t value)
     return "?";
 }
 
+/* Of a live job all where nobody has set its focus, and those that have ended, which no focus names. */
+static bool is_shown(const struct tg_console *console, size_t process)
+{
+    const struct tg_process_model *model = console->source->moment->processes;
+    bool is_live = console->options.live != NULL;
+    return (is_live && (console->focus_changes == 0 ||
+                        tg_process_model_at(model, process)->end != TG_PROCESS_RUNNING)) ||
+           tg_focus_has(&console->focus, process);
+}
+
+/* All that is known by now. */
+static struct tg_error *begin(struct tg_console *console)
+{
+    tg_console_catch_up(console);
+    return tg_focus_refresh(&console->focus, console->source);
+}
+
 /* ---- settings */
 
 static const char *mode_name(uint64_t mode)
@@ -97,7 +114,7 @@ static struct tg_error *write_counts(const struct tg_console *console, struct tg
         const struct tg_dlopen_counts *counts = &tg_dlopen_model_at(moment->dlopens, i)->counts;
         const struct tg_process_entry *entry = tg_process_model_at(moment->processes, i);
         char dpid[24], rank[24] = "";
-        if (!tg_focus_has(&console->focus, i) ||
+        if (!is_shown(console, i) ||
             counts->events + counts->null_events + counts->unloads + counts->waiting == 0)
             continue;
         snprintf(dpid, sizeof dpid, "%zu", i + 1);
@@ -156,7 +173,7 @@ static struct tg_error *write_decisions(const struct tg_console *console, FILE *
     struct tg_error *error = tg_text_table_create(headings, false, &table);
     for (size_t i = 0; error == NULL && (decision = tg_dlopen_model_recent(model, i)) != NULL; i++) {
         char at[TG_QUANTITY_SIZE], dpid[24], why[300], path[512], library[600];
-        if (!tg_focus_has(&console->focus, decision->process))
+        if (!is_shown(console, decision->process))
             continue;
         snprintf(dpid, sizeof dpid, "%zu", decision->process + 1);
         if (decision->pattern[0] != '\0')
@@ -186,7 +203,7 @@ static void put_decisions(const struct tg_console *console, struct tg_json *json
     tg_json_key(json, "decisions");
     tg_json_begin_array(json);
     for (size_t i = 0; (decision = tg_dlopen_model_recent(model, i)) != NULL; i++) {
-        if (!tg_focus_has(&console->focus, decision->process))
+        if (!is_shown(console, decision->process))
             continue;
         tg_json_begin_object(json);
         tg_json_member_unsigned(json, "time_ns", decision->time_ns);
@@ -216,7 +233,7 @@ static void put_dlopen(struct tg_console *console, const struct tg_dlopen_counts
     tg_json_key(json, "processes");
     tg_json_begin_array(json);
     for (size_t i = 0; i < tg_dlopen_model_count(model); i++) {
-        if (!tg_focus_has(&console->focus, i))
+        if (!is_shown(console, i))
             continue;
         tg_json_begin_object(json);
         tg_json_member_unsigned(json, "dpid", i + 1);
@@ -245,9 +262,11 @@ static void write_remarks(const struct tg_dlopen_counts *sum, FILE *out)
 static struct tg_error *show_dlopen(struct tg_console *console, FILE *out)
 {
     struct tg_dlopen_counts sum = {0};
-    tg_console_catch_up(console);
-    write_settings(console, out);
-    struct tg_error *error = write_counts(console, &sum, out);
+    struct tg_error *error = begin(console);
+    if (error == NULL)
+        write_settings(console, out);
+    if (error == NULL)
+        error = write_counts(console, &sum, out);
     if (error == NULL)
         error = write_decisions(console, out);
     if (error != NULL)
@@ -333,7 +352,7 @@ static struct tg_error *gather(const struct tg_console *console, const char *pat
         return tg_error_no_memory();
     for (size_t i = 0; i < tg_dlopen_model_count(model); i++) {
         const struct tg_dlopen_process *process = tg_dlopen_model_at(model, i);
-        for (size_t k = 0; tg_focus_has(&console->focus, i) && k < process->n_libraries; k++)
+        for (size_t k = 0; is_shown(console, i) && k < process->n_libraries; k++)
             if (Tcl_StringMatch(process->libraries[k].path, pattern))
                 (*loaded)[(*count)++] = (struct loaded){&process->libraries[k], (uint32_t)(i + 1)};
     }
@@ -389,8 +408,9 @@ static struct tg_error *run_dinfo_libraries(struct tg_console *console, int argc
     struct loaded *loaded = NULL;
     size_t count = 0, end;
     struct tg_text_table *table = NULL;
-    tg_console_catch_up(console);
-    struct tg_error *error = gather(console, argc == 1 ? Tcl_GetString(argv[0]) : "*", &loaded, &count);
+    struct tg_error *error = begin(console);
+    if (error == NULL)
+        error = gather(console, argc == 1 ? Tcl_GetString(argv[0]) : "*", &loaded, &count);
     if (error == NULL)
         error = tg_text_table_create(headings, false, &table);
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;

@@ -34,7 +34,7 @@ struct tg_live_engine {
     size_t n_stops, max_stops;
     bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
-    uint64_t latest_ns;
+    struct tg_event_mark latest;
     pid_t rank; /* the process that the last identity event called a rank, 0 none */
 };
 
@@ -138,9 +138,9 @@ static const struct tg_controller_engine orders = {
 
 /* ---- what the engine tells */
 
-uint64_t tg_live_engine_latest_ns(const struct tg_live_engine *live)
+struct tg_event_mark tg_live_engine_latest(const struct tg_live_engine *live)
 {
-    return live->latest_ns;
+    return live->latest;
 }
 
 struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
@@ -150,7 +150,8 @@ struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
 
 void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
 {
-    live->latest_ns = event->time_ns;
+    live->latest.count = event->time_ns == live->latest.time_ns ? live->latest.count + 1 : 1;
+    live->latest.time_ns = event->time_ns;
     switch ((unsigned)event->kind) {
     case TG_EVENT_IDENTITY:
         if (event->identity.rank >= 0)
@@ -403,17 +404,20 @@ void tg_live_engine_release(struct tg_live_engine *live, int32_t pid)
         tg_engine_release(process, "the user let it go");
 }
 
-void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread)
+void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread,
+                            const struct tg_loader_handled *handled)
 {
     tg_live_modules_change(live->modules, thread->process);
+    tg_live_points_look_in(live->points, handled);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
+    tg_live_points_look_in(live->points, NULL);
 }
 
-void tg_live_engine_unloaded(struct tg_live_engine *live, const struct tg_thread *thread,
+void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
                              const struct tg_break_object *object)
 {
     tg_live_modules_change(live->modules, thread->process);
-    tg_live_points_unloaded(live->points, thread->process, object);
+    tg_live_points_unloaded(live->points, thread, object);
 }
 
 struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries)

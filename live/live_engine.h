@@ -12,6 +12,7 @@
 #include "live/inspect/modules.h"
 #include "live/live_stops.h"
 #include "live/news.h"
+#include "live/source.h"
 #include "recorder/recording.h"
 
 #include <stdbool.h>
@@ -39,12 +40,13 @@ void tg_live_engine_destroy(struct tg_live_engine *live);
 void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event);
 
 /* What the loader tells of the process of THREAD, see struct tg_loader_listener. */
-void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread);
-void tg_live_engine_unloaded(struct tg_live_engine *live, const struct tg_thread *thread,
+void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread,
+                            const struct tg_loader_handled *handled);
+void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
                              const struct tg_break_object *object);
 
-/* The time of the latest event that was emitted, 0 none. */
-uint64_t tg_live_engine_latest_ns(const struct tg_live_engine *live);
+/* The latest event that was emitted. */
+struct tg_event_mark tg_live_engine_latest(const struct tg_live_engine *live);
 
 /* The dlopen filter in force is its to set. */
 struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live);

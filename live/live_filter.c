@@ -99,6 +99,21 @@ struct tg_error *tg_live_filter_create(struct tg_console_settings *settings, str
     return NULL;
 }
 
+struct tg_error *tg_live_filter_apply(struct tg_live_filter *live)
+{
+    struct tg_dlopen_filter filter;
+    bool always = tg_console_settings_bool(live->settings, always_name);
+    const char *match = tg_console_settings_text(live->settings, match_name);
+    struct tg_error *error = tg_dlopen_filter_init(&filter);
+    if (error != NULL)
+        return error;
+    tg_live_job_call(live->job, ask, &filter);
+    bool is_so =
+        (filter.mode == TG_FILTER_SLOW) == always && strcmp(tg_glob_list_text(filter.list), match) == 0;
+    tg_dlopen_filter_deinit(&filter);
+    return is_so ? NULL : set(live, always, match);
+}
+
 void tg_live_filter_destroy(struct tg_live_filter *live)
 {
     if (live == NULL)

@@ -15,6 +15,8 @@ struct tg_live_filter;
  */
 struct tg_error *tg_live_filter_create(struct tg_console_settings *settings, struct tg_live_job *job,
                                        struct tg_live_filter **live);
+/* JOB runs anew, under the filter that it was started with: what is set is in force again. */
+struct tg_error *tg_live_filter_apply(struct tg_live_filter *live);
 /* Settings are watched no longer. NULL is accepted. */
 void tg_live_filter_destroy(struct tg_live_filter *live);
 

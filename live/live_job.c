@@ -95,9 +95,8 @@ static void tell(void *context, const struct tg_news *news)
 static void take_handled(void *context, struct tg_thread *thread, const struct tg_loader_handled *handled)
 {
     const struct tg_live_job *job = context;
-    (void)handled;
     if (job->live != NULL)
-        tg_live_engine_handled(job->live, thread);
+        tg_live_engine_handled(job->live, thread, handled);
 }
 
 static void take_unloaded(void *context, struct tg_thread *thread, const struct tg_break_object *object)

@@ -30,10 +30,13 @@ struct sites {
 };
 
 struct tg_live_points {
+    struct tg_engine *engine;
+    uint64_t first_id; /* of action point 0, in the trace: breakpoints of options come first */
     struct tg_break_places *places;
     unsigned slot;
     tg_live_points_hit *hit;
     void *context;
+    const struct tg_loader_handled *handled; /* to look in alone, NULL: everywhere */
     struct point *points; /* by id; kept to the end, for copies of breakpoints may come late */
     char *place;
 };
@@ -44,7 +47,8 @@ struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, u
     struct tg_live_points *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    *made = (struct tg_live_points){.slot = slot, .hit = hit, .context = context};
+    *made = (struct tg_live_points){
+        .engine = parts->engine, .first_id = parts->n_breaks, .slot = slot, .hit = hit, .context = context};
     struct tg_error *error = tg_break_places_create(parts->loader, parts->images, &made->places);
     if (error != NULL)
         free(made);
@@ -74,7 +78,12 @@ static struct point *find_point(struct tg_live_points *points, uint32_t id)
     return point;
 }
 
-static struct point *make_point(struct tg_live_points *points, uint32_t id)
+static uint64_t recorded_id(const struct tg_live_points *points, uint32_t id)
+{
+    return points->first_id + id;
+}
+
+static struct point *make_point(struct tg_live_points *points, uint32_t id, const char *location)
 {
     struct point *point = find_point(points, id);
     if (point != NULL)
@@ -84,10 +93,14 @@ static struct point *make_point(struct tg_live_points *points, uint32_t id)
         return NULL;
     *point = (struct point){.owner = points, .id = id};
     HASH_ADD(hh, points->points, id, sizeof point->id, point);
-    if (point->hh.tbl != NULL)
-        return point;
-    free(point);
-    return NULL;
+    if (point->hh.tbl == NULL) {
+        free(point);
+        return NULL;
+    }
+    const struct tg_event event = {.kind = TG_EVENT_BREAKPOINT_SPEC,
+                                   .breakpoint_spec = {recorded_id(points, id), location}};
+    tg_engine_emit(points->engine, NULL, &event);
+    return point;
 }
 
 /* ---- sites of a process */
@@ -153,17 +166,24 @@ void tg_live_points_forget(struct tg_live_points *points, struct tg_process *pro
     free(sites);
 }
 
-void tg_live_points_unloaded(struct tg_live_points *points, struct tg_process *process,
+void tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
                              const struct tg_break_object *object)
 {
-    struct sites *sites = sites_of(points, process);
+    struct sites *sites = sites_of(points, thread->process);
     size_t n_left = 0;
-    if (sites == NULL)
-        return;
-    for (size_t i = 0; i < sites->count; i++)
-        if (sites->items[i].address - object->header >= object->size_bytes)
-            sites->items[n_left++] = sites->items[i];
-    sites->count = n_left;
+    for (size_t i = 0; sites != NULL && i < sites->count; i++) {
+        struct site site = sites->items[i];
+        if (site.address - object->header >= object->size_bytes) {
+            sites->items[n_left++] = site;
+            continue;
+        }
+        const struct tg_event event = {
+            .kind = TG_EVENT_BREAKPOINT_REMOVED,
+            .breakpoint_removed = {recorded_id(points, site.id), site.address, object->path}};
+        tg_engine_emit(points->engine, thread, &event);
+    }
+    if (sites != NULL)
+        sites->count = n_left;
 }
 
 /* ---- planting */
@@ -171,23 +191,46 @@ void tg_live_points_unloaded(struct tg_live_points *points, struct tg_process *p
 static void take_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
 {
     const struct point *point = context;
-    (void)breakpoint;
+    const struct tg_event event = {
+        .kind = TG_EVENT_BREAKPOINT_HIT,
+        .breakpoint_hit = {recorded_id(point->owner, point->id), tg_breakpoint_address(breakpoint)}};
+    tg_engine_emit(point->owner->engine, thread, &event);
     point->owner->hit(point->owner->context, thread, point->id);
 }
 
-static struct tg_error *plant_at(struct tg_live_points *points, struct tg_process *process,
-                                 struct sites *sites, struct site site)
+/* A thread that events of PROCESS can be about, NULL none is left. */
+static struct tg_thread *some_thread(const struct tg_process *process)
 {
-    struct point *point = make_point(points, site.id);
+    return tg_process_find_thread(process, tg_process_memory_tid(process));
+}
+
+static void tell_planted(const struct tg_live_points *points, const struct tg_process *process,
+                         const struct point *point, const struct tg_break_place *place)
+{
+    const struct tg_loader_handled *handled = points->handled;
+    const struct tg_event event = {
+        .kind = TG_EVENT_BREAKPOINT_PLANTED,
+        .breakpoint_planted = {.breakpoint = recorded_id(points, point->id),
+                               .address = place->address,
+                               .library = place->library,
+                               .late = handled != NULL && handled->late,
+                               .window_ns = handled == NULL ? 0 : handled->window_ns}};
+    tg_engine_emit(points->engine, some_thread(process), &event);
+}
+
+static struct tg_error *plant_at(struct tg_live_points *points, struct tg_process *process,
+                                 struct sites *sites, struct point *point, const struct tg_break_place *place)
+{
+    const struct site site = {point->id, place->address};
     struct tg_breakpoint *planted;
     if (has_site(sites, site))
         return NULL;
-    if (point == NULL)
-        return tg_error_no_memory();
     struct tg_error *error =
         tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);
     if (error == NULL)
         error = add_site(sites, site);
+    if (error == NULL)
+        tell_planted(points, process, point, place);
     return error;
 }
 
@@ -199,15 +242,32 @@ static void set_place(struct tg_live_points *points, const struct tg_break_place
         points->place = NULL;
 }
 
-/* COUNT places are FOUND; those that are not planted yet are. */
+/* COUNT places of ID at LOCATION are FOUND; those that are not planted yet are. */
 static struct tg_error *plant_found(struct tg_live_points *points, struct tg_process *process, uint32_t id,
-                                    const struct tg_break_place *found, size_t count)
+                                    const char *location, const struct tg_break_place *found, size_t count)
 {
+    if (count == 0)
+        return NULL;
     struct sites *sites = make_sites(points, process);
-    struct tg_error *error = sites == NULL ? tg_error_no_memory() : NULL;
+    struct point *point = make_point(points, id, location);
+    struct tg_error *error = sites == NULL || point == NULL ? tg_error_no_memory() : NULL;
     for (size_t i = 0; error == NULL && i < count; i++)
-        error = plant_at(points, process, sites, (struct site){id, found[i].address});
+        error = plant_at(points, process, sites, point, &found[i]);
     return error;
+}
+
+void tg_live_points_look_in(struct tg_live_points *points, const struct tg_loader_handled *handled)
+{
+    points->handled = handled;
+}
+
+static struct tg_error *find(struct tg_live_points *points, const struct tg_process *process,
+                             const struct tg_break_spec *spec, struct tg_break_place *found, size_t *count)
+{
+    if (points->handled == NULL)
+        return tg_break_places_find(points->places, process, spec, found, MAX_PLACES, count);
+    return tg_break_places_find_in(points->places, process, points->handled->objects, points->handled->count,
+                                   spec, found, MAX_PLACES, count);
 }
 
 struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_process *process, uint32_t id,
@@ -220,9 +280,9 @@ struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_p
     *place = "";
     struct tg_error *error = found == NULL ? tg_error_no_memory() : tg_break_spec_parse(location, &spec);
     if (error == NULL)
-        error = tg_break_places_find(points->places, process, spec, found, MAX_PLACES, &count);
+        error = find(points, process, spec, found, &count);
     if (error == NULL)
-        error = plant_found(points, process, id, found, count);
+        error = plant_found(points, process, id, location, found, count);
     if (error == NULL && count > 0) {
         set_place(points, &found[0]);
         *address = found[0].address;

@@ -1,9 +1,11 @@
-/* Action points in the processes of a live job: found, planted, hit. The tracer thread's. */
+/* Action points in the processes of a live job: found, planted, hit, which events tell of as of breakpoints.
+ * The tracer thread's. */
 #ifndef TG_LIVE_LIVE_POINTS_H
 #define TG_LIVE_LIVE_POINTS_H
 
 #include "format/error.h"
 #include "recorder/break_object.h"
+#include "recorder/loader.h"
 #include "recorder/recording.h"
 
 #include <stdbool.h>
@@ -27,8 +29,8 @@ struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct
                                      struct tg_process *child);
 void tg_live_points_forget(struct tg_live_points *points, struct tg_process *process);
 
-/* OBJECT is gone from PROCESS, and what was planted in it. */
-void tg_live_points_unloaded(struct tg_live_points *points, struct tg_process *process,
+/* OBJECT is gone from the process of THREAD, which is stopped, and what was planted in it. */
+void tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
                              const struct tg_break_object *object);
 
 /*
@@ -38,6 +40,10 @@ void tg_live_points_unloaded(struct tg_live_points *points, struct tg_process *p
  */
 struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_process *process, uint32_t id,
                                       const char *location, uint64_t *address, const char **place);
+/* Until it is called with NULL, tg_live_points_plant looks in the libraries of HANDLED alone: they are what
+ * is new in the process, all else was looked at. */
+void tg_live_points_look_in(struct tg_live_points *points, const struct tg_loader_handled *handled);
+
 /* The source file of FUNCTION in PROCESS, for the caller to free; NULL not known. */
 char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
                              const char *function);

@@ -19,6 +19,7 @@ struct live_source {
     struct tg_live_job *job;
     struct tg_moment *moment;
     struct tg_news_queue *stops; /* to be told */
+    struct tg_event_mark taken;  /* the event taken last */
     bool is_taken;               /* the first event in the job's queue is the one taken last */
     bool end_told;
 };
@@ -54,6 +55,8 @@ static struct tg_error *take(struct live_source *live, bool *taken)
     if (live->public.number == 0)
         live->public.start_ns = event->time_ns;
     live->public.number++;
+    live->taken.count = event->time_ns == live->taken.time_ns ? live->taken.count + 1 : 1;
+    live->taken.time_ns = event->time_ns;
     live->public.time_ns = event->time_ns;
     return tg_moment_feed(live->moment, event);
 }
@@ -281,15 +284,20 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
 
 static void ask_latest(struct tg_live_engine *engine, void *context)
 {
-    uint64_t *latest_ns = context;
-    *latest_ns = tg_live_engine_latest_ns(engine);
+    struct tg_event_mark *mark = context;
+    *mark = tg_live_engine_latest(engine);
 }
 
-static uint64_t latest_ns(struct tg_source *source)
+static void mark(struct tg_source *source, struct tg_event_mark *latest)
 {
-    uint64_t latest = 0;
-    tg_live_job_call(live_of(source)->job, ask_latest, &latest);
-    return latest;
+    tg_live_job_call(live_of(source)->job, ask_latest, latest);
+}
+
+static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)
+{
+    const struct tg_event_mark *taken = &live_of(source)->taken;
+    return taken->time_ns > latest->time_ns ||
+           (taken->time_ns == latest->time_ns && taken->count >= latest->count);
 }
 
 /* ---- life */
@@ -312,7 +320,7 @@ struct tg_error *tg_live_source_restart(struct tg_source *source, const char *tr
 }
 
 static const struct tg_source_ops live_ops = {
-    .destroy = destroy, .step = step, .view = view, .attend = attend, .latest_ns = latest_ns};
+    .destroy = destroy, .step = step, .view = view, .attend = attend, .mark = mark, .is_at = is_at};
 
 struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
                                        struct tg_source **source)

@@ -41,6 +41,12 @@ struct tg_target {
     uint64_t time_ns; /* of the source's clock */
 };
 
+/* An event: COUNT of those with its time came up to it. */
+struct tg_event_mark {
+    uint64_t time_ns;
+    uint64_t count;
+};
+
 /* Begins every source. Read-only for others; what it points to lives until the next operation. */
 struct tg_source {
     const struct tg_source_ops *ops;
@@ -97,10 +103,12 @@ struct tg_source_ops {
     struct tg_error *(*attend)(struct tg_source *source, const struct tg_news_sink *sink);
 
     /*
-     * The time of the latest event that there is, whether it was taken or is on its way: who answers from the
+     * Marks the latest event that there is, whether it was taken or is on its way: who answers from the
      * moment what is so now takes events up to it first (tg_console_catch_up). NULL: what there is was taken.
      */
-    uint64_t (*latest_ns)(struct tg_source *source);
+    void (*mark)(struct tg_source *source, struct tg_event_mark *mark);
+    /* Whether that was taken. */
+    bool (*is_at)(struct tg_source *source, const struct tg_event_mark *mark);
 
     /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
     struct tg_error *(*sync)(struct tg_source *source);

@@ -49,6 +49,7 @@ struct tg_recording_parts {
     struct tg_engine *engine;
     struct tg_image_cache *images;
     struct tg_loader *loader;
+    size_t n_breaks; /* breakpoints of the options: their ids are 1 to this */
 };
 struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording);
 

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Does a live job take as long as `tollgate filter` said? Slow, Medium and Fast, measured beside their prediction.
+
+Two programs time themselves: one dlopens N generated libraries, one is the start of Python with numpy and mpi4py. Each
+runs natively, and under `tollgate live` with one pending breakpoint that no library has, in every mode; runs are
+interleaved, figures are medians. An earlier round of live runs in Slow mode leaves traces. From these `tollgate
+filter` says what each mode costs: the earlier run's time, without what Slow cost it and with what the mode would, is
+the prediction. It is printed beside what was measured; nothing fails here on timing.
+
+    live_dlopen_bench.py BUILD-DIRECTORY [--libraries 400] [--rounds 7] [--program storm|python] [--json FILE]
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import make_libraries  # noqa: E402 (beside this file)
+
+BREAKPOINT = "no_library_has_this_function"
+START = """
+import sys, time
+start = time.monotonic()
+import numpy
+import mpi4py.MPI
+took_ms = (time.monotonic() - start) * 1e3
+with open(sys.argv[1], "w") as result:
+    result.write(str(took_ms))
+"""
+# one rank alone, without a daemon of its own
+ENVIRONMENT = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "UCX_LOG_LEVEL": "fatal"}
+
+
+class Program:
+    """COMMAND(result file) -> argument list; MATCH: its glob-list of Medium mode."""
+
+    def __init__(self, name, command, match):
+        self.name = name
+        self.command = command
+        self.match = match
+
+
+def make_programs(arguments, work):
+    storm = os.path.join(arguments.build, "tests/bench/dlopen_storm")
+    libraries = os.path.join(work, "libraries")
+    programs = []
+    if arguments.program in (None, "storm"):
+        subprocess.run([sys.executable, make_libraries.__file__, libraries, str(arguments.libraries)], check=True)
+        programs.append(Program(f"{arguments.libraries} libraries",
+                                lambda result: [storm, libraries, str(arguments.libraries), result], "*0.so"))
+    if arguments.program in (None, "python"):
+        programs.append(Program("Python, numpy, mpi4py", lambda result: [sys.executable, "-c", START, result],
+                                "*/numpy/*:*/mpi4py/*"))
+    return programs
+
+
+def run_once(command, result, timeout_s):
+    """Milliseconds that the program took by its own clock."""
+    if os.path.exists(result):
+        os.unlink(result)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s,
+                          env=dict(os.environ, **ENVIRONMENT), check=False)
+    try:
+        with open(result, encoding="ascii") as file:
+            return float(file.read())
+    except (OSError, ValueError):
+        sys.exit(f"{' '.join(command)}: no result (exit status {done.returncode})\n{done.stdout}{done.stderr}")
+
+
+def live(arguments, program, mode, trace, result):
+    options = ["--mode", mode] + (["--match", program.match] if mode == "medium" else [])
+    return [os.path.join(arguments.build, "tollgate"), "live", "-q", "--force", "-o", trace, *options,
+            "-e", f"dbreak -pending {BREAKPOINT}", "-e", "dgo", "-e", "dwait", "--", *program.command(result)]
+
+
+def costs(arguments, program, trace):
+    """{mode: what it costs in ms} as `tollgate filter` says of TRACE."""
+    done = subprocess.run([os.path.join(arguments.build, "tollgate"), "filter", "--json", "--match", program.match, trace],
+                          capture_output=True, text=True, check=True)
+    return {mode["mode"]: mode["cost_ms"] for mode in json.loads(done.stdout)["modes"]}
+
+
+def measure(arguments, program, work):
+    result, trace = os.path.join(work, "result"), os.path.join(work, "trace.tgt")
+    modes = ("slow", "medium", "fast")
+    predicted = {mode: [] for mode in modes}
+    cost = {mode: [] for mode in modes}
+    for _ in range(arguments.rounds):
+        took_ms = run_once(live(arguments, program, "slow", trace, result), result, arguments.timeout)
+        said = costs(arguments, program, trace)
+        for mode in modes:
+            predicted[mode].append(took_ms - said["slow"] + said[mode])
+            cost[mode].append(said[mode])
+    measured = {name: [] for name in ("native", *modes)}
+    for _ in range(arguments.rounds):
+        measured["native"].append(run_once(program.command(result), result, arguments.timeout))
+        for mode in modes:
+            measured[mode].append(run_once(live(arguments, program, mode, trace, result), result, arguments.timeout))
+    median = statistics.median
+    return {"native_ms": median(measured["native"]),
+            "modes": {mode: {"measured_ms": median(measured[mode]), "predicted_ms": median(predicted[mode]),
+                             "cost_ms": median(cost[mode]),
+                             "spread_ms": max(measured[mode]) - min(measured[mode]),
+                             "error": median(predicted[mode]) / median(measured[mode]) - 1} for mode in modes}}
+
+
+def print_result(program, figures):
+    print(f"{program.name}: native {figures['native_ms']:.1f} ms")
+    print("%-8s %12s %12s %8s %14s %12s" % ("", "measured ms", "predicted ms", "error", "of it cost ms", "spread ms"))
+    for mode, row in figures["modes"].items():
+        print("%-8s %12.1f %12.1f %7.1f%% %14.2f %12.1f%s" %
+              (mode, row["measured_ms"], row["predicted_ms"], row["error"] * 100, row["cost_ms"], row["spread_ms"],
+               "" if abs(row["error"]) <= 0.1 else "   more than the 10% aimed at"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--libraries", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--program", choices=("storm", "python"))
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    arguments.build = os.path.abspath(arguments.build)
+    results = {}
+    with tempfile.TemporaryDirectory() as work:
+        for program in make_programs(arguments, work):
+            results[program.name] = measure(arguments, program, work)
+            print_result(program, results[program.name])
+    if arguments.json is not None:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=2)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
