@@ -26,7 +26,10 @@
 enum {
     RING_BYTES = 1 << 22,
     MAX_RINGS = 256,
-    LOOK_NS = 1000000,
+    /* as the recorder: between looks where much comes, and where little does */
+    BUSY_NS = 1000000,
+    CALM_NS = 10000000,
+    MUCH_BYTES = RING_BYTES / 64,
 };
 
 static struct {
@@ -105,7 +108,10 @@ int main(int argc, char **argv)
     }
     int status = 0;
     uint32_t n_found = 0;
+    long interval_ns = BUSY_NS;
     for (bool over = false; !over;) {
+        unsigned long n_before = n_bytes;
+        uint32_t attention = __atomic_load_n(&control->attention, __ATOMIC_ACQUIRE);
         over = waitpid(child, &status, WNOHANG) == child;
         uint32_t n_made = __atomic_load_n(&control->rings_made, __ATOMIC_ACQUIRE);
         if (n_made != n_found)
@@ -113,8 +119,11 @@ int main(int argc, char **argv)
         n_found = n_made;
         for (int i = 0; i < n_rings; i++)
             empty(rings[i].header);
+        interval_ns = n_bytes - n_before > MUCH_BYTES ? BUSY_NS : interval_ns + interval_ns / 2;
+        const struct timespec interval = {.tv_nsec = interval_ns < CALM_NS ? interval_ns : CALM_NS};
+        interval_ns = interval.tv_nsec;
         if (!over)
-            nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+            syscall(SYS_futex, &control->attention, FUTEX_WAIT, attention, &interval, NULL, 0);
     }
     for (int i = 0; i < n_rings; i++) {
         snprintf(path, sizeof path, "%s/%.32s", directory, rings[i].name);

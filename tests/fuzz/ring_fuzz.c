@@ -20,11 +20,17 @@ enum mode {
     LOADER = 2,      /* a ring of the audit library */
     SECOND_RING = 4, /* the same once more, of another program in the process */
     CLOSED = 8,
-    AT_END = 16, /* the data begins near the end of the ring, and goes on at its beginning */
-    TWICE = 32,  /* more is published after a first round */
+    AT_END = 16,  /* the data begins near the end of the ring, and goes on at its beginning */
+    TWICE = 32,   /* more is published after a first round */
+    SALVAGE = 64, /* of a recorder that was killed: its notes are in the header too */
 };
 
-enum { DATA = TG_AGENT_RING_MIN_BYTES, FROM_END = 512 };
+enum {
+    DATA = TG_AGENT_RING_MIN_BYTES,
+    FROM_END = 512,
+    SHORT_HEADER = 192, /* without the notes, or with what can lie there in short */
+    IN_FILE = 1000,
+};
 
 static void see_item(const struct tg_record_schema *schema, const void *item)
 {
@@ -80,8 +86,10 @@ static int make_ring(int directory, const char *name, uint8_t mode, uint64_t ins
         .tail = mode & AT_END ? DATA - FROM_END : 0,
     };
     if (mode & RAW_HEADER) {
-        size_t n = size < sizeof header ? size : sizeof header;
+        size_t most = mode & SALVAGE ? sizeof header : SHORT_HEADER;
+        size_t n = size < most ? size : most;
         memcpy(&header, data, n);
+        header.protocol += TG_AGENT_PROTOCOL - 1; /* inputs are of the time of protocol 1 */
         data += n;
         size -= n;
     } else {
@@ -106,7 +114,12 @@ static void run_set(int directory, int ring, uint8_t mode, uint64_t head)
     if (tg_tick_clock_create(TG_AGENT_CLOCK_MONOTONIC, &clock) != NULL)
         abort();
     const struct tg_ring_set_options options = {
-        .directory_fd = directory, .clock = clock, .sink = {.context = &n_events, .add = see}};
+        .directory_fd = directory,
+        .clock = clock,
+        .sink = {.context = &n_events, .add = see},
+        .salvage = (mode & SALVAGE) != 0,
+        .n_in_file = IN_FILE,
+    };
     if (tg_ring_set_create(&options, &set) != NULL)
         abort();
     if (mode & TWICE) {
