@@ -215,6 +215,20 @@ struct tg_error *tg_barrier_model_remove_process(struct tg_barrier_model *model,
 
 /* ---- threads */
 
+/* Whether all of PROCESS is told to stop, or stands; *SINCE: the step in which that began. Who is told to
+ * stop may still begin a thread, which is meant as well. */
+static bool is_stopping(const struct tg_barrier_model *model, const struct tg_barrier_process_slot *process,
+                        uint64_t *since)
+{
+    *since = UINT64_MAX;
+    for (size_t i = 0; i < process->n_threads; i++) {
+        const struct tg_barrier_thread_slot *thread = &model->threads[process->threads[i]];
+        if (thread->run == TG_BARRIER_STOPPING && thread->stopping_since < *since)
+            *since = thread->stopping_since;
+    }
+    return process->n_running == 0 && *since != UINT64_MAX;
+}
+
 struct tg_error *tg_barrier_model_add_thread(struct tg_barrier_model *model, struct tg_barrier_unit unit,
                                              bool is_manager)
 {
@@ -231,6 +245,8 @@ struct tg_error *tg_barrier_model_add_thread(struct tg_barrier_model *model, str
         !tg_barrier_make_room((void **)&process->threads, process->n_threads, &process->capacity,
                               sizeof *process->threads))
         return tg_error_no_memory();
+    uint64_t since;
+    bool stops = is_stopping(model, process, &since);
     tg_barrier_begin(model);
     uint32_t slot = model->n_free_threads > 0 ? model->free_threads[--model->n_free_threads]
                                               : (uint32_t)model->n_threads++;
@@ -243,8 +259,10 @@ struct tg_error *tg_barrier_model_add_thread(struct tg_barrier_model *model, str
     process->threads[at] = slot;
     process->n_threads++;
     tg_barrier_join_or_leave(model, true, slot, TG_BARRIER_BY_EXEC);
-    if (tg_barrier_thread_is_held(model, slot))
+    if (stops || tg_barrier_thread_is_held(model, slot))
         tg_barrier_stop_thread(model, slot);
+    if (stops)
+        model->threads[slot].stopping_since = since;
     tg_barrier_check_stuck(model);
     return tg_barrier_end(model);
 }

@@ -103,7 +103,7 @@ struct tg_error *tg_barrier_model_change_process(struct tg_barrier_model *model,
 /* With all of its threads; REASON: exit or detach. */
 struct tg_error *tg_barrier_model_remove_process(struct tg_barrier_model *model, uint32_t dpid,
                                                  enum tg_barrier_reason reason);
-/* It runs; where its process is held it is told to stop. */
+/* It runs; where its process is held, or all of it is told to stop, it is told to stop. */
 struct tg_error *tg_barrier_model_add_thread(struct tg_barrier_model *model, struct tg_barrier_unit thread,
                                              bool is_manager);
 /* It is a manager, or is none, as was found out after it was added. */

@@ -24,6 +24,8 @@ static struct tg_error *create_models(struct tg_report *report)
         error = tg_mpi_model_create(NULL, &report->mpi);
     if (error == NULL)
         error = tg_mpir_model_create(&report->mpir);
+    if (error == NULL)
+        error = tg_control_model_create(&report->control);
     return error;
 }
 
@@ -67,6 +69,8 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         error = tg_library_model_feed(report->libraries, event, entry->index);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpi_model_feed(report->mpi, event, entry->index);
+    if (error == NULL && before_end)
+        error = tg_control_model_feed(report->control, event);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpir_model_feed(report->mpir, event, entry->index);
     if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
@@ -95,7 +99,7 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
     }
     report->summary = tg_trace_reader_summary(report->reader);
     tg_session_model_finish(report->session);
-    return NULL;
+    return tg_control_model_finish(report->control);
 }
 
 static struct tg_error *explain(struct tg_report *report)
@@ -163,6 +167,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
+    tg_control_model_destroy(report->control);
     tg_post_mortem_deinit(&report->post_mortem);
     tg_code_names_destroy(report->names);
     tg_error_destroy(report->damage);

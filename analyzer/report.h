@@ -4,6 +4,7 @@
 
 #include "analyzer/address_model.h"
 #include "analyzer/code_names.h"
+#include "analyzer/control_model.h"
 #include "analyzer/library_model.h"
 #include "analyzer/load_call_model.h"
 #include "analyzer/mpi_model.h"
@@ -36,6 +37,7 @@ struct tg_report {
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
+    struct tg_control_model *control;  /* of all processes */
     struct tg_post_mortem post_mortem; /* empty where all went well */
     struct tg_code_names *names;       /* NULL: addresses stay numbers */
     struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */

@@ -24,9 +24,12 @@ struct tg_error *tg_report_post_mortem(const struct tg_report_page *page);
 struct tg_error *tg_report_openmp(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_mpir(const struct tg_report_page *page);
+struct tg_error *tg_report_control(const struct tg_report_page *page);
 
 /* Members "post_mortem", "openmp" and "mpi" of the JSON report. Only error: NO_MEMORY. */
 struct tg_error *tg_report_parallel_json(const struct tg_report *report, struct tg_json *json);
+/* Member "control". */
+void tg_report_control_json(const struct tg_report *report, struct tg_json *json);
 /* Member "mpir", likewise. */
 struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_load_calls(const struct tg_report_page *page);

@@ -360,6 +360,7 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
     write_trace(&json, report);
     write_meta(&json, report->meta);
     write_processes(&json, report);
+    tg_report_control_json(report, &json);
     struct tg_error *error = tg_report_mpir_json(report, &json);
     if (error == NULL)
         error = tg_report_parallel_json(report, &json);

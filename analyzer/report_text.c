@@ -347,6 +347,8 @@ struct tg_error *tg_report_write_text(const struct tg_report *report,
     if (error == NULL)
         error = tg_report_mpir(&page);
     if (error == NULL)
+        error = tg_report_control(&page);
+    if (error == NULL)
         error = tg_report_mpi(&page);
     if (error == NULL)
         error = tg_report_openmp(&page);

@@ -148,11 +148,16 @@ struct tg_error *tg_control_await(struct tg_console *console, const struct tg_pt
 {
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     *done = false;
-    for (;;) {
+    for (bool were_there = false;; were_there = true) {
         int status;
         bool has_ended = tg_live_job_has_ended(console->options.live, &status);
         tg_console_attend(console);
         struct tg_error *error = tg_control_run(console, defaults, is_done, done, out);
+        if (error != NULL && were_there && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
+            tg_error_destroy(error); /* they have ended */
+            *done = true;
+            return NULL;
+        }
         if (error != NULL || *done)
             return error;
         if (has_ended)

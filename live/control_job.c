@@ -18,8 +18,9 @@ static struct tg_error *kill_set(const struct tg_control *control)
 {
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
-        if (process->info.exists && tg_job_set_has_any(control->set, process))
-            kill((pid_t)process->info.tag, SIGKILL);
+        if (process->info.exists && tg_job_set_has_any(control->set, process) &&
+            kill((pid_t)process->info.tag, SIGKILL) == 0)
+            tg_controller_killed(control->controller, (int32_t)process->info.tag);
     }
     return NULL;
 }

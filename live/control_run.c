@@ -76,6 +76,8 @@ static struct tg_error *look(const struct tg_control *control)
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         if (wait->ranks > 0 && process->info.rank < 0)
             continue;
+        bool is_ending = process->info.exists && process->n_threads == 0; /* its end is about to be told */
+        n_running += is_ending && (wait->ranks > 0 || tg_job_set_has(control->set, process, 0));
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             if (wait->ranks == 0 && !tg_job_set_has(control->set, process, i))
                 continue;
@@ -130,7 +132,13 @@ struct tg_error *tg_control_continue(struct tg_console *console, FILE *out)
 {
     struct wait wait = {0};
     struct tg_error *error = tg_control_go(console, out);
-    return error != NULL ? error : tg_control_await(console, &tg_control_defaults, look, &wait.done, -1, out);
+    if (error != NULL)
+        return error;
+    error = tg_control_await(console, &tg_control_defaults, look, &wait.done, -1, out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
+        return error;
+    tg_error_destroy(error); /* they ran, and have ended */
+    return NULL;
 }
 
 /* ---- holding */

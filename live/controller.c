@@ -390,6 +390,13 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
     return error;
 }
 
+void tg_controller_killed(struct tg_controller *controller, int32_t pid)
+{
+    struct tg_controlled_process *process = find_process(controller, pid);
+    if (process != NULL)
+        process->is_killed = true;
+}
+
 struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid)
 {
     const struct tg_controlled_process *process = find_process(controller, pid);
@@ -528,9 +535,11 @@ static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_
     answer->tag = (uint64_t)(uint32_t)pid;
     if (unit.dtid == 0)
         return;
-    const struct tg_controlled_thread *thread = find_thread(find_process(controller, pid), tid);
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    const struct tg_controlled_thread *thread = find_thread(process, tid);
     answer->tag = (uint64_t)(uint32_t)tid;
-    if (thread == NULL || tg_barrier_model_run(controller->barriers, unit) != TG_BARRIER_STOPPED)
+    if (thread == NULL || process->is_killed ||
+        tg_barrier_model_run(controller->barriers, unit) != TG_BARRIER_STOPPED)
         return;
     answer->state = thread->state;
     answer->pc = thread->pc;

@@ -76,6 +76,9 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
 /* Stops a thread, or with dtid 0 a process, because of what the engine has seen of it. */
 struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit);
 
+/* Process PID was killed: until its end comes its threads count as such that run. */
+void tg_controller_killed(struct tg_controller *controller, int32_t pid);
+
 /* ---- what people command. Sets are over a view that was taken since the last call of anything above. */
 
 /* Processes with their pid as tag, threads with their tid. VIEW is empty. */

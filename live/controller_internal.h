@@ -18,6 +18,7 @@ struct tg_controlled_thread {
 struct tg_controlled_process {
     int32_t pid;
     struct tg_barrier_process groups;
+    bool is_killed;
     struct tg_controlled_thread *threads; /* by tid */
     UT_hash_handle hh;
 };

@@ -103,13 +103,11 @@ static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_m
 {
     struct tg_live_engine *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
-    if (thread == NULL ||
-        (thread != tg_engine_stopped_thread(live->parts.engine) && !tg_thread_is_kept(thread)))
+    const struct user_regs_struct *registers = thread == NULL ? NULL : tg_thread_registers(thread);
+    if (registers == NULL) /* it runs */
         return false;
-    const struct user_regs_struct *registers = tg_thread_registers(thread);
     struct tg_modules *modules = tg_live_modules_of(live->modules, thread->process);
-    *is_manager = registers != NULL && modules != NULL &&
-                  tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
+    *is_manager = modules != NULL && tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
     return true;
 }
 

@@ -153,7 +153,8 @@ struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct
     struct sites *to = make_sites(points, child);
     struct tg_error *error = to == NULL ? tg_error_no_memory() : NULL;
     for (size_t i = 0; error == NULL && from != NULL && i < from->count; i++)
-        error = add_site(to, from->items[i]);
+        if (!has_site(to, from->items[i]))
+            error = add_site(to, from->items[i]);
     return error;
 }
 
@@ -225,8 +226,10 @@ static struct tg_error *plant_at(struct tg_live_points *points, struct tg_proces
     struct tg_breakpoint *planted;
     if (has_site(sites, site))
         return NULL;
-    struct tg_error *error =
-        tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);
+    struct tg_error *error = NULL;
+    /* a child has its parent's breakpoints before anybody has told of the sites */
+    if (tg_breakpoint_find(process, site.address, take_hit, point) == NULL)
+        error = tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);
     if (error == NULL)
         error = add_site(sites, site);
     if (error == NULL)

@@ -101,7 +101,8 @@ struct tg_engine_options {
      * come. Runs on the tracer thread with the sink's context; NULL: not interested. */
     void (*hold)(void *context, uint64_t from_ns);
     /* Told of every event when it is emitted, inside of the stop that it belongs to: before the thread goes
-     * on and before the sink has it. With the sink's context; NULL: not interested. May emit others. */
+     * on and before the sink has it. With the sink's context; NULL: not interested. May emit others. Where it
+     * is there, the start of a thread is told before its creator goes on. */
     void (*emitted)(void *context, const struct tg_event *event);
     bool kill_on_exit; /* PTRACE_O_EXITKILL for launched processes (docs/decisions.md) */
     bool own_group;    /* launched programs get a process group of their own: keys do not reach them */

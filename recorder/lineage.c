@@ -189,6 +189,27 @@ void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *mo
 }
 
 /*
+ * Who controls a job hears of a thread before its creator goes on: else the creator could be at a barrier
+ * that waits for all there are, before the new thread is one of them. False where the new thread is not in
+ * its first stop.
+ */
+static bool meet_thread(struct tg_engine *engine, pid_t tid, int *status)
+{
+    struct tg_tracee *tracee = tg_tracee_find(engine, tid);
+    *status = W_STOPCODE(0); /* stays so where it is gone without a word */
+    if (engine->emitted == NULL || tracee == NULL || !tracee->first_stop_due)
+        return false;
+    if (await_first_stop(engine, tid, status)) {
+        tg_tracee_mark_stopped(tracee);
+        tg_lineage_thread_started(tracee);
+        return true;
+    }
+    if (!WIFSTOPPED(*status))
+        tg_lineage_ended(tracee, *status);
+    return false;
+}
+
+/*
  * The parent goes on before the child, as it mostly does where nobody traces them: programs have got used to
  * having some time before their child executes something (setpgid fails from then on).
  */
@@ -202,6 +223,7 @@ void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event)
     if (ptrace(PTRACE_GETEVENTMSG, parent->thread.tid, NULL, &child) == 0 && child != 0) {
         if (tg_lineage_is_thread_of(process->pid, (pid_t)child)) {
             add_thread(parent, (pid_t)child);
+            added = meet_thread(engine, (pid_t)child, &status);
         } else if (tg_process_find(engine, (pid_t)child) == NULL) {
             added = add_child(parent, process, process->space, (pid_t)child,
                               ptrace_event == PTRACE_EVENT_FORK    ? TG_ORIGIN_FORK

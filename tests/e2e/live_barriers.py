@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Barriers, holds and action points of `tollgate live` on jobs that run: scripts of the console check what they see;
+afterwards the models decide from the trace as the session did.
+
+usage: live_barriers.py team|openmpi|mpich
+"""
+import json
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+from recording import PROGRAMS, TOLLGATE, check, run  # noqa: E402
+
+SOURCE = os.environ["TG_SOURCE"]
+SCRIPTS = os.path.join(SOURCE, "tests/e2e/live_barriers")
+TEAM = os.path.join(PROGRAMS, "live_team")
+
+LISTINGS = """\
+1
+1 shared action point for group 3:
+1 addr=ADDRESS [PATH/live_team.c#LINE]
+Enabled (barrier)
+Share in group: true
+Stop when hit: process
+Stop when done: process
+process barrier; satisfaction set = group 1
+2
+1 unshared action point for process 1:
+2 addr=ADDRESS [PATH/live_team.c#LINE]
+Enabled (barrier)
+Share in group: false
+Stop when hit: thread
+Stop when done: process
+thread barrier; satisfaction set = group 2
+"""
+
+
+def control(trace):
+    report = run([TOLLGATE, "report", "--json", trace])
+    check(report.status == 0, report.errors)
+    return json.loads(report.output)["control"]
+
+
+def session(script, command, *settings, environment=None, name=None):
+    """Runs SCRIPT on COMMAND; what it prints, and what its trace says of barriers."""
+    trace = (name or script) + ".tgt"
+    options = [part for setting in settings for part in ("-e", setting)]
+    done = run([TOLLGATE, "live", "-q", "-o", trace, *options, "-x", f"{SCRIPTS}/common.tcl",
+                "-x", f"{SCRIPTS}/{script}.tcl", "--", *command], environment)
+    check(done.status == 0, script, settings, "ends with", done.status, done.output, done.errors)
+    said = control(trace)
+    check(said["differences"] == 0 and said["senseless"] == 0, trace, said)
+    return done.output, said
+
+
+def literal():
+    with open(os.path.join(SOURCE, "tests/programs/live_team.c"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if "line of work" in text)
+    output, _ = session("literal", [TEAM, "1", "2"], f"set line {line}")
+    shown = re.sub(r"0x[0-9a-f]+", "ADDRESS", output).replace(f"{SOURCE}/tests/programs", "PATH")
+    check(LISTINGS.replace("LINE", str(line)) in shown, shown)
+
+
+def team():
+    literal()
+    session("examples", [TEAM, "3", "2"])
+    session("workers", [TEAM, "2", "3"])
+    for hit, done in (("none", "none"), ("none", "process"), ("none", "group"), ("process", "none"),
+                      ("group", "group")):
+        session("widths", [TEAM, "3", "3"], f"set hit {hit}; set done {done}", name=f"widths-{hit}-{done}")
+    session("holds", [TEAM, "1", "4"])
+    session("late", [TEAM, "1", "3", "late"])
+    session("errors", [TEAM, "2", "2"])
+
+    output, said = session("lonely", [TEAM, "1", "3", "lonely"])
+    check("thread 1.3 will not come to barrier 2 (exited)" in output, output)
+    check(said["barriers"][1]["satisfied"] == 1, said)
+    check([unit["dtid"] for unit in said["barriers"][1]["never_came"]] == [3], said)
+    output, said = session("ends", [TEAM, "3", "2"])
+    check("barrier 2 is satisfied by the 2 that are left; 1 never came" in output, output)
+    output, said = session("executes", [TEAM, "2", "1", "exec"])
+    check("is satisfied by the 1 that are left" in output, output)
+
+    output, said = session("deadlock", [TEAM, "2", "1"], "set leave 0")
+    for told in ("barrier 2 can be satisfied no more: process 2 is held at barrier 3",
+                 "barrier 3 can be satisfied no more: process 1 is held at barrier 2"):
+        check(told in output, told, output)
+    output, said = session("deadlock", [TEAM, "2", "1"], "set leave 1", name="dead-end")
+    work = said["barriers"][1]
+    check(work["stuck"] and work["holder"] == 3, work)
+    check([unit["dpid"] for unit in work["waited"]] == [1], work)
+    check([unit["dpid"] for unit in work["never_came"]] == [2], work)
+    report = run([TOLLGATE, "report", "dead-end.tgt"]).output
+    check("cannot be satisfied: 2 cannot come, held by barrier 3 that waits itself" in report, report)
+
+
+def mpi(flavour_name):
+    from mpi_job import ENVIRONMENT, build, flavour_named, job
+    flavour = flavour_named(flavour_name)
+    program = build(flavour.c, ["live_ranks.c"], "live_ranks", "-fopenmp")
+    _, said = session("mpi", job(flavour, program), environment=ENVIRONMENT)
+    check([barrier["satisfied"] for barrier in said["barriers"]] == [1, 1, 1], said)
+
+
+if sys.argv[1] == "team":
+    team()
+else:
+    mpi(sys.argv[1])
