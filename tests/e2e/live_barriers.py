@@ -96,12 +96,29 @@ def team():
     check("cannot be satisfied: 2 cannot come, held by barrier 3 that waits itself" in report, report)
 
 
+def documented(command, environment):
+    """The example of docs/live.md does what is said there."""
+    with open(os.path.join(SOURCE, "docs/live.md"), encoding="utf-8") as file:
+        text = file.read()
+    script = re.search(r"```tcl\n(.*?)```", text, re.S).group(1)
+    said = re.search(r"```\n(.*?)```", text.split("it says, among others", 1)[1], re.S).group(1).splitlines()
+    with open("example.tcl", "w", encoding="utf-8") as file:
+        file.write(script)
+    done = run([TOLLGATE, "live", "-q", "-o", "example.tgt", "-x", "example.tcl", "--", *command], environment)
+    check(done.status == 0, done.output, done.errors)
+    missing = [line for line in said if line not in done.output.splitlines()]
+    check(len(said) > 3 and not missing, missing, done.output)
+    report = run([TOLLGATE, "report", "example.tgt"]).output
+    check(re.search(r"^  2 work: over threads, .* satisfied 1 time$", report, re.M), report)
+
+
 def mpi(flavour_name):
     from mpi_job import ENVIRONMENT, build, flavour_named, job
     flavour = flavour_named(flavour_name)
     program = build(flavour.c, ["live_ranks.c"], "live_ranks", "-fopenmp")
     _, said = session("mpi", job(flavour, program), environment=ENVIRONMENT)
     check([barrier["satisfied"] for barrier in said["barriers"]] == [1, 1, 1], said)
+    documented(job(flavour, program), ENVIRONMENT)
 
 
 if sys.argv[1] == "team":
