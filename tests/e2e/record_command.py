@@ -411,6 +411,8 @@ static volatile long sum;
 int main(int argc, char **argv)
 {
     long n = argc > 1 ? atol(argv[1]) : 0;
+    puts("ready");
+    fflush(stdout);
 #pragma omp parallel num_threads(2)
     for (long i = 0; i < n; i++) {
 #pragma omp critical
@@ -431,6 +433,7 @@ int main(int argc, char **argv)
     for i, ring_size in enumerate(("64K", "16M", "64K", "16M", "64K")):
         trace = f"exact{i}"
         process = start(trace, many, "--no-ptrace", "--dlopen=none", f"--ring-size={ring_size}")
+        await_ready(process)  # the agent is there, and goes on where the recorder does not
         enough = chance.randrange(1, 16000) if i > 1 else 1
         while process.poll() is None and (not os.path.exists(f"{trace}.incomplete") or
                                           os.stat(f"{trace}.incomplete").st_size < enough):
