@@ -52,6 +52,7 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_ddetach,
     &tg_console_dlist,
     &tg_console_dexamine,
+    &tg_console_dprint,
     &tg_console_dset,
     &tg_console_dunset,
     &tg_console_alias,

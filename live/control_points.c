@@ -2,6 +2,7 @@
 #include "live/action_file.h"
 #include "live/control.h"
 #include "live/control_data.h"
+#include "live/inspect/condition.h"
 #include "live/location.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ struct point_words {
     bool is_barrier;
     char *spec; /* of the location */
     uint32_t id;
+    size_t position; /* of what is wrong in the condition, SIZE_MAX nothing */
 };
 
 static struct tg_error *take_option(const char *option, const char *value, struct point_words *words,
@@ -67,11 +69,26 @@ static struct tg_error *take_words(const struct tg_console_command *command, int
     return (words->location == NULL) == (words->address == NULL) ? tg_console_usage(command) : NULL;
 }
 
+/* What can be wrong with a condition without a thread to ask. */
+static struct tg_error *check_condition(struct point_words *words)
+{
+    struct tg_condition *condition = NULL;
+    size_t position = SIZE_MAX;
+    struct tg_error *error = tg_condition_create(words->condition, &condition, &position);
+    tg_condition_destroy(condition);
+    words->position = error == NULL ? SIZE_MAX : position;
+    return error;
+}
+
 static struct tg_error *make(const struct tg_control *control)
 {
     struct point_words *words = control->context;
     char *file = NULL, *address = NULL;
     struct tg_error *error = NULL;
+    if (words->condition != NULL)
+        error = check_condition(words);
+    if (error != NULL)
+        return error;
     if (words->address != NULL && asprintf(&address, "*%s", words->address) < 0)
         return tg_error_no_memory();
     if (address == NULL)
@@ -108,11 +125,15 @@ static struct tg_error *take_defaults(const struct tg_console *console, struct p
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct point_words words = {.is_barrier = is_barrier};
+    struct point_words words = {.is_barrier = is_barrier, .position = SIZE_MAX};
     struct tg_error *error = take_defaults(console, &words);
     if (error == NULL)
         error = take_words(command, argc, argv, &words);
-    return error != NULL ? error : tg_control_run(console, &tg_control_defaults, make, &words, out);
+    if (error == NULL)
+        error = tg_control_run(console, &tg_control_defaults, make, &words, out);
+    return error == NULL || words.position == SIZE_MAX
+               ? error
+               : tg_console_pointed(console, error, words.condition, words.position);
 }
 
 static struct tg_error *run_dbreak(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -136,7 +157,9 @@ const struct tg_console_command tg_console_dbreak = {
         "LOCATION is LINE (of the file where the thread in focus stands), FILE#LINE, FUNCTION or\n"
         "LIBRARY`FUNCTION. What stops with the thread that comes there: its group (-g), process (-p, the\n"
         "default) or nothing else (-t). It is planted in the share group of the process in focus, or, with\n"
-        "a width p or t, in that process. -pending: also where it is in no process yet.",
+        "a width p or t, in that process. -pending: also where it is in no process yet. CONDITION is a Tcl\n"
+        "expression: $rdi is a register, $count a variable, ${p->a[3]} what dprint takes; where it is false\n"
+        "nobody stops.",
     .words = dbreak_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,

@@ -1,5 +1,6 @@
 #include "live/live_engine.h"
 
+#include "live/live_conditions.h"
 #include "live/live_modules.h"
 #include "live/live_points.h"
 #include "live/manager_threads.h"
@@ -28,6 +29,7 @@ struct tg_live_engine {
     struct tg_live_points *points;
     struct tg_live_modules *modules;
     struct tg_manager_threads *managers;
+    struct tg_live_conditions *conditions;
     struct tg_controller *controller;
     struct stop_reason reason;
     struct tg_live_stop *stops; /* that nobody was told of */
@@ -266,10 +268,35 @@ static bool is_fatal(int signal)
            signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
 }
 
+/* Leaves those of the action points that THREAD has come to whose conditions hold, or cannot be decided. */
+static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
+{
+    struct stop_reason *reason = &live->reason;
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    size_t n_left = 0;
+    for (size_t i = 0; i < reason->n_hits; i++) {
+        const struct tg_action_point *point = NULL;
+        struct tg_error *error = tg_action_points_find(points, reason->hits[i], &point);
+        bool holds = true;
+        tg_error_destroy(error);
+        error = NULL;
+        if (point != NULL && point->enabled && *point->condition != '\0')
+            holds = tg_live_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
+        tell_error(live, tg_error_prefix(error, "action point %" PRIu32, reason->hits[i]));
+        if (holds)
+            reason->hits[n_left++] = reason->hits[i];
+    }
+    reason->n_hits = n_left;
+    if (n_left == 0)
+        *reason = (struct stop_reason){0}; /* it has come to nothing */
+}
+
 /* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
     struct tg_live_engine *live = context;
+    if (stop->trigger == TG_TRIGGER_BREAKPOINT)
+        drop_unmet(live, thread);
     if (stop->trigger == TG_TRIGGER_BREAKPOINT && live->reason.n_hits > 0)
         give_reason(live, thread, TG_JOB_BREAKPOINT);
     else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
@@ -341,6 +368,8 @@ struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
         error = tg_live_modules_create(parts->images, &made->modules);
     if (error == NULL)
         error = tg_manager_threads_create(&made->managers);
+    if (error == NULL)
+        error = tg_live_conditions_create(made->modules, &made->conditions);
     if (error != NULL) {
         tg_live_engine_destroy(made);
         return error;
@@ -355,6 +384,7 @@ void tg_live_engine_destroy(struct tg_live_engine *live)
         return;
     tg_controller_destroy(live->controller);
     tg_live_points_destroy(live->points);
+    tg_live_conditions_destroy(live->conditions);
     tg_live_modules_destroy(live->modules);
     tg_manager_threads_destroy(live->managers);
     free(live->stops);
@@ -446,6 +476,11 @@ void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc,
     } else {
         snprintf(place, TG_PLACE_SIZE, "%s", name);
     }
+}
+
+struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process)
+{
+    return tg_live_modules_scene(live->modules, process);
 }
 
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid)

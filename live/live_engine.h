@@ -9,6 +9,7 @@
 #include "format/error.h"
 #include "format/event.h"
 #include "live/controller.h"
+#include "live/inspect/module_scene.h"
 #include "live/inspect/modules.h"
 #include "live/live_stops.h"
 #include "live/news.h"
@@ -67,6 +68,8 @@ void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc,
 
 /* Whose threads are no workers, of those that come from now on: see tg_manager_threads_set. */
 struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries);
+/* What is known of their variables; the same lifetime. */
+struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process);
 
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <tcl.h>
 #include <unistd.h>
 
 struct call {
@@ -279,6 +280,7 @@ static void *trace(void *context)
     } while (has_job && answer(job));
     tg_recording_destroy(job->recording);
     tg_live_engine_destroy(job->live);
+    Tcl_FinalizeThread(); /* of conditions */
     return NULL;
 }
 
@@ -294,6 +296,7 @@ static struct tg_error *set_up(struct tg_live_job *job)
         error = tg_news_queue_create(&job->news);
     if (error != NULL)
         return error;
+    Tcl_FindExecutable(NULL); /* before the thread, which ends with its part of Tcl */
     int why = pthread_create(&job->thread, NULL, trace, job);
     job->has_thread = why == 0;
     return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the thread that traces");

@@ -6,6 +6,7 @@
 struct entry {
     pid_t pid;
     struct tg_modules *modules;
+    struct tg_module_scene *scene; /* NULL: nobody has asked */
     bool is_stale;
     UT_hash_handle hh;
 };
@@ -33,6 +34,7 @@ struct tg_error *tg_live_modules_create(struct tg_image_cache *images, struct tg
 static void drop(struct tg_live_modules *modules, struct entry *entry)
 {
     HASH_DEL(modules->entries, entry);
+    tg_module_scene_destroy(entry->scene);
     tg_modules_destroy(entry->modules);
     free(entry);
 }
@@ -75,7 +77,7 @@ static struct entry *add(struct tg_live_modules *modules, const struct tg_proces
     return NULL;
 }
 
-struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const struct tg_process *process)
+static struct entry *look(struct tg_live_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = find(modules, process);
     if (entry == NULL)
@@ -84,9 +86,26 @@ struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const str
         return NULL;
     if (entry->is_stale) {
         tg_error_destroy(tg_modules_refresh(entry->modules));
+        if (entry->scene != NULL)
+            tg_error_destroy(tg_module_scene_refresh(entry->scene));
         entry->is_stale = false;
     }
-    return entry->modules;
+    return entry;
+}
+
+struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const struct tg_process *process)
+{
+    struct entry *entry = look(modules, process);
+    return entry == NULL ? NULL : entry->modules;
+}
+
+struct tg_module_scene *tg_live_modules_scene(struct tg_live_modules *modules,
+                                              const struct tg_process *process)
+{
+    struct entry *entry = look(modules, process);
+    if (entry != NULL && entry->scene == NULL)
+        tg_error_destroy(tg_module_scene_create(entry->modules, &entry->scene));
+    return entry == NULL ? NULL : entry->scene;
 }
 
 void tg_live_modules_change(struct tg_live_modules *modules, const struct tg_process *process)

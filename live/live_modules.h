@@ -2,6 +2,7 @@
 #ifndef TG_LIVE_LIVE_MODULES_H
 #define TG_LIVE_LIVE_MODULES_H
 
+#include "live/inspect/module_scene.h"
 #include "live/inspect/modules.h"
 #include "recorder/engine.h"
 
@@ -13,6 +14,10 @@ void tg_live_modules_destroy(struct tg_live_modules *modules); /* NULL is accept
 /* Those of PROCESS, of which a thread stands, as they are mapped now. NULL without memory. Valid until it is
  * forgotten. */
 struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const struct tg_process *process);
+
+/* What is known of their variables; the same lifetime. */
+struct tg_module_scene *tg_live_modules_scene(struct tg_live_modules *modules,
+                                              const struct tg_process *process);
 
 /* What PROCESS maps has changed. */
 void tg_live_modules_change(struct tg_live_modules *modules, const struct tg_process *process);
