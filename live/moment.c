@@ -24,6 +24,8 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
         error = tg_address_model_create(&made->addresses);
     if (error == NULL)
         error = tg_zone_counter_create(&made->zones);
+    if (error == NULL)
+        error = tg_control_numbers_create(&made->numbers);
     if (error != NULL) {
         tg_moment_destroy(made);
         return error;
@@ -45,6 +47,7 @@ void tg_moment_destroy(struct tg_moment *moment)
     tg_mpir_model_destroy(moment->mpir);
     tg_address_model_destroy(moment->addresses);
     tg_zone_counter_destroy(moment->zones);
+    tg_control_numbers_destroy(moment->numbers);
     free(moment);
 }
 
@@ -70,6 +73,8 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
         error = tg_address_model_copy(moment->addresses, &made->addresses);
     if (error == NULL)
         error = tg_zone_counter_copy(moment->zones, &made->zones);
+    if (error == NULL)
+        error = tg_control_numbers_copy(moment->numbers, &made->numbers);
     if (error != NULL) {
         tg_moment_destroy(made);
         return error;
@@ -104,5 +109,7 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
         error = tg_mpir_model_feed(moment->mpir, event, entry->index);
     if (error == NULL)
         error = tg_zone_counter_feed(moment->zones, event, entry->index);
+    if (error == NULL)
+        error = tg_control_numbers_feed(moment->numbers, event, entry->index);
     return error;
 }

@@ -10,6 +10,7 @@
 #include "analyzer/openmp_model.h"
 #include "analyzer/process_model.h"
 #include "analyzer/session_model.h"
+#include "live/control_numbers.h"
 #include "live/zone_counter.h"
 
 /* Read-only for others. */
@@ -23,6 +24,7 @@ struct tg_moment {
     struct tg_mpir_model *mpir;
     struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
     struct tg_zone_counter *zones;
+    struct tg_control_numbers *numbers;
     struct tg_process_entry *entry; /* of the event fed last, NULL: it is no process's */
 };
 

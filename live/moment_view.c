@@ -193,6 +193,67 @@ static struct tg_error *add_process(struct filling *filling, const struct tg_pro
     return error != NULL ? error : add_threads(filling, entry);
 }
 
+/* ---- the numbers of a live session win */
+
+static struct tg_error *add_numbered_threads(struct filling *filling, const struct tg_process_entry *entry,
+                                             const struct tg_numbered_thread *threads, size_t count)
+{
+    bool lives = entry->end == TG_PROCESS_RUNNING;
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        const struct tg_openmp_worker *worker =
+            tg_openmp_model_worker(filling->moment->openmp, entry->index, threads[i].tid);
+        const struct tg_job_thread thread = {.dtid = threads[i].dtid,
+                                             .state = lives && !threads[i].has_ended ? TG_JOB_STOPPED
+                                                                                     : TG_JOB_NONEXISTENT,
+                                             .is_manager = threads[i].is_manager,
+                                             .pc = worker == NULL ? 0 : code_of(worker),
+                                             .tag = worker == NULL ? UINT64_MAX : worker->index};
+        error = tg_job_view_add_thread(filling->view, &thread);
+    }
+    return error;
+}
+
+static struct tg_error *add_numbered_process(struct filling *filling,
+                                             const struct tg_numbered_process *numbered)
+{
+    const struct tg_process_entry *entry = tg_process_model_at(filling->moment->processes, numbered->process);
+    const struct tg_job_process_info info = {.dpid = numbered->dpid,
+                                             .rank = filling->of_rank[entry->index] == SIZE_MAX ? -1
+                                                                                                : entry->rank,
+                                             .control_group = numbered->control_group,
+                                             .share_group = numbered->share_group,
+                                             .workers_group = numbered->workers_group,
+                                             .exists = entry->end == TG_PROCESS_RUNNING,
+                                             .tag = entry->index};
+    return tg_job_view_add_process(filling->view, &info);
+}
+
+static struct tg_error *add_numbered(struct filling *filling)
+{
+    struct tg_numbered_process *processes = NULL;
+    struct tg_numbered_thread *threads = NULL;
+    size_t n_processes = 0, n_threads = 0, at = 0;
+    struct tg_error *error =
+        tg_control_numbers_list(filling->moment->numbers, &processes, &n_processes, &threads, &n_threads);
+    for (size_t i = 0; error == NULL && i < n_processes; i++) {
+        while (at < n_threads && threads[at].dpid < processes[i].dpid)
+            at++;
+        size_t end = at;
+        while (end < n_threads && threads[end].dpid == processes[i].dpid)
+            end++;
+        error = add_numbered_process(filling, &processes[i]);
+        if (error == NULL)
+            error = add_numbered_threads(
+                filling, tg_process_model_at(filling->moment->processes, processes[i].process), threads + at,
+                end - at);
+        at = end;
+    }
+    free(processes);
+    free(threads);
+    return error;
+}
+
 struct tg_error *tg_moment_view(const struct tg_moment *moment, struct tg_job_view *view)
 {
     size_t count = tg_process_model_count(moment->processes);
@@ -203,7 +264,10 @@ struct tg_error *tg_moment_view(const struct tg_moment *moment, struct tg_job_vi
         filling.control == NULL || filling.of_rank == NULL ? tg_error_no_memory() : sort_workers(&filling);
     if (error == NULL)
         error = choose_ranks(&filling);
-    for (size_t i = 0; error == NULL && i < count; i++)
+    bool is_numbered = tg_control_numbers_count(moment->numbers) > 0;
+    if (error == NULL && is_numbered)
+        error = add_numbered(&filling);
+    for (size_t i = 0; error == NULL && !is_numbered && i < count; i++)
         error = add_process(&filling, tg_process_model_at(moment->processes, i));
     struct share *share, *next;
     HASH_ITER (hh, filling.shares, share, next) {

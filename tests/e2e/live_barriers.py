@@ -10,7 +10,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from recording import PROGRAMS, TOLLGATE, check, run  # noqa: E402
+from recording import PROGRAMS, TOLLGATE, check, events, run  # noqa: E402
 
 SOURCE = os.environ["TG_SOURCE"]
 SCRIPTS = os.path.join(SOURCE, "tests/e2e/live_barriers")
@@ -54,6 +54,17 @@ def session(script, command, *settings, environment=None, name=None):
     return done.output, said
 
 
+def check_numbers(trace):
+    """A replay calls processes and threads what the session called them."""
+    numbers = [(event["dpid"], event["dtid"]) for event in events(trace, "control_thread")]
+    check(len(numbers) > 3 and max(dtid for _, dtid in numbers) > 1, trace, numbers)
+    options = [part for dpid, dtid in numbers for part in ("-e", f"dfocus {dpid}.{dtid}")]
+    shown = run([TOLLGATE, "replay", "-e", "goto end", *options, trace])
+    check(shown.status == 0, trace, shown.errors, shown.output)
+    beyond = run([TOLLGATE, "replay", "-e", "goto end", "-e", f"dfocus 1.{max(numbers)[1] + 100}", trace])
+    check(beyond.status != 0, trace, beyond.output)
+
+
 def literal():
     with open(os.path.join(SOURCE, "tests/programs/live_team.c"), encoding="utf-8") as file:
         lines = file.read().splitlines()
@@ -67,6 +78,7 @@ def team():
     literal()
     session("examples", [TEAM, "3", "2"])
     session("workers", [TEAM, "2", "3"])
+    check_numbers("workers.tgt")
     for hit, done in (("none", "none"), ("none", "process"), ("none", "group"), ("process", "none"),
                       ("group", "group")):
         session("widths", [TEAM, "3", "3"], f"set hit {hit}; set done {done}", name=f"widths-{hit}-{done}")
@@ -118,6 +130,7 @@ def mpi(flavour_name):
     program = build(flavour.c, ["live_ranks.c"], "live_ranks", "-fopenmp")
     _, said = session("mpi", job(flavour, program), environment=ENVIRONMENT)
     check([barrier["satisfied"] for barrier in said["barriers"]] == [1, 1, 1], said)
+    check_numbers("mpi.tgt")
     documented(job(flavour, program), ENVIRONMENT)
 
 
