@@ -17,11 +17,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { COMMANDS = 3, ANSWERS = 4, MAX_PLACES = 64, MAX_BREAKS = 16 };
 
@@ -35,6 +37,7 @@ struct driver {
     pid_t first;
     FILE *answers;
     bool awaits_halt;
+    int over[2]; /* a pipe that says so */
 };
 
 static struct driver driver; /* its breaks' addresses are contexts of breakpoints */
@@ -212,18 +215,24 @@ static void obey(void *context)
         end_answer();
 }
 
+/* Until the job is over. One byte at a time: poll is to know of all that is left. */
 static void *read_commands(void *context)
 {
     FILE *commands = fdopen(COMMANDS, "r");
+    struct pollfd waiting[] = {{.fd = COMMANDS, .events = POLLIN}, {.fd = driver.over[0], .events = POLLIN}};
     char *line = NULL;
     size_t size = 0;
-    while (commands != NULL && getline(&line, &size, commands) > 0) {
+    if (commands == NULL)
+        return context;
+    setvbuf(commands, NULL, _IONBF, 0);
+    while (poll(waiting, 2, -1) > 0 && waiting[1].revents == 0 && getline(&line, &size, commands) > 0) {
         line[strcspn(line, "\n")] = '\0';
         char *copy = strdup(line);
         if (copy == NULL || !tg_engine_post(driver.engine, obey, copy))
             free(copy);
     }
     free(line);
+    fclose(commands);
     return context;
 }
 
@@ -245,7 +254,7 @@ int main(int argc, char **argv)
     fcntl(COMMANDS, F_SETFD, FD_CLOEXEC);
     fcntl(ANSWERS, F_SETFD, FD_CLOEXEC);
     driver.answers = fdopen(ANSWERS, "w");
-    if (driver.answers == NULL)
+    if (driver.answers == NULL || pipe2(driver.over, O_CLOEXEC) != 0)
         return 2;
     struct tg_dlopen_filter filter;
     must(tg_dlopen_filter_init(&filter));
@@ -275,8 +284,8 @@ int main(int argc, char **argv)
     if (pthread_create(&reader, NULL, read_commands, NULL) != 0)
         return 2;
     must(tg_engine_run(driver.engine, &status));
-    pthread_cancel(reader);
-    pthread_join(reader, NULL);
+    if (write(driver.over[1], "", 1) == 1)
+        pthread_join(reader, NULL);
     tg_engine_destroy(driver.engine);
     tg_break_places_destroy(driver.places);
     tg_loader_destroy(driver.loader);
