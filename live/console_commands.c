@@ -50,6 +50,7 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_dattach,
     &tg_console_dkill,
     &tg_console_ddetach,
+    &tg_console_dwhere,
     &tg_console_dlist,
     &tg_console_dexamine,
     &tg_console_dprint,

@@ -42,25 +42,35 @@ static bool take_registers(struct tg_standing *standing)
     return true;
 }
 
+struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
+                                  size_t i, bool *stands, struct tg_standing *standing)
+{
+    const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
+    struct tg_standing found = {.unit = {process->info.dpid, of_view->dtid}};
+    found.thread = tg_live_engine_thread(control->engine, found.unit);
+    *stands = found.thread != NULL && tg_thread_is_kept(found.thread) && take_registers(&found);
+    if (!*stands)
+        return NULL;
+    found.modules = tg_live_engine_modules(control->engine, found.thread->process);
+    if (found.modules == NULL)
+        return tg_error_no_memory();
+    found.memory = (struct tg_inspect_memory){found.thread, read_memory};
+    found.namer = tg_inspect_namer_of(found.modules);
+    *standing = found;
+    return NULL;
+}
+
 struct tg_error *tg_standing_find(const struct tg_control *control, struct tg_standing *standing)
 {
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; i < process->n_threads; i++) {
-            if (!tg_job_set_has(control->set, process, i))
-                continue;
-            const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
-            struct tg_standing found = {.unit = {process->info.dpid, of_view->dtid}};
-            found.thread = tg_live_engine_thread(control->engine, found.unit);
-            if (found.thread == NULL || !tg_thread_is_kept(found.thread) || !take_registers(&found))
-                continue;
-            found.modules = tg_live_engine_modules(control->engine, found.thread->process);
-            if (found.modules == NULL)
-                return tg_error_no_memory();
-            found.memory = (struct tg_inspect_memory){found.thread, read_memory};
-            found.namer = tg_inspect_namer_of(found.modules);
-            *standing = found;
-            return NULL;
+            bool stands = false;
+            struct tg_error *error = tg_job_set_has(control->set, process, i)
+                                         ? tg_standing_take(control, process, i, &stands, standing)
+                                         : NULL;
+            if (error != NULL || stands)
+                return error;
         }
     }
     return tg_error_create(TG_ERROR_TARGET, "no thread in focus stands; dhalt stops them");
