@@ -90,7 +90,8 @@ extern const struct tg_console_command tg_console_dgo, tg_console_dhalt, tg_cons
     tg_console_dkill, tg_console_ddetach, tg_console_drun, tg_console_dattach;
 extern const struct tg_console_command tg_console_dset, tg_console_dunset, tg_console_alias, tg_console_dlist,
     tg_console_dexamine, tg_console_dprint;
-extern const struct tg_console_command tg_console_dwhere;
+extern const struct tg_console_command tg_console_dwhere, tg_console_dstep, tg_console_dnext,
+    tg_console_dstepi, tg_console_dnexti, tg_console_dout, tg_console_duntil;
 extern const struct tg_console_command tg_console_focus, tg_console_dfocus, tg_console_where, tg_console_help,
     tg_console_quit, tg_console_exit;
 

@@ -30,6 +30,7 @@ struct tg_live_engine {
     struct tg_live_modules *modules;
     struct tg_manager_threads *managers;
     struct tg_live_conditions *conditions;
+    struct tg_live_steps *steps;
     struct tg_controller *controller;
     struct stop_reason reason;
     struct tg_live_stop *stops; /* that nobody was told of */
@@ -65,9 +66,12 @@ static uint64_t pc_of(struct tg_thread *thread)
 
 static struct tg_error *order_stop(void *engine, int32_t pid, int32_t tid)
 {
-    struct tg_thread *thread = find_thread(engine, pid, tid);
-    if (thread != NULL)
-        tg_thread_halt(thread);
+    struct tg_live_engine *live = engine;
+    struct tg_thread *thread = find_thread(live, pid, tid);
+    if (thread == NULL)
+        return NULL;
+    (void)tg_live_steps_drop(live->steps, tid);
+    tg_thread_halt(thread);
     return NULL;
 }
 
@@ -75,7 +79,7 @@ static struct tg_error *order_resume(void *engine, int32_t pid, int32_t tid)
 {
     struct tg_live_engine *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
-    if (thread != NULL)
+    if (thread != NULL && !tg_live_steps_go(live->steps, thread))
         tg_thread_go(thread);
     live->has_run = true;
     live->options.changed(live->options.context);
@@ -148,18 +152,29 @@ struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
     return live->parts.loader;
 }
 
+/* Every thread of process PID. */
+static void stop_process(struct tg_live_engine *live, int32_t pid)
+{
+    struct tg_barrier_unit unit;
+    if (tg_job_model_unit(tg_controller_job(live->controller), pid, 0, &unit))
+        tell_error(live, tg_controller_halt_unit(live->controller, unit));
+}
+
 void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
 {
+    bool ends_step = false; /* whose others were to be stopped */
     live->latest.count = event->time_ns == live->latest.time_ns ? live->latest.count + 1 : 1;
     live->latest.time_ns = event->time_ns;
     switch ((unsigned)event->kind) {
+    case TG_EVENT_THREAD_EXIT:
+        ends_step = tg_live_steps_drop(live->steps, event->tid);
+        break;
     case TG_EVENT_IDENTITY:
         if (event->identity.rank >= 0)
             live->rank = event->pid;
         break;
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_THREAD_START:
-    case TG_EVENT_THREAD_EXIT:
     case TG_EVENT_EXEC:
     case TG_EVENT_PROGRAM:
     case TG_EVENT_PROCESS_EXIT:
@@ -169,6 +184,8 @@ void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *
         return;
     }
     tell_error(live, tg_controller_event(live->controller, event));
+    if (ends_step)
+        stop_process(live, event->pid);
     live->options.changed(live->options.context);
 }
 
@@ -202,14 +219,6 @@ const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live
     *count = live->n_stops;
     live->n_stops = 0;
     return live->stops;
-}
-
-/* Every thread that there is. */
-static void stop_attached(struct tg_live_engine *live, const struct tg_thread *stopped)
-{
-    struct tg_barrier_unit unit;
-    if (tg_job_model_unit(tg_controller_job(live->controller), stopped->process->pid, 0, &unit))
-        tell_error(live, tg_controller_halt_unit(live->controller, unit));
 }
 
 /* Without memory nobody is told of a stop, that is all. */
@@ -254,10 +263,11 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     live->has_begun = true;
     live->rank = 0;
     tg_live_points_begin(live->points, thread->process);
+    tg_live_steps_forget(live->steps, thread->process);
     tg_live_modules_change(live->modules, thread->process);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
     if (attached && stops->at_start)
-        stop_attached(live, thread);
+        stop_process(live, thread->process->pid);
     else if ((is_first && stops->at_start) || (is_rank && stops->ranks))
         give_reason(live, thread, TG_JOB_STOPPED);
 }
@@ -304,6 +314,15 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     live->reason.signal = live->reason.state == TG_JOB_ERROR ? stop->signal : 0;
 }
 
+/* The step of THREAD, which stays where it is, is over; whoever ran for it is stopped. */
+static void end_step(struct tg_live_engine *live, struct tg_thread *thread, bool all)
+{
+    if (tg_thread_is_kept(thread))
+        all |= tg_live_steps_drop(live->steps, thread->tid);
+    if (all)
+        stop_process(live, thread->process->pid);
+}
+
 static void kept(void *context, struct tg_thread *thread)
 {
     struct tg_live_engine *live = context;
@@ -311,13 +330,19 @@ static void kept(void *context, struct tg_thread *thread)
     live->reason = (struct stop_reason){0};
     int32_t pid = thread->process->pid, tid = thread->tid;
     uint64_t pc = pc_of(thread);
-    if (reason.tid != tid)
+    enum tg_live_step step = TG_LIVE_STEP_NONE;
+    if (reason.tid != tid) {
         reason = (struct stop_reason){.state = TG_JOB_STOPPED};
-    if (reason.n_hits > 0)
+        step = tg_live_steps_kept(live->steps, thread);
+    }
+    if (step == TG_LIVE_STEP_ON)
+        return;
+    if (reason.n_hits > 0) /* who is not concerned goes on, also with its step */
         tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
     add_stop(live, thread, &reason, pc);
+    end_step(live, thread, step == TG_LIVE_STEP_ALL);
     live->options.changed(live->options.context);
 }
 
@@ -336,6 +361,7 @@ static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_live_engine *live = context;
     tg_live_points_forget(live->points, process);
+    tg_live_steps_forget(live->steps, process);
     tg_live_modules_forget(live->modules, process);
 }
 
@@ -370,6 +396,8 @@ struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
         error = tg_manager_threads_create(&made->managers);
     if (error == NULL)
         error = tg_live_conditions_create(made->modules, &made->conditions);
+    if (error == NULL)
+        error = tg_live_steps_create(made->modules, &made->steps);
     if (error != NULL) {
         tg_live_engine_destroy(made);
         return error;
@@ -385,6 +413,7 @@ void tg_live_engine_destroy(struct tg_live_engine *live)
     tg_controller_destroy(live->controller);
     tg_live_points_destroy(live->points);
     tg_live_conditions_destroy(live->conditions);
+    tg_live_steps_destroy(live->steps);
     tg_live_modules_destroy(live->modules);
     tg_manager_threads_destroy(live->managers);
     free(live->stops);
@@ -446,6 +475,12 @@ void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thre
 {
     tg_live_modules_change(live->modules, thread->process);
     tg_live_points_unloaded(live->points, thread, object);
+    tg_live_steps_unloaded(live->steps, thread->process, object->header, object->size_bytes);
+}
+
+struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live)
+{
+    return live->steps;
 }
 
 struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries)

@@ -11,6 +11,7 @@
 #include "live/controller.h"
 #include "live/inspect/module_scene.h"
 #include "live/inspect/modules.h"
+#include "live/live_steps.h"
 #include "live/live_stops.h"
 #include "live/news.h"
 #include "live/source.h"
@@ -59,6 +60,9 @@ struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_b
 
 /* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
 struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process);
+
+/* Whose steps are begun by letting them go. */
+struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live);
 
 enum { TG_PLACE_SIZE = 512 };
 

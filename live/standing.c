@@ -28,17 +28,17 @@ static const struct {
 #undef R
 };
 
-static bool take_registers(struct tg_standing *standing)
+bool tg_standing_registers(struct tg_thread *thread, struct tg_registers *values)
 {
-    const struct user_regs_struct *values = tg_thread_registers(standing->thread);
-    if (values == NULL)
+    const struct user_regs_struct *read = tg_thread_registers(thread);
+    if (read == NULL)
         return false;
     for (size_t i = 0; i < TG_REGISTER_COUNT; i++) {
         unsigned long long value;
-        memcpy(&value, (const char *)values + registers[i].offset, sizeof value);
-        standing->registers.value[i] = value;
+        memcpy(&value, (const char *)read + registers[i].offset, sizeof value);
+        values->value[i] = value;
     }
-    standing->registers.known = (1u << TG_REGISTER_COUNT) - 1;
+    values->known = (1u << TG_REGISTER_COUNT) - 1;
     return true;
 }
 
@@ -48,7 +48,8 @@ struct tg_error *tg_standing_take(const struct tg_control *control, const struct
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
     struct tg_standing found = {.unit = {process->info.dpid, of_view->dtid}};
     found.thread = tg_live_engine_thread(control->engine, found.unit);
-    *stands = found.thread != NULL && tg_thread_is_kept(found.thread) && take_registers(&found);
+    *stands = found.thread != NULL && tg_thread_is_kept(found.thread) &&
+              tg_standing_registers(found.thread, &found.registers);
     if (!*stands)
         return NULL;
     found.modules = tg_live_engine_modules(control->engine, found.thread->process);

@@ -43,7 +43,7 @@ struct tg_stepper {
     const void *calls[TG_CODE_PLACE_MAX_CALLS];
     /* the line that is left; 0: none is known */
     uint64_t start, end;
-    const char *file;
+    uint64_t file; /* which, as a hash: what has its name may be unmapped meanwhile */
     int line;
     /* what is under way */
     uint64_t last_pc;
@@ -65,12 +65,25 @@ struct tg_stepper {
 
 /* ---- looking around */
 
+static const char *name_of_module(struct tg_stepper *stepper, uint64_t pc)
+{
+    const struct tg_module *module = tg_modules_find(stepper->modules, pc);
+    const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
+    return slash != NULL ? slash + 1 : "";
+}
+
+/* The agent stands between programs and run-time systems: nobody wants to see its lines. */
+static bool is_ours(struct tg_stepper *stepper, uint64_t pc)
+{
+    return strstr(name_of_module(stepper, pc), "tollgate-agent") != NULL;
+}
+
 static void look_at_code(struct tg_stepper *stepper, struct here *here)
 {
     here->info = tg_modules_debug_info_at(stepper->modules, here->pc, &here->bias);
     if (here->info == NULL)
         return;
-    here->has_row = tg_modules_row_at(stepper->modules, here->pc, &here->row);
+    here->has_row = !is_ours(stepper, here->pc) && tg_modules_row_at(stepper->modules, here->pc, &here->row);
     const struct tg_code_place *place = tg_debug_info_place(here->info, here->pc - here->bias);
     if (place == NULL)
         return;
@@ -91,11 +104,20 @@ static void look(struct tg_stepper *stepper, const struct tg_registers *register
     look_at_code(stepper, here);
 }
 
+/* FNV-1a. */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static void take_line(struct tg_stepper *stepper, const struct here *here)
 {
     stepper->start = here->has_row ? here->row.start : 0;
     stepper->end = here->has_row ? here->row.end : 0;
-    stepper->file = here->has_row ? here->row.file : NULL;
+    stepper->file = here->has_row ? hash_of(here->row.file) : 0;
     stepper->line = here->has_row ? here->row.line : 0;
     if (stepper->kind == TG_STEP_UNTIL && here->has_row && here->function != 0 &&
         here->function < stepper->start)
@@ -112,8 +134,7 @@ static void take_frame(struct tg_stepper *stepper, const struct here *here)
 
 static bool is_other_line(const struct tg_stepper *stepper, const struct here *here)
 {
-    return stepper->file == NULL || here->row.line != stepper->line ||
-           strcmp(here->row.file, stepper->file) != 0;
+    return stepper->line == 0 || here->row.line != stepper->line || hash_of(here->row.file) != stepper->file;
 }
 
 /* The inlined copies that the pc is in: the same as those of the frame that steps, more, or others? */
@@ -291,9 +312,8 @@ static struct tg_step_order leave(struct tg_stepper *stepper, const struct here 
 
 static bool is_linker(struct tg_stepper *stepper, uint64_t pc)
 {
-    const struct tg_module *module = tg_modules_find(stepper->modules, pc);
-    const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
-    return slash != NULL && (strncmp(slash, "/ld-", 4) == 0 || strncmp(slash, "/ld.so", 6) == 0);
+    const char *name = name_of_module(stepper, pc);
+    return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
 }
 
 static bool is_plt(const struct here *here)
@@ -428,7 +448,7 @@ static struct tg_step_order step_line(struct tg_stepper *stepper, struct here *h
         return at_line(stepper, here);
     }
     take_frame(stepper, here); /* it has returned */
-    stepper->file = NULL;
+    stepper->line = 0;
     stepper->start = stepper->end = 0;
     return at_line(stepper, here);
 }
