@@ -15,7 +15,8 @@ enum { MAX_HITS = 64 }; /* action points at one address */
 
 /* Why the thread whose stop is in progress will stand, if it does. */
 struct stop_reason {
-    pid_t tid; /* 0: no reason of its own */
+    pid_t tid;     /* 0: no reason of its own */
+    bool is_given; /* it stands for that */
     enum tg_job_state state;
     int signal;
     uint32_t hits[MAX_HITS]; /* action points that it came to */
@@ -251,6 +252,7 @@ static void give_reason(struct tg_live_engine *live, struct tg_thread *thread, e
 {
     live->reason.tid = thread->tid;
     live->reason.state = state;
+    live->reason.is_given = true;
     tg_thread_keep(thread);
 }
 
@@ -311,6 +313,8 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
         give_reason(live, thread, TG_JOB_BREAKPOINT);
     else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
         give_reason(live, thread, TG_JOB_ERROR);
+    else if (stop->trigger == TG_TRIGGER_BREAKPOINT || stop->trigger == TG_TRIGGER_SIGNAL)
+        tg_live_steps_interrupted(live->steps, thread);
     live->reason.signal = live->reason.state == TG_JOB_ERROR ? stop->signal : 0;
 }
 
@@ -331,7 +335,7 @@ static void kept(void *context, struct tg_thread *thread)
     int32_t pid = thread->process->pid, tid = thread->tid;
     uint64_t pc = pc_of(thread);
     enum tg_live_step step = TG_LIVE_STEP_NONE;
-    if (reason.tid != tid) {
+    if (reason.tid != tid || !reason.is_given) {
         reason = (struct stop_reason){.state = TG_JOB_STOPPED};
         step = tg_live_steps_kept(live->steps, thread);
     }

@@ -12,6 +12,7 @@ struct step {
     struct tg_stepper *stepper;
     struct tg_step_order order; /* that is to be carried out, or is being */
     bool alone;
+    bool repeats;                                       /* the instruction was not executed */
     bool leaves;                                        /* one instruction first: it stands at a target */
     struct tg_breakpoint *planted[TG_STEP_MAX_TARGETS]; /* by target; NULL: not */
     UT_hash_handle hh;
@@ -179,6 +180,15 @@ bool tg_live_steps_go(struct tg_live_steps *steps, struct tg_thread *thread)
     return false;
 }
 
+void tg_live_steps_interrupted(struct tg_live_steps *steps, struct tg_thread *thread)
+{
+    struct step *step = find(steps, thread->tid);
+    if (step == NULL || (step->order.kind != TG_STEP_ORDER_ONE && !step->leaves))
+        return;
+    step->repeats = true;
+    tg_thread_keep(thread);
+}
+
 enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thread *thread)
 {
     struct step *step = find(steps, thread->tid);
@@ -188,7 +198,11 @@ enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thre
     bool is_read = tg_standing_registers(thread, &registers) &&
                    tg_live_modules_of(steps->modules, thread->process) != NULL; /* as they are now */
     bool goes = is_read;
-    if (is_read && !step->leaves) {
+    if (step->repeats) {
+        step->repeats = false;
+        tg_thread_step(thread);
+        goes = true;
+    } else if (is_read && !step->leaves) {
         unplant(step);
         tg_stepper_advance(step->stepper, &registers, &step->order);
         goes = carry_out(step);

@@ -32,6 +32,10 @@ enum tg_live_step {
     TG_LIVE_STEP_ALL,   /* the same; its process is to be stopped */
 };
 
+/* Inside a stop of THREAD that is no end of a step, and that concerns nobody: where it was about to execute
+ * one instruction it does so yet. */
+void tg_live_steps_interrupted(struct tg_live_steps *steps, struct tg_thread *thread);
+
 /* THREAD is kept, for no reason but its step's orders. */
 enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thread *thread);
 

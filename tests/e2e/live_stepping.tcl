@@ -1,0 +1,47 @@
+# Steps threads of an OpenMP program, and says where they are. WHERE of each answer is compared with the source.
+proc at {what answer} {puts "AT $what: [lindex [split [string trim $answer] \n] end]"}
+proc where {focus} {
+    set lines {}
+    foreach line [split [dfocus $focus {dwhere 1}] \n] {
+        if {[regexp {#(\d+)} $line - number]} {lappend lines $number}
+    }
+    return [lsort -unique $lines]
+}
+proc say {what focus} {puts "AT $what: [where $focus]"}
+
+dbreak work
+dcont
+say work t1.1
+dstep
+say step t1.1
+dnext
+say region t1.1
+# into the region's body: its threads run on meanwhile, and stop
+dstep
+say body t1.1
+ddisable 1
+dbreak leaf -t
+dfocus p1 dcont
+say all p1
+# all of them in lockstep, nobody else
+dfocus pL dnext
+say lockstep p1
+dfocus t1.2 dstep
+say one t1.2
+say others {t1.1}
+dfocus t1.2 dout
+say out t1.2
+# a breakpoint on the way ends a step
+dfocus t1.2 {dnext 3}
+say hit t1.2
+dfocus t1.2 {duntil -address leaf+30}
+dfocus t1.3 dhold
+if {![catch {dfocus t1.3 dnext} message]} {error "who is held steps"}
+dfocus t1.3 dunhold
+if {![catch {dfocus t1.2 {duntil 999}} message]} {error "there is no line 999"}
+set before [dfocus t1.4 {dexamine -format address -count 1 pc}]
+dfocus t1.4 {dstepi 3}
+if {[dfocus t1.4 {dexamine -format address -count 1 pc}] eq $before} {error "three instructions lead nowhere"}
+dfocus t1.4 dnexti
+ddelete -a
+dfocus p1 dcont
