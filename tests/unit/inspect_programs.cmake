@@ -23,8 +23,10 @@ tg_inspect_program(stacks-debug_frame stacks.c ${CMAKE_C_COMPILER} -O2 -gdwarf-4
                    -fno-unwind-tables -fno-exceptions -no-pie -pthread)
 tg_inspect_program(stacks-static stacks.c ${CMAKE_C_COMPILER} -O1 -static -pthread)
 
-tg_inspect_program(steps-O0 steps.c ${CMAKE_C_COMPILER} -O0)
-tg_inspect_program(steps-O1 steps.c ${CMAKE_C_COMPILER} -O1)
+# which lines there are to step to is the compiler's choice: always the same one
+find_program(TG_GCC gcc REQUIRED)
+tg_inspect_program(steps-O0 steps.c ${TG_GCC} -O0)
+tg_inspect_program(steps-O1 steps.c ${TG_GCC} -O1)
 if(TG_CLANG)
   tg_inspect_program(steps-clang-O0 steps.c ${TG_CLANG} -O0)
 endif()
