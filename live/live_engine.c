@@ -38,6 +38,7 @@ struct tg_live_engine {
     size_t n_stops, max_stops;
     bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
+    bool kills;     /* what those that are killed forked meanwhile is killed, too */
     struct tg_event_mark latest;
     pid_t rank; /* the process that the last identity event called a rank, 0 none */
 };
@@ -195,6 +196,8 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
 {
     struct tg_live_engine *live = context;
     (void)origin;
+    if (live->kills && !thread->process->attached)
+        kill(thread->process->pid, SIGKILL);
     if (parent != NULL)
         tell_error(live, tg_live_points_copy(live->points, parent, thread->process));
 }
@@ -439,6 +442,7 @@ struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_b
 
 void tg_live_engine_kill(struct tg_live_engine *live)
 {
+    live->kills = true;
     for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
          process = process->hh.next) {
         if (process->attached)
