@@ -80,26 +80,48 @@ static struct tg_error *check_condition(struct point_words *words)
     return error;
 }
 
+/* The focus as a set, *MADE where it is everything, which has none. */
+static struct tg_error *find_focus(const struct tg_control *control, struct tg_ptset **made,
+                                   const struct tg_ptset **focus)
+{
+    struct tg_ptset *written = NULL;
+    *made = NULL;
+    *focus = control->focus;
+    if (*focus != NULL)
+        return NULL;
+    struct tg_error *error = tg_ptset_parse("a", &written, NULL);
+    if (error == NULL)
+        error = tg_ptset_complete(written, NULL, made, NULL);
+    tg_ptset_destroy(written);
+    *focus = *made;
+    return error;
+}
+
 static struct tg_error *make(const struct tg_control *control)
 {
     struct point_words *words = control->context;
     char *file = NULL, *address = NULL;
-    struct tg_error *error = NULL;
-    if (words->condition != NULL)
+    const struct tg_ptset *focus;
+    struct tg_ptset *made;
+    struct tg_error *error = find_focus(control, &made, &focus);
+    if (error == NULL && words->condition != NULL)
         error = check_condition(words);
-    if (error != NULL)
+    if (error == NULL && words->address != NULL && asprintf(&address, "*%s", words->address) < 0)
+        error = tg_error_no_memory();
+    if (error != NULL) {
+        tg_ptset_destroy(made);
         return error;
-    if (words->address != NULL && asprintf(&address, "*%s", words->address) < 0)
-        return tg_error_no_memory();
+    }
     if (address == NULL)
         file = tg_control_file(control);
     error = tg_location_parse(address != NULL ? address : words->location, file, &words->spec);
     if (error == NULL && words->is_barrier)
-        error = tg_controller_barrier(control->controller, control->focus, words->spec, words->stop_when_hit,
+        error = tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
                                       words->stop_when_done, words->pending, &words->id, NULL);
     else if (error == NULL)
-        error = tg_controller_break(control->controller, control->focus, words->spec, words->condition,
+        error = tg_controller_break(control->controller, focus, words->spec, words->condition,
                                     words->stop_when_hit, words->pending, &words->id, NULL);
+    tg_ptset_destroy(made);
     free(address);
     free(file);
     free(words->spec);

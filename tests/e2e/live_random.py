@@ -80,7 +80,7 @@ class Session:
             answer = self.console.command(self.operation())
             if not answer["ok"]:
                 self.refused += 1
-                if answer["error"]["code"] in ("OS", "NO_MEMORY", "TCL") or "\n" in answer["error"]["message"]:
+                if answer["error"]["code"] in ("OS", "NO_MEMORY", "TCL"):
                     fail(f"{self.console.log[-1]}: {answer['error']}")
             if len(self.console.do("dactions")) > 1000:
                 self.console.do("ddelete -a")
@@ -92,7 +92,6 @@ class Session:
         console.do("dfocus a {dwait -timeout 50}")
         console.do("dfocus a dhalt")  # those that were begun while the others came to a stop
         console.do("dfocus a {dwait -timeout 50}")
-        known = {p["pid"]: p["dpid"] for p in console.command("info processes")["data"] if p["alive"]}
         sets = console.do("dptsets existent(a)")
         running = console.do("dptsets running(a)")
         if not re.search(r"0:0", running):
@@ -108,9 +107,9 @@ class Session:
                     fail(f"thread {tid} of process {pid} is not traced")
                 if state != "t" and not is_in_vfork(pid, tid):
                     fail(f"thread {tid} of process {pid} is in state {state}; {sets}")
-        told = int(re.search(r"(\d+):(\d+)\[", sets).group(2))
-        if not set(group) <= set(known) or told != n_threads:
-            fail(f"the kernel has {n_threads} threads of {sorted(group)}, the console {sets} of {known}")
+        told = re.search(r"(\d+):(\d+)\[", sets)
+        if (int(told.group(1)), int(told.group(2))) != (len(group), n_threads):
+            fail(f"the kernel has {n_threads} threads of {sorted(group)}, the console {sets}")
 
     def let_go(self):
         console = self.console
@@ -161,10 +160,7 @@ def main(seed, operations):
         if (text := output.read()) != "churned\n":
             fail(f"the job said: {text}")
     subprocess.run([os.environ["TG_BARRIER_VERDICT"], "random.tgt"], check=True)
-    kinds = {}
-    for event in console.events:
-        kinds[event["event"]] = kinds.get(event["event"], 0) + 1
-    print(f"{operations} operations, {session.refused} refused, told of {kinds}")
+    print(f"{operations} operations, {session.refused} refused, told of {len(console.events)} events")
 
 
 if __name__ == "__main__":
