@@ -68,7 +68,7 @@ class Session:
         if choose < 0.94:
             return f"dfocus {focus} dgroups {self.random.choice(['-new few', '-add few', '-remove few', '-list', ''])}"
         if choose < 0.96:
-            return f"dfocus {focus} dkill" if focus in ("2", "p2", "p3") else "dactions"
+            return "dactions"
         if choose < 0.98:
             return f"dfocus {focus} where"
         return f"dfocus {focus}"
@@ -97,7 +97,6 @@ class Session:
         if not re.search(r"0:0", running):
             fail(f"told to stop, waited for, and still {running}")
         group = group_of(self.pid)
-        # A child in vfork is a process whose start the parent has not told of yet.
         n_threads = 0
         for pid in group:
             threads = threads_of(pid)
