@@ -12,7 +12,7 @@
  * the check of the flag and the call would be missed. So a request arms a timer that repeats until it was
  * seen; its signal interrupts the tracer thread's waitpid.
  */
-enum { WAKE_INTERVAL_NS = 5 * 1000 * 1000 };
+enum { WAKE_INTERVAL_NS = 5 * 1000 * 1000, STOPS_BEFORE_CALLS_NS = 2 * 1000 * 1000 };
 
 #define WAKE_SIGNAL SIGRTMAX
 
@@ -267,12 +267,32 @@ static void lose_everything(struct tg_engine *engine)
     }
 }
 
+/*
+ * Handles the stops that are there already, for a short time: a call that asks who stands finds many of them,
+ * where hundreds of threads come to a stop, and is not made anew for each.
+ */
+static void handle_waiting(struct tg_engine *engine)
+{
+    uint64_t until_ns = tg_engine_now_ns() + STOPS_BEFORE_CALLS_NS;
+    while (engine->processes != NULL && !atomic_load(&engine->stop_requested) &&
+           tg_engine_now_ns() < until_ns) {
+        int status;
+        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
+        if (tid <= 0)
+            return;
+        tg_dispatch(engine, tid, status);
+        if (engine->n_early > 0)
+            tg_dispatch_early(engine);
+    }
+}
+
 struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
 {
     tg_dispatch_early(engine);
     while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
         int wait_status;
         if (atomic_load(&engine->has_posted)) {
+            handle_waiting(engine);
             tg_control_run_posted(engine);
             continue; /* everything may be gone */
         }
