@@ -9,6 +9,21 @@
  * thread is brought to a stop and kept there; then the original bytes come back; then all go at once.
  */
 
+/* TRACEE, which stands and is to be kept for the detach: a SIGTRAP of ours that is still in it comes out
+ * first. */
+static void keep_for_detach(struct tg_tracee *tracee)
+{
+    int signal = tracee->kept ? tracee->kept_signal : 0;
+    bool has_trap = tracee->kept && tg_step_trap_is_pending(tracee);
+    tracee->kept = false;
+    tracee->step.waiting = false;
+    tracee->step.awaited = 0;
+    if (has_trap)
+        tg_tracee_resume_now(tracee, signal);
+    else
+        tg_tracee_resume(tracee, signal); /* held */
+}
+
 void tg_detach_begin(struct tg_process *process, const char *reason)
 {
     struct tg_traced_process *traced = tg_traced(process);
@@ -22,11 +37,7 @@ void tg_detach_begin(struct tg_process *process, const char *reason)
         tracee->keep_due = false;
         tracee->called_off = true;
         if (tracee->step.waiting || tracee->kept) {
-            int signal = tracee->kept ? tracee->kept_signal : 0;
-            tracee->kept = false;
-            tracee->step.waiting = false;
-            tracee->step.awaited = 0;
-            tg_tracee_resume(tracee, signal); /* held */
+            keep_for_detach(tracee);
         } else if (tracee->running) {
             ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
         }

@@ -155,6 +155,7 @@ static void on_signal(struct tg_tracee *tracee, int signal)
         bool dropped = tracee->dropped_trap;
         tracee->dropped_trap = false;
         if (dropped) {
+            tg_control_halted(tracee);
             tg_tracee_resume(tracee, 0);
             return;
         }
@@ -183,7 +184,7 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
     tg_step_finish(tracee, NULL);
     if (tracee->first_stop_due)
         tg_lineage_thread_started(tracee);
-    if ((traced->detaching || tracee->stepping) && tg_step_trap_is_pending(tracee)) {
+    if ((traced->detaching || tracee->stepping || halted) && tg_step_trap_is_pending(tracee)) {
         tg_tracee_resume_now(tracee, 0); /* it comes out before the thread runs any of its own code */
         return;
     }

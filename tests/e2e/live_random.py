@@ -92,8 +92,8 @@ class Session:
         console.do("dfocus a {dwait -timeout 50}")
         console.do("dfocus a dhalt")  # those that were begun while the others came to a stop
         console.do("dfocus a {dwait -timeout 50}")
-        sets = console.do("dptsets existent(a)")
-        running = console.do("dptsets running(a)")
+        sets = console.do("dfocus a {dptsets existent(a)}")
+        running = console.do("dfocus a {dptsets running(a)}")
         if not re.search(r"0:0", running):
             fail(f"told to stop, waited for, and still {running}")
         group = group_of(self.pid)
