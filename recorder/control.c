@@ -8,6 +8,26 @@
  * step over the breakpoint that it stands at or a signal to be delivered, is done when it is let go.
  */
 
+/*
+ * Has a parent that waits in vfork for TRACEE's process? It uses that parent's memory and stack, and as long
+ * as it stood the parent could neither run nor stop: it is kept when it has executed its program.
+ */
+static bool is_vfork_child(struct tg_tracee *tracee)
+{
+    const struct tg_process *process = tracee->thread.process;
+    if (tg_traced_of(tracee)->origin != TG_ORIGIN_VFORK || process->space->references == 1)
+        return false;
+    for (struct tg_process *other = process->engine->processes; other != NULL; other = other->hh.next)
+        if (other != process && other->space == process->space)
+            return true;
+    return false;
+}
+
+bool tg_control_is_to_keep(struct tg_tracee *tracee)
+{
+    return tracee->keep_due && !is_vfork_child(tracee);
+}
+
 /* ---- keeping */
 
 bool tg_thread_is_kept(const struct tg_thread *thread)
@@ -27,14 +47,14 @@ void tg_thread_halt(struct tg_thread *thread)
     if (tracee->kept || tracee->exiting || tracee->keep_due)
         return;
     tracee->keep_due = true;
-    tracee->halt_due = tracee->running && !tracee->first_stop_due;
+    tracee->halt_due = tracee->running && !tracee->first_stop_due && !is_vfork_child(tracee);
     if (tracee->halt_due)
         ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
 }
 
 bool tg_control_keeps(struct tg_tracee *tracee, int signal, bool listening)
 {
-    if (!tracee->keep_due || tracee->step.active)
+    if (tracee->step.active || !tg_control_is_to_keep(tracee))
         return false;
     tg_tracee_store_registers(tracee);
     tracee->keep_due = false;

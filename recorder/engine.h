@@ -227,7 +227,7 @@ void tg_thread_keep(struct tg_thread *thread);
 
 /* Asks THREAD, running, to stop; observers are told by `halted`. If it comes to another stop first it is kept
  * there, after `stopped`. Without effect on one that is kept already; one in vfork stops when its child has
- * gone on. */
+ * gone on, and the child when it has executed its program. */
 void tg_thread_halt(struct tg_thread *thread);
 
 /* Lets a kept THREAD go on, over the breakpoint that it stands at, with the signal that it stopped for.

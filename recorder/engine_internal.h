@@ -401,6 +401,9 @@ bool tg_step_trap_is_pending(const struct tg_tracee *tracee);
 
 /* ---- control (control.c) */
 
+/* Is TRACEE to be kept when the stop in progress, or the next one, ends? Not before it has executed its
+ * program, in a child of vfork. */
+bool tg_control_is_to_keep(struct tg_tracee *tracee);
 /* TRACEE, stopped, is to go on with SIGNAL: true where it is kept instead. */
 bool tg_control_keeps(struct tg_tracee *tracee, int signal, bool listening);
 /* Tells observers that TRACEE comes to rest, if it is to be kept. */

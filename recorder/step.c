@@ -205,7 +205,7 @@ void tg_step_go_on(struct tg_tracee *tracee)
 /* The same for TRACEE, whose handlers ran, unless it is to stay. */
 static void leave(struct tg_tracee *tracee, uint64_t address)
 {
-    bool stays = tracee->keep_due && !tg_traced_of(tracee)->detaching;
+    bool stays = tg_control_is_to_keep(tracee) && !tg_traced_of(tracee)->detaching;
     if (tracee->step.awaited == 0 && !stays) {
         step_over(tracee, address);
         return;
