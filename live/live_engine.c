@@ -267,7 +267,8 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     bool is_rank = live->rank == thread->process->pid;
     live->has_begun = true;
     live->rank = 0;
-    live->reason = (struct stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
+    live->reason =
+        (struct stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
     tg_live_points_begin(live->points, thread->process);
     tg_live_steps_forget(live->steps, thread->process);
     tg_live_modules_change(live->modules, thread->process);

@@ -85,9 +85,8 @@ class Tollgate(Peer):
     def leave(self):
         self.send("quit -detach")
         self.process.stdin.close()
-        while self.line():
-            if '"bye"' in self.pending.decode("utf-8", "replace") or not self.pending:
-                break
+        while json.loads(self.line())["type"] != "bye":
+            pass
         self.process.wait()
 
 
@@ -150,7 +149,8 @@ def timed(what):
 
 
 def start_load(build, n_threads):
-    load = subprocess.Popen([os.path.join(build, "tests/bench/live_load"), str(n_threads)], stdout=subprocess.PIPE)
+    nap_us = 1000 if n_threads <= 64 else 20000  # the machine is not to be busy with the naps' ends alone
+    load = subprocess.Popen([os.path.join(build, "tests/bench/live_load"), str(n_threads), str(nap_us)], stdout=subprocess.PIPE)
     load.stdout.readline()
     return load
 
@@ -209,12 +209,15 @@ def measure_barrier(build, work, n_threads):
 
 def with_peer(build, make, n_threads, measure):
     load = start_load(build, n_threads)
+    peer = None
     try:
         peer = make(load.pid)
         result = measure(peer)
         peer.leave()
         return result
     finally:
+        if peer is not None:
+            peer.process.kill()  # whoever traces the load would keep it
         load.kill()
         load.wait()
 
@@ -238,7 +241,7 @@ def main():
             return Tollgate(build, work, pid)
 
         def add(name, make, non_stop_make):
-            stop, go = with_peer(build, make, arguments.threads, lambda peer: measure_all(peer, arguments.rounds))
+            stop, go = with_peer(build, make, arguments.threads, lambda peer: (peer.go_all(), measure_all(peer, arguments.rounds))[1])
             line = with_peer(build, non_stop_make, arguments.line_threads,
                              lambda peer: (peer.go_all(), measure_line(peer, arguments.line_threads, arguments.rounds))[1])
             rows[name] = {"stop all": stop, "go all": go, "line": line}

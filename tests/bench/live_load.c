@@ -1,7 +1,6 @@
 /*
- * Threads for a debugger to be measured with: `live_load THREADS` runs THREADS of them until it is killed;
- * each calls come_by again and again, with a nap of a millisecond in between, and is nearly always asleep, as
- * threads of a job with more of them than cores are. "ready" is printed when all are there.
+ * Threads for a debugger to be measured with: `live_load THREADS NAP_US` runs THREADS of them until it is
+ * killed; each calls come_by again and again, with a nap in between. "ready" is printed when all are there.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +11,7 @@
 
 static atomic_int n_ready;
 static atomic_long n_calls;
+static unsigned nap_us;
 
 /* Breakpoints and barriers are planted here. VALUE is never negative. */
 __attribute__((noinline)) void come_by(int value)
@@ -25,14 +25,15 @@ static void *run(void *argument)
     atomic_fetch_add(&n_ready, 1);
     for (;;) {
         come_by(number);
-        usleep(1000);
+        usleep(nap_us);
     }
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    int n_threads = argc == 2 ? atoi(argv[1]) : 0;
+    int n_threads = argc == 3 ? atoi(argv[1]) : 0;
+    nap_us = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 64 << 10);
