@@ -45,8 +45,12 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
     struct tg_modules *modules = find_place(control, process, i, &pc);
     if (modules == NULL)
         return;
+    const struct tg_module *module = tg_modules_find(modules, pc);
     if (key == TG_STATUS_FUNCTION && tg_modules_symbol_at(modules, pc, &name, &offset))
         snprintf(buffer, size, "%s", name);
+    else if (key == TG_STATUS_FUNCTION && module != NULL)
+        snprintf(buffer, size, "in %s",
+                 strrchr(module->path, '/') == NULL ? module->path : strrchr(module->path, '/') + 1);
     else if (key == TG_STATUS_LINE && tg_modules_row_at(modules, pc, &row))
         snprintf(buffer, size, "%s#%d",
                  strrchr(row.file, '/') == NULL ? row.file : strrchr(row.file, '/') + 1, row.line);

@@ -511,8 +511,16 @@ void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc,
     const char *name;
     uint64_t offset;
     *place = '\0';
-    if (modules == NULL || !tg_modules_symbol_at(modules, pc, &name, &offset))
+    if (modules == NULL)
         return;
+    if (!tg_modules_symbol_at(modules, pc, &name, &offset)) {
+        const struct tg_module *module = tg_modules_find(modules, pc);
+        const char *last = module == NULL ? NULL : strrchr(module->path, '/');
+        if (module != NULL)
+            snprintf(place, TG_PLACE_SIZE, "%s+0x%" PRIx64, last == NULL ? module->path : last + 1,
+                     pc - module->start);
+        return;
+    }
     if (tg_modules_row_at(modules, pc, &row)) {
         const char *slash = strrchr(row.file, '/');
         snprintf(place, TG_PLACE_SIZE, "%s (%s#%d)", name, slash == NULL ? row.file : slash + 1, row.line);
