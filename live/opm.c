@@ -61,6 +61,7 @@ const struct tg_console_command tg_console_opm_next = {
         "these.\nThe worker that comes there becomes the current one. Those that come to the same zone "
         "after it do not\ncount: each time that a team meets a construct is one zone.",
     .words = next_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_next,
 };
 
@@ -106,5 +107,6 @@ const struct tg_console_command tg_console_opm_start = {
         "The worker that begins it becomes the current one. Where the first worker is in a region already\n"
         "nothing is done, unless --force is given.",
     .words = start_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_start,
 };

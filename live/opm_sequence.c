@@ -225,5 +225,6 @@ const struct tg_console_command tg_console_opm_sequence = {
         "anew\n"
         "before each prompt at which the moment or the focus is another one; `... off` ends that.",
     .words = words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,
 };

@@ -88,5 +88,6 @@ const struct tg_console_command tg_console_opm_step = {
         "thread that goes through without entering it (a nowait, a condition) counts when it comes to the\n"
         "next barrier or to the end of the region.",
     .words = words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,
 };

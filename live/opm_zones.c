@@ -89,6 +89,7 @@ const struct tg_console_command tg_console_opm_all_out = {
     .more =
         "The moment of `opm step out`: a recording holds nobody at the end of the zone, so that those who\n"
         "left it first may have gone on. The current worker stays.",
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_all_out,
 };
 
@@ -158,6 +159,7 @@ const struct tg_console_command tg_console_opm_sections = {
             "step-by-step: `dcont` stops at each section of that zone, and at its end. Sections are seen\n"
             "with libgomp; LLVM's runtime tells only of the zone.",
     .words = sections_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_sections,
 };
 
@@ -206,7 +208,7 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_dcont);
-    if (console->options.live != NULL && !console->catches.sections && !console->catches.steps.is_on)
+    if (console->options.live != NULL)
         return tg_control_continue(console, out);
     struct continuing continuing = {.console = console};
     if (!console->catches.sections && !console->catches.steps.is_on) {
@@ -228,7 +230,8 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_dcont = {
     .name = "dcont",
     .arguments = "",
-    .summary = "goes on to the next place that `opm sections` asked for, else to the end",
+    .summary = "goes on: to the next place that `opm sections` asked for, else to the end; of a live job: "
+               "until all stand",
     .example = "opm sections new; dcont",
     .run = run_dcont,
 };
@@ -276,6 +279,7 @@ const struct tg_console_command tg_console_opm_critical = {
     .more = "The current worker must wait for the critical section or be inside of it. The one that enters\n"
             "becomes the current one.",
     .words = critical_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_critical,
 };
 
@@ -349,5 +353,6 @@ const struct tg_console_command tg_console_opm_barrier = {
     .more = "Of the current worker's team, or of one in focus that is at a barrier. How many have gone on\n"
             "from it is told; the current worker stays.",
     .words = barrier_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_barrier,
 };
