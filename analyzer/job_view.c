@@ -107,6 +107,8 @@ struct tg_error *tg_job_view_add_process(struct tg_job_view *view, const struct 
         memmove(view->ranks + at + 1, view->ranks + at, (view->n_ranks - at) * sizeof *view->ranks);
         view->ranks[at] = (struct rank_place){info->rank, view->n_processes};
         view->n_ranks++;
+    } else if (info->rank >= 0 && info->exists && !view->processes[view->ranks[at].process].info.exists) {
+        view->ranks[at].process = view->n_processes; /* who had the rank before is gone */
     }
     view->processes[view->n_processes++] =
         (struct tg_job_process){.info = *info, .first_thread = view->n_threads, .first_slot = view->n_slots};

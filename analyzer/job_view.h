@@ -93,7 +93,7 @@ size_t tg_job_view_slots(const struct tg_job_view *view);
 
 /* NULL: there is none. */
 const struct tg_job_process *tg_job_view_process(const struct tg_job_view *view, uint32_t dpid);
-/* Of several processes with RANK the one with the lowest dpid. */
+/* Of several processes with RANK the one with the lowest dpid, of those that exist where one does. */
 const struct tg_job_process *tg_job_view_rank(const struct tg_job_view *view, int64_t rank);
 /* Its index, SIZE_MAX: there is none. */
 size_t tg_job_view_find_thread(const struct tg_job_view *view, const struct tg_job_process *process,
