@@ -230,8 +230,7 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_dcont = {
     .name = "dcont",
     .arguments = "",
-    .summary = "goes on: to the next place that `opm sections` asked for, else to the end; of a live job: "
-               "until all stand",
+    .summary = "goes on: to what `opm sections` asked for, else the end; of a live job until all stand",
     .example = "opm sections new; dcont",
     .run = run_dcont,
 };
