@@ -151,6 +151,7 @@ def main(seed, operations):
     console = session.console
     console.do("dfocus a dgo")
     await_true(lambda: os.path.exists("begun"), "the job does not begin")
+    await_true(lambda: console.command("info processes")["data"], "the console takes no events")
     session.pid = console.command("info processes")["data"][0]["pid"]
     session.run(operations)
     if (status := leave(session, asks_first=seed % 2 == 0)) != 5 << 8:
