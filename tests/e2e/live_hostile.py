@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""A program whose names, files, threads and data would take over a terminal: what the live console says of it does not.
+
+usage: live_hostile.py
+"""
+import os
+import re
+import subprocess
+import sys
+
+TOLLGATE = os.environ["TG_TOLLGATE"]
+ESCAPE = "\x1b[2J\x1b]0;owned\x07"
+
+SOURCE = r"""
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#line 1 "/nowhere/\033[31m\n\r\342\200\256 .c"
+struct { char text[64]; char *pointer; } data = {"\033[2J\033]0;owned\007\377\300\n", "\033c\r\b\b\b"};
+void arrive(void) __asm__("arrive");
+void arrive(void) { __asm__ volatile(""); }
+__attribute__((noinline)) static void *run(void *argument)
+{
+    prctl(PR_SET_NAME, "\033[5m\nthread");
+    memset(argument, 7, 1);
+    arrive();
+    return argument;
+}
+int main(void)
+{
+    pthread_t thread;
+    char byte;
+    pthread_create(&thread, 0, run, &byte);
+    pthread_join(thread, 0);
+    return 4;
+}
+"""
+
+COMMANDS = ["dbreak arrive -g", "dcont", "dfocus a dstatus -group_by function,line,hostname", "dfocus a dwhere", "dwhere", "dlist", "dlist main",
+            "dprint data", "dprint *data.pointer", "dprint data.text", "dexamine -source", "dexamine -count 8", "dexamine /c &data", "dexamine /s &data",
+            "dinfo libraries", "info processes", "info libraries", "dactions", "dactions 1", "dgroups", "dbreak no_such", "dset", "dstep", "dout"]
+
+
+def main():
+    os.mkdir(f"in {ESCAPE}".replace("/", "_"))
+    program = os.path.abspath(f"in {ESCAPE}/prog {ESCAPE}")
+    subprocess.run(["cc", "-g", "-O0", "-pthread", "-x", "c", "-", "-o", program], input=SOURCE.encode(), check=True)
+    words = [word for command in COMMANDS for word in ("-e", f"catch {{puts [{command}]}} e; puts $e")]
+    for mode in ([], ["--json"]):
+        done = subprocess.run([TOLLGATE, "live", "--force", "-o", f"trace {ESCAPE}.tgt", *mode, *words, "--", program], check=False,
+                              capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+        text = done.stdout + done.stderr
+        if done.returncode not in (0, 4, 137):
+            sys.exit(f"FAILED: exit status {done.returncode}: {text[-400:]}")
+        if found := re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80\xae", text):
+            sys.exit(f"FAILED: a terminal is given {text[max(0, found.start() - 150):found.end() + 60]!r}")
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            sys.exit(f"FAILED: {error}: {text[max(0, error.start - 100):error.end + 50]!r}")
+        if mode == [] and b"action point 1" not in text:
+            sys.exit(f"FAILED: the session was no session: {text[:2000]!r}")
+
+
+main()
