@@ -268,6 +268,7 @@ static void feed(struct run *run, const struct tg_event *event, bool shown)
     assert(tg_session_model_feed(report->session, event) == NULL);
     assert(tg_address_model_feed(report->addresses, event) == NULL);
     assert(tg_code_names_feed(report->names, event) == NULL);
+    assert(tg_control_model_feed(report->control, event) == NULL);
     if (entry != NULL) {
         assert(tg_library_model_feed(report->libraries, event, entry->index) == NULL);
         assert(tg_load_call_model_feed(report->load_calls, event, entry->index, "/caller") == NULL);
@@ -302,6 +303,7 @@ static void create_models(struct tg_report *report)
     assert(tg_openmp_statistics_create(&report->openmp) == NULL);
     assert(tg_mpi_model_create(NULL, &report->mpi) == NULL);
     assert(tg_mpir_model_create(&report->mpir) == NULL);
+    assert(tg_control_model_create(&report->control) == NULL);
     assert(tg_code_names_create(&services, &report->names) == NULL);
     report->namer = (struct tg_code_namer){.context = report, .name = name_code};
 }
@@ -316,12 +318,14 @@ static void destroy_models(struct tg_report *report)
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
+    tg_control_model_destroy(report->control);
     tg_post_mortem_deinit(&report->post_mortem);
     tg_code_names_destroy(report->names);
 }
 
 static void explain(struct tg_report *report)
 {
+    assert(tg_control_model_finish(report->control) == NULL);
     const struct tg_post_mortem_input input = {
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
