@@ -44,16 +44,16 @@ static struct tg_error *find_crash(struct tg_mortem *mortem, const struct tg_pro
     tg_words_process(stream, mortem->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
     tg_words_moment(stream, mortem->input, entry->last_ns);
-    /* the thread of its last signal is the one that crashed */
-    bool knows_thread = entry->last.kind == TG_EVENT_SIGNAL && entry->last.number == entry->status;
-    int32_t tid = knows_thread ? entry->last.tid : entry->pid;
+    /* the thread of its last signal is the one that crashed; others may have run on for a moment */
+    bool knows_thread = entry->last_signal_ns != 0 && entry->last_signal == entry->status;
+    int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
     const struct tg_openmp_worker *worker = last_worker(mortem->input, entry->index, tid);
     if (knows_thread) {
         fprintf(stream, ", in thread %" PRId32, tid);
         if (worker != NULL)
             fprintf(stream, " (worker %" PRIu64 ")", worker->number);
-        if (entry->last.address != 0)
-            fprintf(stream, ", at address 0x%" PRIx64, entry->last.address);
+        if (entry->last_signal_address != 0)
+            fprintf(stream, ", at address 0x%" PRIx64, entry->last_signal_address);
     }
     fputc('.', stream);
     print_state(mortem, entry->index, tid, worker);

@@ -327,6 +327,8 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->signals++;
         entry->last_signal = event->signal.signal;
         entry->last_signal_ns = event->time_ns;
+        entry->last_signal_tid = event->tid;
+        entry->last_signal_address = event->signal.address;
     } else if (event->kind == TG_EVENT_LIBRARY_LOAD) {
         entry->library_events++;
         return tg_event_headline_keep(&entry->last_library, event);

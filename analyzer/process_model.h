@@ -56,6 +56,8 @@ struct tg_process_entry {
     uint64_t signals;
     uint64_t last_signal_ns; /* 0: none */
     int64_t last_signal;
+    int32_t last_signal_tid;
+    uint64_t last_signal_address; /* of a fault, 0 none */
 
     struct tg_event_headline last; /* the last thing it did: its end and bookkeeping events do not count */
     struct tg_event_headline last_library; /* the last load; kind 0: none */
