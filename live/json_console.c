@@ -382,9 +382,9 @@ static bool run_lines(struct tg_json_console *json)
     bool all_well = true;
     size_t done = 0;
     int status;
-    while (!tg_console_has_quit(json->console, &status)) {
+    while (done < json->size && !tg_console_has_quit(json->console, &status)) {
         char *line = json->line + done, *end = memchr(line, '\n', json->size - done);
-        if (end == NULL && (!json->at_end || done == json->size))
+        if (end == NULL && !json->at_end)
             break;
         size_t size = end == NULL ? json->size - done : (size_t)(end - line);
         if (json->is_too_long)
@@ -393,7 +393,8 @@ static bool run_lines(struct tg_json_console *json)
             all_well &= run_line(json, line, size);
         done += size + (end != NULL);
     }
-    memmove(json->line, json->line + done, json->size - done);
+    if (done > 0)
+        memmove(json->line, json->line + done, json->size - done);
     json->size -= done;
     if (json->size > TG_JSON_MAX_LINE && !json->is_too_long) {
         tell_refusal(json, "LIMIT", "a command has at most 1 MiB");
