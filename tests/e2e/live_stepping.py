@@ -18,7 +18,7 @@ PLACES = {
     "lockstep": ["leaf 1", "leaf 2"],
     "one": ["leaf 2", "leaf end"],
     "others": ["leaf 1", "leaf 2"],
-    "out": ["body 2"],
+    "out": ["body 2", "body 4"],
     "hit": ["leaf begin", "leaf 1"],
 }
 

@@ -16,11 +16,11 @@ dstep
 say step t1.1
 dnext
 say region t1.1
-# into the region's body: its threads run on meanwhile, and stop
-dstep
-say body t1.1
+# into the region's body: its threads run on meanwhile, as far as the breakpoint, and stop
 ddisable 1
 dbreak leaf -t
+dstep
+say body t1.1
 dfocus p1 dcont
 say all p1
 # all of them in lockstep, nobody else
