@@ -218,7 +218,9 @@ struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_
         }
         past.whole = reader->tail == 0;
     }
-    memcpy(&ticks, reader->data + (reader->tail & (reader->facts.data_bytes - 1)), sizeof ticks);
+    if (reader->tail % RECORD_UNIT ==
+        0) /* else no record begins there: the header is not what an agent wrote */
+        memcpy(&ticks, reader->data + (reader->tail & (reader->facts.data_bytes - 1)), sizeof ticks);
     tg_mapping_guard_end();
     past.first_ns = tg_tick_clock_time(reader->clock, ticks);
     const struct tg_agent_mark *mark = find_mark(&header, n_events);
