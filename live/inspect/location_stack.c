@@ -136,41 +136,9 @@ static struct tg_error *shuffle(struct tg_location_stack *stack, const Dwarf_Op 
     }
 }
 
-static bool compare_reals(unsigned atom, double x, double y, bool *truth)
+/* What a comparison says of two numbers, of which at most one of these is true: of a NaN none is. */
+static bool find_truth(unsigned atom, bool less, bool equal, bool greater, bool *truth)
 {
-    switch (atom) {
-    case DW_OP_eq:
-        *truth = x == y;
-        return true;
-    case DW_OP_ne:
-        *truth = x != y;
-        return true;
-    case DW_OP_lt:
-        *truth = x < y;
-        return true;
-    case DW_OP_le:
-        *truth = x <= y;
-        return true;
-    case DW_OP_gt:
-        *truth = x > y;
-        return true;
-    case DW_OP_ge:
-        *truth = x >= y;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Comparisons of integers. Generic ones compare as signed (DWARF 5, 2.5.1.5). */
-static bool compare(unsigned atom, const struct tg_location_number *x, const struct tg_location_number *y,
-                    bool *truth)
-{
-    if (x->kind == TG_LOCATION_FLOAT)
-        return compare_reals(atom, x->real, y->real, truth);
-    bool is_unsigned = x->kind == TG_LOCATION_UNSIGNED;
-    bool less = is_unsigned ? x->bits < y->bits : (int64_t)x->bits < (int64_t)y->bits;
-    bool equal = x->bits == y->bits;
     switch (atom) {
     case DW_OP_eq:
         *truth = equal;
@@ -185,14 +153,30 @@ static bool compare(unsigned atom, const struct tg_location_number *x, const str
         *truth = less || equal;
         return true;
     case DW_OP_gt:
-        *truth = !less && !equal;
+        *truth = greater;
         return true;
     case DW_OP_ge:
-        *truth = !less;
+        *truth = greater || equal;
         return true;
     default:
         return false;
     }
+}
+
+/* Integers of the generic type compare as signed (DWARF 5, 2.5.1.5). */
+static bool compare(unsigned atom, const struct tg_location_number *x, const struct tg_location_number *y,
+                    bool *truth)
+{
+    bool equal = x->bits == y->bits, less, greater;
+    if (x->kind == TG_LOCATION_FLOAT) {
+        equal = x->real == y->real;
+        less = x->real < y->real;
+        greater = x->real > y->real;
+    } else {
+        less = x->kind == TG_LOCATION_UNSIGNED ? x->bits < y->bits : (int64_t)x->bits < (int64_t)y->bits;
+        greater = !less && !equal;
+    }
+    return find_truth(atom, less, equal, greater, truth);
 }
 
 static bool calculate_reals(unsigned atom, double x, double y, double *result)
