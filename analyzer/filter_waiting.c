@@ -163,12 +163,15 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
 }
 
 /* The client's work on what waits goes to COST; reading the lists (fast) is the tracer's, beside every
-   process, as it is in the stops of the other modes. */
+   process, as it is in the stops of the other modes. At a process's end the lists are read, but nobody looks
+   for breakpoints any more. */
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
-                         struct tg_cost *cost)
+                         bool final, struct tg_cost *cost)
 {
     tg_cost_add(&(struct tg_cost){.ns = wait->read_ns}, &lane->outcome.cost);
     wait->overhead_ns += wait->read_ns;
+    if (final)
+        return;
     cost->ns += wait->handle_ns;
     if (wait->unmeasured > 0)
         tg_cost_add_handling(model->basis, 0, wait->unmeasured, cost);
@@ -188,7 +191,7 @@ struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_f
                                             .n_libraries = wait->libraries,
                                             .pattern = "",
                                             .library = ""};
-    waiting_cost(model, lane, wait, cost);
+    waiting_cost(model, lane, wait, final, cost);
     lane->outcome.deferred_batches++;
     lane->outcome.deferred_libraries += wait->libraries;
     if (model->options.predict != NULL) {

@@ -128,7 +128,7 @@ static void each_mode_counts_its_stops_and_round_trips(void **state)
     assert_int_equal(medium->handled_libraries, 6);
     assert_int_equal(medium->deferred_batches, 3);
     assert_int_equal(medium->deferred_libraries, 5);
-    assert_int_equal(medium->cost.ns, slow->cost.ns); /* the same work, at other stops */
+    assert_int_equal(medium->cost.ns, slow->cost.ns - 20000); /* nothing is looked for at the exit */
 
     const struct tg_filter_outcome *fast = outcome(&run, FAST);
     assert_int_equal(fast->stops, 0);
@@ -137,7 +137,7 @@ static void each_mode_counts_its_stops_and_round_trips(void **state)
     assert_int_equal(fast->deferred, 5);
     assert_int_equal(fast->round_trips, 2);
     assert_int_equal(fast->max_batch, 5);
-    assert_int_equal(fast->cost.ns, 5 * (20000 + 5000));
+    assert_int_equal(fast->cost.ns, 5 * 5000 + 4 * 20000);
 
     assert_string_equal(run.said[SLOW],
                         "reported[/p/liba.so /p/liba-dep.so] reported[/p/libb.so] "
@@ -428,8 +428,8 @@ static void timelines_are_those_of_the_ranks(void **state)
     assert_int_equal(fast[0].count, 1); /* at the exit */
     assert_int_equal(fast[0].requests[0].run_ns, 4800000);
     assert_int_equal(fast[0].requests[0].overhead_ns,
-                     10000); /* reading the list is no work of the client's */
-    assert_int_equal(fast[0].requests[0].service_ns, 40000);
+                     10000);                             /* reading the list is no work of the client's */
+    assert_int_equal(fast[0].requests[0].service_ns, 0); /* nor is anything looked for then */
     end_run(&run);
 }
 
