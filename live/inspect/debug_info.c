@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LONGJMPS = 8 };
+enum { MAX_MARKS = 8 };
+
+/* Where some functions begin, looked for at the first question. */
+struct marks {
+    bool were_tried;
+    uint64_t addresses[MAX_MARKS];
+    size_t count;
+};
 
 struct tg_debug_info {
     size_t references;
@@ -26,9 +33,7 @@ struct tg_debug_info {
     struct tg_unwind_table *unwind, *debug_unwind; /* by .eh_frame, by .debug_frame */
     struct tg_code_places *places;
     struct tg_name_index *names;
-    bool longjmps_tried;
-    uint64_t longjmps[MAX_LONGJMPS];
-    size_t n_longjmps;
+    struct marks longjmps, catches;
 };
 
 struct tg_error *tg_debug_info_create(struct tg_image *image, struct tg_debug_info **result)
@@ -218,18 +223,28 @@ bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address)
     return false;
 }
 
+static size_t find_marks(const struct tg_debug_info *info, struct marks *marks, const char *const *names,
+                         uint64_t *addresses, size_t max)
+{
+    for (; !marks->were_tried && *names != NULL; names++)
+        marks->count += tg_image_find_function(info->image, *names, marks->addresses + marks->count,
+                                               MAX_MARKS - marks->count);
+    marks->were_tried = true;
+    size_t count = marks->count < max ? marks->count : max;
+    memcpy(addresses, marks->addresses, count * sizeof *addresses);
+    return count;
+}
+
 size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max)
 {
-    static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !info->longjmps_tried; i++) {
-        size_t found = tg_image_find_function(info->image, names[i], info->longjmps + info->n_longjmps,
-                                              MAX_LONGJMPS - info->n_longjmps);
-        info->n_longjmps += found;
-    }
-    info->longjmps_tried = true;
-    size_t count = info->n_longjmps < max ? info->n_longjmps : max;
-    memcpy(addresses, info->longjmps, count * sizeof *addresses);
-    return count;
+    static const char *const names[] = {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", NULL};
+    return find_marks(info, &info->longjmps, names, addresses, max);
+}
+
+size_t tg_debug_info_catches(struct tg_debug_info *info, uint64_t *addresses, size_t max)
+{
+    static const char *const names[] = {"__cxa_begin_catch", NULL};
+    return find_marks(info, &info->catches, names, addresses, max);
 }
 
 const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address)

@@ -56,6 +56,8 @@ bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address);
 
 /* Where longjmp and its like begin, at most MAX; returns how many. */
 size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max);
+/* The same of what handlers of C++ exceptions call first, the ABI's __cxa_begin_catch. */
+size_t tg_debug_info_catches(struct tg_debug_info *info, uint64_t *addresses, size_t max);
 
 /* Functions, inlined ones too, and lines of ADDRESS. Valid until the next call; NULL: no memory. */
 const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address);

@@ -1,33 +1,14 @@
 #include "live/inspect/stepper.h"
 
-#include "live/inspect/unwind.h"
+#include "live/inspect/step_jumps.h"
+#include "live/inspect/step_place.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     MAX_ADDRESSES = 8,
-    MAX_LONGJMPS = 4,
-    MAX_JUMP_STEPS = 20000,      /* from the call of longjmp to where it lands */
-    MAX_JUMP_BYTES = 64,         /* from setting the stack pointer to the jump */
     MAX_TRAMPOLINE_STEPS = 5000, /* in procedure linkage and the dynamic linker, for one call */
-    MAX_LINES_OF_PROLOGUE = 8,
-};
-
-/* Where the thread is at a stop. */
-struct here {
-    uint64_t pc;
-    struct tg_frame frame;
-    struct tg_frame caller;
-    bool has_caller;
-    struct tg_unwind_note note;
-    struct tg_debug_info *info; /* NULL: in no object */
-    uint64_t bias;
-    bool has_row;
-    struct tg_debug_row row;
-    size_t n_calls; /* functions at the pc, innermost first: address of their DIE in the DWARF */
-    const void *calls[TG_CODE_PLACE_MAX_CALLS];
-    uint64_t function; /* where the function (not an inlined one) begins, 0 not known */
 };
 
 struct tg_stepper {
@@ -51,58 +32,13 @@ struct tg_stepper {
     uint64_t region;          /* of a run: the body of a parallel region, 0 none */
     struct tg_step_order run; /* the last run ordered */
     bool is_running;
-    /* in a longjmp: it is stepped through until it lands */
-    bool is_jumping;
-    unsigned n_jump_steps;
-    uint64_t jump_rsp;    /* at its call */
-    uint64_t jump_set_at; /* the pc behind setting the stack pointer, 0 not yet */
     bool in_trampoline;
     uint64_t trampoline_cfa;
     unsigned n_trampoline_steps;
-    uint64_t longjmps[MAX_LONGJMPS];
-    size_t n_longjmps;
+    struct tg_step_jumps jumps;
 };
 
 /* ---- looking around */
-
-static const char *name_of_module(struct tg_stepper *stepper, uint64_t pc)
-{
-    const struct tg_module *module = tg_modules_find(stepper->modules, pc);
-    const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
-    return slash != NULL ? slash + 1 : "";
-}
-
-/* The agent stands between programs and run-time systems: nobody wants to see its lines. */
-static bool is_ours(struct tg_stepper *stepper, uint64_t pc)
-{
-    return strstr(name_of_module(stepper, pc), "tollgate-agent") != NULL;
-}
-
-static void look_at_code(struct tg_stepper *stepper, struct here *here)
-{
-    here->info = tg_modules_debug_info_at(stepper->modules, here->pc, &here->bias);
-    if (here->info == NULL)
-        return;
-    here->has_row = !is_ours(stepper, here->pc) && tg_modules_row_at(stepper->modules, here->pc, &here->row);
-    const struct tg_code_place *place = tg_debug_info_place(here->info, here->pc - here->bias);
-    if (place == NULL)
-        return;
-    here->n_calls = place->count;
-    for (size_t i = 0; i < place->count; i++)
-        here->calls[i] = place->calls[i].has_function ? place->calls[i].function.addr : NULL;
-    const struct tg_code_call *outermost = &place->calls[place->count - 1];
-    here->function = outermost->name != NULL ? here->pc - outermost->offset : 0;
-}
-
-static void look(struct tg_stepper *stepper, const struct tg_registers *registers, struct here *here)
-{
-    memset(here, 0, sizeof *here);
-    here->pc = registers->value[TG_RIP];
-    here->frame = tg_frame_innermost(registers);
-    here->has_caller = tg_unwind_caller(stepper->modules, &stepper->memory, &here->frame, &here->caller,
-                                        &here->note) == TG_UNWIND_CALLER;
-    look_at_code(stepper, here);
-}
 
 /* FNV-1a. */
 static uint64_t hash_of(const char *text)
@@ -113,7 +49,7 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-static void take_line(struct tg_stepper *stepper, const struct here *here)
+static void take_line(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     stepper->start = here->has_row ? here->row.start : 0;
     stepper->end = here->has_row ? here->row.end : 0;
@@ -124,7 +60,7 @@ static void take_line(struct tg_stepper *stepper, const struct here *here)
         stepper->start = here->function; /* what is further up is no new line */
 }
 
-static void take_frame(struct tg_stepper *stepper, const struct here *here)
+static void take_frame(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     stepper->cfa = here->frame.cfa;
     stepper->function = here->function;
@@ -132,7 +68,7 @@ static void take_frame(struct tg_stepper *stepper, const struct here *here)
     memcpy(stepper->calls, here->calls, sizeof stepper->calls);
 }
 
-static bool is_other_line(const struct tg_stepper *stepper, const struct here *here)
+static bool is_other_line(const struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     return stepper->line == 0 || here->row.line != stepper->line || hash_of(here->row.file) != stepper->file;
 }
@@ -140,7 +76,7 @@ static bool is_other_line(const struct tg_stepper *stepper, const struct here *h
 /* The inlined copies that the pc is in: the same as those of the frame that steps, more, or others? */
 enum nesting { NESTING_SAME, NESTING_DEEPER, NESTING_OTHER };
 
-static enum nesting nesting_of(const struct tg_stepper *stepper, const struct here *here)
+static enum nesting nesting_of(const struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     if (here->n_calls < stepper->n_calls)
         return NESTING_OTHER;
@@ -184,95 +120,48 @@ static struct tg_step_order run(struct tg_stepper *stepper, uint64_t address, ui
     return order;
 }
 
-/* Through a call to its return, unless a longjmp goes past it. */
+/* Through a call to its return, unless it is left otherwise. */
 static struct tg_step_order run_to_return(struct tg_stepper *stepper, uint64_t address, uint64_t rsp)
 {
     (void)run(stepper, address, rsp);
-    for (size_t i = 0; i < stepper->n_longjmps; i++)
-        add_target(&stepper->run, stepper->longjmps[i], 0);
+    for (size_t i = 0; i < stepper->jumps.n_longjmps; i++)
+        add_target(&stepper->run, stepper->jumps.longjmps[i], 0);
+    for (size_t i = 0; i < stepper->jumps.n_catches; i++)
+        add_target(&stepper->run, stepper->jumps.catches[i], 0);
     return stepper->run;
 }
 
-/* ---- longjmp */
-
-static bool may_have_longjmp(const struct tg_module *module, bool is_first)
-{
-    const char *slash = strrchr(module->path, '/'), *name = slash != NULL ? slash + 1 : module->path;
-    return is_first || strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0;
-}
-
-static void find_longjmps(struct tg_stepper *stepper)
-{
-    for (size_t i = 0; i < tg_modules_count(stepper->modules); i++) {
-        const struct tg_module *module = tg_modules_at(stepper->modules, i);
-        uint64_t bias;
-        struct tg_debug_info *info =
-            may_have_longjmp(module, i == 0) ? tg_modules_debug_info(stepper->modules, module, &bias) : NULL;
-        if (info == NULL)
-            continue;
-        size_t found = tg_debug_info_longjmps(info, stepper->longjmps + stepper->n_longjmps,
-                                              MAX_LONGJMPS - stepper->n_longjmps);
-        for (size_t k = 0; k < found; k++)
-            stepper->longjmps[stepper->n_longjmps++] += bias;
-    }
-}
-
-static bool is_longjmp(const struct tg_stepper *stepper, uint64_t pc)
-{
-    for (size_t i = 0; i < stepper->n_longjmps; i++)
-        if (stepper->longjmps[i] == pc)
-            return true;
-    return false;
-}
+/* ---- left otherwise */
 
 /* Where longjmp has jumped to, the step ends, if that is as far out as what was waited for; else the run goes
  * on. */
-static struct tg_step_order pass_longjmp(struct tg_stepper *stepper, const struct here *here)
+static struct tg_step_order pass_longjmp(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     uint64_t rsp = here->frame.registers.value[TG_RSP];
-    if (stepper->n_jump_steps++ == 0)
-        stepper->jump_rsp = rsp;
-    if (stepper->jump_set_at == 0 && rsp > stepper->jump_rsp)
-        stepper->jump_set_at = here->pc;
-    bool has_landed =
-        stepper->jump_set_at != 0 && here->pc - stepper->jump_set_at + MAX_JUMP_BYTES > 2 * MAX_JUMP_BYTES;
-    if (!has_landed && stepper->n_jump_steps < MAX_JUMP_STEPS)
+    enum tg_step_jump jump = tg_step_jumps_follow(&stepper->jumps, here->pc, rsp);
+    if (jump == TG_STEP_JUMP_ON)
         return one();
-    stepper->is_jumping = false;
-    return has_landed && rsp >= stepper->run.targets[0].rsp_at_least ? done() : stepper->run;
+    return jump == TG_STEP_JUMP_LANDED && rsp >= stepper->run.targets[0].rsp_at_least ? done() : stepper->run;
+}
+
+/* An exception is caught: its handler is where the step ends, if that is as far out as what was waited for.
+ */
+static struct tg_step_order pass_catch(struct tg_stepper *stepper, const struct tg_step_place *here)
+{
+    const struct tg_registers *handler = &here->caller.registers;
+    if (!here->has_caller || !tg_registers_has(handler, TG_RSP) ||
+        handler->value[TG_RSP] < stepper->run.targets[0].rsp_at_least)
+        return stepper->run;
+    (void)run(stepper, handler->value[TG_RIP], handler->value[TG_RSP]);
+    stepper->final = handler->value[TG_RIP];
+    return stepper->run;
 }
 
 /* ---- entering functions */
 
-/* Behind the prologue that sets up a frame pointer, at the next line; PC itself where there is none. */
-static uint64_t behind_prologue(struct tg_stepper *stepper, const struct here *here)
+static struct tg_step_order enter(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
-    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    static const uint8_t moves[][3] = {{0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xec}}; /* mov %rsp, %rbp */
-    uint8_t code[8];
-    if (!stepper->memory.read(stepper->memory.context, here->pc, code, sizeof code))
-        return here->pc;
-    size_t at = memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
-    if (code[at] != 0x55 ||
-        (memcmp(code + at + 1, moves[0], 3) != 0 && memcmp(code + at + 1, moves[1], 3) != 0))
-        return here->pc;
-    uint64_t behind = here->pc + at + 4;
-    struct tg_debug_row row;
-    for (unsigned i = 0; i < MAX_LINES_OF_PROLOGUE; i++) {
-        if (!tg_modules_row_at(stepper->modules, behind, &row))
-            return here->pc;
-        if (row.start == behind && row.is_stmt)
-            break;
-        behind = row.end;
-    }
-    struct here there = {.pc = behind};
-    look_at_code(stepper, &there);
-    return there.function == here->function ? behind : here->pc;
-}
-
-static struct tg_step_order enter(struct tg_stepper *stepper, const struct here *here)
-{
-    uint64_t behind = behind_prologue(stepper, here);
+    uint64_t behind = tg_step_place_behind_prologue(stepper->modules, &stepper->memory, here);
     if (behind == here->pc)
         return done();
     struct tg_step_order order = run(stepper, behind, 0);
@@ -280,24 +169,8 @@ static struct tg_step_order enter(struct tg_stepper *stepper, const struct here 
     return order;
 }
 
-/* The body of the parallel region that a call of the OpenMP run-time system at its first instruction starts;
- * 0: it is another function, or has no lines. */
-static uint64_t region_body(struct tg_stepper *stepper, const struct here *here)
-{
-    const char *name;
-    uint64_t offset, body = 0;
-    if (!tg_modules_symbol_at(stepper->modules, here->pc, &name, &offset) || offset != 0)
-        return 0;
-    if (strncmp(name, "GOMP_parallel", 13) == 0)
-        body = here->frame.registers.value[TG_RDI];
-    else if (strcmp(name, "__kmpc_fork_call") == 0)
-        body = here->frame.registers.value[TG_RDX];
-    struct tg_debug_row row;
-    return body != 0 && tg_modules_row_at(stepper->modules, body, &row) ? body : 0;
-}
-
 /* Out of code without lines, or of a call that is not to be entered. */
-static struct tg_step_order leave(struct tg_stepper *stepper, const struct here *here)
+static struct tg_step_order leave(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     uint64_t code;
     if (here->has_caller)
@@ -310,28 +183,18 @@ static struct tg_step_order leave(struct tg_stepper *stepper, const struct here 
     return impossible("where this function returns to cannot be told: it has no unwind information");
 }
 
-static bool is_linker(struct tg_stepper *stepper, uint64_t pc)
-{
-    const char *name = name_of_module(stepper, pc);
-    return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
-}
-
-static bool is_plt(const struct here *here)
-{
-    return here->info != NULL && tg_debug_info_is_plt(here->info, here->pc - here->bias);
-}
-
 /* In procedure linkage, or in the dynamic linker that it has called: true, with an ORDER. */
-static bool pass_trampoline(struct tg_stepper *stepper, const struct here *here, struct tg_step_order *order)
+static bool pass_trampoline(struct tg_stepper *stepper, const struct tg_step_place *here,
+                            struct tg_step_order *order)
 {
     if (!stepper->in_trampoline) {
-        if (!is_plt(here))
+        if (!tg_step_place_is_plt(here))
             return false;
         stepper->in_trampoline = true;
         stepper->trampoline_cfa = here->frame.cfa;
         stepper->n_trampoline_steps = 0;
     }
-    bool inside = is_plt(here) || is_linker(stepper, here->pc);
+    bool inside = tg_step_place_is_plt(here) || tg_step_place_is_linker(stepper->modules, here->pc);
     if (!inside || ++stepper->n_trampoline_steps > MAX_TRAMPOLINE_STEPS) {
         stepper->in_trampoline = false;
         return false;
@@ -342,7 +205,7 @@ static bool pass_trampoline(struct tg_stepper *stepper, const struct here *here,
 }
 
 /* In a function that was called (or jumped to) by the frame that steps. */
-static struct tg_step_order called(struct tg_stepper *stepper, const struct here *here)
+static struct tg_step_order called(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     struct tg_step_order order;
     if (stepper->kind != TG_STEP_LINE)
@@ -351,7 +214,7 @@ static struct tg_step_order called(struct tg_stepper *stepper, const struct here
         return order;
     if (here->has_row)
         return enter(stepper, here);
-    uint64_t body = region_body(stepper, here);
+    uint64_t body = tg_step_place_region(stepper->modules, here);
     order = leave(stepper, here);
     if (body != 0 && order.kind == TG_STEP_ORDER_RUN) {
         add_target(&order, body, 0);
@@ -363,26 +226,19 @@ static struct tg_step_order called(struct tg_stepper *stepper, const struct here
 
 /* ---- lines */
 
-/* A repeated string instruction is executed once a step: run behind it instead. */
-static bool skip_repetition(struct tg_stepper *stepper, const struct here *here, struct tg_step_order *order)
+/* In the middle of a repeated instruction: run behind it instead. */
+static bool skip_repetition(struct tg_stepper *stepper, const struct tg_step_place *here,
+                            struct tg_step_order *order)
 {
-    uint8_t code[4];
-    if (here->pc != stepper->last_pc ||
-        !stepper->memory.read(stepper->memory.context, here->pc, code, sizeof code))
-        return false;
-    size_t at = 0;
-    bool repeated = false;
-    while (at < 3 && (code[at] == 0xf3 || code[at] == 0xf2 || code[at] == 0x66 || (code[at] & 0xf8) == 0x48))
-        repeated |= (code[at++] & 0xfe) == 0xf2;
-    uint8_t opcode = code[at];
-    if (!repeated || !((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf)))
-        return false;
-    *order = run(stepper, here->pc + at + 1, here->frame.registers.value[TG_RSP]);
-    return true;
+    uint64_t behind =
+        here->pc == stepper->last_pc ? tg_step_place_behind_repetition(&stepper->memory, here->pc) : 0;
+    if (behind != 0)
+        *order = run(stepper, behind, here->frame.registers.value[TG_RSP]);
+    return behind != 0;
 }
 
 /* In a handler that a signal has just started: through it, back to what it interrupted. */
-static bool pass_handler(struct tg_stepper *stepper, struct here *here, struct tg_step_order *order)
+static bool pass_handler(struct tg_stepper *stepper, struct tg_step_place *here, struct tg_step_order *order)
 {
     struct tg_frame interrupted;
     struct tg_unwind_note note;
@@ -400,7 +256,7 @@ static bool pass_handler(struct tg_stepper *stepper, struct here *here, struct t
 }
 
 /* In the frame that steps, or, after a return, in one that does so from now on. */
-static struct tg_step_order at_line(struct tg_stepper *stepper, const struct here *here)
+static struct tg_step_order at_line(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     if (!here->has_row)
         return done(); /* whoever steps there is out of lines */
@@ -425,7 +281,7 @@ static struct tg_step_order at_line(struct tg_stepper *stepper, const struct her
     return one();
 }
 
-static struct tg_step_order step_line(struct tg_stepper *stepper, struct here *here)
+static struct tg_step_order step_line(struct tg_stepper *stepper, struct tg_step_place *here)
 {
     struct tg_step_order order;
     if (here->note.is_signal)
@@ -443,7 +299,8 @@ static struct tg_step_order step_line(struct tg_stepper *stepper, struct here *h
             nesting_of(stepper, here) == NESTING_SAME)
             return one();
         bool is_jump = here->function != 0 && stepper->function != 0 && here->function != stepper->function;
-        if (is_plt(here) || (is_jump && here->pc == here->function)) /* a call at the function's end */
+        if (tg_step_place_is_plt(here) ||
+            (is_jump && here->pc == here->function)) /* a call at the function's end */
             return called(stepper, here);
         return at_line(stepper, here);
     }
@@ -455,7 +312,7 @@ static struct tg_step_order step_line(struct tg_stepper *stepper, struct here *h
 
 /* ---- the other kinds */
 
-static struct tg_step_order step_over_instruction(struct tg_stepper *stepper, struct here *here)
+static struct tg_step_order step_over_instruction(struct tg_stepper *stepper, struct tg_step_place *here)
 {
     struct tg_step_order order;
     uint64_t rsp = here->frame.registers.value[TG_RSP], code;
@@ -468,7 +325,8 @@ static struct tg_step_order step_over_instruction(struct tg_stepper *stepper, st
     return is_call ? run_to_return(stepper, code, rsp + 8) : done();
 }
 
-static struct tg_step_order step_out(struct tg_stepper *stepper, const struct here *here, unsigned level)
+static struct tg_step_order step_out(struct tg_stepper *stepper, const struct tg_step_place *here,
+                                     unsigned level)
 {
     struct tg_frame frame = here->frame, caller;
     struct tg_unwind_note note;
@@ -499,7 +357,7 @@ static struct tg_step_order step_out(struct tg_stepper *stepper, const struct he
 }
 
 /* Out of an inlined copy: there is no return to wait for. */
-static struct tg_step_order step_out_of_copy(struct tg_stepper *stepper, struct here *here)
+static struct tg_step_order step_out_of_copy(struct tg_stepper *stepper, struct tg_step_place *here)
 {
     struct tg_step_order order;
     if (skip_repetition(stepper, here, &order) || pass_handler(stepper, here, &order))
@@ -518,7 +376,7 @@ static bool is_wanted(const struct tg_stepper *stepper, uint64_t pc)
 }
 
 /* To one of the addresses, in this frame or one further out, or in any other function; or out of this one. */
-static struct tg_step_order step_until(struct tg_stepper *stepper, const struct here *here)
+static struct tg_step_order step_until(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     struct tg_step_order order;
     bool is_start = here->pc == stepper->last_pc && !stepper->is_running;
@@ -542,7 +400,7 @@ static struct tg_step_order step_until(struct tg_stepper *stepper, const struct 
 
 /* ---- orders, one after the other */
 
-static struct tg_step_order go_on(struct tg_stepper *stepper, struct here *here)
+static struct tg_step_order go_on(struct tg_stepper *stepper, struct tg_step_place *here)
 {
     switch (stepper->kind) {
     case TG_STEP_OVER_INSTRUCTION:
@@ -561,13 +419,15 @@ static struct tg_step_order go_on(struct tg_stepper *stepper, struct here *here)
 }
 
 /* At a target of the run that was ordered: true, with an ORDER, where that decides. */
-static bool arrive(struct tg_stepper *stepper, struct here *here, struct tg_step_order *order)
+static bool arrive(struct tg_stepper *stepper, struct tg_step_place *here, struct tg_step_order *order)
 {
-    if (is_longjmp(stepper, here->pc)) {
-        stepper->is_jumping = true;
-        stepper->n_jump_steps = 0;
-        stepper->jump_set_at = 0;
+    if (tg_step_jumps_is_longjmp(&stepper->jumps, here->pc)) {
+        tg_step_jumps_begin(&stepper->jumps);
         *order = pass_longjmp(stepper, here);
+        return true;
+    }
+    if (tg_step_jumps_is_catch(&stepper->jumps, here->pc)) {
+        *order = pass_catch(stepper, here);
         return true;
     }
     if (here->pc == stepper->final) {
@@ -588,9 +448,9 @@ static bool arrive(struct tg_stepper *stepper, struct here *here, struct tg_step
 void tg_stepper_advance(struct tg_stepper *stepper, const struct tg_registers *registers,
                         struct tg_step_order *order)
 {
-    struct here here;
-    look(stepper, registers, &here);
-    if (stepper->is_jumping) {
+    struct tg_step_place here;
+    tg_step_place_look(stepper->modules, &stepper->memory, registers, &here);
+    if (stepper->jumps.is_jumping) {
         *order = pass_longjmp(stepper, &here);
     } else if (!stepper->is_running || !arrive(stepper, &here, order)) {
         bool until = stepper->kind == TG_STEP_UNTIL && stepper->n_addresses > 0;
@@ -602,7 +462,7 @@ void tg_stepper_advance(struct tg_stepper *stepper, const struct tg_registers *r
 }
 
 static struct tg_step_order first_order(struct tg_stepper *stepper, const struct tg_step_request *request,
-                                        struct here *here)
+                                        struct tg_step_place *here)
 {
     switch (stepper->kind) {
     case TG_STEP_INSTRUCTION:
@@ -639,9 +499,9 @@ struct tg_error *tg_stepper_begin(struct tg_modules *modules, const struct tg_in
         stepper->addresses[stepper->n_addresses] = request->addresses[stepper->n_addresses];
         stepper->n_addresses++;
     }
-    find_longjmps(stepper);
-    struct here here;
-    look(stepper, registers, &here);
+    tg_step_jumps_find(&stepper->jumps, modules);
+    struct tg_step_place here;
+    tg_step_place_look(stepper->modules, &stepper->memory, registers, &here);
     take_frame(stepper, &here);
     take_line(stepper, &here);
     stepper->last_pc = here.pc;
