@@ -1,6 +1,6 @@
 #include "live/live_steps.h"
 
-#include "live/standing.h"
+#include "live/thread_scene.h"
 
 #include <stdlib.h>
 #include <uthash.h>
@@ -55,12 +55,6 @@ void tg_live_steps_destroy(struct tg_live_steps *steps)
     HASH_ITER (hh, steps->steps, step, next)
         destroy(step);
     free(steps);
-}
-
-static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
-{
-    const struct step *step = context;
-    return tg_thread_read_memory(step->thread, address, buffer, size);
 }
 
 /* ---- temporary breakpoints */
@@ -123,13 +117,13 @@ struct tg_error *tg_live_steps_prepare(struct tg_live_steps *steps, struct tg_th
     struct tg_modules *modules = tg_live_modules_of(steps->modules, thread->process);
     if (modules == NULL)
         return tg_error_no_memory();
-    if (!tg_standing_registers(thread, &registers))
+    if (!tg_thread_scene_registers(thread, &registers))
         return tg_error_create(TG_ERROR_TARGET, "its registers cannot be read: it is about to end");
     struct step *step = calloc(1, sizeof *step);
     if (step == NULL)
         return tg_error_no_memory();
     *step = (struct step){.tid = thread->tid, .owner = steps, .thread = thread, .alone = alone};
-    const struct tg_inspect_memory memory = {step, read_memory};
+    const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
     struct tg_error *error =
         tg_stepper_begin(modules, &memory, request, &registers, &step->stepper, &step->order);
     if (error == NULL && step->order.kind == TG_STEP_ORDER_IMPOSSIBLE)
@@ -195,7 +189,7 @@ enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thre
     struct tg_registers registers;
     if (step == NULL)
         return TG_LIVE_STEP_NONE;
-    bool is_read = tg_standing_registers(thread, &registers) &&
+    bool is_read = tg_thread_scene_registers(thread, &registers) &&
                    tg_live_modules_of(steps->modules, thread->process) != NULL; /* as they are now */
     bool goes = is_read;
     if (step->repeats) {

@@ -1,6 +1,8 @@
 #include "live/standing.h"
 
 #include "format/printable.h"
+#include "live/inspect/location.h"
+#include "live/thread_scene.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,39 +11,6 @@
 
 const struct tg_ptset_defaults tg_standing_defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
 
-static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
-{
-    return tg_thread_read_memory(context, address, buffer, size);
-}
-
-/* In DWARF's order. */
-static const struct {
-    const char *name;
-    size_t offset;
-} registers[TG_REGISTER_COUNT] = {
-#define R(name)                                                                                              \
-    {                                                                                                        \
-#name, offsetof(struct user_regs_struct, name)                                                       \
-    }
-    R(rax), R(rdx), R(rcx), R(rbx), R(rsi), R(rdi), R(rbp), R(rsp), R(r8),
-    R(r9),  R(r10), R(r11), R(r12), R(r13), R(r14), R(r15), R(rip),
-#undef R
-};
-
-bool tg_standing_registers(struct tg_thread *thread, struct tg_registers *values)
-{
-    const struct user_regs_struct *read = tg_thread_registers(thread);
-    if (read == NULL)
-        return false;
-    for (size_t i = 0; i < TG_REGISTER_COUNT; i++) {
-        unsigned long long value;
-        memcpy(&value, (const char *)read + registers[i].offset, sizeof value);
-        values->value[i] = value;
-    }
-    values->known = (1u << TG_REGISTER_COUNT) - 1;
-    return true;
-}
-
 struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
                                   size_t i, bool *stands, struct tg_standing *standing)
 {
@@ -49,13 +18,13 @@ struct tg_error *tg_standing_take(const struct tg_control *control, const struct
     struct tg_standing found = {.unit = {process->info.dpid, of_view->dtid}};
     found.thread = tg_live_engine_thread(control->engine, found.unit);
     *stands = found.thread != NULL && tg_thread_is_kept(found.thread) &&
-              tg_standing_registers(found.thread, &found.registers);
+              tg_thread_scene_registers(found.thread, &found.registers);
     if (!*stands)
         return NULL;
     found.modules = tg_live_engine_modules(control->engine, found.thread->process);
     if (found.modules == NULL)
         return tg_error_no_memory();
-    found.memory = (struct tg_inspect_memory){found.thread, read_memory};
+    found.memory = tg_thread_scene_memory(found.thread);
     found.namer = tg_inspect_namer_of(found.modules);
     *standing = found;
     return NULL;
@@ -139,9 +108,9 @@ bool tg_standing_function(const struct tg_standing *standing, const char *name, 
 static bool find_register(const struct tg_standing *standing, const char *name, uint64_t *value)
 {
     name += *name == '$' || *name == '%';
-    for (size_t i = 0; i < TG_REGISTER_COUNT; i++) {
-        if (strcmp(name, registers[i].name) != 0 && (i != TG_RIP || strcmp(name, "pc") != 0) &&
-            (i != TG_RSP || strcmp(name, "sp") != 0))
+    name = strcmp(name, "pc") == 0 ? "rip" : strcmp(name, "sp") == 0 ? "rsp" : name;
+    for (unsigned i = 0; i < TG_REGISTER_COUNT; i++) {
+        if (strcmp(name, tg_location_register_name(i)) != 0)
             continue;
         *value = standing->registers.value[i];
         return true;

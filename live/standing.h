@@ -19,9 +19,6 @@ struct tg_standing {
 /* One thread, where the focus does not say another width. */
 extern const struct tg_ptset_defaults tg_standing_defaults;
 
-/* Those of THREAD, which stands; false where it was killed meanwhile. */
-bool tg_standing_registers(struct tg_thread *thread, struct tg_registers *registers);
-
 /* Thread I of PROCESS in CONTROL's view; *STANDS is false where it runs. Only error: NO_MEMORY. */
 struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
                                   size_t i, bool *stands, struct tg_standing *standing);

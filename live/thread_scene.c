@@ -1,7 +1,5 @@
 #include "live/thread_scene.h"
 
-#include "live/inspect/frames.h"
-
 #include <string.h>
 
 enum { MAX_LEVEL = 10000 };
@@ -9,6 +7,24 @@ enum { MAX_LEVEL = 10000 };
 static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
 {
     return tg_thread_read_memory(context, address, buffer, size);
+}
+
+struct tg_inspect_memory tg_thread_scene_memory(struct tg_thread *thread)
+{
+    return (struct tg_inspect_memory){thread, read_memory};
+}
+
+static bool read_wide(void *context, unsigned number, uint8_t bytes[TG_WIDE_REGISTER_SIZE])
+{
+    struct user_fpregs_struct registers;
+    bool is_xmm = number >= TG_XMM0 && number <= TG_XMM15, is_st = number >= TG_ST0 && number <= TG_ST7;
+    if ((!is_xmm && !is_st) || !tg_thread_real_registers(context, &registers))
+        return false;
+    const uint8_t *from =
+        is_xmm ? (const uint8_t *)registers.xmm_space + (size_t)(number - TG_XMM0) * TG_WIDE_REGISTER_SIZE
+               : (const uint8_t *)registers.st_space + (size_t)(number - TG_ST0) * TG_WIDE_REGISTER_SIZE;
+    memcpy(bytes, from, TG_WIDE_REGISTER_SIZE);
+    return true;
 }
 
 bool tg_thread_scene_registers(struct tg_thread *thread, struct tg_registers *registers)
@@ -57,11 +73,12 @@ struct tg_error *tg_thread_scene_innermost(struct tg_thread *thread, struct tg_m
     struct tg_unwind_note note;
     if (!tg_thread_scene_registers(thread, &registers))
         return gone();
-    found->memory = (struct tg_inspect_memory){thread, read_memory};
+    found->memory = tg_thread_scene_memory(thread);
     found->frame = tg_frame_innermost(&registers);
+    const struct tg_inspect_wide_registers wide = {thread, read_wide};
     bool has_caller = depth == TG_SCENE_FRAME && tg_unwind_caller(modules, &found->memory, &found->frame,
                                                                   &found->caller, &note) == TG_UNWIND_CALLER;
-    found->scene = tg_module_scene_of(objects, &found->memory, &found->frame,
+    found->scene = tg_module_scene_of(objects, &found->memory, &wide, &found->frame,
                                       has_caller ? &found->caller : NULL, fs_base_of(thread));
     return NULL;
 }
@@ -71,6 +88,25 @@ static bool is_same_frame(const struct tg_call *a, const struct tg_call *b)
 {
     return a->frame.cfa == b->frame.cfa &&
            a->frame.registers.value[TG_RIP] == b->frame.registers.value[TG_RIP];
+}
+
+void tg_thread_scene_of_call(struct tg_thread *thread, struct tg_module_scene *objects,
+                             const struct tg_frames *frames, size_t level, struct tg_thread_scene *found)
+{
+    size_t next = level + 1, first = level;
+    const struct tg_inspect_wide_registers wide = {thread, read_wide};
+    while (next < frames->count && is_same_frame(&frames->calls[level], &frames->calls[next]))
+        next++;
+    while (first > 0 && is_same_frame(&frames->calls[level], &frames->calls[first - 1]))
+        first--;
+    found->memory = tg_thread_scene_memory(thread);
+    found->frame = frames->calls[level].frame;
+    if (next < frames->count)
+        found->caller = frames->calls[next].frame;
+    /* no register of these is kept over a call */
+    found->scene = tg_module_scene_of(objects, &found->memory, first == 0 ? &wide : NULL, &found->frame,
+                                      next < frames->count ? &found->caller : NULL, fs_base_of(thread));
+    found->scene->inlined = (unsigned)(level - first);
 }
 
 struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules *modules,
@@ -85,26 +121,15 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
         return gone();
     if (level > MAX_LEVEL)
         return tg_error_create(TG_ERROR_NOT_FOUND, "no stack is looked into beyond frame %d", MAX_LEVEL);
-    found->memory = (struct tg_inspect_memory){thread, read_memory};
-    struct tg_error *error = tg_frames_read(modules, &found->memory, &registers, (size_t)level + 64, &frames);
+    const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
+    struct tg_error *error = tg_frames_read(modules, &memory, &registers, (size_t)level + 64, &frames);
     if (error != NULL)
         return error;
-    if (level >= frames.count) {
+    if (level < frames.count)
+        tg_thread_scene_of_call(thread, objects, &frames, level, found);
+    else
         error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no frame %u: the stack has %zu", level,
                                 frames.count);
-    } else {
-        size_t next = level + 1, first = level;
-        while (next < frames.count && is_same_frame(&frames.calls[level], &frames.calls[next]))
-            next++;
-        while (first > 0 && is_same_frame(&frames.calls[level], &frames.calls[first - 1]))
-            first--;
-        found->frame = frames.calls[level].frame;
-        if (next < frames.count)
-            found->caller = frames.calls[next].frame;
-        found->scene = tg_module_scene_of(objects, &found->memory, &found->frame,
-                                          next < frames.count ? &found->caller : NULL, fs_base_of(thread));
-        found->scene->inlined = (unsigned)(level - first);
-    }
     tg_frames_deinit(&frames);
     return error;
 }

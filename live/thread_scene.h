@@ -2,6 +2,7 @@
 #ifndef TG_LIVE_THREAD_SCENE_H
 #define TG_LIVE_THREAD_SCENE_H
 
+#include "live/inspect/frames.h"
 #include "live/inspect/module_scene.h"
 #include "recorder/engine.h"
 
@@ -15,6 +16,9 @@ struct tg_thread_scene {
 
 /* The registers of THREAD, which is in a stop. False where it was killed meanwhile. */
 bool tg_thread_scene_registers(struct tg_thread *thread, struct tg_registers *registers);
+
+/* Its memory, as the program has it. Valid as long as THREAD. */
+struct tg_inspect_memory tg_thread_scene_memory(struct tg_thread *thread);
 
 enum tg_thread_scene_depth {
     TG_SCENE_REGISTERS, /* registers and globals */
@@ -34,5 +38,9 @@ struct tg_error *tg_thread_scene_innermost(struct tg_thread *thread, struct tg_m
 struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules *modules,
                                     struct tg_module_scene *objects, unsigned level,
                                     struct tg_thread_scene *found);
+
+/* The same of call LEVEL of FRAMES, which were read of THREAD in this stop. It is there. */
+void tg_thread_scene_of_call(struct tg_thread *thread, struct tg_module_scene *objects,
+                             const struct tg_frames *frames, size_t level, struct tg_thread_scene *found);
 
 #endif

@@ -183,6 +183,10 @@ uint64_t tg_engine_now_ns(void);
  * where the thread was killed meanwhile. */
 const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
 
+/* Its floating-point and vector registers, read now: what tg_thread_registers says of time holds. False where
+ * the thread was killed meanwhile. */
+bool tg_thread_real_registers(struct tg_thread *thread, struct user_fpregs_struct *registers);
+
 /*
  * What the engine itself will read of THREAD's memory to let it go on from the breakpoint in progress (the
  * return address where it sits on a `ret`). A handler that reads memory anyway may read RANGE in the same

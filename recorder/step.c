@@ -384,6 +384,11 @@ const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread)
     return tg_tracee_load_registers(tracee) ? &tracee->regs : NULL;
 }
 
+bool tg_thread_real_registers(struct tg_thread *thread, struct user_fpregs_struct *registers)
+{
+    return ptrace(PTRACE_GETFPREGS, thread->tid, NULL, registers) == 0;
+}
+
 bool tg_thread_return(struct tg_thread *thread, uint64_t value)
 {
     struct tg_tracee *tracee = tg_tracee_of(thread);

@@ -28,13 +28,47 @@ struct machine {
 };
 
 static const char *const register_names[] = {
-    [TG_RAX] = "rax", [TG_RDX] = "rdx", [TG_RCX] = "rcx", [TG_RBX] = "rbx", [TG_RSI] = "rsi",
-    [TG_RDI] = "rdi", [TG_RBP] = "rbp", [TG_RSP] = "rsp", [TG_R8] = "r8",   [TG_R9] = "r9",
-    [TG_R10] = "r10", [TG_R11] = "r11", [TG_R12] = "r12", [TG_R13] = "r13", [TG_R14] = "r14",
-    [TG_R15] = "r15", [TG_RIP] = "rip", "xmm0",           "xmm1",           "xmm2",
-    "xmm3",           "xmm4",           "xmm5",           "xmm6",           "xmm7",
-    "xmm8",           "xmm9",           "xmm10",          "xmm11",          "xmm12",
-    "xmm13",          "xmm14",          "xmm15",
+    [TG_RAX] = "rax",
+    [TG_RDX] = "rdx",
+    [TG_RCX] = "rcx",
+    [TG_RBX] = "rbx",
+    [TG_RSI] = "rsi",
+    [TG_RDI] = "rdi",
+    [TG_RBP] = "rbp",
+    [TG_RSP] = "rsp",
+    [TG_R8] = "r8",
+    [TG_R9] = "r9",
+    [TG_R10] = "r10",
+    [TG_R11] = "r11",
+    [TG_R12] = "r12",
+    [TG_R13] = "r13",
+    [TG_R14] = "r14",
+    [TG_R15] = "r15",
+    [TG_RIP] = "rip",
+    "xmm0",
+    "xmm1",
+    "xmm2",
+    "xmm3",
+    "xmm4",
+    "xmm5",
+    "xmm6",
+    "xmm7",
+    "xmm8",
+    "xmm9",
+    "xmm10",
+    "xmm11",
+    "xmm12",
+    "xmm13",
+    "xmm14",
+    "xmm15",
+    "st0",
+    "st1",
+    "st2",
+    "st3",
+    "st4",
+    "st5",
+    "st6",
+    "st7",
 };
 
 const char *tg_location_register_name(unsigned number)
@@ -101,9 +135,16 @@ static struct tg_error *evaluate_inner(const struct machine *outer, const struct
         memcpy(number, inner.next.is.value, sizeof *number);
         return NULL;
     }
+    if (inner.is_place && inner.next.kind == TG_LOCATION_CONSTANT && inner.next.is.constant.size_bytes <= 8) {
+        *number = 0;
+        memcpy(number, inner.next.is.constant.bytes, inner.next.is.constant.size_bytes);
+        return NULL;
+    }
     if (location.n_pieces > 0 || stack.depth == 0)
         return bad("needs another one that says no number");
-    *number = stack.numbers[stack.depth - 1].bits;
+    uint8_t bytes[16]; /* of a real number those that memory would have */
+    tg_location_encode(&stack.numbers[stack.depth - 1], bytes);
+    memcpy(number, bytes, sizeof *number);
     return NULL;
 }
 
@@ -158,6 +199,11 @@ static bool find_call_site(const struct tg_scene_object *object, Dwarf_Die *bloc
     return false;
 }
 
+static bool is_typed_register(const Dwarf_Op *op)
+{
+    return op->atom == DW_OP_regval_type || op->atom == DW_OP_GNU_regval_type;
+}
+
 /* What the caller passed in register NUMBER, by the parameters of its call site. */
 static bool find_parameter(Dwarf_Die *site, unsigned number, Dwarf_Attribute *value)
 {
@@ -179,6 +225,20 @@ static bool find_parameter(Dwarf_Die *site, unsigned number, Dwarf_Attribute *va
     return false;
 }
 
+/* Pushes what a register had, as the type that OP, the first of ENTRY, names; generic where it names none. */
+static struct tg_error *push_as_entered(struct machine *machine, Dwarf_Attribute *entry, const Dwarf_Op *op,
+                                        uint64_t bits)
+{
+    Dwarf_Die type;
+    struct tg_location_number number;
+    if (!is_typed_register(op))
+        return tg_location_push_generic(machine->stack, bits);
+    if (dwarf_getlocation_die(entry, op, &type) != 0)
+        return bad("names a type that is not there");
+    struct tg_error *error = tg_location_decode(&type, &bits, sizeof bits, &number);
+    return error != NULL ? error : tg_location_push(machine->stack, number);
+}
+
 /* What a register had when the function was entered: the caller's call site may say it. */
 static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op *op)
 {
@@ -192,8 +252,9 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
         dwarf_getlocation(&entry, &ops, &n_ops) != 0 || n_ops != 1)
         return tg_error_create(TG_ERROR_UNSUPPORTED,
                                "it needs what was in memory when the function was entered");
-    unsigned number =
-        ops[0].atom == DW_OP_regx ? (unsigned)ops[0].number : (unsigned)(ops[0].atom - DW_OP_reg0);
+    unsigned number = ops[0].atom == DW_OP_regx || is_typed_register(&ops[0])
+                          ? (unsigned)ops[0].number
+                          : (unsigned)(ops[0].atom - DW_OP_reg0);
     n = machine->frame != machine->scene->frame || number > 31
             ? 0
             : tg_scene_scopes(machine->scene, caller, &object, scopes);
@@ -206,7 +267,7 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
         outer.object = object;
         uint64_t bits;
         struct tg_error *error = evaluate_inner(&outer, caller, &value, &bits);
-        return error != NULL ? error : tg_location_push_generic(machine->stack, bits);
+        return error != NULL ? error : push_as_entered(machine, &entry, &ops[0], bits);
     }
     return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
 }
@@ -239,7 +300,7 @@ static struct tg_error *dereference(struct machine *machine, const Dwarf_Op *op)
 static struct tg_error *push_typed_register(struct machine *machine, const Dwarf_Op *op)
 {
     Dwarf_Die type;
-    uint8_t bytes[16] = {0};
+    uint8_t bytes[TG_WIDE_REGISTER_SIZE] = {0};
     struct tg_location_number number;
     const struct tg_scene *scene = machine->scene;
     if (dwarf_getlocation_die(machine->attribute, op, &type) != 0)
@@ -247,9 +308,8 @@ static struct tg_error *push_typed_register(struct machine *machine, const Dwarf
     if (machine->frame != NULL && op->number < TG_REGISTER_COUNT &&
         tg_registers_has(&machine->frame->registers, (enum tg_register)op->number))
         memcpy(bytes, &machine->frame->registers.value[op->number], 8);
-    else if (op->number < 17 || op->number > 32 || machine->frame != scene->frame ||
-             scene->ops->vector == NULL ||
-             !scene->ops->vector(scene->context, (unsigned)op->number - 17, bytes))
+    else if (op->number > TG_ST7 || machine->frame != scene->frame ||
+             !tg_scene_wide_register(scene, (unsigned)op->number, bytes))
         return lost_register(op->number > 1000 ? 1000 : (unsigned)op->number);
     struct tg_error *error = tg_location_decode(&type, bytes, sizeof bytes, &number);
     return error != NULL ? error : tg_location_push(machine->stack, number);

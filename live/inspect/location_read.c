@@ -55,14 +55,13 @@ static struct tg_error *read_memory(const struct tg_scene *scene, uint64_t addre
 static struct tg_error *read_register(const struct tg_scene *scene, unsigned number, uint64_t skip,
                                       uint64_t count, uint8_t *buffer, uint64_t at)
 {
-    uint8_t bytes[16] = {0};
+    uint8_t bytes[TG_WIDE_REGISTER_SIZE] = {0};
     uint64_t size = 64;
     if (scene->frame == NULL)
         return tg_error_create(TG_ERROR_TARGET, "there is no frame that it could be in");
     if (number < TG_REGISTER_COUNT && tg_registers_has(&scene->frame->registers, number)) {
         memcpy(bytes, &scene->frame->registers.value[number], 8);
-    } else if (number >= 17 && number <= 32 && scene->ops->vector != NULL &&
-               scene->ops->vector(scene->context, number - 17, bytes)) {
+    } else if (tg_scene_wide_register(scene, number, bytes)) {
         size = 128;
     } else {
         const char *name = tg_location_register_name(number);

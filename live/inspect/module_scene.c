@@ -196,10 +196,12 @@ void tg_module_scene_destroy(struct tg_module_scene *scene)
 }
 
 struct tg_scene *tg_module_scene_of(struct tg_module_scene *scene, const struct tg_inspect_memory *memory,
+                                    const struct tg_inspect_wide_registers *wide,
                                     const struct tg_frame *frame, const struct tg_frame *caller,
                                     uint64_t fs_base)
 {
     scene->scene.memory = *memory;
+    scene->scene.wide = wide == NULL ? (struct tg_inspect_wide_registers){0} : *wide;
     scene->scene.frame = frame;
     scene->scene.caller = caller;
     scene->scene.inlined = 0;

@@ -19,10 +19,12 @@ struct tg_error *tg_module_scene_refresh(struct tg_module_scene *scene);
 
 /*
  * The scene of FRAME (NULL none), which CALLER (NULL not known) is returned to, of the thread that has
- * MEMORY, and whose fs_base is FS_BASE (0 not known: its thread-local variables cannot be shown). Valid until
- * the next of this process; the frames must outlive it.
+ * MEMORY, and whose fs_base is FS_BASE (0 not known: its thread-local variables cannot be shown). WIDE: the
+ * registers in FRAME, NULL where calls further in have lost them. Valid until the next of this process; the
+ * frames must outlive it.
  */
 struct tg_scene *tg_module_scene_of(struct tg_module_scene *scene, const struct tg_inspect_memory *memory,
+                                    const struct tg_inspect_wide_registers *wide,
                                     const struct tg_frame *frame, const struct tg_frame *caller,
                                     uint64_t fs_base);
 

@@ -20,6 +20,12 @@ bool tg_scene_symbol_at(const struct tg_scene *scene, uint64_t address, char *na
            scene->ops->symbol_at(scene->context, address, name, size, offset);
 }
 
+bool tg_scene_wide_register(const struct tg_scene *scene, unsigned number,
+                            uint8_t bytes[TG_WIDE_REGISTER_SIZE])
+{
+    return scene->wide.read != NULL && scene->wide.read(scene->wide.context, number, bytes);
+}
+
 struct tg_error *tg_scene_read(const struct tg_scene *scene, uint64_t address, void *buffer, size_t size)
 {
     if (size > UINT64_MAX - address || !scene->memory.read(scene->memory.context, address, buffer, size))

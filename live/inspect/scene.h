@@ -40,8 +40,6 @@ struct tg_scene_ops {
     /* Where OFFSET of OBJECT's thread-local storage is for the thread. Errors: NOT_FOUND, with the reason. */
     struct tg_error *(*thread_local_at)(void *context, const struct tg_scene_object *object, uint64_t offset,
                                         uint64_t *address);
-    /* The 16 bytes of %xmm NUMBER in the frame asked about. */
-    bool (*vector)(void *context, unsigned number, uint8_t bytes[16]);
 };
 
 /* The caller's storage. Read-only for those who ask. */
@@ -49,6 +47,8 @@ struct tg_scene {
     const struct tg_scene_ops *ops;
     void *context;
     struct tg_inspect_memory memory;
+    struct tg_inspect_wide_registers
+        wide;                     /* as they are in FRAME; its function is NULL where they are not known */
     const struct tg_frame *frame; /* NULL: only what needs none can be asked */
     uint64_t generation; /* of what OBJECT says, unique in this program: another number once objects came or
                             went. 0: nothing found in this scene is remembered */
@@ -71,6 +71,10 @@ const struct tg_scene_object *tg_scene_object(const struct tg_scene *scene, size
 const struct tg_scene_object *tg_scene_object_at(const struct tg_scene *scene, uint64_t address);
 bool tg_scene_symbol_at(const struct tg_scene *scene, uint64_t address, char *name, size_t size,
                         uint64_t *offset);
+
+/* Register NUMBER, a wide one, as it is in the frame asked about. */
+bool tg_scene_wide_register(const struct tg_scene *scene, unsigned number,
+                            uint8_t bytes[TG_WIDE_REGISTER_SIZE]);
 
 /* All of [address, address + size). Errors: TARGET, with the address. */
 struct tg_error *tg_scene_read(const struct tg_scene *scene, uint64_t address, void *buffer, size_t size);

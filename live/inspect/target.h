@@ -13,6 +13,21 @@ struct tg_inspect_memory {
     bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
 };
 
+/* Its registers that are wider than 64 bits: xmm0 to xmm15 and st0 to st7, by the numbers that DWARF has for
+ * them. */
+enum {
+    TG_XMM0 = 17,
+    TG_XMM15 = 32,
+    TG_ST0 = 33,
+    TG_ST7 = 40,
+    TG_WIDE_REGISTER_SIZE = 16, /* bytes; of st0 to st7 10 are used */
+};
+struct tg_inspect_wide_registers {
+    void *context;
+    /* False: not known, or NUMBER is none of them. */
+    bool (*read)(void *context, unsigned number, uint8_t bytes[TG_WIDE_REGISTER_SIZE]);
+};
+
 /* The numbers that DWARF has for them (System V ABI, AMD64 supplement). */
 enum tg_register {
     TG_RAX,

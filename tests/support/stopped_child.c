@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -39,9 +40,16 @@ static void wait_for(struct stopped_child *child, pid_t tid)
 
 void stopped_child_start(struct stopped_child *child, const char *const *argv)
 {
+    stopped_child_start_writing(child, argv, -1);
+}
+
+void stopped_child_start_writing(struct stopped_child *child, const char *const *argv, int output)
+{
     pid_t pid = fork();
     assert(pid >= 0);
     if (pid == 0) {
+        if (output >= 0)
+            dup2(output, STDOUT_FILENO);
         personality(ADDR_NO_RANDOMIZE);
         ptrace(PTRACE_TRACEME, 0, 0, 0);
         execv(argv[0], (char *const *)argv);
@@ -78,6 +86,32 @@ void stopped_child_registers(const struct stopped_child *child, struct tg_regist
                   user.r9, user.r10, user.r11, user.r12, user.r13, user.r14, user.r15, user.rip},
         .known = (1u << TG_REGISTER_COUNT) - 1,
     };
+}
+
+static bool read_wide(void *context, unsigned number, uint8_t bytes[TG_WIDE_REGISTER_SIZE])
+{
+    const struct stopped_child *child = context;
+    struct user_fpregs_struct user;
+    assert(ptrace(PTRACE_GETFPREGS, child->tid, 0, &user) == 0);
+    if (number >= TG_XMM0 && number <= TG_XMM15)
+        memcpy(bytes, user.xmm_space + (size_t)4 * (number - TG_XMM0), TG_WIDE_REGISTER_SIZE);
+    else if (number >= TG_ST0 && number <= TG_ST7)
+        memcpy(bytes, user.st_space + (size_t)4 * (number - TG_ST0), TG_WIDE_REGISTER_SIZE);
+    else
+        return false;
+    return true;
+}
+
+struct tg_inspect_wide_registers stopped_child_wide_registers(const struct stopped_child *child)
+{
+    return (struct tg_inspect_wide_registers){.context = (void *)child, .read = read_wide};
+}
+
+uint64_t stopped_child_fs_base(const struct stopped_child *child)
+{
+    struct user_regs_struct user;
+    assert(ptrace(PTRACE_GETREGS, child->tid, 0, &user) == 0);
+    return user.fs_base;
 }
 
 static size_t target_at(const struct stopped_child_target *targets, size_t n_targets, uint64_t address)

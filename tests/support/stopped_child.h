@@ -12,7 +12,9 @@ struct stopped_child {
     int signal; /* that it stopped for */
 };
 
-/* Starts ARGV (ends with NULL) and stops it behind its exec. Aborts where that fails. */
+/* Starts ARGV (ends with NULL) and stops it behind its exec. Its standard output is OUTPUT, -1: the test's.
+ * Aborts where that fails. */
+void stopped_child_start_writing(struct stopped_child *child, const char *const *argv, int output);
 void stopped_child_start(struct stopped_child *child, const char *const *argv);
 
 /* Lets all run to the next stop (of any thread) or the end; SIGNAL is delivered (0 none). */
@@ -32,6 +34,11 @@ void stopped_child_run_to(struct stopped_child *child, const struct stopped_chil
                           size_t n_targets);
 
 void stopped_child_registers(const struct stopped_child *child, struct tg_registers *registers);
+
+/* Those that are wider: of the thread that stands, valid as long as CHILD. And where its thread-local storage
+ * is. */
+struct tg_inspect_wide_registers stopped_child_wide_registers(const struct stopped_child *child);
+uint64_t stopped_child_fs_base(const struct stopped_child *child);
 
 /* Of the child; without breakpoints: none is planted while it stands. */
 struct tg_inspect_memory stopped_child_memory(const struct stopped_child *child);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "live/inspect/frames.h"
-#include "tests/support/stopped_child.h"
+#include "tests/support/inspected_child.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -21,31 +21,18 @@ static const char *const programs[] = {"stacks-O0",       "stacks-O2",          
                                        "stacks-clang-O2", "stacks-debug_frame", "stacks-static"};
 enum { N_PROGRAMS = sizeof programs / sizeof *programs, MAX_CALLS = 64 };
 
-/* Of all programs: libraries are read once. */
-static struct tg_image_cache *images;
-static struct tg_debug_cache *debug;
-
-struct target {
-    struct stopped_child child;
-    struct tg_modules *modules;
-    struct tg_inspect_memory memory;
-};
+static struct inspected_caches caches;
 
 /* False: the program was not built here. */
-static bool start(struct target *target, const char *program, const char *what)
+static bool start(struct inspected_child *target, const char *program, const char *what)
 {
     char path[512];
     snprintf(path, sizeof path, TG_INSPECT "/%s", program);
-    if (access(path, X_OK) != 0)
-        return false;
     const char *const argv[] = {path, what, NULL};
-    stopped_child_start(&target->child, argv);
-    assert_null(tg_modules_create(target->child.pid, images, debug, &target->modules));
-    target->memory = stopped_child_memory(&target->child);
-    return true;
+    return inspected_child_start(target, &caches, argv, -1);
 }
 
-static void run_to_stop(struct target *target)
+static void run_to_stop(struct inspected_child *target)
 {
     do
         stopped_child_continue(&target->child, target->child.signal == SIGFPE ? SIGFPE : 0);
@@ -54,13 +41,7 @@ static void run_to_stop(struct target *target)
     assert_null(tg_modules_refresh(target->modules));
 }
 
-static void finish(struct target *target)
-{
-    stopped_child_kill(&target->child);
-    tg_modules_destroy(target->modules);
-}
-
-static struct tg_frames read_frames(const struct target *target, size_t max)
+static struct tg_frames read_frames(const struct inspected_child *target, size_t max)
 {
     struct tg_registers registers;
     struct tg_frames frames;
@@ -71,16 +52,7 @@ static struct tg_frames read_frames(const struct target *target, size_t max)
 
 static int line_of(const char *mark)
 {
-    FILE *file = fopen(SOURCE, "re");
-    assert_non_null(file);
-    char line[512], comment[64];
-    snprintf(comment, sizeof comment, "/* LINE %s */", mark);
-    int number = 1;
-    while (fgets(line, sizeof line, file) != NULL && strstr(line, comment) == NULL)
-        number++;
-    assert_false(feof(file));
-    fclose(file);
-    return number;
+    return inspected_line_of(SOURCE, mark);
 }
 
 static void show(const char *program, const char *what, const struct tg_frames *frames)
@@ -114,7 +86,7 @@ static const char gdb_script[] = "set debuginfod enabled off\n"
 
 /* Compares FRAMES with gdb's of the thread that stands, which is let go of. Names of the
  * program's functions only: those of libc have several. */
-static void compare_with_gdb(struct target *target, const struct tg_frames *frames)
+static void compare_with_gdb(struct inspected_child *target, const struct tg_frames *frames)
 {
     char script[] = "/tmp/frames_test.XXXXXX", command[512], line[1024];
     int fd = mkstemp(script);
@@ -219,14 +191,14 @@ static void stacks_of_every_make(void **state)
     (void)state;
     for (size_t p = 0; p < N_PROGRAMS; p++) {
         for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
-            struct target target;
+            struct inspected_child target;
             if (!start(&target, programs[p], scenarios[i].what))
                 continue;
             run_to_stop(&target);
             struct tg_frames frames = read_frames(&target, MAX_CALLS);
             check(programs[p], &scenarios[i], &frames);
             tg_frames_deinit(&frames);
-            finish(&target);
+            inspected_child_finish(&target);
         }
     }
 }
@@ -240,20 +212,20 @@ static void as_gdb_sees_them(void **state)
     }
     static const char *const what[] = {"inlined", "altstack"};
     for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
-        struct target target;
+        struct inspected_child target;
         assert_true(start(&target, "stacks-O2", what[i]));
         run_to_stop(&target);
         struct tg_frames frames = read_frames(&target, MAX_CALLS);
         compare_with_gdb(&target, &frames);
         tg_frames_deinit(&frames);
-        finish(&target);
+        inspected_child_finish(&target);
     }
 }
 
 static void is_cut_where_told(void **state)
 {
     (void)state;
-    struct target target;
+    struct inspected_child target;
     assert_true(start(&target, "stacks-O0", "recursion"));
     run_to_stop(&target);
     struct tg_frames whole = read_frames(&target, MAX_CALLS);
@@ -268,7 +240,7 @@ static void is_cut_where_told(void **state)
     assert_false(exact.is_cut);
     tg_frames_deinit(&exact);
     tg_frames_deinit(&whole);
-    finish(&target);
+    inspected_child_finish(&target);
 }
 
 /* ---- at every instruction */
@@ -277,7 +249,7 @@ struct shadow {
     uint64_t slot, code;
 };
 
-static uint64_t function_address(struct target *target, const char *name)
+static uint64_t function_address(struct inspected_child *target, const char *name)
 {
     struct tg_registers registers;
     stopped_child_registers(&target->child, &registers);
@@ -293,7 +265,7 @@ static uint64_t function_address(struct target *target, const char *name)
 }
 
 /* A stack kept by watching calls and returns is what unwinding must find. */
-static void check_against_shadow(const struct target *target, const struct tg_registers *registers,
+static void check_against_shadow(const struct inspected_child *target, const struct tg_registers *registers,
                                  const struct shadow *shadow, size_t depth)
 {
     struct tg_frame frame = tg_frame_innermost(registers), caller;
@@ -316,7 +288,7 @@ static void check_against_shadow(const struct target *target, const struct tg_re
 static void every_instruction_of(const char *program)
 {
     enum { MAX_DEPTH = 256 };
-    struct target target;
+    struct inspected_child target;
     if (!start(&target, program, "instructions"))
         return;
     assert_null(tg_modules_refresh(target.modules));
@@ -347,7 +319,7 @@ static void every_instruction_of(const char *program)
         n_steps++;
     }
     assert_true(n_steps > 1000 && deepest > 4);
-    finish(&target);
+    inspected_child_finish(&target);
 }
 
 static void at_every_instruction(void **state)
@@ -362,7 +334,7 @@ static void at_every_instruction(void **state)
 static void broken_stacks_end_with_a_remark(void **state)
 {
     (void)state;
-    struct target target;
+    struct inspected_child target;
     assert_true(start(&target, "stacks-O0", "recursion"));
     run_to_stop(&target);
     struct tg_registers registers, broken;
@@ -391,22 +363,20 @@ static void broken_stacks_end_with_a_remark(void **state)
     assert_null(tg_frames_read(target.modules, &target.memory, &broken, 100000, &frames));
     assert_true(frames.count < 100);
     tg_frames_deinit(&frames);
-    finish(&target);
+    inspected_child_finish(&target);
 }
 
 static int create_caches(void **state)
 {
     (void)state;
-    assert_null(tg_image_cache_create(0, &images));
-    assert_null(tg_debug_cache_create(0, &debug));
+    inspected_caches_create(&caches);
     return 0;
 }
 
 static int destroy_caches(void **state)
 {
     (void)state;
-    tg_debug_cache_destroy(debug);
-    tg_image_cache_destroy(images);
+    inspected_caches_destroy(&caches);
     return 0;
 }
 

@@ -198,15 +198,22 @@ static void a_rank_is_one_process(void **state)
 
 /* ---- stacks */
 
+#define CALL(name, where)                                                                                    \
+    {                                                                                                        \
+        .function = (name), .place = (where)                                                                 \
+    }
+
 static void stacks_are_merged(void **state)
 {
     (void)state;
     struct tg_job_view *view = job();
     struct tg_call_tree *tree = NULL;
     assert_null(tg_call_tree_create(view, &tree));
-    static const char *const master[] = {"_start", "main hybrid.c#40", "MPI_Barrier"},
-                             *const worker[] = {"clone", "start_thread", "work hybrid.c#12"},
-                             *const other[] = {"_start", "main hybrid.c#44\x1b"};
+    static const struct tg_call_tree_frame master[] = {CALL("_start", ""), CALL("main", "hybrid.c#40"),
+                                                       CALL("MPI_Barrier", "")},
+                                           worker[] = {CALL("clone", ""), CALL("start_thread", ""),
+                                                       CALL("work", "hybrid.c#12")},
+                                           other[] = {CALL("_start", ""), CALL("main", "hybrid.c#44\x1b")};
     for (uint32_t dpid = 2; dpid <= 5; dpid++) {
         const struct tg_job_process *process = tg_job_view_process(view, dpid);
         assert_null(tg_call_tree_add(tree, process, 0, dpid == 5 ? other : master, dpid == 5 ? 2 : 3));
@@ -231,14 +238,54 @@ static void stacks_are_merged(void **state)
     tg_job_view_destroy(view);
 }
 
+/* Variables that differ do not take calls apart. */
+static void variables_of_merged_calls(void **state)
+{
+    (void)state;
+    struct tg_job_view *view = job();
+    struct tg_call_tree *tree = NULL;
+    assert_null(tg_call_tree_create(view, &tree));
+    for (uint32_t dpid = 2; dpid <= 5; dpid++) {
+        char rank[2] = {(char)('0' + dpid), 0};
+        const struct tg_call_variable variables[] = {{"n", "3", true},
+                                                     {"rank", rank, true},
+                                                     {"sum", dpid < 4 ? "0" : "1\x1b", false},
+                                                     {"i", "1", false},
+                                                     {"i", "7", false}};
+        const struct tg_call_tree_frame frames[] = {
+            {.function = "main", .place = "a.c#9", .has_arguments = true},
+            {"work", "a.c#1", variables, dpid == 5 ? 4 : 5, true}};
+        assert_null(tg_call_tree_add(tree, tg_job_view_process(view, dpid), 0, frames, 2));
+    }
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    assert_null(tg_call_tree_print(tree, stream));
+    fclose(stream);
+    assert_string_equal(text, "4:4[0-3.1]\n"
+                              "  main() a.c#9\n"
+                              "    work(n=3, rank) a.c#1\n"
+                              "      | rank = 2: 1:1[0.1]\n"
+                              "      | rank = 3: 1:1[1.1]\n"
+                              "      | rank = 4: 1:1[2.1]\n"
+                              "      | rank = 5: 1:1[3.1]\n"
+                              "      | sum = 0: 2:2[0-1.1]\n"
+                              "      | sum = 1\\x1b: 2:2[2-3.1]\n"
+                              "      | i = 1\n"
+                              "      | i = 7: 3:3[0-2.1]\n");
+    free(text);
+    tg_call_tree_destroy(tree);
+    tg_job_view_destroy(view);
+}
+
 static void deep_stacks_are_cut(void **state)
 {
     (void)state;
     struct tg_job_view *view = job();
     struct tg_call_tree *tree = NULL;
-    static const char *frames[TG_CALL_TREE_MAX_DEPTH * 4];
+    static struct tg_call_tree_frame frames[TG_CALL_TREE_MAX_DEPTH * 4];
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
-        frames[i] = "recurse";
+        frames[i] = (struct tg_call_tree_frame){.function = "recurse", .place = ""};
     assert_null(tg_call_tree_create(view, &tree));
     assert_null(tg_call_tree_add(tree, tg_job_view_at(view, 1), 0, frames, sizeof frames / sizeof *frames));
     char *text = NULL;
@@ -264,6 +311,7 @@ int main(void)
         cmocka_unit_test(numbers_become_ranges),
         cmocka_unit_test(a_rank_is_one_process),
         cmocka_unit_test(stacks_are_merged),
+        cmocka_unit_test(variables_of_merged_calls),
         cmocka_unit_test(deep_stacks_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

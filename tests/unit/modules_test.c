@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "live/inspect/modules.h"
+#include "tests/support/inspected_child.h"
 #include "tests/support/temporary.h"
 
 #include <dlfcn.h>
@@ -20,17 +21,15 @@
 
 /* The process that is looked at is this one: it maps what the tests need. */
 struct fixture {
-    struct tg_image_cache *images;
-    struct tg_debug_cache *debug;
+    struct inspected_caches caches;
     struct tg_modules *modules;
 };
 
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    assert_null(tg_image_cache_create(0, &f->images));
-    assert_null(tg_debug_cache_create(0, &f->debug));
-    assert_null(tg_modules_create(getpid(), f->images, f->debug, &f->modules));
+    inspected_caches_create(&f->caches);
+    assert_null(tg_modules_create(getpid(), f->caches.images, f->caches.debug, &f->modules));
     assert_null(tg_modules_refresh(f->modules));
     *state = f;
     return 0;
@@ -40,8 +39,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     tg_modules_destroy(f->modules);
-    tg_debug_cache_destroy(f->debug);
-    tg_image_cache_destroy(f->images);
+    inspected_caches_destroy(&f->caches);
     free(f);
     return 0;
 }
@@ -92,13 +90,13 @@ static void shares_between_processes(void **state)
 {
     struct fixture *f = *state;
     struct tg_modules *other;
-    assert_null(tg_modules_create(getpid(), f->images, f->debug, &other));
+    assert_null(tg_modules_create(getpid(), f->caches.images, f->caches.debug, &other));
     assert_null(tg_modules_refresh(other));
     uint64_t bias;
     struct tg_debug_info *info = tg_modules_debug_info_at(f->modules, (uintptr_t)setup, &bias);
     assert_non_null(info);
     assert_ptr_equal(tg_modules_debug_info_at(other, (uintptr_t)setup, &bias), info);
-    assert_int_equal(tg_image_cache_stats(f->images).opened, 1);
+    assert_int_equal(tg_image_cache_stats(f->caches.images).opened, 1);
     tg_modules_destroy(other);
 }
 

@@ -7,7 +7,7 @@
 
 #include "live/inspect/frames.h"
 #include "live/inspect/stepper.h"
-#include "tests/support/stopped_child.h"
+#include "tests/support/inspected_child.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -18,67 +18,34 @@
 
 #define SOURCE TG_PROGRAMS "/steps.c"
 
-static struct tg_image_cache *images;
-static struct tg_debug_cache *debug;
+static struct inspected_caches caches;
 
 struct target {
-    struct stopped_child child;
-    struct tg_modules *modules;
-    struct tg_inspect_memory memory;
+    struct inspected_child of;
     unsigned n_ones, n_runs; /* orders carried out */
 };
-
-static uint64_t function_address(const struct target *target, const char *name)
-{
-    uint64_t bias, address;
-    for (size_t i = 0; i < tg_modules_count(target->modules); i++) {
-        struct tg_debug_info *info =
-            tg_modules_debug_info(target->modules, tg_modules_at(target->modules, i), &bias);
-        if (info != NULL && tg_image_find_function(tg_debug_info_image(info), name, &address, 1) == 1)
-            return address + bias;
-    }
-    fail();
-    return 0;
-}
 
 /* Starts PROGRAM and runs it to the entry of FUNCTION. False: it was not built here. */
 static bool start(struct target *target, const char *program, const char *function)
 {
     char path[512];
     snprintf(path, sizeof path, TG_INSPECT "/%s", program);
-    if (access(path, X_OK) != 0)
-        return false;
     const char *const argv[] = {path, NULL};
     *target = (struct target){0};
-    stopped_child_start(&target->child, argv);
-    assert_null(tg_modules_create(target->child.pid, images, debug, &target->modules));
-    assert_null(tg_modules_refresh(target->modules));
-    target->memory = stopped_child_memory(&target->child);
-    struct stopped_child_target entry = {.address = function_address(target, function)};
-    stopped_child_run_to(&target->child, &entry, 1);
-    assert_null(tg_modules_refresh(target->modules)); /* the libraries have come */
+    if (!inspected_child_start(&target->of, &caches, argv, -1))
+        return false;
+    inspected_child_run_to(&target->of, function);
     return true;
 }
 
 static void finish(struct target *target)
 {
-    stopped_child_kill(&target->child);
-    tg_modules_destroy(target->modules);
+    inspected_child_finish(&target->of);
 }
 
 static int line_of(const char *mark)
 {
-    FILE *file = fopen(SOURCE, "re");
-    assert_non_null(file);
-    char line[512], comment[64];
-    snprintf(comment, sizeof comment, "/* %s */", mark);
-    int number = 1;
-    while (fgets(line, sizeof line, file) != NULL && strstr(line, comment) == NULL)
-        number++;
-    if (feof(file))
-        fail_msg("no line %s", mark);
-    fclose(file);
-    return number;
+    return inspected_line_of(SOURCE, mark);
 }
 
 /* ---- carrying orders out */
@@ -88,23 +55,24 @@ static enum tg_step_order_kind step(struct target *target, const struct tg_step_
     struct tg_registers registers;
     struct tg_stepper *stepper;
     struct tg_step_order order;
-    stopped_child_registers(&target->child, &registers);
-    assert_null(tg_stepper_begin(target->modules, &target->memory, request, &registers, &stepper, &order));
+    stopped_child_registers(&target->of.child, &registers);
+    assert_null(
+        tg_stepper_begin(target->of.modules, &target->of.memory, request, &registers, &stepper, &order));
     while (order.kind == TG_STEP_ORDER_ONE || order.kind == TG_STEP_ORDER_RUN) {
         if (order.kind == TG_STEP_ORDER_ONE) {
-            stopped_child_step(&target->child);
+            stopped_child_step(&target->of.child);
             target->n_ones++;
         } else {
             struct stopped_child_target targets[TG_STEP_MAX_TARGETS];
             for (size_t i = 0; i < order.n_targets; i++)
                 targets[i] =
                     (struct stopped_child_target){order.targets[i].address, order.targets[i].rsp_at_least};
-            stopped_child_run_to(&target->child, targets, order.n_targets);
+            stopped_child_run_to(&target->of.child, targets, order.n_targets);
             target->n_runs++;
         }
-        if (target->child.tid == 0)
+        if (target->of.child.tid == 0)
             break;
-        stopped_child_registers(&target->child, &registers);
+        stopped_child_registers(&target->of.child, &registers);
         tg_stepper_advance(stepper, &registers, &order);
     }
     tg_stepper_destroy(stepper);
@@ -121,8 +89,8 @@ static struct place place_of(const struct target *target)
 {
     struct tg_registers registers;
     struct tg_frames frames;
-    stopped_child_registers(&target->child, &registers);
-    assert_null(tg_frames_read(target->modules, &target->memory, &registers, 4, &frames));
+    stopped_child_registers(&target->of.child, &registers);
+    assert_null(tg_frames_read(target->of.modules, &target->of.memory, &registers, 4, &frames));
     const struct tg_call *call = &frames.calls[0];
     struct place place = {.line = call->code.line, .pc = registers.value[TG_RIP], .cfa = call->frame.cfa};
     snprintf(place.function, sizeof place.function, "%s", call->code.name != NULL ? call->code.name : "?");
@@ -133,16 +101,14 @@ static struct place place_of(const struct target *target)
 static int create_caches(void **state)
 {
     (void)state;
-    assert_null(tg_image_cache_create(0, &images));
-    assert_null(tg_debug_cache_create(0, &debug));
+    inspected_caches_create(&caches);
     return 0;
 }
 
 static int destroy_caches(void **state)
 {
     (void)state;
-    tg_debug_cache_destroy(debug);
-    tg_image_cache_destroy(images);
+    inspected_caches_destroy(&caches);
     return 0;
 }
 
@@ -194,7 +160,7 @@ static void a_signal_in_between(void **state)
     assert_true(start(&target, "steps-O0", "leaf"));
     struct tg_step_request request = {.kind = TG_STEP_LINE};
     struct place first = place_of(&target);
-    assert_int_equal(kill(target.child.pid, SIGUSR1), 0);
+    assert_int_equal(kill(target.of.child.pid, SIGUSR1), 0);
     assert_int_equal(step(&target, &request), TG_STEP_ORDER_DONE);
     struct place place = place_of(&target);
     assert_int_equal(place.line, line_of("leaf 1"));
@@ -357,7 +323,7 @@ static void until_a_place(void **state)
     struct tg_step_request over = {.kind = TG_STEP_OVER_LINE}, until = {.kind = TG_STEP_UNTIL};
     assert_int_equal(step(&target, &over), TG_STEP_ORDER_DONE);
     uint64_t bias, address;
-    struct tg_debug_info *info = tg_modules_debug_info_at(target.modules, first.pc, &bias);
+    struct tg_debug_info *info = tg_modules_debug_info_at(target.of.modules, first.pc, &bias);
     assert_int_equal(
         tg_image_find_line(tg_debug_info_image(info), "steps.c", (uint64_t)line_of("recurse 4"), &address, 1),
         1);

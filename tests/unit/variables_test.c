@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <tcl.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,103 +20,60 @@
 #include "live/inspect/module_scene.h"
 #include "live/inspect/unwind.h"
 #include "live/inspect/value_text.h"
-#include "recorder/memory.h"
+#include "tests/support/inspected_child.h"
+
+static struct inspected_caches caches;
 
 /* A program that stands at its breakpoint instruction. */
 struct child {
-    pid_t pid;
+    struct inspected_child of;
     FILE *output;
-    struct tg_image_cache *images;
-    struct tg_debug_cache *debug;
-    struct tg_modules *modules;
     struct tg_module_scene *scenes;
-    struct tg_inspect_memory memory;
     struct tg_frame frame, caller;
     bool has_caller;
     uint64_t fs_base;
+    struct tg_inspect_wide_registers wide;
 };
-
-static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
-{
-    const struct child *child = context;
-    return tg_memory_read(child->pid, address, buffer, size);
-}
 
 static void take_registers(struct child *child)
 {
-    struct user_regs_struct user;
-    assert_int_equal(ptrace(PTRACE_GETREGS, child->pid, NULL, &user), 0);
-    const struct tg_registers registers = {.value = {[TG_RAX] = user.rax,
-                                                     [TG_RDX] = user.rdx,
-                                                     [TG_RCX] = user.rcx,
-                                                     [TG_RBX] = user.rbx,
-                                                     [TG_RSI] = user.rsi,
-                                                     [TG_RDI] = user.rdi,
-                                                     [TG_RBP] = user.rbp,
-                                                     [TG_RSP] = user.rsp,
-                                                     [TG_R8] = user.r8,
-                                                     [TG_R9] = user.r9,
-                                                     [TG_R10] = user.r10,
-                                                     [TG_R11] = user.r11,
-                                                     [TG_R12] = user.r12,
-                                                     [TG_R13] = user.r13,
-                                                     [TG_R14] = user.r14,
-                                                     [TG_R15] = user.r15,
-                                                     [TG_RIP] = user.rip - 1},
-                                           .known = (1U << TG_REGISTER_COUNT) - 1};
+    struct tg_registers registers;
     struct tg_unwind_note note;
-    child->fs_base = user.fs_base;
+    stopped_child_registers(&child->of.child, &registers);
+    registers.value[TG_RIP]--; /* of the breakpoint instruction */
+    child->fs_base = stopped_child_fs_base(&child->of.child);
+    child->wide = stopped_child_wide_registers(&child->of.child);
     child->frame = tg_frame_innermost(&registers);
-    child->has_caller = tg_unwind_caller(child->modules, &child->memory, &child->frame, &child->caller,
+    child->has_caller = tg_unwind_caller(child->of.modules, &child->of.memory, &child->frame, &child->caller,
                                          &note) == TG_UNWIND_CALLER;
 }
 
 static void start(struct child *child, const char *program, const char *argument)
 {
-    int ends[2], status;
+    int ends[2];
+    const char *const argv[] = {program, argument, NULL};
     assert_int_equal(pipe(ends), 0);
-    child->pid = fork();
-    assert_true(child->pid >= 0);
-    if (child->pid == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-            execl(program, program, argument, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
     assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* what it says is there when it stops */
+    assert_true(inspected_child_start(&child->of, &caches, argv, ends[1]));
+    close(ends[1]);
     child->output = fdopen(ends[0], "r");
-    assert_int_equal(waitpid(child->pid, &status, 0), child->pid); /* of exec */
-    assert_true(WIFSTOPPED(status));
-    assert_int_equal(ptrace(PTRACE_SETOPTIONS, child->pid, NULL, PTRACE_O_EXITKILL), 0);
-    assert_int_equal(ptrace(PTRACE_CONT, child->pid, NULL, NULL), 0);
-    assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
-    assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
-    child->memory = (struct tg_inspect_memory){.context = child, .read = read_memory};
-    assert_null(tg_image_cache_create(0, &child->images));
-    assert_null(tg_debug_cache_create(0, &child->debug));
-    assert_null(tg_modules_create(child->pid, child->images, child->debug, &child->modules));
-    assert_null(tg_modules_refresh(child->modules));
-    assert_null(tg_module_scene_create(child->modules, &child->scenes));
+    stopped_child_continue(&child->of.child, 0);
+    assert_int_equal(child->of.child.signal, SIGTRAP);
+    assert_null(tg_modules_refresh(child->of.modules));
+    assert_null(tg_module_scene_create(child->of.modules, &child->scenes));
     take_registers(child);
 }
 
 static void finish(struct child *child)
 {
     tg_module_scene_destroy(child->scenes);
-    tg_modules_destroy(child->modules);
-    tg_debug_cache_destroy(child->debug);
-    tg_image_cache_destroy(child->images);
-    kill(child->pid, SIGKILL);
-    assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+    inspected_child_finish(&child->of);
     fclose(child->output);
 }
 
 static const struct tg_scene *scene_of(struct child *child)
 {
-    return tg_module_scene_of(child->scenes, &child->memory, &child->frame,
+    return tg_module_scene_of(child->scenes, &child->of.memory, &child->wide, &child->frame,
                               child->has_caller ? &child->caller : NULL, child->fs_base);
 }
 
@@ -320,9 +274,25 @@ static int measure(const char *program, const char *text, long count)
     return 0;
 }
 
+static int create_caches(void **state)
+{
+    (void)state;
+    inspected_caches_create(&caches);
+    return 0;
+}
+
+static int destroy_caches(void **state)
+{
+    (void)state;
+    inspected_caches_destroy(&caches);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     Tcl_FindExecutable(argv[0]);
+    if (argc > 2) /* by hand, below */
+        inspected_caches_create(&caches);
     if (argc == 4 && strcmp(argv[2], "-condition") == 0) /* PROGRAM -condition TEXT: to measure one by hand */
         return measure(argv[1], argv[3], 100000);
     if (argc > 2) { /* PROGRAM EXPRESSION...: to look into one by hand */
@@ -342,5 +312,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_conditions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, create_caches, destroy_caches);
 }
