@@ -100,14 +100,17 @@ static void choose_interval(struct tg_agent_drain *drain, const struct tg_ring_r
 }
 
 /* Returns how long to wait before the next round. */
-static uint64_t do_round(struct tg_agent_drain *drain, const struct tg_agent_control *control)
+static uint64_t do_round(struct tg_agent_drain *drain)
 {
     const struct tg_agent_drain_options *options = &drain->options;
     take_pair(drain, false);
     uint64_t now_ns = tg_tick_clock_take(options->clock).time_ns;
-    if (!drain->scanned || control->rings_made != drain->rings_made || now_ns >= drain->next_scan_ns) {
+    /* After the time: this thread can lose its processor in between, and a ring that was made and filled
+     * meanwhile would be looked for when the end of its process has been told. */
+    uint32_t rings_made = tg_agent_directory_control(options->directory).rings_made;
+    if (!drain->scanned || rings_made != drain->rings_made || now_ns >= drain->next_scan_ns) {
         drain->scanned = true;
-        drain->rings_made = control->rings_made;
+        drain->rings_made = rings_made;
         drain->next_scan_ns = now_ns + SCAN_NS;
         tg_ring_set_scan(drain->rings);
     }
@@ -151,10 +154,10 @@ static void *run(void *argument)
 {
     struct tg_agent_drain *drain = argument;
     while (!__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE)) {
-        struct tg_agent_control control = tg_agent_directory_control(drain->options.directory);
-        uint64_t wait_ns = do_round(drain, &control);
+        uint32_t attention = tg_agent_directory_control(drain->options.directory).attention;
+        uint64_t wait_ns = do_round(drain);
         if (wait_ns > 0 && !__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE))
-            tg_agent_directory_wait(drain->options.directory, control.attention, wait_ns);
+            tg_agent_directory_wait(drain->options.directory, attention, wait_ns);
     }
     if (__atomic_load_n(&drain->dropped, __ATOMIC_ACQUIRE))
         return NULL;

@@ -422,6 +422,18 @@ void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_l
     take_loader_record(&call, record);
 }
 
+void tg_agent_loader_end_load(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
+                              uint64_t time_ns, const struct tg_event_sink *sink)
+{
+    struct program *program = find_program(loader, pid, instance);
+    if (program == NULL)
+        return;
+    struct call call = {.loader = loader, .program = program, .sink = sink};
+    if (time_ns > program->time_ns) /* others have told of later times by now */
+        program->time_ns = time_ns;
+    tell_all(&call, STATE_ADD);
+}
+
 void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
                          const struct tg_event_sink *sink)
 {

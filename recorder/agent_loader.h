@@ -42,6 +42,11 @@ void tg_agent_loader_destroy(struct tg_agent_loader *loader);
 void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_loader_record *record,
                          const struct tg_event_sink *sink);
 
+/* Process PID ends at TIME_NS, and where that was sudden in the middle of a load: what INSTANCE's program has
+ * not told yet goes to SINK, with that time. */
+void tg_agent_loader_end_load(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
+                              uint64_t time_ns, const struct tg_event_sink *sink);
+
 /* The program INSTANCE of process PID has ended (exit, or exec): what is not told yet goes to SINK, and its
  * state is forgotten. */
 void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,

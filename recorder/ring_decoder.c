@@ -627,6 +627,14 @@ int32_t tg_ring_source_tid(const struct tg_ring_source *source)
     return source->tid;
 }
 
+void tg_ring_decoder_process_ends(struct tg_ring_decoder *decoder, int32_t pid, uint64_t time_ns)
+{
+    struct process *process;
+    HASH_FIND_INT(decoder->processes, &pid, process);
+    if (process != NULL)
+        tg_agent_loader_end_load(decoder->loader, pid, process->instance, time_ns, &decoder->sink);
+}
+
 void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid)
 {
     struct process *process = NULL;

@@ -50,6 +50,10 @@ uint64_t tg_ring_source_told_lost(const struct tg_ring_source *source);
 /* The thread that SOURCE's last record was of; its process's id before the first one. */
 int32_t tg_ring_source_tid(const struct tg_ring_source *source);
 
+/* The next event that is told is the end of process PID, at TIME_NS: what its records left open is told now,
+ * for afterwards there is no such process. */
+void tg_ring_decoder_process_ends(struct tg_ring_decoder *decoder, int32_t pid, uint64_t time_ns);
+
 /* Process PID has gone, and all of its rings were told. */
 void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid);
 

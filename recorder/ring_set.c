@@ -139,6 +139,15 @@ static void tell_event(void *context, const struct tg_event *event)
     set->options.sink.add(set->options.sink.context, event);
 }
 
+/* An event of the engine's. */
+static void tell_queued(void *context, const struct tg_event *event)
+{
+    struct tg_ring_set *set = context;
+    if (event->kind == TG_EVENT_PROCESS_EXIT)
+        tg_ring_decoder_process_ends(set->decoder, event->pid, event->time_ns);
+    tell_event(set, event);
+}
+
 void tg_ring_set_tell_loss(struct tg_ring_set *set, int32_t pid, int32_t tid, uint64_t count,
                            const char *reason)
 {
@@ -478,7 +487,7 @@ struct tg_error *tg_ring_set_create(const struct tg_ring_set_options *options, s
     if (made == NULL)
         return tg_error_no_memory();
     made->options = *options;
-    const struct tg_merge_sink merged = {.context = made, .record = tell_record, .event = tell_event};
+    const struct tg_merge_sink merged = {.context = made, .record = tell_record, .event = tell_queued};
     const struct tg_event_sink decoded = {.context = made, .add = tell_event};
     struct tg_error *error = tg_ring_decoder_create(&decoded, &made->decoder);
     if (error == NULL)

@@ -25,13 +25,19 @@ struct fixture {
     struct ring_producer producers[RINGS];
     uint64_t next[RINGS]; /* task of each ring */
     uint64_t told, last_ns, out_of_order;
+    struct tg_event_queue *queue;
+    enum tg_event_kind kinds[8]; /* of what is no task */
+    size_t n_kinds;
 };
 
 static void take_event(void *context, const struct tg_event *event)
 {
     struct fixture *fixture = context;
-    if (event->kind != TG_EVENT_OMP_TASK_BEGIN)
+    if (event->kind != TG_EVENT_OMP_TASK_BEGIN) {
+        if (fixture->n_kinds < sizeof fixture->kinds / sizeof *fixture->kinds)
+            fixture->kinds[fixture->n_kinds++] = event->kind;
         return;
+    }
     assert_int_equal(event->omp_task_begin.task, fixture->next[event->omp_task_begin.code]);
     fixture->next[event->omp_task_begin.code]++;
     fixture->out_of_order += event->time_ns < fixture->last_ns;
@@ -56,6 +62,7 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
     tg_ring_set_destroy(fixture->set);
+    tg_event_queue_destroy(fixture->queue);
     for (unsigned i = 0; i < RINGS; i++)
         ring_producer_deinit(&fixture->producers[i]);
     tg_tick_clock_destroy(fixture->clock);
@@ -69,6 +76,7 @@ static void create_set(struct fixture *fixture, size_t max_bytes)
 {
     const struct tg_ring_set_options options = {.directory_fd = fixture->directory,
                                                 .clock = fixture->clock,
+                                                .queue = fixture->queue,
                                                 .sink = {.context = fixture, .add = take_event},
                                                 .max_bytes = max_bytes};
     assert_null(tg_ring_set_create(&options, &fixture->set));
@@ -139,6 +147,25 @@ static void rings_say_how_full_they_were(void **state)
     assert_int_equal(round.order_ns, UINT64_MAX);
 }
 
+/* A kill in the middle of a load: what was loaded by then is told before the end of the process. */
+static void what_a_kill_cut_short_is_told_before_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct tg_event end = {
+        .kind = TG_EVENT_PROCESS_EXIT, .time_ns = 200, .pid = getpid(), .tid = getpid()};
+    uint64_t opened[16] = {1, 0, 0, 7, 0x7000, 0x4000, 0};
+    ring_string(opened + 10, "/lib/half.so");
+    assert_null(tg_event_queue_create(0, &fixture->queue));
+    create_set(fixture, 0);
+    assert_true(ring_producer_put(&fixture->producers[0], TG_RECORD_LOADER_OPEN, 100, 0, opened, 16));
+    tg_event_queue_add(fixture->queue, &end);
+    tg_ring_set_finish(fixture->set);
+    assert_int_equal(fixture->n_kinds, 3);
+    assert_int_equal(fixture->kinds[0], TG_EVENT_AGENT);
+    assert_int_equal(fixture->kinds[1], TG_EVENT_LIBRARY_LOAD);
+    assert_int_equal(fixture->kinds[2], TG_EVENT_PROCESS_EXIT);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -147,6 +174,7 @@ int main(void)
         TEST(little_memory_costs_rounds_and_nothing_else),
         TEST(the_end_tells_all_of_it),
         TEST(rings_say_how_full_they_were),
+        TEST(what_a_kill_cut_short_is_told_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
