@@ -8,6 +8,7 @@
 #include "live/live_job.h"
 #include "live/live_signals.h"
 #include "live/live_source.h"
+#include "recorder/front.h"
 #include "recorder/record_options.h"
 
 #include <argp.h>
@@ -131,8 +132,16 @@ static enum tg_live_end find_end(const struct tg_console *console, const struct 
     return asks ? ask(usual) : usual;
 }
 
+/* The process in front was killed. */
+static void end_session(void *context)
+{
+    (void)context;
+    tg_live_signals_take(SIGTERM);
+}
+
+/* FRONT is NULL where the session did not begin with processes to attach to. */
 static struct tg_error *control(const struct live_arguments *arguments,
-                                const struct tg_record_options *recording,
+                                const struct tg_record_options *recording, struct tg_front *front,
                                 const struct tg_command_services *services, int *status)
 {
     struct tg_live_job *job = NULL;
@@ -147,6 +156,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
         error = tg_live_job_create(recording, &stops, &job);
     if (error != NULL) {
         tg_json_console_destroy(json);
+        tg_front_destroy(front);
         return error;
     }
     struct tg_console_options console_options = {
@@ -160,12 +170,15 @@ static struct tg_error *control(const struct live_arguments *arguments,
     if (error == NULL)
         error = tg_live_signals_begin(job, recording->command != NULL ? TG_LIVE_KILL : TG_LIVE_DETACH);
     has_signals = error == NULL;
+    if (error == NULL && front != NULL)
+        error = tg_front_watch(front, end_session, NULL);
     const struct tg_console_start start = {
         .mode = "live",
         .name = recording->command != NULL ? recording->command[0] : recording->trace,
         .greeting = "`help` lists the commands; `dgo` lets the job run, `quit` ends it."};
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
+    tg_front_destroy(front);
     if (has_signals)
         tg_live_signals_end();
     tg_live_job_end(job, find_end(console, recording, job));
@@ -193,9 +206,13 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     TG_AUTO_ERROR struct tg_error *error = tg_record_options_parse(argc, argv, &more, &recording);
     if (error == NULL) {
         recording.own_group = true;
-        error = open_input(&arguments, &recording);
+        struct tg_front *front = NULL;
+        if (recording.n_pids > 0)
+            error = tg_front_create(&front);
         if (error == NULL)
-            error = control(&arguments, &recording, services, &status);
+            error = open_input(&arguments, &recording);
+        if (error == NULL)
+            error = control(&arguments, &recording, front, services, &status);
         if (recording.has_standard_input)
             close(recording.standard_input);
         tg_record_options_deinit(&recording);

@@ -74,6 +74,11 @@ struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end
     return NULL;
 }
 
+void tg_live_signals_take(int signal)
+{
+    pass_on(signal);
+}
+
 void tg_live_signals_end(void)
 {
     for (size_t i = 0; i < N_SIGNALS; i++)

@@ -11,6 +11,8 @@
  * time.
  */
 struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end how);
+/* As if SIGNAL, one of these, had come. Between begin and end; async-signal-safe. */
+void tg_live_signals_take(int signal);
 void tg_live_signals_end(void);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "format/printable.h"
 #include "recorder/calibrate.h"
+#include "recorder/front.h"
 #include "recorder/record_options.h"
 #include "recorder/recording.h"
+#include "recorder/wait_status.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- signals to the recorder */
@@ -77,29 +76,6 @@ static void set_command(pid_t pid)
         kill(pid, target.early);
 }
 
-/* ---- exit status */
-
-/* Ends this process as the command ended, so that whoever waits for it sees the same; without a second core.
- */
-static int end_as(int status)
-{
-    if (!WIFSIGNALED(status))
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    int signal = WTERMSIG(status);
-    const struct rlimit none = {0, 0};
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    sigset_t only;
-    setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_DUMPABLE, 0);
-    sigemptyset(&only);
-    sigaddset(&only, signal);
-    fflush(NULL);
-    sigaction(signal, &action, NULL);
-    raise(signal);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);
-    return 128 + signal; /* not reached, unless the signal does not end processes here */
-}
-
 /* ---- summary */
 
 static void print_size(uint64_t bytes)
@@ -139,8 +115,16 @@ static void end_sattach(const struct tg_record_options *options, int pidfd)
         close(pidfd);
 }
 
-static struct tg_error *record(const struct tg_record_options *options, struct tg_recording **recording,
-                               int *status, struct tg_recording_summary *summary)
+/* The process in front was killed. */
+static void end_recording(void *context)
+{
+    tg_recording_request_stop(context);
+}
+
+/* FRONT is NULL where nothing is attached. */
+static struct tg_error *record(const struct tg_record_options *options, struct tg_front *front,
+                               struct tg_recording **recording, int *status,
+                               struct tg_recording_summary *summary)
 {
     struct tg_stop_cost cost = {0};
     /* where it fails, tracing fails too, and says more about why */
@@ -152,7 +136,10 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
     bool has_job = options->command != NULL && options->sattach[0] == NULL;
     install_handlers(*recording, !has_job);
     pid_t pid;
-    error = tg_recording_start(*recording, &pid);
+    if (front != NULL)
+        error = tg_front_watch(front, end_recording, *recording);
+    if (error == NULL)
+        error = tg_recording_start(*recording, &pid);
     if (error != NULL)
         return error;
     int pidfd = has_job || pid == 0 ? -1 : pidfd_open(pid, 0);
@@ -176,16 +163,21 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         tg_printable_error(error);
         return tg_error_exit_status(error);
     }
-    error = record(&options, &recording, &status, &summary);
+    struct tg_front *front = NULL;
+    if (options.n_pids > 0)
+        error = tg_front_create(&front);
+    if (error == NULL)
+        error = record(&options, front, &recording, &status, &summary);
     if (error != NULL)
         tg_printable_error(error);
     if (summary.finished && !options.quiet)
         print_summary(&options, &summary);
     target.attached = NULL;
     target.pid = 0;
+    tg_front_destroy(front);
     tg_recording_destroy(recording);
     tg_record_options_deinit(&options);
-    return error != NULL ? tg_error_exit_status(error) : end_as(status);
+    return error != NULL ? tg_error_exit_status(error) : tg_wait_status_end_as(status);
 }
 
 const struct tg_command tg_record_command = {

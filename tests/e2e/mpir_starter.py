@@ -4,6 +4,7 @@
 usage: mpir_starter.py SCENARIO
 """
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -291,11 +292,14 @@ def scenario_attached():
         check("waiting\n" in lines, lines)
         recorder = subprocess.Popen([TOLLGATE, "record", "-o", trace, *options, "-p", str(job.pid)], stderr=subprocess.PIPE, text=True)
         children = open(f"/proc/{job.pid}/task/{job.pid}/children").read().split()
-        while recorder.poll() is None and not all(int(state_of(pid)["TracerPid"]) == recorder.pid for pid in [job.pid, *children]):
+        while recorder.poll() is None and any(state_of(pid)["TracerPid"] == "0" for pid in [job.pid, *children]):
             pass
+        tracer = os.pidfd_open(int(state_of(job.pid)["TracerPid"]))
         check(recorder.poll() is None, "the recorder ended by itself")
         recorder.send_signal(end)
         recorder.communicate(timeout=TIME_LIMIT_S)
+        select.select([tracer], [], [], TIME_LIMIT_S)  # where the recorder was killed, it lets go all the same
+        os.close(tracer)
         for pid in [job.pid, *children]:
             state = state_of(pid)
             check(state["TracerPid"] == "0" and state["State"][0] in "RS", state)
