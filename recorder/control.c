@@ -1,6 +1,7 @@
 #include "recorder/engine_internal.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 /*
  * A thread is kept where it would have been resumed: tg_tracee_resume and tg_tracee_listen ask here first.
@@ -41,6 +42,20 @@ void tg_thread_keep(struct tg_thread *thread)
     tracee->keep_due = !tracee->exiting;
 }
 
+/* Without memory the wait for any thread finds its stop. */
+static void note_interrupted(struct tg_engine *engine, pid_t tid)
+{
+    if (engine->n_interrupted == engine->interrupted_capacity) {
+        size_t larger = engine->interrupted_capacity == 0 ? 64 : 2 * engine->interrupted_capacity;
+        pid_t *moved = reallocarray(engine->interrupted, larger, sizeof *moved);
+        if (moved == NULL)
+            return;
+        engine->interrupted = moved;
+        engine->interrupted_capacity = larger;
+    }
+    engine->interrupted[engine->n_interrupted++] = tid;
+}
+
 void tg_thread_halt(struct tg_thread *thread)
 {
     struct tg_tracee *tracee = tg_tracee_of(thread);
@@ -48,8 +63,47 @@ void tg_thread_halt(struct tg_thread *thread)
         return;
     tracee->keep_due = true;
     tracee->halt_due = tracee->running && !tracee->first_stop_due && !is_vfork_child(tracee);
-    if (tracee->halt_due)
-        ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+    if (tracee->halt_due && ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0)
+        note_interrupted(thread->process->engine, thread->tid);
+}
+
+/* One look at each of them; true if there was a stop. What has not stopped yet stays in the list. */
+static bool collect_once(struct tg_engine *engine, uint64_t until_ns)
+{
+    size_t kept = 0, i = 0;
+    bool any = false;
+    while (i < engine->n_interrupted && engine->processes != NULL && !atomic_load(&engine->stop_requested) &&
+           tg_engine_now_ns() < until_ns) {
+        int status;
+        pid_t tid = engine->interrupted[i++];
+        pid_t stopped = waitpid(tid, &status, __WALL | __WNOTHREAD | WNOHANG);
+        if (stopped == 0)
+            engine->interrupted[kept++] = tid;
+        if (stopped <= 0)
+            continue;
+        any = true;
+        tg_dispatch(engine, tid, status); /* may interrupt more */
+        if (engine->n_early > 0)
+            tg_dispatch_early(engine);
+    }
+    while (i < engine->n_interrupted)
+        engine->interrupted[kept++] = engine->interrupted[i++];
+    engine->n_interrupted = kept;
+    return any;
+}
+
+/*
+ * A wait for any thread has the kernel walk the list of all that are traced, those that stand already
+ * included: to collect n stops so takes n * n steps. A wait for one thread finds it at once.
+ */
+bool tg_control_collect(struct tg_engine *engine, uint64_t until_ns)
+{
+    bool any = false;
+    while (engine->n_interrupted > 0 && collect_once(engine, until_ns))
+        any = true;
+    if (tg_engine_now_ns() < until_ns)
+        engine->n_interrupted = 0; /* the slow ones come as any stop comes */
+    return any;
 }
 
 bool tg_control_keeps(struct tg_tracee *tracee, int signal, bool listening)

@@ -152,6 +152,7 @@ void tg_engine_destroy(struct tg_engine *engine)
     tg_stop_events_deinit(&engine->stop_events);
     tg_insn_decoder_destroy(engine->decoder);
     tg_error_destroy(engine->failure);
+    free(engine->interrupted);
     free(engine);
 }
 
@@ -274,6 +275,7 @@ static void lose_everything(struct tg_engine *engine)
 static void handle_waiting(struct tg_engine *engine)
 {
     uint64_t until_ns = tg_engine_now_ns() + STOPS_BEFORE_CALLS_NS;
+    tg_control_collect(engine, until_ns);
     while (engine->processes != NULL && !atomic_load(&engine->stop_requested) &&
            tg_engine_now_ns() < until_ns) {
         int status;
@@ -296,6 +298,9 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             tg_control_run_posted(engine);
             continue; /* everything may be gone */
         }
+        if (engine->n_interrupted > 0 &&
+            tg_control_collect(engine, tg_engine_now_ns() + STOPS_BEFORE_CALLS_NS))
+            continue;
         pid_t tid = tg_stop_wait(&engine->stop_wait, -1, HASH_CNT(by_tid, engine->tracees), &wait_status);
         if (tid > 0)
             tg_dispatch(engine, tid, wait_status);

@@ -239,6 +239,8 @@ struct tg_engine {
     timer_t post_timer; /* as wake_timer, until posted calls were seen */
     bool has_post_timer;
     bool detach_in_progress; /* of some process */
+    pid_t *interrupted;      /* threads that were interrupted to be kept, their stops not collected yet */
+    size_t n_interrupted, interrupted_capacity;
     pid_t launched_pid;
     int launched_status;
 };
@@ -413,6 +415,9 @@ void tg_control_halted(struct tg_tracee *tracee);
 bool tg_control_stepped(struct tg_tracee *tracee);
 /* Makes calls that were posted. */
 void tg_control_run_posted(struct tg_engine *engine);
+/* Handles stops of threads that were interrupted to be kept, those that are there already, until UNTIL_NS
+ * (tg_engine_now_ns) at most; true if there was one. */
+bool tg_control_collect(struct tg_engine *engine, uint64_t until_ns);
 void tg_control_drop_posted(struct tg_engine *engine);
 
 /* ---- detach (detach.c) */

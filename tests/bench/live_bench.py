@@ -179,13 +179,16 @@ def measure_prompt(peer, rounds):
     return statistics.median(timed(lambda: peer.do("dptsets")) for _ in range(rounds))
 
 
-def measure_barrier(build, work, n_threads):
-    """What the trace and the console tell of a barrier of N_THREADS: microseconds by what."""
+def measure_barrier(build, work, n_threads, rounds):
+    """What the trace and the console tell of a barrier of N_THREADS, satisfied again and again: microseconds by what."""
     load = start_load(build, n_threads)
     peer = Tollgate(build, work, load.pid)
     try:
         peer.do("dfocus gW {dbarrier come_by -stop_when_hit none -stop_when_done none}")
-        peer.do("dfocus a dwait")
+        for left in reversed(range(rounds)):
+            peer.do("dfocus a dwait")
+            if left:
+                peer.do("dfocus a dgo")
         peer.do("expr 1")
         peer.leave()
     finally:
@@ -194,17 +197,16 @@ def measure_barrier(build, work, n_threads):
     dump = subprocess.run([os.path.join(build, "tollgate"), "dump", "--json", os.path.join(work, "bench.tgt")], check=True,
                           capture_output=True, text=True).stdout
     events = [json.loads(line) for line in dump.splitlines()]
-    arrivals = [event for event in events if event.get("kind") == "barrier_arrival"]
-    satisfied = next(event for event in events if event.get("kind") == "barrier_satisfied")
-    last = max(event["t_ns"] for event in arrivals if event["t_ns"] <= satisfied["t_ns"])
-    costs = [event["stop_ns"] / 1e3 for event in events if event.get("stop_ns") and any(
-        event["t_ns"] == arrival["t_ns"] for arrival in (arrivals[-1], arrivals[len(arrivals) // 2]))]
-    told = next((at for at, event in peer.events if "satisfied" in json.dumps(event)), None)
-    return {"last arrival to satisfied, us": (satisfied["t_ns"] - last) / 1e3,
-            "the last arrival's whole stop, us": max(costs, default=float("nan")),
-            "a stop of an arrival in the middle, us": min(costs, default=float("nan")),
-            "last arrival to the console's news, us": (told - last) / 1e3 if told else float("nan"),
-            "arrivals": len(arrivals)}
+    stops = {event["t_ns"]: event["stop_ns"] / 1e3 for event in events if event.get("stop_ns")}
+    satisfied = [event["t_ns"] for event in events if event.get("kind") == "barrier_satisfied"]
+    arrivals = [event["t_ns"] for event in events if event.get("kind") == "barrier_arrival"]
+    last = [stops[at] for at in satisfied]
+    told = [at for at, event in peer.events if "satisfied" in json.dumps(event)]
+    return {"last arrival to satisfied and all released, us": statistics.median(last),
+            "  the first time": last[0],
+            "  a stop of an arrival that is not the last": statistics.median(stops[at] for at in arrivals if at not in satisfied),
+            "last arrival to the console's news, us": statistics.median((b - a) / 1e3 for a, b in zip(satisfied, told)),
+            "times satisfied": len(satisfied)}
 
 
 def with_peer(build, make, n_threads, measure):
@@ -260,7 +262,7 @@ def main():
         except ValueError as why:
             print(f"note: {why}", file=sys.stderr)
             busy_prompt = float("nan")
-        barrier = measure_barrier(build, work, arguments.barrier_threads)
+        barrier = measure_barrier(build, work, arguments.barrier_threads, arguments.rounds)
     print(f"{'milliseconds, median of ' + str(arguments.rounds):34s} {f'stop {arguments.threads}':>10s} "
           f"{f'go {arguments.threads}':>10s} {f'line, {arguments.line_threads}':>10s}")
     for name, row in rows.items():
