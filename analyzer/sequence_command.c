@@ -5,7 +5,7 @@
 #include "analyzer/quantity.h"
 #include "analyzer/sequence_format.h"
 #include "analyzer/sequence_read.h"
-#include "analyzer/symbols_option.h"
+#include "analyzer/trace_arguments.h"
 #include "format/printable.h"
 
 #include <argp.h>
@@ -27,18 +27,15 @@ enum {
     KEY_PRINT,
     KEY_OPEN,
     KEY_NO_GEN,
-    KEY_SYMBOLS,
 };
 
 struct sequence_arguments {
-    struct tg_selection selection;
+    struct tg_trace_arguments trace;
     struct tg_sequence_request request;
-    const struct tg_command_services *services;
     const struct tg_sequence_format *format;
-    const char *output;
     char *own_output; /* named after the trace */
     const char *around;
-    bool print, open, force;
+    bool print, open;
     uint64_t n_characters; /* written */
 };
 
@@ -79,7 +76,7 @@ static void parse_team(struct sequence_arguments *arguments, const char *word, s
 
 static error_t parse_around(struct sequence_arguments *arguments)
 {
-    struct tg_selection *selection = &arguments->selection;
+    struct tg_selection *selection = &arguments->trace.selection;
     if (arguments->around == NULL || strcmp(arguments->around, "last") == 0)
         return 0;
     tg_error_destroy(selection->error);
@@ -97,10 +94,10 @@ static error_t parse_around(struct sequence_arguments *arguments)
 
 static void check(struct sequence_arguments *arguments, struct argp_state *state)
 {
-    if (arguments->print && arguments->output != NULL)
+    if (arguments->print && arguments->trace.output != NULL)
         argp_error(state, "--print and --output exclude each other");
     if (arguments->open &&
-        (arguments->print || (arguments->output != NULL && strcmp(arguments->output, "-") == 0)))
+        (arguments->print || (arguments->trace.output != NULL && strcmp(arguments->trace.output, "-") == 0)))
         argp_error(state, "--open needs a file");
     if (arguments->request.team != 0 && arguments->request.by == TG_SEQUENCE_BY_RANK)
         argp_error(state, "--team is a region of workers: without --by rank");
@@ -111,7 +108,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct sequence_arguments *arguments = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->selection;
+        state->child_inputs[0] = &arguments->trace;
+        state->child_inputs[1] = &arguments->trace.selection;
         return 0;
     case KEY_FORMAT:
         parse_format(arguments, argument, state);
@@ -137,22 +135,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_OPEN:
         arguments->open = true;
         return 0;
-    case KEY_SYMBOLS:
-        arguments->request.services = tg_symbols_option_parse(argument, arguments->services, state);
-        return 0;
     case KEY_OUTPUT:
-        arguments->output = argument;
+        arguments->trace.output = argument;
         return 0;
     case KEY_FORCE:
-        arguments->force = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->request.path != NULL)
-            argp_error(state, "one trace at a time");
-        arguments->request.path = argument;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "name the TRACE to draw");
+        arguments->trace.force = true;
         return 0;
     case ARGP_KEY_END:
         check(arguments, state);
@@ -173,7 +160,6 @@ static const struct argp_option options[] = {
     {"show", KEY_PRINT, NULL, OPTION_ALIAS, NULL, 0},
     {"no-gen", KEY_NO_GEN, NULL, 0, "Write the description alone: the same as --format seqdiag", 0},
     {"open", KEY_OPEN, NULL, 0, "Open the file with xdg-open", 0},
-    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
     {"all", KEY_ALL, NULL, 0, "Draw everything, not the last state alone", 1},
     {"by", KEY_BY, "WHAT", 0,
      "What lifelines are: worker (of one process) or rank (of the job); without, whichever matters", 1},
@@ -182,7 +168,8 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {{&tg_selection_argp, 0, "What to draw:", 2}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &tg_trace_argp}, {&tg_selection_argp, 0, "What to draw:", 2}, {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -197,15 +184,15 @@ static const struct argp argp = {
 /* run.tgt -> run.svg, beside it. */
 static struct tg_error *name_output(struct sequence_arguments *arguments)
 {
-    size_t length = strlen(arguments->request.path);
-    if (length > 4 && strcmp(arguments->request.path + length - 4, ".tgt") == 0)
+    size_t length = strlen(arguments->trace.path);
+    if (length > 4 && strcmp(arguments->trace.path + length - 4, ".tgt") == 0)
         length -= 4;
-    if (asprintf(&arguments->own_output, "%.*s%s", (int)length, arguments->request.path,
+    if (asprintf(&arguments->own_output, "%.*s%s", (int)length, arguments->trace.path,
                  arguments->format->suffix) < 0) {
         arguments->own_output = NULL;
         return tg_error_no_memory();
     }
-    arguments->output = arguments->own_output;
+    arguments->trace.output = arguments->own_output;
     return NULL;
 }
 
@@ -228,8 +215,8 @@ struct tg_error *tg_sequence_open(const char *path)
 static void tell(const struct sequence_arguments *arguments, const struct tg_sequence_reading *reading)
 {
     char count[TG_QUANTITY_SIZE];
-    if (!arguments->print && strcmp(arguments->output, "-") != 0) {
-        tg_printable_write(stdout, arguments->output);
+    if (!arguments->print && strcmp(arguments->trace.output, "-") != 0) {
+        tg_printable_write(stdout, arguments->trace.output);
         putchar('\n');
         fflush(stdout);
     }
@@ -240,7 +227,7 @@ static void tell(const struct sequence_arguments *arguments, const struct tg_seq
                 arguments->format->how_more);
     if (reading->interrupted) {
         fputs("tollgate: ", stderr);
-        tg_printable_write(stderr, arguments->request.path);
+        tg_printable_write(stderr, arguments->trace.path);
         fputs(": the trace was interrupted; this is the state of its last whole chunk\n", stderr);
     }
 }
@@ -257,20 +244,23 @@ static struct tg_error *write_diagram(struct sequence_arguments *arguments,
     return error != NULL ? error : tg_output_commit(output);
 }
 
-static struct tg_error *run_sequence(struct sequence_arguments *arguments)
+static struct tg_error *run_sequence(void *context)
 {
+    struct sequence_arguments *arguments = context;
     struct tg_output *output = NULL;
     struct tg_sequence_reading reading = {0};
     struct tg_error *error = NULL;
     if (arguments->format == NULL)
         arguments->format = arguments->print ? &tg_sequence_seqdiag : tg_sequence_format_at(0);
-    if (!arguments->print && arguments->output == NULL)
+    if (!arguments->print && arguments->trace.output == NULL)
         error = name_output(arguments);
     if (error == NULL)
-        error = tg_output_refuse_input(arguments->output, arguments->request.path);
-    arguments->request.selection = &arguments->selection;
+        error = tg_output_refuse_input(arguments->trace.output, arguments->trace.path);
+    arguments->request.path = arguments->trace.path;
+    arguments->request.services = arguments->trace.symbols;
+    arguments->request.selection = &arguments->trace.selection;
     if (error == NULL)
-        error = tg_output_open(arguments->output, arguments->force, &output);
+        error = tg_output_open(arguments->trace.output, arguments->trace.force, &output);
     if (error == NULL)
         error = tg_sequence_read(&arguments->request, &reading);
     if (error == NULL)
@@ -279,7 +269,7 @@ static struct tg_error *run_sequence(struct sequence_arguments *arguments)
     if (error == NULL) {
         tell(arguments, &reading);
         if (arguments->open)
-            error = tg_sequence_open(arguments->output);
+            error = tg_sequence_open(arguments->trace.output);
     }
     if (error == NULL) {
         error = reading.damage;
@@ -291,20 +281,10 @@ static struct tg_error *run_sequence(struct sequence_arguments *arguments)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct sequence_arguments arguments = {.request.services = services, .services = services};
-    argp_err_exit_status = 2;
-    TG_AUTO_ERROR struct tg_error *error = NULL;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {
-        error = arguments.selection.error != NULL ? arguments.selection.error : tg_error_no_memory();
-        arguments.selection.error = NULL;
-    } else {
-        error = run_sequence(&arguments);
-    }
+    struct sequence_arguments arguments = {.trace = {.services = services, .purpose = "draw"}};
+    int status = tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_sequence);
     free(arguments.own_output);
-    tg_selection_deinit(&arguments.selection);
-    if (error != NULL)
-        tg_printable_error(error);
-    return tg_error_exit_status(error);
+    return status;
 }
 
 const struct tg_command tg_sequence_command = {

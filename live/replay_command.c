@@ -1,7 +1,7 @@
 /* `tollgate replay` */
 #include "live/replay_command.h"
 
-#include "analyzer/symbols_option.h"
+#include "analyzer/trace_arguments.h"
 #include "format/printable.h"
 #include "live/console.h"
 #include "live/console_script.h"
@@ -10,47 +10,30 @@
 
 #include <argp.h>
 
-enum { KEY_SYMBOLS = 0x100 };
-
 struct replay_arguments {
-    const char *trace;
+    struct tg_trace_arguments trace;
     struct tg_console_script script;
-    const struct tg_command_services *services;
-    const struct tg_command_services *symbols; /* NULL: addresses stay numbers */
+    int status;
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
+    (void)argument;
     struct replay_arguments *arguments = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->script;
-        return 0;
-    case KEY_SYMBOLS:
-        arguments->symbols = tg_symbols_option_parse(argument, arguments->services, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->trace != NULL)
-            argp_error(state, "one trace at a time");
-        arguments->trace = argument;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "name the TRACE to replay");
+        state->child_inputs[0] = &arguments->trace;
+        state->child_inputs[1] = &arguments->script;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_option options[] = {
-    TG_SYMBOLS_OPTION(KEY_SYMBOLS),
-    {0},
-};
-
-static const struct argp_child children[] = {{.argp = &tg_console_script_argp}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &tg_trace_argp}, {.argp = &tg_console_script_argp}, {0}};
 
 static const struct argp argp = {
-    .options = options,
     .children = children,
     .parser = parse_option,
     .args_doc = "TRACE",
@@ -59,14 +42,16 @@ static const struct argp argp = {
            "-x, -e or standard input; `help` lists them.",
 };
 
-static struct tg_error *run_console(const struct replay_arguments *arguments, int *status)
+static struct tg_error *run_console(void *context)
 {
+    struct replay_arguments *arguments = context;
+    int *status = &arguments->status;
     struct tg_source *source = NULL;
     struct tg_console *console = NULL;
     struct tg_json_console *json = NULL;
     struct tg_console_options console_options = {
-        .out = stdout, .errors = stderr, .services = arguments->symbols};
-    struct tg_error *error = tg_trace_source_create(arguments->trace, NULL, &source);
+        .out = stdout, .errors = stderr, .services = arguments->trace.symbols};
+    struct tg_error *error = tg_trace_source_create(arguments->trace.path, NULL, &source);
     if (error == NULL && arguments->script.as_json)
         error = tg_json_console_create(&json);
     if (json != NULL)
@@ -76,7 +61,7 @@ static struct tg_error *run_console(const struct replay_arguments *arguments, in
     bool all_well = true;
     const struct tg_console_start start = {
         .mode = "replay",
-        .name = arguments->trace,
+        .name = arguments->trace.path,
         .greeting = "`help` lists the commands, `goto end` goes to the last moment."};
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
@@ -98,20 +83,10 @@ static struct tg_error *run_console(const struct replay_arguments *arguments, in
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct replay_arguments arguments = {.services = services, .symbols = services};
-    int status = 0;
-    argp_err_exit_status = 2;
-    TG_AUTO_ERROR struct tg_error *error = NULL;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0)
-        error = tg_error_no_memory();
-    else
-        error = run_console(&arguments, &status);
+    struct replay_arguments arguments = {.trace = {.services = services, .purpose = "replay"}};
+    int status = tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_console);
     tg_console_script_deinit(&arguments.script);
-    if (error != NULL) {
-        tg_printable_error(error);
-        return tg_error_exit_status(error);
-    }
-    return status;
+    return status != 0 ? status : arguments.status;
 }
 
 const struct tg_command tg_replay_command = {
