@@ -15,16 +15,40 @@ struct gist {
 };
 
 /* The library that an event is named after: the first that was asked for. */
+/* The agent and its auditor, which no program asked for. */
+static bool is_own(const struct tg_library *library)
+{
+    static const char *const names[] = {"tollgate-agent.so", "tollgate-audit.so"};
+    const char *name = tg_event_headline_base_name(library->path);
+    return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0;
+}
+
+const struct tg_library *tg_event_headline_library(const struct tg_list *list, uint64_t *count)
+{
+    const struct tg_library *libraries = list->items, *first = NULL, *asked_for = NULL;
+    *count = 0;
+    for (uint64_t i = 0; i < list->count; i++) {
+        if (is_own(&libraries[i]))
+            continue;
+        ++*count;
+        if (first == NULL)
+            first = &libraries[i];
+        if (asked_for == NULL && !libraries[i].dependency)
+            asked_for = &libraries[i];
+    }
+    return asked_for != NULL ? asked_for : first;
+}
+
 static struct gist libraries_gist(const struct tg_list *list)
 {
     const struct tg_library *libraries = list->items;
-    uint64_t chosen = 0;
-    while (chosen < list->count && libraries[chosen].dependency)
-        chosen++;
-    if (chosen == list->count)
-        chosen = 0;
-    return (struct gist){.number = (int64_t)list->count,
-                         .text = list->count == 0 ? "" : libraries[chosen].path};
+    uint64_t count;
+    const struct tg_library *library = tg_event_headline_library(list, &count);
+    if (library == NULL && list->count > 0) {
+        library = libraries;
+        count = list->count;
+    }
+    return (struct gist){.number = (int64_t)count, .text = library == NULL ? "" : library->path};
 }
 
 static struct gist list_gist(const struct tg_list *list)

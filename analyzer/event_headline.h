@@ -32,6 +32,13 @@ void tg_event_headline_deinit(struct tg_event_headline *headline);
  */
 char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size);
 
+/*
+ * Of libraries that came or went together, a list of struct tg_library, the one that they are called by: the
+ * first that is no dependency of another one. Tollgate's own are left out; *COUNT is how many others there
+ * are. NULL: none. Lives as long as the list.
+ */
+const struct tg_library *tg_event_headline_library(const struct tg_list *list, uint64_t *count);
+
 /* The last component of PATH; PATH itself where it ends with a slash or has none. */
 const char *tg_event_headline_base_name(const char *path);
 

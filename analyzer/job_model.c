@@ -383,6 +383,15 @@ bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct
     return process != NULL;
 }
 
+bool tg_job_model_rank(const struct tg_job_model *model, uint32_t dpid, int64_t *rank)
+{
+    const struct process *process = process_of(model, dpid);
+    if (process == NULL || process->rank < 0)
+        return false;
+    *rank = process->rank;
+    return true;
+}
+
 /* ---- named groups */
 
 static bool is_name(const char *name)

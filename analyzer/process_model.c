@@ -330,8 +330,10 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->last_signal_tid = event->tid;
         entry->last_signal_address = event->signal.address;
     } else if (event->kind == TG_EVENT_LIBRARY_LOAD) {
+        uint64_t count;
         entry->library_events++;
-        return tg_event_headline_keep(&entry->last_library, event);
+        if (tg_event_headline_library(&event->library_load.libraries, &count) != NULL)
+            return tg_event_headline_keep(&entry->last_library, event);
     }
     return NULL;
 }

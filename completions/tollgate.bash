@@ -46,7 +46,7 @@ _tollgate_value()
     --around) _tollgate_words "last" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
-    --output | -o | --settings | --script | -x | --input) _tollgate_files "$2" ;;
+    --output | -o | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
     --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e)
         COMPREPLY=()
         ;;

@@ -8,25 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_SCRIPT = 'x', KEY_COMMAND = 'e', KEY_INTERACTIVE = 'i', KEY_JSON = 0x2000 };
+enum { KEY_SCRIPT = 'x', KEY_COMMAND = 'e', KEY_INTERACTIVE = 'i', KEY_JSON = 0x2000, KEY_RC };
 
 enum { MAX_RUNS = 1024 };
 
 struct tg_console_run {
     bool is_file;
+    bool is_begin; /* comes before all that are not */
     const char *text;
 };
 
-static error_t add_run(struct tg_console_script *script, bool is_file, const char *text,
-                       struct argp_state *state)
+static error_t add_run(struct tg_console_script *script, int key, const char *text, struct argp_state *state)
 {
     if (script->n_runs == MAX_RUNS)
-        argp_error(state, "more than %d -x and -e", MAX_RUNS);
+        argp_error(state, "more than %d --rc, -x and -e", MAX_RUNS);
     struct tg_console_run *runs = reallocarray(script->runs, script->n_runs + 1, sizeof *runs);
     if (runs == NULL)
         return ENOMEM;
     script->runs = runs;
-    script->runs[script->n_runs++] = (struct tg_console_run){is_file, text};
+    script->runs[script->n_runs++] =
+        (struct tg_console_run){.is_file = key != KEY_COMMAND, .is_begin = key == KEY_RC, .text = text};
+    script->n_begins += key == KEY_RC;
     return 0;
 }
 
@@ -34,9 +36,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct tg_console_script *script = state->input;
     switch (key) {
+    case KEY_RC:
     case KEY_SCRIPT:
     case KEY_COMMAND:
-        return add_run(script, key == KEY_SCRIPT, argument, state);
+        return add_run(script, key, argument, state);
     case KEY_INTERACTIVE:
         script->interactive = true;
         return 0;
@@ -49,6 +52,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
+    {"rc", KEY_RC, "FILE", 0, "Run the commands in FILE before all others; the console goes on behind it", 0},
     {"script", KEY_SCRIPT, "FILE", 0, "Run the commands in FILE, then end", 0},
     {"execute", KEY_COMMAND, "COMMAND", 0, "Run COMMAND, then end; -x and -e are run in their order", 0},
     {"interactive", KEY_INTERACTIVE, NULL, 0, "Read commands from standard input after -x and -e", 0},
@@ -66,7 +70,7 @@ void tg_console_script_deinit(struct tg_console_script *script)
 
 bool tg_console_script_reads_input(const struct tg_console_script *script)
 {
-    return script->n_runs == 0 || script->interactive;
+    return script->n_runs == script->n_begins || script->interactive;
 }
 
 static bool run_file(struct tg_console *console, const char *path)
@@ -84,16 +88,37 @@ static bool run_file(struct tg_console *console, const char *path)
     return well;
 }
 
-static struct tg_error *run_for_people(const struct tg_console_script *script, struct tg_console *console,
-                                       const char *greeting, bool *all_well)
+/* Does WORK for each run in its order; false: one failed, or ended the console. */
+static bool run_each(const struct tg_console_script *script, struct tg_console *console, bool begins,
+                     bool (*work)(const struct tg_console_run *run, void *context), void *context)
 {
     bool well = true;
     int status;
-    for (size_t i = 0; well && i < script->n_runs && !tg_console_has_quit(console, &status); i++) {
-        const struct tg_console_place place = {.name = "-e", .line = 1};
-        well = script->runs[i].is_file ? run_file(console, script->runs[i].text)
-                                       : tg_console_eval(console, script->runs[i].text, TG_PRINT_ALL, &place);
-    }
+    for (size_t i = 0; well && i < script->n_runs && !tg_console_has_quit(console, &status); i++)
+        if (script->runs[i].is_begin == begins)
+            well = work(&script->runs[i], context);
+    return well;
+}
+
+static bool run_as_text(const struct tg_console_run *run, void *context)
+{
+    const struct tg_console_place place = {.name = "-e", .line = 1};
+    return run->is_file ? run_file(context, run->text)
+                        : tg_console_eval(context, run->text, TG_PRINT_ALL, &place);
+}
+
+static bool run_as_json(const struct tg_console_run *run, void *context)
+{
+    return run->is_file ? tg_json_console_file(context, run->text)
+                        : tg_json_console_eval(context, "-e", run->text);
+}
+
+static struct tg_error *run_for_people(const struct tg_console_script *script, struct tg_console *console,
+                                       const char *greeting, bool *all_well)
+{
+    int status;
+    bool well = run_each(script, console, true, run_as_text, console) &&
+                run_each(script, console, false, run_as_text, console);
     *all_well = well;
     if (!well || !tg_console_script_reads_input(script) || tg_console_has_quit(console, &status))
         return NULL;
@@ -109,16 +134,9 @@ static struct tg_error *run_for_program(const struct tg_console_script *script, 
                                         struct tg_json_console *json, const struct tg_console_start *start,
                                         bool *all_well)
 {
-    int status;
-    bool well = true;
     struct tg_error *error = tg_json_console_begin(json, console, start->mode, start->name, TG_VERSION);
-    for (size_t i = 0; error == NULL && well && i < script->n_runs; i++) {
-        if (tg_console_has_quit(console, &status))
-            break;
-        const struct tg_console_run *run = &script->runs[i];
-        well = run->is_file ? tg_json_console_file(json, run->text)
-                            : tg_json_console_eval(json, "-e", run->text);
-    }
+    bool well = error == NULL && run_each(script, console, true, run_as_json, json) &&
+                run_each(script, console, false, run_as_json, json);
     if (error == NULL && well && tg_console_script_reads_input(script))
         well = tg_json_console_read(json);
     *all_well = well;

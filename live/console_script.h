@@ -1,4 +1,5 @@
-/* What a console is to run: the options -x, -e, -i and --json, that every command with a console has. */
+/* What a console is to run: the options --rc, -x, -e, -i and --json, that every command with a console has.
+ */
 #ifndef TG_LIVE_CONSOLE_SCRIPT_H
 #define TG_LIVE_CONSOLE_SCRIPT_H
 
@@ -10,14 +11,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct tg_console_run; /* what one -x or -e asks for */
+struct tg_console_run; /* what one --rc, -x or -e asks for */
 
 /* Initialise to zero; the texts are ARGV's. */
 struct tg_console_script {
     struct tg_console_run *runs;
-    size_t n_runs;
-    bool interactive; /* standard input, too */
-    bool as_json;     /* the console talks to a program */
+    size_t n_runs, n_begins; /* so many of them are --rc */
+    bool interactive;        /* standard input, too */
+    bool as_json;            /* the console talks to a program */
 };
 
 /* For argp children; their input is a struct tg_console_script. */
@@ -36,8 +37,8 @@ struct tg_console_start {
 };
 
 /*
- * Runs it all in its order; what fails, or quits, is the last. JSON is what the console was created for,
- * NULL: for people. *ALL_WELL: nothing failed. Errors are those of the terminal.
+ * Runs what --rc says, then all else in its order; what fails, or quits, is the last. JSON is what the
+ * console was created for, NULL: for people. *ALL_WELL: nothing failed. Errors are those of the terminal.
  */
 struct tg_error *tg_console_script_run(const struct tg_console_script *script, struct tg_console *console,
                                        struct tg_json_console *json, const struct tg_console_start *start,

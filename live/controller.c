@@ -102,15 +102,13 @@ struct tg_error *tg_controller_record(struct tg_controller *controller, struct t
 
 /* ---- decisions */
 
-/* Arrivals are many, and seen by who asks. */
 static void tell_decision(const struct tg_controller *controller, const struct tg_barrier_decision *decision)
 {
     struct tg_news news;
-    bool is_expected =
-        decision->kind == TG_BARRIER_ARRIVED || (decision->kind == TG_BARRIER_LEFT && decision->count > 0);
-    if (is_expected || !tg_news_of_decision(decision, &news))
+    if (!tg_news_of_decision(decision, &news))
         return;
     (void)tg_job_model_name(controller->job, decision->unit, &news.pid, &news.tid);
+    news.has_rank = tg_job_model_rank(controller->job, decision->unit.dpid, &news.rank);
     controller->operations->tell(controller->engine, &news);
 }
 
@@ -212,7 +210,7 @@ static struct tg_error *plant_in(struct tg_controller *controller,
 {
     for (size_t i = 0; i < tg_action_points_count(controller->points); i++) {
         const struct tg_action_point *point = tg_action_points_at(controller->points, i);
-        struct tg_error *error = tg_controller_plant(controller, process, point->id);
+        struct tg_error *error = tg_controller_plant(controller, process, point->id, false);
         if (error != NULL)
             return error;
     }

@@ -122,8 +122,28 @@ static bool is_meant_for(const struct tg_action_point *point, const struct tg_co
                          : point->process == process->groups.dpid;
 }
 
+/* KIND of news of action point ID, 0 all of them; WHAT became of it. */
+static void tell_point(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
+                       const char *what, const struct tg_controlled_process *process)
+{
+    const struct tg_action_point *point = NULL;
+    struct tg_news news = {.kind = kind, .point = id, .name = what};
+    if (id != 0)
+        tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    if (point != NULL && !point->pending) {
+        news.pc = point->address;
+        news.place = *point->place == '\0' ? NULL : point->place;
+    }
+    if (process != NULL) {
+        news.unit.dpid = process->groups.dpid;
+        news.pid = process->pid;
+        news.has_rank = tg_job_model_rank(controller->job, news.unit.dpid, &news.rank);
+    }
+    controller->operations->tell(controller->engine, &news);
+}
+
 struct tg_error *tg_controller_plant(struct tg_controller *controller,
-                                     const struct tg_controlled_process *process, uint32_t id)
+                                     const struct tg_controlled_process *process, uint32_t id, bool is_new)
 {
     const struct tg_action_point *point = NULL;
     uint64_t address = 0;
@@ -134,17 +154,20 @@ struct tg_error *tg_controller_plant(struct tg_controller *controller,
         return error;
     error = controller->operations->plant(controller->engine, process->pid, id, point->location, &address,
                                           &place);
-    if (error == NULL && address != 0 && point->pending)
-        error = tg_action_points_place(controller->points, id, address, place);
+    if (error != NULL || address == 0 || !point->pending)
+        return error;
+    error = tg_action_points_place(controller->points, id, address, place);
+    if (error == NULL && !is_new)
+        tell_point(controller, TG_NEWS_PLANTED, id, NULL, process);
     return error;
 }
 
-static struct tg_error *plant_everywhere(struct tg_controller *controller, uint32_t id)
+static struct tg_error *plant_everywhere(struct tg_controller *controller, uint32_t id, bool is_new)
 {
     const struct tg_controlled_process *process;
     struct tg_error *error = NULL;
     for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
-        error = tg_controller_plant(controller, process, id);
+        error = tg_controller_plant(controller, process, id, is_new);
     return error;
 }
 
@@ -167,7 +190,7 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
         return error;
     bool suppressed = tg_action_points_are_suppressed(controller->points);
     tg_action_points_suppress(controller->points, false); /* its places are found all the same */
-    error = plant_everywhere(controller, *id);
+    error = plant_everywhere(controller, *id, true);
     tg_action_points_suppress(controller->points, suppressed);
     if (error == NULL && suppressed)
         error = unplant_everywhere(controller, *id);
@@ -224,6 +247,8 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
         error = find_processes(focus, view, &point, position);
     if (error == NULL)
         error = add_point(controller, &point, pending, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_job_view_destroy(view);
     free(text);
     return error;
@@ -255,7 +280,8 @@ static struct tg_error *put_in_force(struct tg_controller *controller, const str
             controller, tg_barrier_model_enable_barrier(controller->barriers, point->id, in_force));
     if (error != NULL)
         return error;
-    return in_force ? plant_everywhere(controller, point->id) : unplant_everywhere(controller, point->id);
+    return in_force ? plant_everywhere(controller, point->id, false)
+                    : unplant_everywhere(controller, point->id);
 }
 
 /* Nobody is told of a hit before this returns, so what is planted first does no harm. */
@@ -307,6 +333,8 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
                                     .satisfaction = over.satisfaction};
     if (error == NULL)
         error = add_barrier(controller, &over, &point, pending, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_barrier_focus_deinit(&over);
     tg_job_view_destroy(view);
     free(text);
@@ -328,7 +356,11 @@ struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t
     }
     if (error == NULL)
         error = unplant_everywhere(controller, id);
-    return error != NULL ? error : tg_action_points_remove(controller->points, id);
+    if (error == NULL)
+        error = tg_action_points_remove(controller->points, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, id, "deleted", NULL);
+    return error;
 }
 
 struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t id, bool enabled)
@@ -338,6 +370,8 @@ struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t
     if (error != NULL || point->enabled == enabled)
         return error;
     error = tg_action_points_enable(controller->points, id, enabled);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, id, enabled ? "enabled" : "disabled", NULL);
     if (error != NULL || tg_action_points_are_suppressed(controller->points))
         return error;
     return put_in_force(controller, point, enabled);
@@ -349,6 +383,7 @@ struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool s
     if (tg_action_points_are_suppressed(controller->points) == suppressed)
         return NULL;
     tg_action_points_suppress(controller->points, suppressed);
+    tell_point(controller, TG_NEWS_POINT, 0, suppressed ? "suppressed" : "unsuppressed", NULL);
     for (size_t i = 0; error == NULL && i < tg_action_points_count(controller->points); i++) {
         const struct tg_action_point *point = tg_action_points_at(controller->points, i);
         if (point->enabled)

@@ -39,8 +39,9 @@ struct tg_error *tg_controller_record(struct tg_controller *controller, struct t
  * failed. */
 struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struct tg_error *error);
 
-/* Plants action point ID in PROCESS, where it is enabled and meant for it. */
+/* Plants action point ID in PROCESS, where it is enabled and meant for it. IS_NEW: it is no news that its
+ * place is found. */
 struct tg_error *tg_controller_plant(struct tg_controller *controller,
-                                     const struct tg_controlled_process *process, uint32_t id);
+                                     const struct tg_controlled_process *process, uint32_t id, bool is_new);
 
 #endif

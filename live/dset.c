@@ -4,6 +4,7 @@
 #include "live/console_aliases.h"
 #include "live/console_settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- dset */
@@ -74,6 +75,21 @@ static struct tg_error *find(const struct tg_console *console, const char *name,
     return NULL;
 }
 
+/* Sets one, NULL the initial value; a program that listens is told. */
+static struct tg_error *set(struct tg_console *console, const struct tg_setting *setting, const char *value)
+{
+    char *former = strdup(tg_console_settings_text(console->settings, setting->name));
+    if (former == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_console_settings_set(console->settings, setting->name, value);
+    const char *now = tg_console_settings_text(console->settings, setting->name);
+    if (error == NULL && strcmp(former, now) != 0 && console->options.news != NULL)
+        tg_news_tell(console->options.news,
+                     &(struct tg_news){.kind = TG_NEWS_SETTING, .name = setting->name, .text = now});
+    free(former);
+    return error;
+}
+
 static struct tg_error *run_dset(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     const struct tg_setting *setting = NULL;
@@ -88,7 +104,7 @@ static struct tg_error *run_dset(struct tg_console *console, int argc, Tcl_Obj *
     const char *name = Tcl_GetString(argv[0]);
     struct tg_error *error = find(console, name, &setting);
     if (error == NULL && argc == 2)
-        error = tg_console_settings_set(console->settings, name, Tcl_GetString(argv[1]));
+        error = set(console, setting, Tcl_GetString(argv[1]));
     if (error == NULL)
         console->result = Tcl_NewStringObj(tg_console_settings_text(console->settings, name), -1);
     return error;
@@ -103,12 +119,10 @@ static struct tg_error *run_dunset(struct tg_console *console, int argc, Tcl_Obj
     const char *name = Tcl_GetString(argv[0]);
     if (strcmp(name, "-all") != 0) {
         struct tg_error *error = find(console, name, &setting);
-        return error != NULL ? error : tg_console_settings_set(console->settings, name, NULL);
+        return error != NULL ? error : set(console, setting, NULL);
     }
     for (setting = tg_setting_table; setting->name != NULL; setting++) {
-        struct tg_error *error = is_of_use(console, setting)
-                                     ? tg_console_settings_set(console->settings, setting->name, NULL)
-                                     : NULL;
+        struct tg_error *error = is_of_use(console, setting) ? set(console, setting, NULL) : NULL;
         if (error != NULL)
             return error;
     }

@@ -153,7 +153,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
         .at_start = !arguments->runs, .ranks = !arguments->runs, .signals = true};
     struct tg_error *error = arguments->script.as_json ? tg_json_console_create(&json) : NULL;
     if (error == NULL)
-        error = tg_live_job_create(recording, &stops, &job);
+        error = tg_live_job_create(recording, &stops, json != NULL, &job);
     if (error != NULL) {
         tg_json_console_destroy(json);
         tg_front_destroy(front);

@@ -162,6 +162,29 @@ static void stop_process(struct tg_live_engine *live, int32_t pid)
         tell_error(live, tg_controller_halt_unit(live->controller, unit));
 }
 
+/* EVENT as news, by the numbers that the controller has now. */
+static void tell_life(struct tg_live_engine *live, const struct tg_event *event)
+{
+    struct tg_job_model *job = tg_controller_job(live->controller);
+    bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
+    struct tg_barrier_unit unit, parent;
+    struct tg_news news;
+    if (!tg_job_model_unit(job, event->pid, is_of_thread ? event->tid : 0, &unit) ||
+        !tg_news_of_event(event, unit, &news))
+        return;
+    news.has_rank = tg_job_model_rank(job, unit.dpid, &news.rank);
+    if (event->kind == TG_EVENT_PROCESS_START &&
+        tg_job_model_unit(job, (int32_t)event->process_start.parent_pid, 0, &parent))
+        news.other = parent.dpid;
+    live->options.tell(live->options.context, &news);
+}
+
+static bool is_end(const struct tg_event *event)
+{
+    return event->kind == TG_EVENT_THREAD_EXIT || event->kind == TG_EVENT_PROCESS_EXIT ||
+           event->kind == TG_EVENT_DETACH;
+}
+
 void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
 {
     bool ends_step = false; /* whose others were to be stopped */
@@ -185,7 +208,11 @@ void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *
     default:
         return;
     }
+    if (is_end(event)) /* the controller forgets who it was */
+        tell_life(live, event);
     tell_error(live, tg_controller_event(live->controller, event));
+    if (!is_end(event))
+        tell_life(live, event);
     if (ends_step)
         stop_process(live, event->pid);
     live->options.changed(live->options.context);
@@ -227,14 +254,15 @@ const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live
 
 /* Without memory nobody is told of a stop, that is all. */
 static void add_stop(struct tg_live_engine *live, const struct tg_thread *thread,
-                     const struct stop_reason *reason, uint64_t pc)
+                     const struct stop_reason *reason, uint64_t pc, bool stepped)
 {
     struct tg_live_stop stop = {.pid = thread->process->pid,
                                 .tid = thread->tid,
                                 .state = reason->state,
                                 .signal = reason->signal,
                                 .point = reason->n_hits > 0 ? reason->hits[0] : 0,
-                                .pc = pc};
+                                .pc = pc,
+                                .stepped = stepped};
     if (!tg_thread_is_kept(thread) ||
         !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.unit))
         return;
@@ -350,7 +378,7 @@ static void kept(void *context, struct tg_thread *thread)
         tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
-    add_stop(live, thread, &reason, pc);
+    add_stop(live, thread, &reason, pc, step != TG_LIVE_STEP_NONE);
     end_step(live, thread, step == TG_LIVE_STEP_ALL);
     live->options.changed(live->options.context);
 }

@@ -86,6 +86,7 @@ struct tg_live_stop {
     int signal;     /* that made it stop, 0 none */
     uint32_t point; /* the first action point that it came to, 0 none */
     uint64_t pc;
+    bool stepped; /* it is where its step was to end */
 };
 
 /* Those that came to stand since the last call and still do. Valid until somebody stands or runs; there are

@@ -33,6 +33,7 @@ struct tg_live_job {
     struct tg_recording *recording; /* the tracer thread's, and so is the engine */
     struct tg_live_engine *live;
     struct tg_news_queue *news;
+    bool tells_all;                /* also what is not for people */
     struct tg_event_queue *events; /* from the thread that writes the trace to the one that takes them */
     int wake_fd;
     atomic_bool is_awake; /* wake_fd is readable */
@@ -86,9 +87,16 @@ static void take_emitted(void *context, const struct tg_event *event)
         tg_live_engine_emitted(job->live, event);
 }
 
+bool tg_live_job_wants(const struct tg_live_job *job, const struct tg_news *news)
+{
+    return job->tells_all || tg_news_is_for_people(news);
+}
+
 static void tell(void *context, const struct tg_news *news)
 {
     struct tg_live_job *job = context;
+    if (!tg_live_job_wants(job, news))
+        return;
     tg_news_queue_add(job->news, news);
     wake(job);
 }
@@ -314,7 +322,8 @@ static struct tg_error *await_start(struct tg_live_job *job)
 }
 
 struct tg_error *tg_live_job_create(const struct tg_record_options *options,
-                                    const struct tg_live_stops *stops, struct tg_live_job **job)
+                                    const struct tg_live_stops *stops, bool tells_all,
+                                    struct tg_live_job **job)
 {
     struct tg_live_job *made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -323,6 +332,7 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
     made->first_trace = options->trace;
     pthread_sigmask(SIG_SETMASK, NULL, &made->launch_mask);
     made->stops = *stops;
+    made->tells_all = tells_all;
     made->listener =
         (struct tg_loader_listener){.context = made, .handled = take_handled, .unloaded = take_unloaded};
     made->watch = (struct tg_recording_watch){.context = made,

@@ -21,10 +21,15 @@ struct tg_live_job;
 
 /*
  * Starts the command of OPTIONS, or attaches; where STOPS says so the job stands when this returns. OPTIONS
- * must outlive it. Errors of the trace file, and TARGET errors that name command or process.
+ * must outlive it. TELLS_ALL: its news are a program's, not only for people. Errors of the trace file, and
+ * TARGET errors that name command or process.
  */
 struct tg_error *tg_live_job_create(const struct tg_record_options *options,
-                                    const struct tg_live_stops *stops, struct tg_live_job **job);
+                                    const struct tg_live_stops *stops, bool tells_all,
+                                    struct tg_live_job **job);
+
+/* Whether somebody is to be told of NEWS. */
+bool tg_live_job_wants(const struct tg_live_job *job, const struct tg_news *news);
 
 enum tg_live_end {
     TG_LIVE_KILL,

@@ -1,6 +1,7 @@
 #include "live/live_source.h"
 
 #include "analyzer/action_points.h"
+#include "analyzer/event_headline.h"
 #include "analyzer/job_list.h"
 #include "live/filter_news.h"
 #include "live/focus.h"
@@ -13,12 +14,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
+
+/* Who stands as far as was told. */
+struct standing {
+    uint64_t key; /* both numbers */
+    struct tg_barrier_unit unit;
+    UT_hash_handle hh;
+};
 
 struct live_source {
     struct tg_source public;
     struct tg_live_job *job;
     struct tg_moment *moment;
     struct tg_news_queue *stops; /* to be told */
+    struct standing *standing;   /* by unit; those that were told to stand */
     struct tg_event_mark taken;  /* the event taken last */
     bool is_taken;               /* the first event in the job's queue is the one taken last */
     bool end_told;
@@ -29,11 +39,25 @@ static struct live_source *live_of(struct tg_source *source)
     return (struct live_source *)source;
 }
 
+static void forget_standing(struct live_source *live, struct standing *standing)
+{
+    HASH_DEL(live->standing, standing);
+    free(standing);
+}
+
+static void forget_all_standing(struct live_source *live)
+{
+    struct standing *standing, *next;
+    HASH_ITER (hh, live->standing, standing, next)
+        forget_standing(live, standing);
+}
+
 static void destroy(struct tg_source *source)
 {
     struct live_source *live = live_of(source);
     tg_moment_destroy(live->moment);
     tg_news_queue_destroy(live->stops);
+    forget_all_standing(live);
     tg_error_destroy(live->public.damage);
     free(live);
 }
@@ -140,17 +164,27 @@ static struct tg_error *view(struct tg_source *source, struct tg_job_view *view)
 
 /* ---- news */
 
-static void tell_exit(const struct tg_event *event, const struct tg_news_sink *sink,
-                      const struct tg_process_entry *entry)
+/* Libraries came or went: EVENT is one process's. */
+static void tell_libraries(const struct live_source *live, const struct tg_event *event,
+                           const struct tg_news_sink *sink)
 {
-    struct tg_news news = {.kind = TG_NEWS_EXITED,
-                           .pid = event->pid,
-                           .unit = {entry == NULL ? 0 : (uint32_t)entry->index + 1, 0},
-                           .has_rank = entry != NULL && entry->rank >= 0,
-                           .rank = entry == NULL ? -1 : entry->rank,
-                           .how = event->process_exit.how,
-                           .status = event->process_exit.status};
-    tg_news_tell(sink, &news);
+    const struct tg_process_entry *entry = live->moment->entry;
+    bool came = event->kind == TG_EVENT_LIBRARY_LOAD;
+    const struct tg_list *list = came ? &event->library_load.libraries : &event->library_unload.libraries;
+    uint64_t count;
+    const struct tg_library *library = tg_event_headline_library(list, &count);
+    if (entry == NULL || library == NULL)
+        return;
+    const struct tg_news news = {.kind = TG_NEWS_LIBRARIES,
+                                 .pid = event->pid,
+                                 .unit = {(uint32_t)entry->index + 1, 0},
+                                 .has_rank = entry->rank >= 0,
+                                 .rank = entry->rank,
+                                 .count = came ? count : 0,
+                                 .other = came ? 0 : count,
+                                 .name = library->path};
+    if (tg_live_job_wants(live->job, &news))
+        tg_news_tell(sink, &news);
 }
 
 static struct tg_error *take_all(struct live_source *live, const struct tg_news_sink *sink)
@@ -160,26 +194,104 @@ static struct tg_error *take_all(struct live_source *live, const struct tg_news_
         error = take(live, &taken);
         if (error != NULL || !taken)
             break;
-        if (live->public.event->kind == TG_EVENT_PROCESS_EXIT)
-            tell_exit(live->public.event, sink, live->moment->entry);
-        tg_filter_news(live->moment, live->public.event, sink);
+        const struct tg_event *event = live->public.event;
+        if (event->kind == TG_EVENT_LIBRARY_LOAD || event->kind == TG_EVENT_LIBRARY_UNLOAD)
+            tell_libraries(live, event, sink);
+        tg_filter_news(live->moment, event, sink);
     }
     return error;
 }
 
+/* ---- who stands and who runs */
+
 struct stops_call {
-    struct tg_news_queue *queue;
+    struct live_source *live;
     struct tg_error *error;
 };
+
+static uint64_t key_of(struct tg_barrier_unit unit)
+{
+    return (uint64_t)unit.dpid << 32 | unit.dtid;
+}
+
+static bool tells_running(const struct live_source *live)
+{
+    return tg_live_job_wants(live->job, &(struct tg_news){.kind = TG_NEWS_RUNNING});
+}
+
+/* Without memory nobody is told that it runs again, that is all. */
+static void note_standing(struct live_source *live, struct tg_barrier_unit unit)
+{
+    struct standing *standing = NULL;
+    uint64_t key = key_of(unit);
+    HASH_FIND(hh, live->standing, &key, sizeof key, standing);
+    if (standing != NULL || (standing = calloc(1, sizeof *standing)) == NULL)
+        return;
+    standing->key = key;
+    standing->unit = unit;
+    HASH_ADD(hh, live->standing, key, sizeof standing->key, standing);
+    if (standing->hh.tbl == NULL) /* memory was short */
+        free(standing);
+}
+
+/* The members of SET as news of KIND, which has what else is to be told. */
+static struct tg_error *tell_set(struct live_source *live, const struct tg_job_view *view,
+                                 const struct tg_job_set *set, struct tg_news *news)
+{
+    char *text = NULL;
+    size_t size;
+    const struct tg_job_process *process = tg_job_view_process(view, news->unit.dpid);
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_job_list_print(view, set, stream);
+    if (fclose(stream) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    news->set = news->count > 1 ? text : NULL;
+    news->has_rank = news->count == 1 && process != NULL && process->info.rank >= 0;
+    news->rank = process == NULL ? -1 : process->info.rank;
+    if (error == NULL)
+        tg_news_queue_add(live->stops, news);
+    free(text);
+    return error;
+}
+
+/* Those that were told to stand and run again. */
+static struct tg_error *tell_running(struct live_source *live, struct tg_live_engine *engine,
+                                     const struct tg_job_view *view)
+{
+    struct tg_news news = {.kind = TG_NEWS_RUNNING};
+    struct standing *standing, *next;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, view);
+    if (error != NULL)
+        return error;
+    HASH_ITER (hh, live->standing, standing, next) {
+        const struct tg_thread *thread = tg_live_engine_thread(engine, standing->unit);
+        const struct tg_job_process *process = tg_job_view_process(view, standing->unit.dpid);
+        size_t i = process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, standing->unit.dtid);
+        if (thread != NULL && tg_thread_is_kept(thread))
+            continue;
+        if (thread != NULL && i != SIZE_MAX) {
+            tg_job_set_add(&set, process, i);
+            news.unit = standing->unit;
+            news.pid = thread->process->pid;
+            news.tid = thread->tid;
+            news.count++;
+        }
+        forget_standing(live, standing);
+    }
+    return news.count == 0 ? NULL : tell_set(live, view, &set, &news);
+}
 
 static bool is_alike(const struct tg_live_stop *left, const struct tg_live_stop *right)
 {
     return left->state == right->state && left->signal == right->signal && left->point == right->point &&
-           (left->pc == right->pc || left->point != 0);
+           (left->pc == right->pc || left->point != 0) && left->stepped == right->stepped;
 }
 
 /* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */
-static struct tg_error *tell_alike(struct stops_call *call, struct tg_live_engine *engine,
+static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engine *engine,
                                    const struct tg_job_view *view, struct tg_live_stop *stops, size_t *count)
 {
     const struct tg_live_stop first = stops[0];
@@ -197,55 +309,47 @@ static struct tg_error *tell_alike(struct stops_call *call, struct tg_live_engin
         if (thread == SIZE_MAX)
             continue;
         tg_job_set_add(&set, process, thread);
+        if (tells_running(live))
+            note_standing(live, stops[i].unit);
         n_told++;
     }
     *count = error == NULL ? n_left : 0;
     if (error != NULL || n_told == 0)
         return error;
-    char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    if (stream == NULL)
-        return tg_error_no_memory();
-    error = tg_job_list_print(view, &set, stream);
-    fclose(stream);
-    const struct tg_job_process *process = tg_job_view_process(view, first.unit.dpid);
     char place[TG_PLACE_SIZE];
     tg_live_engine_place(engine, first.pid, first.pc, place);
-    const struct tg_news news = {.kind = TG_NEWS_STOPPED,
-                                 .unit = first.unit,
-                                 .pid = first.pid,
-                                 .tid = first.tid,
-                                 .set = n_told > 1 ? text : NULL,
-                                 .count = n_told,
-                                 .state = first.state,
-                                 .status = first.signal,
-                                 .point = first.point,
-                                 .has_rank = n_told == 1 && process != NULL && process->info.rank >= 0,
-                                 .rank = process == NULL ? -1 : process->info.rank,
-                                 .place = *place != '\0' ? place : NULL,
-                                 .pc = first.pc};
-    if (error == NULL)
-        tg_news_queue_add(call->queue, &news);
-    free(text);
-    return error;
+    struct tg_news news = {.kind = TG_NEWS_STOPPED,
+                           .unit = first.unit,
+                           .pid = first.pid,
+                           .tid = first.tid,
+                           .count = n_told,
+                           .state = first.state,
+                           .status = first.signal,
+                           .point = first.point,
+                           .stepped = first.stepped,
+                           .place = *place != '\0' ? place : NULL,
+                           .pc = first.pc};
+    return tell_set(live, view, &set, &news);
 }
 
-static void take_stops(struct tg_live_engine *engine, void *context)
+static void take_moves(struct tg_live_engine *engine, void *context)
 {
     struct stops_call *call = context;
+    struct live_source *live = call->live;
     struct tg_job_view *view = NULL;
     size_t count;
     const struct tg_live_stop *taken = tg_live_engine_take_stops(engine, &count);
-    if (count == 0)
+    if (count == 0 && live->standing == NULL)
         return;
-    struct tg_live_stop *stops = calloc(count, sizeof *stops);
-    if (stops != NULL)
+    struct tg_live_stop *stops = calloc(count + 1, sizeof *stops);
+    if (stops != NULL && count > 0)
         memcpy(stops, taken, count * sizeof *stops);
     call->error =
         stops == NULL ? tg_error_no_memory() : tg_controller_view(tg_live_engine_controller(engine), &view);
+    if (call->error == NULL && live->standing != NULL)
+        call->error = tell_running(live, engine, view);
     while (call->error == NULL && count > 0)
-        call->error = tell_alike(call, engine, view, stops, &count);
+        call->error = tell_alike(live, engine, view, stops, &count);
     tg_job_view_destroy(view);
     free(stops);
 }
@@ -262,13 +366,13 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
 {
     struct live_source *live = live_of(source);
     char missed[80];
-    struct stops_call call = {.queue = live->stops};
+    struct stops_call call = {.live = live};
     int status;
     bool has_ended = tg_live_job_has_ended(live->job, &status); /* all of its events are there then */
     tg_live_job_settle(live->job);
+    tg_live_job_tell_news(live->job, sink); /* at once; events take a while to come */
     struct tg_error *error = take_all(live, sink);
-    tg_live_job_tell_news(live->job, sink);
-    tg_live_job_call(live->job, take_stops, &call);
+    tg_live_job_call(live->job, take_moves, &call);
     tg_news_queue_tell(live->stops, sink);
     uint64_t n_missed = tg_live_job_take_missed(live->job);
     snprintf(missed, sizeof missed, "%" PRIu64 " events went by unseen here; the trace has them", n_missed);
@@ -311,6 +415,7 @@ struct tg_error *tg_live_source_restart(struct tg_source *source, const char *tr
         return error;
     tg_moment_destroy(live->moment);
     live->moment = moment;
+    forget_all_standing(live); /* numbers begin anew */
     live->end_told = false;
     live->public.moment = moment;
     live->public.event = NULL;

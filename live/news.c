@@ -4,6 +4,7 @@
 #include "format/signal_name.h"
 
 #include <inttypes.h>
+#include <sys/wait.h>
 
 static const char *const kind_names[] = {
 #define X(kind, name) [TG_NEWS_##kind] = name,
@@ -41,6 +42,83 @@ bool tg_news_of_decision(const struct tg_barrier_decision *decision, struct tg_n
                              .reason = decision->reason,
                              .count = decision->count,
                              .other = decision->number};
+    return true;
+}
+
+/* A wait status. */
+static void put_wait_status(int64_t status, struct tg_news *news)
+{
+    int wait_status = (int)status;
+    news->how = TG_EXIT_LOST;
+    if (status < 0)
+        return;
+    if (WIFSIGNALED(wait_status)) {
+        news->how = TG_EXIT_SIGNAL;
+        news->status = WTERMSIG(wait_status);
+    } else {
+        news->how = TG_EXIT_STATUS;
+        news->status = WEXITSTATUS(wait_status);
+    }
+}
+
+bool tg_news_of_event(const struct tg_event *event, struct tg_barrier_unit unit, struct tg_news *news)
+{
+    *news = (struct tg_news){.unit = unit, .pid = event->pid, .tid = unit.dtid == 0 ? 0 : event->tid};
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_PROCESS_START:
+    case TG_EVENT_THREAD_START:
+        news->kind = TG_NEWS_STARTED;
+        return true;
+    case TG_EVENT_PROGRAM:
+        news->kind = TG_NEWS_EXECUTED;
+        news->name = event->program.path;
+        return true;
+    case TG_EVENT_IDENTITY:
+        news->kind = TG_NEWS_IDENTIFIED;
+        news->name = *event->identity.host == '\0' ? NULL : event->identity.host;
+        return event->identity.rank >= 0;
+    case TG_EVENT_THREAD_EXIT:
+        news->kind = TG_NEWS_EXITED;
+        put_wait_status(event->thread_exit.status, news);
+        return true;
+    case TG_EVENT_PROCESS_EXIT:
+        news->kind = TG_NEWS_EXITED;
+        news->how = event->process_exit.how;
+        news->status = event->process_exit.status;
+        return true;
+    case TG_EVENT_DETACH:
+        news->kind = TG_NEWS_DETACHED;
+        news->text = event->detach.reason;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool tg_news_is_for_people(const struct tg_news *news)
+{
+    switch (news->kind) {
+    case TG_NEWS_STARTED:
+    case TG_NEWS_DETACHED:
+    case TG_NEWS_EXECUTED:
+    case TG_NEWS_IDENTIFIED:
+    case TG_NEWS_RUNNING:
+    case TG_NEWS_POINT:
+    case TG_NEWS_LIBRARIES:
+    case TG_NEWS_SETTING:
+        return false;
+    case TG_NEWS_EXITED:
+        return news->unit.dtid == 0;
+    case TG_NEWS_BARRIER: /* arrivals are many, and seen by who asks */
+        return news->decision != TG_BARRIER_ARRIVED &&
+               !(news->decision == TG_BARRIER_LEFT && news->count > 0);
+    case TG_NEWS_STOPPED:
+    case TG_NEWS_PLANTED:
+    case TG_NEWS_NOTE:
+    case TG_NEWS_ERROR:
+    case TG_NEWS_KIND_COUNT:
+        break;
+    }
     return true;
 }
 
@@ -150,6 +228,16 @@ static void write_named(const struct tg_news *news, const char *verb, FILE *stre
     }
 }
 
+static void write_point(const struct tg_news *news, FILE *stream)
+{
+    if (news->point != 0)
+        fprintf(stream, "action point %" PRIu32 " is ", news->point);
+    else
+        fputs("action points are ", stream);
+    tg_printable_write(stream, news->name == NULL ? "" : news->name);
+    write_place(news, ": ", stream);
+}
+
 static void write_libraries(const struct tg_news *news, FILE *stream)
 {
     write_unit(news, stream);
@@ -169,7 +257,9 @@ static void write_text(const struct tg_news *news, FILE *stream)
 {
     if (news->text == NULL || *news->text == '\0')
         return;
-    if (news->kind != TG_NEWS_NOTE && news->kind != TG_NEWS_ERROR)
+    if (news->kind == TG_NEWS_SETTING)
+        fputs(" is ", stream);
+    else if (news->kind != TG_NEWS_NOTE && news->kind != TG_NEWS_ERROR)
         fputs("; ", stream);
     tg_printable_write(stream, news->text);
 }
@@ -181,7 +271,10 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
         write_named(news, "has started", stream);
         break;
     case TG_NEWS_EXECUTED:
-        write_named(news, "executes another program", stream);
+        write_named(news, "executes", stream);
+        break;
+    case TG_NEWS_DETACHED:
+        write_named(news, "was let go", stream);
         break;
     case TG_NEWS_EXITED:
         write_exit(news, stream);
@@ -207,8 +300,15 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
         write_unit(news, stream);
         write_place(news, ": ", stream);
         break;
+    case TG_NEWS_POINT:
+        write_point(news, stream);
+        break;
     case TG_NEWS_LIBRARIES:
         write_libraries(news, stream);
+        break;
+    case TG_NEWS_SETTING:
+        fputs("setting ", stream);
+        tg_printable_write(stream, news->name == NULL ? "" : news->name);
         break;
     case TG_NEWS_NOTE:
     case TG_NEWS_ERROR:
@@ -306,6 +406,8 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
     put_whom(json, news);
     switch (news->kind) {
     case TG_NEWS_STARTED:
+        put_number(json, "parent", news->other);
+        break;
     case TG_NEWS_EXECUTED:
         put_text(json, "program", news->name);
         break;
@@ -321,6 +423,8 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
         put_pc(json, news->pc);
         put_text(json, "place", news->place);
         put_number(json, "threads", news->count);
+        if (news->stepped)
+            tg_json_member_bool(json, "step", true);
         break;
     case TG_NEWS_RUNNING:
         put_number(json, "threads", news->count);
@@ -328,6 +432,15 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
     case TG_NEWS_BARRIER:
         put_barrier(json, news);
         break;
+    case TG_NEWS_POINT:
+        put_text(json, "what", news->name);
+        put_pc(json, news->pc);
+        put_text(json, "place", news->place);
+        break;
+    case TG_NEWS_SETTING:
+        put_text(json, "name", news->name);
+        tg_json_member_string(json, "value", news->text == NULL ? "" : news->text);
+        return;
     case TG_NEWS_PLANTED:
         put_pc(json, news->pc);
         put_text(json, "place", news->place);
@@ -337,6 +450,7 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
         tg_json_member_unsigned(json, "unloaded", news->other);
         put_text(json, "library", news->name);
         break;
+    case TG_NEWS_DETACHED:
     case TG_NEWS_NOTE:
     case TG_NEWS_ERROR:
     case TG_NEWS_KIND_COUNT:

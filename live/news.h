@@ -18,15 +18,19 @@
 
 /* Kind, its name in JSON. What each uses of struct tg_news beyond unit, rank and text stands behind it. */
 #define TG_NEWS_KINDS(X)                                                                                     \
-    X(STARTED, "started")     /* a process, or thread: NAME is the program */                                \
+    X(STARTED, "started")     /* a process, or thread; OTHER is the dpid of who started it */                \
     X(EXITED, "exited")       /* HOW, STATUS */                                                              \
-    X(EXECUTED, "executed")   /* another program: NAME */                                                    \
+    X(DETACHED, "detached")   /* a process was let go; text: why */                                          \
+    X(EXECUTED, "executed")   /* a process runs a program from here on: NAME */                              \
     X(IDENTIFIED, "rank")     /* a process is a rank: RANK, NAME the host */                                 \
-    X(STOPPED, "stopped")     /* STATE, POINT, STATUS the signal (0 none), PC, PLACE, COUNT threads, SET */  \
+    X(STOPPED, "stopped")     /* STATE, POINT, STATUS the signal (0 none), PC, PLACE, COUNT threads, SET,    \
+                                 STEPPED */                                                                  \
     X(RUNNING, "running")     /* COUNT threads, SET */                                                       \
     X(BARRIER, "barrier")     /* POINT; DECISION, REASON, COUNT and OTHER as the barrier model has them */   \
+    X(POINT, "point")         /* POINT, 0 all of them; NAME: made, enabled, ...; PC, PLACE */                \
     X(PLANTED, "planted")     /* a pending action point was found: POINT, PC, PLACE */                       \
-    X(LIBRARIES, "libraries") /* COUNT came with one event, OTHER went; NAME one of them; text the verdict*/ \
+    X(LIBRARIES, "libraries") /* COUNT came with one event, OTHER went; NAME one of them */                  \
+    X(SETTING, "setting")     /* of dset: NAME, text the value */                                            \
     X(NOTE, "note")           /* only TEXT */                                                                \
     X(ERROR, "error")         /* only TEXT: something that tollgate could not do */
 
@@ -45,10 +49,11 @@ struct tg_news {
     bool has_rank;               /* RANK is its, or its process's, rank in MPI_COMM_WORLD */
     int64_t rank;
     const char *set;   /* whom, where it is several: "0-3.1-4"; NULL */
-    const char *name;  /* of a program, host or library, NULL */
+    const char *name;  /* of a program, host, library or setting; NULL */
     const char *place; /* "solve (solver.c:120)", NULL not known */
     const char *text;  /* further words, NULL none */
     uint64_t pc;       /* 0 not known */
+    bool stepped;      /* the end of a step */
     uint32_t point;    /* number of an action point, 0 none */
     enum tg_job_state state;
     enum tg_barrier_decision_kind decision;
@@ -75,6 +80,15 @@ const char *tg_news_kind_name(enum tg_news_kind kind);
 /* The news of a decision that people should know; false: it is none. POINT is DECISION's barrier. Names and
  * rank of its unit are the caller's to add. */
 bool tg_news_of_decision(const struct tg_barrier_decision *decision, struct tg_news *news);
+
+/* The news of an event that begins or ends a process or thread, or says what it is; false: it is none. UNIT
+ * is whom it is about, by the numbers of before an end and after a start. Rank and OTHER are the caller's to
+ * add.
+ */
+bool tg_news_of_event(const struct tg_event *event, struct tg_barrier_unit unit, struct tg_news *news);
+
+/* Whether people are told, and not only programs: one line for many, and nothing that they did themselves. */
+bool tg_news_is_for_people(const struct tg_news *news);
 
 /* One line, printable, without its end. */
 void tg_news_words(const struct tg_news *news, FILE *stream);

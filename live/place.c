@@ -44,7 +44,7 @@ static void put_place(struct tg_json *json, const struct tg_source *source, cons
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "number", source->number);
     if (source->n_events != 0)
-        tg_json_member_unsigned(json, "events", source->n_events);
+        tg_json_member_unsigned(json, "n_events", source->n_events);
     if (event != NULL) {
         tg_json_member_unsigned(json, "t_ns", event->time_ns);
         tg_json_member_signed(json, "pid", event->pid);

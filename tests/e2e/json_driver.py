@@ -21,10 +21,53 @@ def documented(heading):
     return names
 
 
+def event_members():
+    """The members that each event can have."""
+    section = DOCUMENT.split("### `event`\n")[1].split("\n### ")[0]
+    kinds, common = section.split("| common member")
+    shared = {name for row in re.findall(r"^\| (.*?) \|", common, re.M) for name in re.findall(r"`(\w+)`", row)}
+    return {kind: shared | set(re.findall(r"`(\w+)`", own)) | {"type", "event"}
+            for kind, own in re.findall(r"^\| `(\w+)` \| .*? \|(.*?)\|$", kinds, re.M)}
+
+
+def data_members():
+    """The members of each command's data, of all levels."""
+    table = DOCUMENT.split("These have data:\n")[1].split("\n### ")[0]
+    found = {}
+    for commands, row in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M):
+        for command in re.findall(r"`([a-z_ ]+)", commands):
+            found[command.strip()] = set(re.findall(r"`(\w+)`", row))
+    return found
+
+
+EVENT_MEMBERS = event_members()
+DATA_MEMBERS = data_members()
+ANY_MEMBERS = {"next", "step", "back", "goto", "find", "opm", "info event", "alias"}  # those of events, or names
+ALIASES = {"l": "dlist", "x": "dexamine", "p": "dprint", "w": "dwhere", "st": "dstatus", "ac": "dactions", "f": "dfocus"}
+
+
+def words_of(command):
+    """`dfocus r1 {l -n 2}` is a command of dlist."""
+    words = command.replace("{", " ").replace("}", " ").split(";")[-1].split()
+    while words and words[0] in ("dfocus", "f") and len(words) > 2:
+        words = words[2:]
+    return [ALIASES.get(words[0], words[0]), *words[1:]] if words else []
+
+
+def keys_of(data):
+    if isinstance(data, dict):
+        return set(data).union(*map(keys_of, data.values()))
+    return set().union(*map(keys_of, data)) if isinstance(data, list) else set()
+
+
+def object_of(pairs):
+    check(len(dict(pairs)) == len(pairs), f"a member is there twice: {pairs}")
+    return dict(pairs)
+
+
 MEMBERS = {
     "hello": documented("### `hello`"),
     "result": documented("### `result`"),
-    "event": set(re.findall(r"`(\w+)`", DOCUMENT.split("### `event`\n")[1].split("\n### ")[0])),
 }
 
 
@@ -53,7 +96,7 @@ class Console:
         """The next line of KIND; events before it are kept."""
         while True:
             line = self.read_line()
-            value = json.loads(line)  # strict: one object a line, valid UTF-8
+            value = json.loads(line, object_pairs_hook=object_of)  # strict: one object a line, valid UTF-8
             self.check_line(kind, line, value)
             if value["type"] == "event":
                 self.events.append(value)
@@ -63,7 +106,9 @@ class Console:
     def check_line(self, kind, line, value):
         check(value["type"] in (kind, "event"), f"{kind}: {line}")
         kind = value["type"]
-        if kind in MEMBERS:
+        if kind == "event":
+            check(set(value) <= EVENT_MEMBERS.get(value["event"], set()), f"not in the document: {line}")
+        elif kind in MEMBERS:
             check(set(value) - {"type"} <= MEMBERS[kind], f"not in the document: {line}")
         check(set(value.get("error", {})) <= {"code", "message", "file", "line", "in", "offset"}, f"{line}")
 
@@ -76,7 +121,17 @@ class Console:
         self.send(json.dumps({"command": command, "id": command, **more}))
         result = self.read("result")
         check(result["id"] == command and result["ok"], f"{command}: {result}")
+        self.check_data(command, result)
         return result
+
+    def check_data(self, command, result):
+        words = words_of(command)
+        name = " ".join(words[:2]) if words and words[0] in ("info", "dinfo") else "".join(words[:1])
+        if "data" not in result or name in ANY_MEMBERS:
+            return
+        check(name in DATA_MEMBERS, f"no data of {name} in the document: {result}")
+        undocumented = keys_of(result["data"]) - DATA_MEMBERS[name]
+        check(not undocumented, f"{command}: not in the document: {undocumented}")
 
     def fails(self, command, code):
         self.send(json.dumps({"command": command}))

@@ -34,13 +34,28 @@ def wait_event(console, found, **members):
 
 def check_ranks(console):
     """Ranks stand at their first instruction, and are told of with their rank."""
+    wait_event(console, "started", dpid=1)
+    wait_event(console, "executed", dpid=1)
+    first = wait_event(console, "stopped", dpid=1, dtid=1)
     console.ask("dgo")
+    wait_event(console, "running", dpid=1, dtid=1, tid=first["tid"])
     console.ask(f"dwait -ranks {RANKS}")
+    for rank in range(RANKS):
+        dpid = wait_event(console, "rank", rank=rank)["dpid"]
+        started = wait_event(console, "started", dpid=dpid)
+        check(started["parent"] < dpid and "dtid" not in started, started)
+        check(wait_event(console, "executed", dpid=dpid, program=os.path.realpath("hybrid")), "the program")
+        check(kinds_of(console, dpid)[:2] == ["started", "executed"], kinds_of(console, dpid))
     for rank in range(RANKS):
         wait_event(console, "stopped", rank=rank, state="stopped")
     threads = console.ask("dfocus gSr0 dstatus")["data"]
     check(sorted(thread["rank"] for thread in threads) == list(range(RANKS)), threads)
     check(all(thread["state"] == "stopped" and thread["function"] for thread in threads), threads)
+
+
+def kinds_of(console, dpid):
+    """What was told of a process itself, in its order."""
+    return [event["event"] for event in console.events if event.get("dpid") == dpid and "dtid" not in event]
 
 
 def check_barrier(console):
@@ -50,6 +65,9 @@ def check_barrier(console):
     check(wait_event(console, "barrier", point=barrier, what="satisfied")["members"] == RANKS, "members")
     event = wait_event(console, "stopped", state="breakpoint", point=barrier)
     check("hybrid_zones.c" in event["place"], event)
+    for rank in range(RANKS):
+        wait_event(console, "barrier", point=barrier, what="arrived", rank=rank)
+    wait_event(console, "point", point=barrier, what="made")
     point, = console.ask(f"dactions {barrier}")["data"]
     check(point["id"] == barrier and point["kind"] == "barrier" and point["enabled"], point)
     check(point["place"].endswith(f"hybrid_zones.c#{LINE}") and point["hits"] >= RANKS, point)
@@ -96,6 +114,44 @@ def check_places(console):
         console.fails(command, code_name)
 
 
+def check_steps(console):
+    """A step is told where it ends, an action point when its library comes, and the library."""
+    console.ask("dfocus r1 dstepi")
+    event = wait_event(console, "stopped", step=True, rank=1)
+    check(event["state"] == "stopped" and "hybrid_zones.c" in event["place"], event)
+    console.ask("ddisable -a")
+    wait_event(console, "point", what="disabled")
+    console.ask("denable -a")
+    wait_event(console, "point", what="enabled")
+    console.ask("dset MAX_LIST 7; dset MAX_LIST 7; dset ASSEMBLER_SYNTAX intel")
+    check(wait_event(console, "setting", name="ASSEMBLER_SYNTAX")["value"] == "intel", "setting")
+    check(sum(event.get("name") == "MAX_LIST" for event in console.events) == 1, "a setting that is as before is none")
+    loaded = wait_event(console, "libraries", unloaded=0)
+    check(loaded["loaded"] > 0 and loaded["library"].startswith("/"), loaded)
+
+
+def check_pending():
+    """An action point that no library has yet is planted when it comes."""
+    with open("late.c", "w", encoding="utf-8") as source:
+        source.write("int late(void) { return 1; }\n")
+    with open("loads.c", "w", encoding="utf-8") as source:
+        source.write('#include <dlfcn.h>\nint main(void) {\n  void *l = dlopen("./liblate.so", RTLD_NOW);\n'
+                     '  int (*late)(void) = dlsym(l, "late");\n  return late() - 1 + dlclose(l);\n}\n')
+    subprocess.run(["gcc", "-g", "-shared", "-fPIC", "-o", "liblate.so", "late.c"], check=True)
+    subprocess.run(["gcc", "-g", "-o", "loads", "loads.c"], check=True)
+    console = Console("live", "-q", "-o", "late.tgt", "--", "./loads")
+    point = console.ask("dbreak late -pending")["data"]
+    console.ask("dcont")
+    check("late" in wait_event(console, "planted", point=point, dpid=1)["place"], "where it is planted")
+    wait_event(console, "stopped", point=point, state="breakpoint")
+    wait_event(console, "libraries", library="./liblate.so", loaded=1)
+    console.ask("ddelete -a")
+    wait_event(console, "point", point=point, what="deleted")
+    console.ask("ddetach")
+    wait_event(console, "detached", dpid=1)
+    console.end()
+
+
 def check_settings(console):
     names = {setting["name"] for setting in console.ask("dset")["data"]}
     check({"BARRIER_STOP_ALL", "BARRIER_STOP_WHEN_DONE", "SEARCH_PATH", "TV::dlopen_always_recalculate"} <= names, names)
@@ -111,15 +167,23 @@ def main():
     check_ranks(console)
     check_barrier(console)
     check_places(console)
+    check_steps(console)
     check_settings(console)
     console.ask("ddelete -a")
     console.ask("dfocus a dcont")
     wait_event(console, "note", text="the job has ended")
     for rank in range(RANKS):
-        wait_event(console, "exited", rank=rank, how="status", status=0)
+        exited = wait_event(console, "exited", rank=rank, how="status", status=0)
+        check(kinds_of(console, exited["dpid"])[-1] in ("exited", "libraries"), kinds_of(console, exited["dpid"]))
+        started = [event["dtid"] for event in console.events if event["event"] == "started" and "dtid" in event and
+                   event["dpid"] == exited["dpid"]]
+        ended = {event["dtid"] for event in console.events if event["event"] == "exited" and "dtid" in event and
+                 event["dpid"] == exited["dpid"]}
+        check(len(started) == len(set(started)) > 0 and set(started) <= ended, f"threads: {started}, {ended}")
     check("stands" in console.fails("dfocus a dlist", "TARGET")["message"], "nobody is left")
     output = console.end(1).decode()
     check(output.count("entries") == RANKS, f"the job's output is not the protocol's: {output}")
+    check_pending()
 
 
 main()

@@ -101,6 +101,8 @@ static void tell(void *engine, const struct tg_news *news)
 {
     struct fake *fake = engine;
     size_t used = strlen(fake->told);
+    if (!tg_news_is_for_people(news))
+        return;
     FILE *stream = fmemopen(fake->told + used, sizeof fake->told - used, "w");
     assert_non_null(stream);
     tg_news_words(news, stream);

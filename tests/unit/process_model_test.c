@@ -191,6 +191,37 @@ static void the_last_thing_done_is_not_the_end(void **state)
     tg_process_model_destroy(model);
 }
 
+static const char *load(struct tg_process_model *model, uint64_t time_ns, const struct tg_library *libraries,
+                        uint64_t count)
+{
+    const struct tg_process_entry *entry =
+        feed(model, (struct tg_event){.time_ns = time_ns,
+                                      .pid = 100,
+                                      .tid = 100,
+                                      .kind = TG_EVENT_LIBRARY_LOAD,
+                                      .library_load.libraries = {libraries, count}});
+    static char text[80];
+    return entry->last_library.kind == 0 ? ""
+                                         : tg_event_headline_print(&entry->last_library, text, sizeof text);
+}
+
+static void the_agent_is_no_library_of_the_program(void **state)
+{
+    static const struct tg_library agent = {.path = "/lib/tollgate/tollgate-agent.so"};
+    static const struct tg_library first[] = {{.path = "/lib/tollgate/tollgate-agent.so"},
+                                              {.path = "/lib/libdl.so.2", .dependency = true},
+                                              {.path = "/lib/libc.so.6"}};
+    static const struct tg_library plugin = {.path = "/home/u/my-tollgate-agent.so"};
+    (void)state;
+    struct tg_process_model *model = create();
+    start(model, 10, 100, 99);
+    assert_string_equal(load(model, 20, &agent, 1), "");
+    assert_string_equal(load(model, 30, first, 3), "load libc.so.6 (+1)");
+    assert_string_equal(load(model, 40, &agent, 1), "load libc.so.6 (+1)");
+    assert_string_equal(load(model, 50, &plugin, 1), "load my-tollgate-agent.so");
+    tg_process_model_destroy(model);
+}
+
 static void the_walk_is_in_preorder(void **state)
 {
     (void)state;
@@ -277,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_remark_makes_no_process),
         cmocka_unit_test(threads_are_counted),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
+        cmocka_unit_test(the_agent_is_no_library_of_the_program),
         cmocka_unit_test(the_walk_is_in_preorder),
         cmocka_unit_test(a_very_deep_tree_needs_no_stack),
         cmocka_unit_test(equal_ranks_fold_and_the_odd_one_stands_out),
