@@ -36,7 +36,8 @@ struct tg_console_options {
     bool wants_data;                            /* of commands, for tg_console_take_data */
     const struct tg_command_services *services; /* that name code; NULL: it stays numbers */
     struct tg_live_job *live;                   /* that SOURCE is of, NULL: it is of a trace */
-    bool is_safe; /* a safe interpreter: no command of it reaches files, programs or the network */
+    int listener_fd; /* a command that waits ends where its other end is closed; 0: there is none such */
+    bool is_safe;    /* a safe interpreter: no command of it reaches files, programs or the network */
 };
 
 /* SOURCE and OPTIONS->services must outlive it. One thread. */

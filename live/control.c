@@ -130,15 +130,25 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* Whoever was to be told has gone: the console ends as at the end of its input. */
+static struct tg_error *leave(struct tg_console *console)
+{
+    console->has_quit = true;
+    console->quit_status = -1;
+    tg_console_stop(console);
+    return tg_error_create(TG_ERROR_USAGE, "nobody reads what is answered");
+}
+
 /* Until something may have changed. */
 static struct tg_error *sleep_on(struct tg_console *console, double until)
 {
     double left = until - now_seconds();
-    struct pollfd wake = {.fd = tg_console_wake_fd(console), .events = POLLIN};
+    struct pollfd wake[] = {{.fd = tg_console_wake_fd(console), .events = POLLIN},
+                            {.fd = console->options.listener_fd > 0 ? console->options.listener_fd : -1}};
     int timeout_ms = until < 0 ? -1 : left <= 0 ? 0 : (int)(left * 1000) + 1;
-    if (!tg_interrupt_pending() && (poll(&wake, 1, timeout_ms) >= 0 || errno == EINTR) &&
+    if (!tg_interrupt_pending() && (poll(wake, 2, timeout_ms) >= 0 || errno == EINTR) &&
         !tg_interrupt_pending())
-        return NULL;
+        return (wake[1].revents & (POLLERR | POLLHUP)) != 0 ? leave(console) : NULL;
     struct tg_error *error = tg_control_halt(console);
     return error != NULL ? error : tg_error_create(TG_ERROR_USAGE, "interrupted: those in focus are stopped");
 }

@@ -180,6 +180,18 @@ static struct tg_error *unplant_everywhere(struct tg_controller *controller, uin
     return error;
 }
 
+/* FILE:LINE as people write it, with a #. */
+static struct tg_error *tell_missing(const char *location)
+{
+    const char *colon = strrchr(location, ':');
+    bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+    int head = is_line ? (int)(colon - location) : (int)strlen(location);
+    return tg_error_create(
+        TG_ERROR_NOT_FOUND,
+        "'%.*s%s%s' is in none of the processes; with -pending it is planted when it comes", head, location,
+        is_line ? "#" : "", is_line ? colon + 1 : "");
+}
+
 /* POINT, pending still, into the table and the job; where it cannot be had it is as if it had never been. */
 static struct tg_error *add_point(struct tg_controller *controller, const struct tg_action_point *point,
                                   bool may_be_pending, uint32_t *id)
@@ -197,9 +209,7 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     if (error == NULL)
         error = tg_action_points_find(controller->points, *id, &added);
     if (error == NULL && added->pending && !may_be_pending)
-        error = tg_error_create(TG_ERROR_NOT_FOUND,
-                                "'%s' is in none of the processes; with -pending it is planted when it comes",
-                                point->location);
+        error = tell_missing(point->location);
     if (error == NULL)
         return NULL;
     tg_error_destroy(unplant_everywhere(controller, *id));

@@ -207,6 +207,7 @@ void tg_json_console_options(struct tg_json_console *json, struct tg_console_opt
     options->failed = tell_failure;
     options->failed_context = json;
     options->wants_data = true;
+    options->listener_fd = fileno(json->out);
 }
 
 struct tg_error *tg_json_console_begin(struct tg_json_console *json, struct tg_console *console,

@@ -63,7 +63,7 @@ static const char doc[] =
     "stands where, dlopen filter modes, while everything is recorded. Commands are Tcl and come from -x, -e "
     "or standard input; `help` lists them."
     "\vThe exit status is that of `quit`, else 1 where a command failed, else that of COMMAND as a shell has "
-    "it. tollgate-live(1) tells more.";
+    "it, 0 where it had not ended. tollgate-live(1) tells more.";
 
 /* Opens what the command is to read. */
 static struct tg_error *open_input(const struct live_arguments *arguments,
@@ -90,11 +90,11 @@ static void print_summary(struct tg_live_job *job)
             summary.processes == 1 ? "" : "es");
 }
 
-/* What the console ended with, or the command. */
-static int exit_status(const struct tg_console *console, struct tg_live_job *job, bool all_well)
+/* What the console ended with, or OF_JOB, which the command did by itself: 0 where it was killed or let go in
+ * the end. */
+static int exit_status(const struct tg_console *console, int of_job, bool all_well)
 {
-    int status = 0, of_job = 0;
-    tg_live_job_has_ended(job, &of_job);
+    int status = 0;
     if (!all_well)
         status = 1;
     else if (WIFSIGNALED(of_job))
@@ -181,10 +181,13 @@ static struct tg_error *control(const struct live_arguments *arguments,
     tg_front_destroy(front);
     if (has_signals)
         tg_live_signals_end();
+    int of_job = 0;
+    if (!tg_live_job_has_ended(job, &of_job))
+        of_job = 0;
     tg_live_job_end(job, find_end(console, recording, job));
     if (error == NULL) {
         tg_console_attend(console);
-        *status = exit_status(console, job, all_well);
+        *status = exit_status(console, of_job, all_well);
         if (json != NULL)
             tg_json_console_end(json, *status);
     }

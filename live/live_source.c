@@ -284,10 +284,18 @@ static struct tg_error *tell_running(struct live_source *live, struct tg_live_en
     return news.count == 0 ? NULL : tell_set(live, view, &set, &news);
 }
 
-static bool is_alike(const struct tg_live_stop *left, const struct tg_live_stop *right)
+/* Who was stopped, for nothing of its own: by what another one came to. */
+static bool is_incidental(const struct tg_live_stop *stop)
 {
-    return left->state == right->state && left->signal == right->signal && left->point == right->point &&
-           (left->pc == right->pc || left->point != 0) && left->stepped == right->stepped;
+    return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;
+}
+
+/* People are told in one line of those that were stopped along; programs want to know where each is. */
+static bool is_alike(const struct tg_live_stop *left, const struct tg_live_stop *right, bool exact)
+{
+    bool alike = left->state == right->state && left->signal == right->signal &&
+                 left->point == right->point && left->stepped == right->stepped;
+    return alike && (left->pc == right->pc || left->point != 0 || (!exact && is_incidental(left)));
 }
 
 /* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */
@@ -298,8 +306,9 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_error *error = tg_job_set_init(&set, view);
     size_t n_left = 0, n_told = 0;
+    bool exact = tells_running(live), is_one_place = true;
     for (size_t i = 0; error == NULL && i < *count; i++) {
-        if (!is_alike(&first, &stops[i])) {
+        if (!is_alike(&first, &stops[i], exact)) {
             stops[n_left++] = stops[i];
             continue;
         }
@@ -309,15 +318,17 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
         if (thread == SIZE_MAX)
             continue;
         tg_job_set_add(&set, process, thread);
-        if (tells_running(live))
+        if (exact)
             note_standing(live, stops[i].unit);
+        is_one_place = is_one_place && (first.point != 0 || stops[i].pc == first.pc);
         n_told++;
     }
     *count = error == NULL ? n_left : 0;
     if (error != NULL || n_told == 0)
         return error;
-    char place[TG_PLACE_SIZE];
-    tg_live_engine_place(engine, first.pid, first.pc, place);
+    char place[TG_PLACE_SIZE] = "";
+    if (is_one_place)
+        tg_live_engine_place(engine, first.pid, first.pc, place);
     struct tg_news news = {.kind = TG_NEWS_STOPPED,
                            .unit = first.unit,
                            .pid = first.pid,
@@ -328,7 +339,7 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
                            .point = first.point,
                            .stepped = first.stepped,
                            .place = *place != '\0' ? place : NULL,
-                           .pc = first.pc};
+                           .pc = is_one_place ? first.pc : 0};
     return tell_set(live, view, &set, &news);
 }
 

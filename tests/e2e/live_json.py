@@ -152,6 +152,18 @@ def check_pending():
     console.end()
 
 
+def check_nobody_listens():
+    """A command that waits ends, and the job with it, when nobody is there any more to read what it answers."""
+    console = Console("live", "-q", "-o", "gone.tgt", "--", "sleep", "1000")
+    pid = wait_event(console, "started", dpid=1)["pid"]
+    console.ask("dgo")
+    console.send("dwait")
+    console.process.stdin.close()
+    console.process.stdout.close()
+    console.process.wait()
+    check(not os.path.exists(f"/proc/{pid}"), "the job is there still")
+
+
 def check_settings(console):
     names = {setting["name"] for setting in console.ask("dset")["data"]}
     check({"BARRIER_STOP_ALL", "BARRIER_STOP_WHEN_DONE", "SEARCH_PATH", "TV::dlopen_always_recalculate"} <= names, names)
@@ -184,6 +196,7 @@ def main():
     output = console.end(1).decode()
     check(output.count("entries") == RANKS, f"the job's output is not the protocol's: {output}")
     check_pending()
+    check_nobody_listens()
 
 
 main()
