@@ -245,7 +245,9 @@ static bool is_type_name(const struct evaluation *evaluation, const struct tg_no
         !tg_lookup_has_type(evaluation->scene, node->name))
         return false;
     struct tg_error *error = tg_lookup(evaluation->scene, NULL, node->name, TG_WANTED_VALUE, &found);
-    bool is_type = error != NULL;
+    /* a constructor has the name of its class, and is not meant */
+    bool is_type = error != NULL || (found.is == TG_FOUND_NAME && found.kind == TG_NAME_FUNCTION &&
+                                     dwarf_hasattr_integrate(&found.die, DW_AT_object_pointer));
     tg_error_destroy(error);
     return is_type;
 }

@@ -63,7 +63,7 @@ static int parse_number(struct parser *parser)
     return made;
 }
 
-/* 'c', or 'file'::name. */
+/* 'c', 'file'::name, or 'name'. */
 static int parse_quoted(struct parser *parser)
 {
     size_t position = parser->words.at;
@@ -83,6 +83,14 @@ static int parse_quoted(struct parser *parser)
         }
         return made;
     }
+    if (end != NULL && end - start > 1 &&
+        *start != '\\') { /* with template arguments: 'holder<int>::count' */
+        int made = add(parser, TG_NODE_NAME, position, TG_NO_NODE, TG_NO_NODE);
+        if (made != TG_NO_NODE)
+            node(parser, made)->name = tg_words_keep(&parser->words, start, (size_t)(end - start));
+        parser->words.at = (size_t)(end + 1 - parser->words.text);
+        return made;
+    }
     const char *text = start;
     int character = 0;
     if (*text == '\\') {
@@ -93,8 +101,9 @@ static int parse_quoted(struct parser *parser)
     }
     if (*text != '\'' || text == start)
         return fail(parser, position,
-                    tg_error_create(TG_ERROR_USAGE, "a quote begins a character, 'c', or the name of a file, "
-                                                    "'file.c'::variable"));
+                    tg_error_create(TG_ERROR_USAGE,
+                                    "a quote begins a character, 'c', a name, or that of a file, "
+                                    "'file.c'::variable"));
     parser->words.at = (size_t)(text + 1 - parser->words.text);
     int made = add(parser, TG_NODE_NUMBER, position, TG_NO_NODE, TG_NO_NODE);
     if (made != TG_NO_NODE)

@@ -1,7 +1,7 @@
 /*
  * What people ask to see: C expressions over the variables of a thread that stands.
  *
- *   names         x, ns::x, 'file.c'::x, $rip ... $r15, $eax, $pc, $sp, $fp; .omp_data_i
+ *   names         x, ns::x, 'file.c'::x, 'holder<int>::x', $rip ... $r15, $eax, $pc, $sp, $fp; .omp_data_i
  *   of values     a.b  p->b  a[i]  a[i:j] (both included; a[:] a[i:] a[:j])  a(i, j) (Fortran's order)  *p &x
  *                 (type)x  sizeof x  sizeof(type)  x@n (n of them, from x on)  struct%member (Fortran)
  *   arithmetic    + - * / % << >> & | ^ ~ ! && || == != < <= > >= ?: as in C

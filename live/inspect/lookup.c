@@ -12,6 +12,7 @@ enum {
     MAX_COMPARED = 300000,
     MAX_SIMILAR = 3,
     MAX_NAME = 64, /* longer names are not compared */
+    MAX_BASES = 24,
 };
 
 static bool is_variable(int tag)
@@ -88,30 +89,47 @@ static size_t frame_scopes(const struct tg_scene *scene, const struct tg_scene_o
     return first;
 }
 
-/* The parameter, which may have no name, that points to what a region shares; and that struct's member NAME.
+/* Whether TYPE, a struct, has a member NAME, also in its base classes. */
+static bool has_member(const struct tg_type *type, const char *name, unsigned depth)
+{
+    struct tg_type of = tg_type_strip(type), base;
+    Dwarf_Die member;
+    unsigned seen = 0;
+    if (depth == MAX_BASES || tg_type_kind(&of) != TG_TYPE_STRUCT)
+        return false;
+    for (int more = dwarf_child(&of.die, &member); more == 0 && ++seen < MAX_LOCALS;
+         more = dwarf_siblingof(&member, &member)) {
+        int tag = dwarf_tag(&member);
+        const char *is = tag == DW_TAG_member ? dwarf_diename(&member) : NULL;
+        if ((is != NULL && strcmp(is, name) == 0 && !dwarf_hasattr(&member, DW_AT_external)) ||
+            (tag == DW_TAG_inheritance && tg_type_of(of.object, &member, &base) &&
+             has_member(&base, name, depth + 1)))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The parameter that points to a struct whose member NAME is: what a region shares (it may have no name), or
+ * the object that a member function is of.
  */
 static bool find_shared(Dwarf_Die *function, const struct tg_scene_object *object, const char *name,
                         Dwarf_Die *parameter)
 {
     const char *called = dwarf_diename(function);
+    bool is_region = called != NULL && strstr(called, "_omp_fn") != NULL;
     Dwarf_Die child;
-    if (called == NULL || strstr(called, "_omp_fn") == NULL || dwarf_child(function, &child) != 0)
+    if (dwarf_child(function, &child) != 0)
         return false;
     do {
         struct tg_type type, target;
-        Dwarf_Die member;
-        if (dwarf_tag(&child) != DW_TAG_formal_parameter || !tg_type_of(object, &child, &type) ||
-            !tg_type_target(&type, &target) || tg_type_kind(&target) != TG_TYPE_STRUCT)
+        const char *is = dwarf_tag(&child) == DW_TAG_formal_parameter ? dwarf_diename(&child) : "";
+        if ((is_region ? is != NULL && *is == '\0' : is == NULL || strcmp(is, "this") != 0) ||
+            !tg_type_of(object, &child, &type) || !tg_type_target(&type, &target) ||
+            !has_member(&target, name, 0))
             continue;
-        target = tg_type_strip(&target);
-        for (int more = dwarf_child(&target.die, &member); more == 0;
-             more = dwarf_siblingof(&member, &member)) {
-            const char *is = dwarf_diename(&member);
-            if (is != NULL && strcmp(is, name) == 0) {
-                *parameter = child;
-                return true;
-            }
-        }
+        *parameter = child;
+        return true;
     } while (dwarf_siblingof(&child, &child) == 0);
     return false;
 }

@@ -8,8 +8,8 @@
 
 enum tg_found_kind {
     TG_FOUND_NAME,   /* DIE is of KIND; of an enumerator the enum */
-    TG_FOUND_SHARED, /* a member of the struct that a variable of an OpenMP region is shared by: DIE is the
-                        parameter that points to it */
+    TG_FOUND_SHARED, /* a member of the struct that a variable of an OpenMP region is shared by, or of a
+                        member function's object: DIE is the parameter that points to it */
     TG_FOUND_SYMBOL, /* of the symbol table: ADDRESS and SIZE_BYTES are known, a type is not */
 };
 

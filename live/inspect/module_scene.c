@@ -83,13 +83,25 @@ static bool unit_at(void *context, const struct tg_scene_object *handed_out, uin
     return units != NULL && tg_debug_units_find(units, address - object->bias, unit);
 }
 
+/* What the function at ADDRESS is called in its source; NULL not known. */
+static const char *function_name(struct tg_module_scene *scene, uint64_t address)
+{
+    uint64_t bias;
+    struct tg_debug_info *info = tg_modules_debug_info_at(scene->modules, address, &bias);
+    const struct tg_code_place *place = info == NULL ? NULL : tg_debug_info_place(info, address - bias);
+    const struct tg_code_call *function =
+        place == NULL || place->count == 0 ? NULL : &place->calls[place->count - 1];
+    return function == NULL || !function->has_function ? NULL : function->name;
+}
+
 static bool symbol_at(void *context, uint64_t address, char *name, size_t size, uint64_t *offset)
 {
     struct tg_module_scene *scene = context;
     const char *found;
     if (!tg_modules_symbol_at(scene->modules, address, &found, offset))
         return false;
-    snprintf(name, size, "%s", found);
+    const char *of_source = strncmp(found, "_Z", 2) == 0 ? function_name(scene, address) : NULL;
+    snprintf(name, size, "%s", of_source == NULL ? found : of_source);
     return true;
 }
 

@@ -20,7 +20,9 @@ struct entry {
     uint32_t parent; /* the entry number (before sorting) of the namespace or class around it */
     uint32_t number; /* before sorting */
     uint8_t kind;
-    bool is_scope;    /* a namespace: there for its children's sake */
+    bool is_scope;   /* a namespace: there for its children's sake */
+    bool is_clear;   /* what is in it is also called as if it were not: an inline namespace, an enum */
+    bool is_outside; /* defined outside of where it is declared: the scopes around it are the declaration's */
     bool is_in_types; /* DIE is an offset of .debug_types */
 };
 
@@ -44,6 +46,7 @@ static uint32_t hash_name(const char *name, size_t length)
 static bool add(struct tg_name_index *index, Dwarf_Die *die, const char *name, enum tg_name_kind kind,
                 uint32_t parent, bool is_scope)
 {
+    int tag = dwarf_tag(die);
     if (index->n == MAX_NAMES)
         return true;
     if (index->n == index->capacity) {
@@ -54,14 +57,18 @@ static bool add(struct tg_name_index *index, Dwarf_Die *die, const char *name, e
         index->entries = entries;
         index->capacity = capacity;
     }
-    index->entries[index->n] = (struct entry){.name = name,
-                                              .die = dwarf_dieoffset(die),
-                                              .hash = hash_name(name, strlen(name)),
-                                              .parent = parent,
-                                              .number = (uint32_t)index->n,
-                                              .kind = (uint8_t)kind,
-                                              .is_scope = is_scope,
-                                              .is_in_types = index->in_types};
+    index->entries[index->n] =
+        (struct entry){.name = name,
+                       .die = dwarf_dieoffset(die),
+                       .hash = hash_name(name, strlen(name)),
+                       .parent = parent,
+                       .number = (uint32_t)index->n,
+                       .kind = (uint8_t)kind,
+                       .is_scope = is_scope,
+                       .is_clear = (tag == DW_TAG_enumeration_type && kind != TG_NAME_ENUMERATOR) ||
+                                   (is_scope && dwarf_hasattr(die, DW_AT_export_symbols)),
+                       .is_outside = dwarf_hasattr(die, DW_AT_specification),
+                       .is_in_types = index->in_types};
     index->n++;
     return true;
 }
@@ -72,7 +79,10 @@ static bool is_definition(Dwarf_Die *die, int tag, enum tg_name_kind *kind)
     switch (tag) {
     case DW_TAG_variable:
         *kind = TG_NAME_VARIABLE;
-        return !dwarf_hasattr(die, DW_AT_declaration);
+        return !dwarf_hasattr(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_const_value);
+    case DW_TAG_member: /* before DWARF 5 */
+        *kind = TG_NAME_VARIABLE;
+        return dwarf_hasattr(die, DW_AT_const_value);
     case DW_TAG_subprogram:
         *kind = TG_NAME_FUNCTION;
         return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
@@ -112,7 +122,7 @@ static bool read_children(struct tg_name_index *index, Dwarf_Die *parent, uint32
             Dwarf_Die *is = tag == DW_TAG_enumerator ? parent : &child;
             if (!add(index, is, name, is_scope ? TG_NAME_TYPE : kind, parent_number, is_scope))
                 return false;
-            number = tag == DW_TAG_enumeration_type ? parent_number : (uint32_t)index->n - 1;
+            number = (uint32_t)index->n - 1;
         }
         bool has_names = is_scope || tag == DW_TAG_enumeration_type || tag == DW_TAG_structure_type ||
                          tag == DW_TAG_class_type || tag == DW_TAG_common_block;
@@ -178,21 +188,58 @@ const char *tg_name_index_at(const struct tg_name_index *index, size_t i)
     return index->entries[i].name;
 }
 
+/* Takes NAME off the end of the *LENGTH bytes at QUALIFIER, "a::b". False: it is not there. */
+static bool take_scope(const char *name, const char *qualifier, size_t *length)
+{
+    size_t n = strlen(name);
+    if (n > *length || memcmp(name, qualifier + *length - n, n) != 0)
+        return false;
+    size_t left = *length - n;
+    if (left != 0 && (left < 3 || memcmp(qualifier + left - 2, "::", 2) != 0))
+        return false;
+    *length = left == 0 ? 0 : left - 2;
+    return true;
+}
+
+static Dwarf_Die *die_of(const struct tg_name_index *index, const struct entry *entry, Dwarf_Die *die)
+{
+    return entry->is_in_types ? dwarf_offdie_types(index->dwarf, entry->die, die)
+                              : dwarf_offdie(index->dwarf, entry->die, die);
+}
+
+/* The same as is_inside, of the scopes around what ENTRY specifies. */
+static bool is_declared_inside(const struct tg_name_index *index, const struct entry *entry,
+                               const char *qualifier, size_t length)
+{
+    Dwarf_Die die, declaration, *scopes = NULL;
+    Dwarf_Attribute attribute;
+    if (die_of(index, entry, &die) == NULL || dwarf_attr(&die, DW_AT_specification, &attribute) == NULL ||
+        dwarf_formref_die(&attribute, &declaration) == NULL)
+        return false;
+    int n = dwarf_getscopes_die(&declaration, &scopes);
+    bool matches = true;
+    for (int i = 1; matches && length > 0 && i < n; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+        const char *name = tag == DW_TAG_compile_unit ? NULL : dwarf_diename(&scopes[i]);
+        if (name != NULL && !take_scope(name, qualifier, &length))
+            matches = dwarf_hasattr(&scopes[i], DW_AT_export_symbols);
+    }
+    free(scopes);
+    return matches && length == 0;
+}
+
 /* Whether the scopes around ENTRY are called as the LENGTH bytes at QUALIFIER, "a::b", innermost last. */
 static bool is_inside(const struct tg_name_index *index, const struct entry *entry, const char *qualifier,
                       size_t length)
 {
+    if (length > 0 && entry->is_outside)
+        return is_declared_inside(index, entry, qualifier, length);
     while (length > 0) {
         if (entry->parent == NO_PARENT)
             return false;
         entry = &index->entries[index->places[entry->parent]];
-        size_t start = length;
-        while (start > 0 && !(start > 1 && qualifier[start - 1] == ':' && qualifier[start - 2] == ':'))
-            start--;
-        if (strlen(entry->name) != length - start ||
-            memcmp(entry->name, qualifier + start, length - start) != 0)
+        if (!take_scope(entry->name, qualifier, &length) && !entry->is_clear)
             return false;
-        length = start < 2 ? 0 : start - 2;
     }
     return true;
 }
@@ -210,12 +257,23 @@ static size_t first_of(const struct tg_name_index *index, uint32_t hash)
     return low;
 }
 
+const char *tg_name_index_simple(const char *name)
+{
+    const char *simple = name;
+    unsigned nested = 0; /* in template arguments, which may be qualified as well */
+    for (const char *at = name; *at != '\0'; at++) {
+        nested += *at == '<';
+        nested -= *at == '>' && nested > 0;
+        if (nested == 0 && at[0] == ':' && at[1] == ':')
+            simple = at + 2;
+    }
+    return simple;
+}
+
 bool tg_name_index_next(const struct tg_name_index *index, const char *name, size_t *at,
                         enum tg_name_kind *kind, Dwarf_Die *die)
 {
-    const char *simple = name, *colons;
-    while ((colons = strstr(simple, "::")) != NULL)
-        simple = colons + 2;
+    const char *simple = tg_name_index_simple(name);
     size_t qualifier = simple == name ? 0 : (size_t)(simple - name) - 2;
     uint32_t hash = hash_name(simple, strlen(simple));
     size_t i = *at == 0 ? first_of(index, hash) : *at - 1;
@@ -223,9 +281,7 @@ bool tg_name_index_next(const struct tg_name_index *index, const char *name, siz
         const struct entry *entry = &index->entries[i];
         if (entry->is_scope || strcmp(entry->name, simple) != 0 || !is_inside(index, entry, name, qualifier))
             continue;
-        Dwarf_Die *found = entry->is_in_types ? dwarf_offdie_types(index->dwarf, entry->die, die)
-                                              : dwarf_offdie(index->dwarf, entry->die, die);
-        if (found == NULL)
+        if (die_of(index, entry, die) == NULL)
             continue;
         *kind = (enum tg_name_kind)entry->kind;
         *at = i + 2;

@@ -31,6 +31,9 @@ void tg_name_index_destroy(struct tg_name_index *index);
 bool tg_name_index_next(const struct tg_name_index *index, const char *name, size_t *at,
                         enum tg_name_kind *kind, Dwarf_Die *die);
 
+/* NAME without its qualification: "b" of "a<c::d>::b". */
+const char *tg_name_index_simple(const char *name);
+
 size_t tg_name_index_count(const struct tg_name_index *index);
 /* A name, without its qualification. */
 const char *tg_name_index_at(const struct tg_name_index *index, size_t i);

@@ -37,7 +37,7 @@ struct tg_scene_ops {
     bool (*symbol_at)(void *context, uint64_t address, char *name, size_t size, uint64_t *offset);
     /* Where the symbol NAME is, of what has no debug information. */
     bool (*symbol_named)(void *context, const char *name, uint64_t *address, uint64_t *size_bytes);
-    /* Where OFFSET of OBJECT's thread-local storage is for the thread. Errors: NOT_FOUND, with the reason. */
+    /* Where OFFSET of OBJECT's thread-local storage is for the thread. Errors: TARGET, with the reason. */
     struct tg_error *(*thread_local_at)(void *context, const struct tg_scene_object *object, uint64_t offset,
                                         uint64_t *address);
 };

@@ -138,11 +138,11 @@ static struct tg_error *library_address(const struct tg_inspect_memory *memory, 
         !read_memory(memory, dtv - DTV_ENTRY_SIZE, &length, sizeof length))
         return tg_error_create(TG_ERROR_TARGET, "the thread's DTV cannot be read");
     if (number > length)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "not used by this thread yet");
+        return tg_error_create(TG_ERROR_TARGET, "this thread has not used it yet");
     if (!read_memory(memory, dtv + number * DTV_ENTRY_SIZE, &block, sizeof block))
         return tg_error_create(TG_ERROR_TARGET, "the thread's DTV cannot be read");
     if (block == UINT64_MAX || block == 0) /* TLS_DTV_UNALLOCATED */
-        return tg_error_create(TG_ERROR_NOT_FOUND, "not used by this thread yet");
+        return tg_error_create(TG_ERROR_TARGET, "this thread has not used it yet");
     *address = block + offset;
     return NULL;
 }

@@ -16,8 +16,8 @@ struct tg_thread_local {
 
 /*
  * Where OFFSET of the thread-local storage of MODULE is for the thread with FS_BASE. The program's own is
- * below FS_BASE; a library's is found by the thread's DTV. Errors: NOT_FOUND: the thread has not used it yet,
- * or the C library does not tell; TARGET.
+ * below FS_BASE; a library's is found by the thread's DTV. Errors: TARGET, also where the thread has not
+ * used it yet, or the C library does not tell.
  */
 struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct tg_modules *modules,
                                          const struct tg_inspect_memory *memory,

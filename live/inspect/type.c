@@ -386,6 +386,13 @@ static void print_left(const struct tg_type *type, FILE *out, unsigned depth)
     case DW_TAG_enumeration_type:
         print_tagged(&die, "enum", out);
         break;
+    case DW_TAG_string_type:
+        fputs("character", out);
+        break;
+    case DW_TAG_ptr_to_member_type:
+        if (has_target)
+            print_star(&target, "::*", out, depth + 1);
+        break;
     default:
         name = dwarf_diename(&die);
         tg_printable_write(out, name == NULL ? "<unnamed type>" : name);

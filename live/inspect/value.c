@@ -1,5 +1,7 @@
 #include "live/inspect/value.h"
 
+#include "live/inspect/entry_arguments.h"
+
 #include <dwarf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -240,7 +242,9 @@ struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct
         return function_value(object, die, value);
     if (!tg_type_of(object, die, &found.type))
         return not_readable("a variable's type");
-    if (dwarf_attr_integrate(die, DW_AT_location, &attribute) != NULL)
+    if (tg_entry_argument(scene, object, die, &found.location, &error))
+        ; /* not where its own location says */
+    else if (dwarf_attr_integrate(die, DW_AT_location, &attribute) != NULL)
         error = tg_location_evaluate(scene, object, &attribute, NULL, &found.location);
     else if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute) != NULL)
         error = constant_value(&attribute, &found);
@@ -257,8 +261,7 @@ static struct tg_error *enumerator_value(const struct tg_scene_object *object, c
 {
     Dwarf_Die type = *die, child;
     Dwarf_Attribute attribute;
-    for (const char *colons = strstr(name, "::"); colons != NULL; colons = strstr(name, "::"))
-        name = colons + 2;
+    name = tg_name_index_simple(name);
     for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
         const char *is = dwarf_diename(&child);
         if (is == NULL || strcmp(is, name) != 0 || dwarf_attr(&child, DW_AT_const_value, &attribute) == NULL)

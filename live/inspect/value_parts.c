@@ -109,6 +109,18 @@ struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct t
     return error;
 }
 
+/* The part of an extended type of Fortran that is what it extends: it is called as that type is. */
+static bool is_parent(const struct tg_type *type, Dwarf_Die *member, const char *name)
+{
+    struct tg_type part;
+    if (!tg_type_is_fortran(type) || !tg_type_of(type->object, member, &part) ||
+        tg_type_kind(&part) != TG_TYPE_STRUCT)
+        return false;
+    part = tg_type_strip(&part);
+    const char *called = dwarf_diename(&part.die);
+    return name != NULL && called != NULL && strcmp(called, name) == 0;
+}
+
 /* Looks for NAME in VALUE, also in its unnamed members and base classes. *FOUND says whether. */
 static struct tg_error *find_member(const struct tg_scene *scene, const struct tg_value *value,
                                     const char *name, unsigned depth, struct tg_value *member, bool *found)
@@ -129,7 +141,8 @@ static struct tg_error *find_member(const struct tg_scene *scene, const struct t
             *found = true;
             return tg_value_member_at(scene, value, &child, member);
         }
-        if (tag != DW_TAG_inheritance && (tag != DW_TAG_member || is != NULL))
+        if (tag != DW_TAG_inheritance && (tag != DW_TAG_member || is != NULL) &&
+            !is_parent(&type, &child, is))
             continue;
         error = tg_value_member_at(scene, value, &child, &part);
         if (error == NULL)

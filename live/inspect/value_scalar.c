@@ -163,6 +163,12 @@ bool tg_value_print_enumerator(const struct tg_type *type, const struct tg_numbe
         struct tg_number same = *number;
         same.low = (uint64_t)is;
         if (bits_of(&same) == bits_of(number)) {
+            const char *type_name =
+                dwarf_hasattr(&stripped.die, DW_AT_enum_class) ? dwarf_diename(&stripped.die) : NULL;
+            if (type_name != NULL) {
+                tg_printable_write(out, type_name);
+                fputs("::", out);
+            }
             tg_printable_write(out, name);
             return true;
         }

@@ -62,6 +62,9 @@ static bool is_character(enum tg_type_kind kind, const struct tg_type *type)
     return (kind == TG_TYPE_CHAR || kind == TG_TYPE_UNSIGNED_CHAR) && tg_type_size(type, &size) && size == 1;
 }
 
+static void print_character_pointer(struct printer *printer, const struct tg_value *value);
+static void print_fortran_string(struct printer *printer, const struct tg_value *value);
+
 static void print_pointer(struct printer *printer, const struct tg_value *value, uint64_t address,
                           unsigned depth)
 {
@@ -75,6 +78,10 @@ static void print_pointer(struct printer *printer, const struct tg_value *value,
         fputs(") ", printer->out);
     }
     fprintf(printer->out, "0x%" PRIx64, address);
+    if (kind == TG_TYPE_STRING && address != 0) {
+        print_character_pointer(printer, value);
+        return;
+    }
     if (!is_text) {
         tg_value_print_symbol(printer->scene, address, printer->out);
         return;
@@ -91,6 +98,18 @@ static void print_pointer(struct printer *printer, const struct tg_value *value,
         print_error(printer, tg_error_create(TG_ERROR_TARGET, "cannot read memory at 0x%" PRIx64, address));
     }
     free(text);
+}
+
+/* What a pointer to Fortran's CHARACTER points to: its length is not of the type. */
+static void print_character_pointer(struct printer *printer, const struct tg_value *value)
+{
+    struct tg_value text;
+    struct tg_error *error = tg_value_dereference(printer->scene, value, &text);
+    fputc(' ', printer->out);
+    if (error != NULL)
+        print_error(printer, error);
+    else
+        print_fortran_string(printer, &text);
 }
 
 static void print_complex(struct printer *printer, const struct tg_value *value, uint64_t size)
@@ -344,6 +363,12 @@ static void print_function(struct printer *printer, const struct tg_value *value
     tg_value_print_symbol(printer->scene, address, printer->out);
 }
 
+static bool is_struct(const struct tg_value *value)
+{
+    enum tg_type_kind kind = tg_type_kind(&value->type);
+    return value->n_dimensions == 0 && (kind == TG_TYPE_STRUCT || kind == TG_TYPE_UNION);
+}
+
 static void print_reference(struct printer *printer, const struct tg_value *value, unsigned depth)
 {
     struct tg_value target = *value;
@@ -359,7 +384,22 @@ static void print_reference(struct printer *printer, const struct tg_value *valu
     else if (tg_type_kind(&target.type) == TG_TYPE_REFERENCE)
         fputs("<a reference to a reference>", printer->out);
     else
-        print_value(printer, &target, depth + 1);
+        print_value(printer, &target, is_struct(&target) ? depth : depth + 1);
+}
+
+static void print_other(struct printer *printer, const struct tg_value *value)
+{
+    struct tg_type type = tg_type_strip(&value->type);
+    int tag = type.die.addr == NULL ? 0 : dwarf_tag(&type.die);
+    if (tag == DW_TAG_ptr_to_member_type) {
+        struct tg_error *error = tg_value_print_member_pointer(printer->scene, value, printer->out);
+        if (error != NULL)
+            print_error(printer, error);
+    } else if (tag == DW_TAG_unspecified_type) {
+        fputs("nullptr", printer->out); /* the only value of the only such type */
+    } else {
+        fputs("<of a type that is not understood>", printer->out);
+    }
 }
 
 static void print_value(struct printer *printer, const struct tg_value *value, unsigned depth)
@@ -407,7 +447,7 @@ static void print_value(struct printer *printer, const struct tg_value *value, u
         break;
     case TG_TYPE_ARRAY:
     case TG_TYPE_OTHER:
-        fputs("<of a type that is not understood>", printer->out);
+        print_other(printer, value);
         break;
     }
 }

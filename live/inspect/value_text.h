@@ -57,6 +57,9 @@ bool tg_value_print_enumerator(const struct tg_type *type, const struct tg_numbe
  */
 bool tg_value_read_string(const struct tg_scene *scene, uint64_t address, size_t max, uint8_t *text,
                           size_t *size, bool *truncated);
+/* C++'s pointer to a member: "&Class::member", a function's address. Errors: those of reading it. */
+struct tg_error *tg_value_print_member_pointer(const struct tg_scene *scene, const struct tg_value *value,
+                                               FILE *out);
 /* "<main+4>" of what is at ADDRESS; "" nothing. */
 void tg_value_print_symbol(const struct tg_scene *scene, uint64_t address, FILE *out);
 

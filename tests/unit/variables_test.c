@@ -35,12 +35,13 @@ struct child {
     struct tg_inspect_wide_registers wide;
 };
 
-static void take_registers(struct child *child)
+/* BACK: bytes that the pc has gone too far. */
+static void take_registers(struct child *child, uint64_t back)
 {
     struct tg_registers registers;
     struct tg_unwind_note note;
     stopped_child_registers(&child->of.child, &registers);
-    registers.value[TG_RIP]--; /* of the breakpoint instruction */
+    registers.value[TG_RIP] -= back;
     child->fs_base = stopped_child_fs_base(&child->of.child);
     child->wide = stopped_child_wide_registers(&child->of.child);
     child->frame = tg_frame_innermost(&registers);
@@ -61,14 +62,15 @@ static void start(struct child *child, const char *program, const char *argument
     assert_int_equal(child->of.child.signal, SIGTRAP);
     assert_null(tg_modules_refresh(child->of.modules));
     assert_null(tg_module_scene_create(child->of.modules, &child->scenes));
-    take_registers(child);
+    take_registers(child, 1); /* over the breakpoint instruction */
 }
 
 static void finish(struct child *child)
 {
     tg_module_scene_destroy(child->scenes);
     inspected_child_finish(&child->of);
-    fclose(child->output);
+    if (child->output != NULL)
+        fclose(child->output);
 }
 
 static const struct tg_scene *scene_of(struct child *child)
@@ -153,11 +155,112 @@ static void test_clang(void **state)
     compare(VARIABLES_FOLDER "/variables_clang_O2", "inlined", 2, LINES_INLINED);
 }
 
+/* In registers of every kind. */
+static void test_reals(void **state)
+{
+    (void)state;
+    enum { REALS = 9 };
+    static const struct {
+        const char *program;
+        unsigned max_missing; /* what the compiler has removed */
+    } programs[] = {{"reals_gcc_O0", 0},   {"reals_gcc_O1", 4},   {"reals_gcc_O2", 3},
+                    {"reals_clang_O0", 0}, {"reals_clang_O1", 2}, {"reals_clang_O2", 2}};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char path[512];
+        snprintf(path, sizeof path, VARIABLES_FOLDER "/%s", programs[i].program);
+        if (access(path, X_OK) == 0)
+            compare(path, "x", programs[i].max_missing, REALS);
+    }
+}
+
+static void test_classes(void **state)
+{
+    (void)state;
+    enum { CLASSES = 33 };
+    if (access(VARIABLES_FOLDER "/classes_gcc", X_OK) != 0)
+        skip();
+    compare(VARIABLES_FOLDER "/classes_gcc", "x", 0, CLASSES);
+    compare(VARIABLES_FOLDER "/classes_gcc_4", "x", 0, CLASSES);
+}
+
 static void check_text(struct child *child, const char *expression, const char *expected)
 {
     char *text = shown(scene_of(child), expression);
     assert_string_equal(text, expected);
     free(text);
+}
+
+/* Runs PROGRAM to the first instruction of FUNCTION. */
+static void start_at(struct child *child, const char *program, const char *function)
+{
+    const char *const argv[] = {program, "x", NULL};
+    int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_true(inspected_child_start(&child->of, &caches, argv, quiet));
+    close(quiet);
+    child->output = NULL;
+    inspected_child_run_to(&child->of, function);
+    assert_null(tg_module_scene_create(child->of.modules, &child->scenes));
+    take_registers(child, 0);
+}
+
+/* Arguments before the prologue has stored them; in between, and behind. */
+static void test_entry(void **state)
+{
+    (void)state;
+    static const char *const programs[] = {VARIABLES_FOLDER "/variables_gcc_O0",
+                                           VARIABLES_FOLDER "/variables_clang_O0",
+                                           VARIABLES_FOLDER "/variables_gcc_O2"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct child child;
+        if (access(programs[i], X_OK) != 0)
+            continue;
+        start_at(&child, programs[i], "look");
+        for (unsigned steps = 0; steps < 3; steps++) {
+            check_text(&child, "argument", "3");
+            check_text(&child, "real", "8.25");
+            check_text(&child, "node->at.x", "3");
+            check_text(&child, "size", "7");
+            stopped_child_step(&child.of.child);
+            take_registers(&child, 0);
+        }
+        finish(&child);
+    }
+}
+
+/* Bounds, strides, what is allocated and what is not. */
+static void test_fortran(void **state)
+{
+    (void)state;
+    struct child child;
+    if (access(VARIABLES_FOLDER "/arrays", X_OK) != 0)
+        skip();
+    start_at(&child, VARIABLES_FOLDER "/arrays", "__arrays_MOD_stop_here");
+    assert_true(child.has_caller);
+    struct tg_unwind_note note;
+    child.frame = child.caller; /* where it is called */
+    child.has_caller = tg_unwind_caller(child.of.modules, &child.of.memory, &child.frame, &child.caller,
+                                        &note) == TG_UNWIND_CALLER;
+    child.wide.read = NULL;
+    check_text(&child, "n", "2");
+    check_text(&child, "a", "{{42, 0}, {0, 0}, {0, 0}}");
+    check_text(&child, "a(1,0)", "42");
+    check_text(&child, "assumed", "{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}");
+    check_text(&child, "assumed(2:3,3)", "{5, 6}");
+    check_text(&child, "text", "\"hello\"");
+    check_text(&child, "z", "1 + 2i");
+    check_text(&child, "flag", "true");
+    check_text(&child, "local(-1)", "1.5");
+    check_text(&child, "local(0:2)", "{3, 4.5, 6}");
+    check_text(&child, "every_other", "{10, 8, 6, 4, 2}");
+    check_text(&child, "every_other(2)", "8");
+    check_text(&child, "never", "0: not allocated");
+    check_text(&child, "who", "{point = {x = 3, y = 4}, name = \"bob \", data = {1, 2}, next = 0x0}");
+    check_text(&child, "who%y", "4");
+    check_text(&child, "who%name", "\"bob \"");
+    check_text(&child, "*deferred", "\"late\"");
+    check_text(&child, "global(2,3)", "7");
+    check_text(&child, "arrays::counter", "17");
+    finish(&child);
 }
 
 /* Errors point at the character, and name what is similar. */
@@ -307,10 +410,9 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gcc),
-        cmocka_unit_test(test_clang),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_gcc),     cmocka_unit_test(test_clang),      cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_entry),      cmocka_unit_test(test_fortran),
+        cmocka_unit_test(test_errors),  cmocka_unit_test(test_conditions),
     };
     return cmocka_run_group_tests(tests, create_caches, destroy_caches);
 }
