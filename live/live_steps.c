@@ -67,13 +67,14 @@ static void unplant(struct step *step)
     memset(step->planted, 0, sizeof step->planted);
 }
 
-/* Whether a step of PROCESS has planted BREAKPOINT: a fork's child has copies that nobody needs. */
+/* Whether a step in the memory of PROCESS has planted BREAKPOINT: a fork's child has copies that nobody
+ * needs; one of vfork has its parent's. */
 static bool is_wanted(const struct tg_live_steps *steps, const struct tg_process *process,
                       const struct tg_breakpoint *breakpoint)
 {
     const struct step *step;
     for (step = steps->steps; step != NULL; step = step->hh.next)
-        for (size_t i = 0; step->thread->process == process && i < TG_STEP_MAX_TARGETS; i++)
+        for (size_t i = 0; step->thread->process->space == process->space && i < TG_STEP_MAX_TARGETS; i++)
             if (step->planted[i] == breakpoint)
                 return true;
     return false;

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Stacks with arguments and variables of several threads, merged and as data; thread-local storage of a program, of its library
+and of a plug-in. usage: live_stacks.py"""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+from json_driver import Console, check  # noqa: E402
+
+LIBRARY = "__thread int in_library = 100; int add(int x) { in_library += x; return in_library; }"
+PLUGIN = "__thread int in_plugin = 1000; int add_there(int x) { return in_plugin += x; }"
+SOURCE = r"""
+#include <dlfcn.h>
+#include <pthread.h>
+__thread int in_program = 1;
+extern int add(int);
+static int (*add_there)(int);
+static pthread_barrier_t gate;
+static void together(int who, double half)
+{
+    (void)who, (void)half;
+    pthread_barrier_wait(&gate);
+}
+static void *run(void *argument)
+{
+    int me = (int)(long)argument, same = 7;
+    in_program = me;
+    add(me);
+    if (me != 3)
+        add_there(10 * me);
+    together(me, same / 2.0);
+    return 0;
+}
+int main(void)
+{
+    void *plugin = dlopen("./plugin.so", RTLD_NOW);
+    add_there = (int (*)(int))dlsym(plugin, "add_there");
+    pthread_t threads[2];
+    pthread_barrier_init(&gate, 0, 3);
+    for (long i = 1; i <= 2; i++)
+        pthread_create(&threads[i - 1], 0, run, (void *)i);
+    run((void *)3);
+    return 0;
+}
+"""
+
+TREE = r"""1:3\[p1\.1-3\]
+(?s:.*)
+ +run\(argument\) stacks\.c#20
+ +\| argument = \(void \*\) 0x1: 1:1\[p1\.2\]
+ +\| argument = \(void \*\) 0x2: 1:1\[p1\.3\]
+ +\| me = 1: 1:1\[p1\.2\]
+ +\| me = 2: 1:1\[p1\.3\]
+ +\| same = 7
+ +together\(who, half=3\.5\) stacks\.c#9
+ +\| who = 1: 1:1\[p1\.2\]
+ +\| who = 2: 1:1\[p1\.3\]
+"""
+
+
+def build():
+    for name, text in (("library.c", LIBRARY), ("plugin.c", PLUGIN), ("stacks.c", SOURCE)):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+    for options in (["-shared", "-fPIC", "library.c", "-o", "library.so"], ["-shared", "-fPIC", "plugin.c", "-o", "plugin.so"],
+                    ["stacks.c", "-o", "stacks", "-pthread", "./library.so"]):
+        subprocess.run(["gcc", "-g", "-O0", *options], check=True)
+
+
+def by_thread(console, expression):
+    """What each thread answers."""
+    answers = console.ask(f"dfocus p1 dprint -frame 1 {expression}")["data"]
+    return {answer["threads"]: answer.get("text", answer.get("error")) for answer in answers}
+
+
+def main():
+    build()
+    console = Console("live", "-o", "trace", "--", "./stacks", env=dict(os.environ, LD_LIBRARY_PATH="."))
+    # at a function's first instruction: arguments are not stored yet
+    console.ask("dbreak together -stop_when_hit none")
+    console.ask("dgo")
+    while sum(event["threads"] for event in console.events if event.get("state") == "breakpoint") < 3:
+        console.read("event")
+    stack = console.ask("dfocus t1.1 {dwhere -args -locals 2}")
+    check(re.search(r"together\(who=3, half=3\.5\) +stacks\.c#9\n.*run\(argument=\(void \*\) 0x3\) +stacks\.c#20", stack["text"]),
+          stack["text"])
+    check(re.search(r"^ +me = 3\n +same = 7$", stack["text"], re.MULTILINE), stack["text"])
+    together, run = stack["data"]
+    check([argument["name"] for argument in together["arguments"]] == ["who", "half"], together)
+    check(together["arguments"][0]["value"] == {"type": "int", "value": 3, "text": "3"}, together)
+    check(together["arguments"][1]["value"]["text"] == "3.5" and together["locals"] == [], together)
+    check([variable["name"] for variable in run["locals"]] == ["me", "same"], run)
+    # merged: values that differ stand below the call that they are of
+    tree = console.ask("dfocus p1 {dwhere -args -locals}")
+    check(re.search(TREE, tree["text"] + "\n"), tree["text"])
+    check(sorted(thread["threads"] for thread in tree["data"]) == [f"1:1[p1.{i}]" for i in (1, 2, 3)], tree["data"])
+    check(all(thread["frames"][0]["function"] == "together" for thread in tree["data"]), tree["data"])
+    plain = console.ask("dfocus p1 dwhere")
+    check("together stacks.c#9" in plain["text"] and "arguments" not in plain["data"][0]["frames"][0], plain)
+    # what each thread has of its own
+    check(by_thread(console, "in_program") == {"1:1[p1.1]": "3", "1:1[p1.2]": "1", "1:1[p1.3]": "2"}, "the program's")
+    check(by_thread(console, "in_library") == {"1:1[p1.1]": "103", "1:1[p1.2]": "101", "1:1[p1.3]": "102"}, "a library's")
+    plugin = by_thread(console, "in_plugin")
+    check(plugin == {"1:1[p1.1]": "this thread has not used it yet", "1:1[p1.2]": "1010", "1:1[p1.3]": "1020"}, plugin)
+    console.ask("dkill")
+    console.process.stdin.close()
+    console.process.wait()
+
+
+if __name__ == "__main__":
+    main()
