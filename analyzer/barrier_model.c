@@ -493,8 +493,8 @@ static void arrive(struct tg_barrier_model *model, struct tg_barrier *barrier, u
     }
 }
 
-struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_t id,
-                                         struct tg_barrier_unit unit)
+static struct tg_error *arrive_at(struct tg_barrier_model *model, uint32_t id, struct tg_barrier_unit unit,
+                                  bool is_last)
 {
     uint32_t thread = tg_barrier_thread_slot(model, unit);
     if (thread == TG_NO_SLOT)
@@ -502,7 +502,8 @@ struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_
     struct tg_barrier *barrier = tg_barrier_find(model, id);
     const struct tg_barrier_thread_slot former = model->threads[thread];
     tg_barrier_begin(model);
-    tg_barrier_set_run(model, thread, TG_BARRIER_STOPPED);
+    if (is_last || former.run == TG_BARRIER_RUNS)
+        tg_barrier_set_run(model, thread, is_last ? TG_BARRIER_STOPPED : TG_BARRIER_STOPPING);
     uint32_t slot = barrier != NULL && !barrier->definition.of_threads ? former.process : thread;
     bool counts = barrier != NULL && barrier->enabled && slot < barrier->n_flags &&
                   (barrier->flags[slot] & TG_BARRIER_FLAG_MEMBER) != 0;
@@ -515,7 +516,7 @@ struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_
                           (struct tg_barrier_decision){.kind = TG_BARRIER_LATE, .barrier = id, .unit = unit});
     } else if (counts) {
         arrive(model, barrier, slot, thread);
-    } else if (former.run == TG_BARRIER_RUNS) {
+    } else if (former.run == TG_BARRIER_RUNS && is_last) {
         tg_barrier_set_run(model, thread, TG_BARRIER_RUNS);
         tg_barrier_decide(model,
                           (struct tg_barrier_decision){.kind = TG_BARRIER_RESUME_THREAD, .unit = unit});
@@ -524,7 +525,29 @@ struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_
     return tg_barrier_end(model);
 }
 
+struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_t id,
+                                         struct tg_barrier_unit thread)
+{
+    return arrive_at(model, id, thread, true);
+}
+
+struct tg_error *tg_barrier_model_arrive_on(struct tg_barrier_model *model, uint32_t id,
+                                            struct tg_barrier_unit thread)
+{
+    return arrive_at(model, id, thread, false);
+}
+
 /* ---- questions */
+
+size_t tg_barrier_model_count(const struct tg_barrier_model *model)
+{
+    return model->n_barriers;
+}
+
+const struct tg_barrier_definition *tg_barrier_model_at(const struct tg_barrier_model *model, size_t i)
+{
+    return &model->barriers[i]->definition;
+}
 
 bool tg_barrier_model_status(const struct tg_barrier_model *model, uint32_t id,
                              struct tg_barrier_status *status)

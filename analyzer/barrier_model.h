@@ -138,6 +138,11 @@ struct tg_error *tg_barrier_model_enable_barrier(struct tg_barrier_model *model,
  * once where it ran. */
 struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_t id,
                                          struct tg_barrier_unit thread);
+/* The same where THREAD, which is a member, is at another barrier of the same place as well, at which it
+ * arrives next: it counts as one that is stopping, and may be anywhere, until tg_barrier_model_arrive tells
+ * of the last one. */
+struct tg_error *tg_barrier_model_arrive_on(struct tg_barrier_model *model, uint32_t id,
+                                            struct tg_barrier_unit thread);
 
 /* ---- questions */
 
@@ -159,6 +164,14 @@ struct tg_barrier_status {
 /* False: there is no such barrier. */
 bool tg_barrier_model_status(const struct tg_barrier_model *model, uint32_t id,
                              struct tg_barrier_status *status);
+
+/* Barrier I in [0, count), by ascending id; its list is sorted, and lives until the next change. */
+size_t tg_barrier_model_count(const struct tg_barrier_model *model);
+const struct tg_barrier_definition *tg_barrier_model_at(const struct tg_barrier_model *model, size_t i);
+
+/* The STUCK decision as it would be taken now. False: ID can be satisfied, or nobody waits there. */
+bool tg_barrier_model_why_stuck(const struct tg_barrier_model *model, uint32_t id,
+                                struct tg_barrier_decision *why);
 
 /* What a unit is to a barrier. */
 struct tg_barrier_membership {

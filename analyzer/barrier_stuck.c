@@ -23,30 +23,22 @@ static struct blockage held_for_good(const struct tg_barrier_model *model, bool 
     return (struct blockage){0};
 }
 
-/* A thread that is being stopped may be at BARRIER already, in its present round. */
-static bool may_be_there(const struct tg_barrier *barrier, const struct tg_barrier_thread_slot *thread)
+/* A thread that is being stopped may be at any barrier already: nothing is said of it before it stands. */
+static struct blockage thread_blockage(const struct tg_barrier_model *model, uint32_t slot)
 {
-    return thread->run == TG_BARRIER_STOPPING &&
-           (barrier->definition.of_threads || thread->stopping_since > barrier->satisfied_at);
-}
-
-static struct blockage thread_blockage(const struct tg_barrier_model *model, const struct tg_barrier *barrier,
-                                       uint32_t slot)
-{
-    if (may_be_there(barrier, &model->threads[slot]))
+    if (model->threads[slot].run == TG_BARRIER_STOPPING)
         return (struct blockage){0};
     struct blockage blockage = held_for_good(model, true, slot);
     return blockage.is_blocked ? blockage : held_for_good(model, false, model->threads[slot].process);
 }
 
 /* A process can arrive as long as one of its threads can. */
-static struct blockage process_blockage(const struct tg_barrier_model *model,
-                                        const struct tg_barrier *barrier, uint32_t slot)
+static struct blockage process_blockage(const struct tg_barrier_model *model, uint32_t slot)
 {
     const struct tg_barrier_process_slot *process = &model->processes[slot];
     struct blockage blockage = {0};
     for (size_t i = 0; i < process->n_threads; i++) {
-        blockage = thread_blockage(model, barrier, process->threads[i]);
+        blockage = thread_blockage(model, process->threads[i]);
         if (!blockage.is_blocked)
             break;
     }
@@ -62,8 +54,8 @@ static uint64_t count_blocked(const struct tg_barrier_model *model, const struct
         if ((barrier->flags[i] & (TG_BARRIER_FLAG_MEMBER | TG_BARRIER_FLAG_ARRIVED)) !=
             TG_BARRIER_FLAG_MEMBER)
             continue;
-        struct blockage blockage = barrier->definition.of_threads ? thread_blockage(model, barrier, i)
-                                                                  : process_blockage(model, barrier, i);
+        struct blockage blockage =
+            barrier->definition.of_threads ? thread_blockage(model, i) : process_blockage(model, i);
         if (!blockage.is_blocked)
             continue;
         if (count++ == 0) {
@@ -92,6 +84,29 @@ static void find_satisfiable(struct tg_barrier_model *model)
     }
 }
 
+/* Who cannot arrive at BARRIER, which is stuck. */
+static struct tg_barrier_decision explain(const struct tg_barrier_model *model,
+                                          const struct tg_barrier *barrier)
+{
+    uint32_t slot = 0, other = 0;
+    struct tg_barrier_decision stuck = {.kind = TG_BARRIER_STUCK, .barrier = barrier->definition.id};
+    stuck.count = count_blocked(model, barrier, &slot, &other, true);
+    stuck.number = other;
+    if (stuck.count > 0)
+        stuck.unit = tg_barrier_unit_of(model, barrier, slot);
+    return stuck;
+}
+
+bool tg_barrier_model_why_stuck(const struct tg_barrier_model *model, uint32_t id,
+                                struct tg_barrier_decision *why)
+{
+    const struct tg_barrier *barrier = tg_barrier_find(model, id);
+    if (barrier == NULL || !barrier->stuck)
+        return false;
+    *why = explain(model, barrier);
+    return why->count > 0;
+}
+
 void tg_barrier_check_stuck(struct tg_barrier_model *model)
 {
     size_t waiting = 0;
@@ -103,17 +118,9 @@ void tg_barrier_check_stuck(struct tg_barrier_model *model)
         find_satisfiable(model);
     for (size_t i = 0; i < model->n_barriers; i++) {
         struct tg_barrier *barrier = model->barriers[i];
-        uint32_t slot = 0, other = 0;
         bool was_stuck = barrier->stuck;
         barrier->stuck = waiting > 1 && barrier->n_arrived > 0 && !barrier->can_be_satisfied;
-        if (!barrier->stuck || was_stuck)
-            continue;
-        uint64_t count = count_blocked(model, barrier, &slot, &other, true);
-        tg_barrier_decide(model,
-                          (struct tg_barrier_decision){.kind = TG_BARRIER_STUCK,
-                                                       .barrier = barrier->definition.id,
-                                                       .unit = tg_barrier_unit_of(model, barrier, slot),
-                                                       .number = other,
-                                                       .count = count});
+        if (barrier->stuck && !was_stuck)
+            tg_barrier_decide(model, explain(model, barrier));
     }
 }

@@ -76,9 +76,17 @@ struct name {
     UT_hash_handle hh;
 };
 
+/* Of a barrier that there is. */
+struct location {
+    uint32_t id;
+    UT_hash_handle hh;
+    char text[];
+};
+
 struct tg_barrier_trace {
     struct tg_barrier_model *model;
     struct name *names;
+    struct location *locations;           /* by id */
     struct tg_barrier_decision *expected; /* decisions that events should follow for */
     size_t n_expected, next, capacity;
     struct tg_barrier_trace_verdict verdict;
@@ -98,8 +106,13 @@ struct tg_error *tg_barrier_trace_create(struct tg_barrier_trace **trace)
 void tg_barrier_trace_destroy(struct tg_barrier_trace *trace)
 {
     struct name *name, *next;
+    struct location *location, *other;
     if (trace == NULL)
         return;
+    HASH_ITER (hh, trace->locations, location, other) {
+        HASH_DEL(trace->locations, location);
+        free(location);
+    }
     HASH_ITER (hh, trace->names, name, next) {
         HASH_DEL(trace->names, name);
         free(name);
@@ -155,6 +168,82 @@ static void drop_name(struct tg_barrier_trace *trace, struct name *name)
 {
     HASH_DEL(trace->names, name);
     free(name);
+}
+
+/* ---- locations */
+
+static struct location *find_location(const struct tg_barrier_trace *trace, uint32_t id)
+{
+    struct location *location = NULL;
+    HASH_FIND(hh, trace->locations, &id, sizeof id, location);
+    return location;
+}
+
+static void drop_location(struct tg_barrier_trace *trace, uint32_t id)
+{
+    struct location *location = find_location(trace, id);
+    if (location != NULL)
+        HASH_DEL(trace->locations, location);
+    free(location);
+}
+
+/* Of a barrier that has none yet. */
+static struct tg_error *put_location(struct tg_barrier_trace *trace, uint32_t id, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct location *location = calloc(1, sizeof *location + size);
+    if (location == NULL)
+        return tg_error_no_memory();
+    location->id = id;
+    memcpy(location->text, text, size);
+    HASH_ADD(hh, trace->locations, id, sizeof location->id, location);
+    if (location->hh.tbl != NULL)
+        return NULL;
+    free(location); /* memory was short */
+    return tg_error_no_memory();
+}
+
+const char *tg_barrier_trace_location(const struct tg_barrier_trace *trace, uint32_t id)
+{
+    const struct location *location = find_location(trace, id);
+    return location == NULL ? "" : location->text;
+}
+
+/* ---- copies */
+
+static struct tg_error *copy_tables(const struct tg_barrier_trace *from, struct tg_barrier_trace *to)
+{
+    struct tg_error *error = NULL;
+    for (const struct name *name = from->names; error == NULL && name != NULL; name = name->hh.next)
+        error = put_name(to, (int32_t)(name->key >> 32), (int32_t)(uint32_t)name->key, name->unit);
+    for (const struct location *location = from->locations; error == NULL && location != NULL;
+         location = location->hh.next)
+        error = put_location(to, location->id, location->text);
+    size_t left = from->n_expected - from->next;
+    if (error != NULL || left == 0)
+        return error;
+    to->expected = calloc(left, sizeof *to->expected);
+    if (to->expected == NULL)
+        return tg_error_no_memory();
+    memcpy(to->expected, from->expected + from->next, left * sizeof *to->expected);
+    to->n_expected = to->capacity = left;
+    return NULL;
+}
+
+struct tg_error *tg_barrier_trace_copy(const struct tg_barrier_trace *trace, struct tg_barrier_trace **copy)
+{
+    struct tg_barrier_trace *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->verdict = trace->verdict;
+    struct tg_error *error = tg_barrier_model_copy(trace->model, &made->model);
+    if (error == NULL)
+        error = copy_tables(trace, made);
+    if (error == NULL)
+        *copy = made;
+    else
+        tg_barrier_trace_destroy(made);
+    return error;
 }
 
 /* ---- comparison */
@@ -342,15 +431,19 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
         .list = list,
         .n_list = told->members.count,
     };
-    struct tg_error *error = done(trace, tg_barrier_model_add_barrier(trace->model, &definition));
+    struct tg_error *error = tg_barrier_model_add_barrier(trace->model, &definition);
+    if (error == NULL)
+        error = put_location(trace, definition.id, told->location);
     free(list);
-    return error;
+    return done(trace, error);
 }
 
 static struct tg_error *feed_arrival(struct tg_barrier_trace *trace,
                                      const struct tg_event_barrier_arrival *told)
 {
     const struct tg_barrier_unit unit = unit_of(told->dpid, told->dtid);
+    if (told->late != 0 && told->more != 0)
+        return NULL; /* it goes on stopping */
     if (told->late != 0)
         return done(trace, tg_barrier_model_stopped(trace->model, unit));
     /* The live session has decided that it is not late, also by stops that it asked for and the trace lacks.
@@ -358,7 +451,9 @@ static struct tg_error *feed_arrival(struct tg_barrier_trace *trace,
     uint32_t slot = tg_barrier_thread_slot(trace->model, unit);
     if (slot != TG_NO_SLOT)
         trace->model->threads[slot].stopping_since = UINT64_MAX;
-    return done(trace, tg_barrier_model_arrive(trace->model, (uint32_t)told->barrier, unit));
+    uint32_t id = (uint32_t)told->barrier;
+    return done(trace, told->more != 0 ? tg_barrier_model_arrive_on(trace->model, id, unit)
+                                       : tg_barrier_model_arrive(trace->model, id, unit));
 }
 
 /* Whether all numbers of EVENT are such. */
@@ -420,6 +515,7 @@ static struct tg_error *feed_input(struct tg_barrier_trace *trace, const struct 
     case TG_EVENT_BARRIER_CREATED:
         return feed_created(trace, &event->barrier_created);
     case TG_EVENT_BARRIER_DELETED:
+        drop_location(trace, (uint32_t)event->barrier_deleted.barrier);
         return done(trace, tg_barrier_model_delete_barrier(model, (uint32_t)event->barrier_deleted.barrier));
     case TG_EVENT_BARRIER_ENABLED:
         return done(trace, tg_barrier_model_enable_barrier(model, (uint32_t)event->barrier_enabled.barrier,

@@ -29,6 +29,9 @@ struct tg_barrier_trace;
 struct tg_error *tg_barrier_trace_create(struct tg_barrier_trace **trace);
 void tg_barrier_trace_destroy(struct tg_barrier_trace *trace); /* NULL is accepted */
 
+/* A second one that goes on from there on its own. Only error: NO_MEMORY. */
+struct tg_error *tg_barrier_trace_copy(const struct tg_barrier_trace *trace, struct tg_barrier_trace **copy);
+
 /*
  * Takes the events of a session in their order; those of other families that end threads and processes too.
  * What happened: control_process, control_thread, control_stopped, control_resumed, control_unhold,
@@ -40,6 +43,9 @@ void tg_barrier_trace_destroy(struct tg_barrier_trace *trace); /* NULL is accept
 struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const struct tg_event *event);
 
 const struct tg_barrier_model *tg_barrier_trace_model(const struct tg_barrier_trace *trace);
+
+/* Where barrier ID was asked for, until it is deleted; "" not known. */
+const char *tg_barrier_trace_location(const struct tg_barrier_trace *trace, uint32_t id);
 
 struct tg_barrier_trace_verdict {
     uint64_t n_decisions;   /* in the trace and of the model alike */

@@ -410,10 +410,9 @@ static const struct tg_field barrier_created_fields[] = {
     FIELD_LIST(tg_event_barrier_created, members, control_unit_schema),
 };
 static const struct tg_field barrier_arrival_fields[] = {
-    FIELD(tg_event_barrier_arrival, barrier, UNSIGNED),
-    FIELD(tg_event_barrier_arrival, dpid, UNSIGNED),
-    FIELD(tg_event_barrier_arrival, dtid, UNSIGNED),
-    FIELD(tg_event_barrier_arrival, late, BOOL),
+    FIELD(tg_event_barrier_arrival, barrier, UNSIGNED), FIELD(tg_event_barrier_arrival, dpid, UNSIGNED),
+    FIELD(tg_event_barrier_arrival, dtid, UNSIGNED),    FIELD(tg_event_barrier_arrival, late, BOOL),
+    FIELD(tg_event_barrier_arrival, more, BOOL),
 };
 static const struct tg_field barrier_held_fields[] = {
     FIELD(tg_event_barrier_held, barrier, UNSIGNED),

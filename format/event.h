@@ -813,6 +813,7 @@ struct tg_event_barrier_arrival { /* a thread stopped at a barrier that it is a 
     uint64_t dpid;
     uint64_t dtid;
     uint64_t late; /* 1: its process had arrived before it, in a round that is over: it does not count */
+    uint64_t more; /* 1: it is at another barrier there as well, its arrival at which is told next */
 };
 
 struct tg_event_barrier_held {

@@ -440,16 +440,19 @@ static bool concerns(const struct tg_controller *controller, uint32_t id, struct
     return tg_barrier_model_membership(controller->barriers, id, unit).is_member;
 }
 
-static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_barrier_unit unit)
+/* MORE: it arrives at another barrier next. */
+static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_barrier_unit unit,
+                               bool more)
 {
     size_t count;
-    struct tg_error *error = tg_barrier_model_arrive(controller->barriers, id, unit);
+    struct tg_error *error = more ? tg_barrier_model_arrive_on(controller->barriers, id, unit)
+                                  : tg_barrier_model_arrive(controller->barriers, id, unit);
     if (error != NULL)
         return error;
     const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(controller->barriers, &count);
     bool is_late = count > 0 && decisions[0].kind == TG_BARRIER_LATE;
     struct tg_event event = {.kind = TG_EVENT_BARRIER_ARRIVAL,
-                             .barrier_arrival = {id, unit.dpid, unit.dtid, is_late}};
+                             .barrier_arrival = {id, unit.dpid, unit.dtid, is_late, more}};
     error = tg_controller_record(controller, unit, &event);
     return tg_controller_carry_out(controller, error);
 }
@@ -476,9 +479,17 @@ static struct tg_error *stop_others(struct tg_controller *controller, const stru
     return NULL;
 }
 
+static bool is_barrier(const struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_action_point *point = NULL;
+    tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    return point != NULL && point->kind == TG_ACTION_BARRIER;
+}
+
+/* UNIT is at action point ID, and at N_BARRIERS barriers that it has not arrived at yet. */
 static struct tg_error *take_hit(struct tg_controller *controller,
                                  const struct tg_controlled_process *process, struct tg_barrier_unit unit,
-                                 uint32_t id)
+                                 uint32_t id, size_t *n_barriers)
 {
     const struct tg_action_point *point = NULL;
     struct tg_error *error = tg_action_points_hit(controller->points, id);
@@ -486,8 +497,9 @@ static struct tg_error *take_hit(struct tg_controller *controller,
         error = tg_action_points_find(controller->points, id, &point);
     if (error != NULL)
         return error;
-    return point->kind == TG_ACTION_BARRIER ? arrive(controller, id, unit)
-                                            : stop_others(controller, point, process);
+    if (point->kind != TG_ACTION_BARRIER)
+        return stop_others(controller, point, process);
+    return arrive(controller, id, unit, --*n_barriers > 0);
 }
 
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
@@ -496,7 +508,6 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     const struct tg_controlled_process *process = find_process(controller, pid);
     struct tg_controlled_thread *thread = find_thread(process, tid);
     size_t n_concerned = 0, n_barriers = 0;
-    const struct tg_action_point *point;
     if (thread == NULL)
         return NULL;
     struct tg_error *error = find_kind_late(controller, process, thread);
@@ -506,8 +517,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
         if (!concerns(controller, ids[i], thread->unit))
             continue;
         n_concerned++;
-        tg_error_destroy(tg_action_points_find(controller->points, ids[i], &point));
-        n_barriers += point->kind == TG_ACTION_BARRIER;
+        n_barriers += is_barrier(controller, ids[i]);
     }
     if (n_concerned == 0 && tg_barrier_model_run(controller->barriers, thread->unit) == TG_BARRIER_RUNS)
         return controller->operations->resume(controller->engine, pid, tid);
@@ -517,7 +527,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     error = n_barriers == 0 ? stand(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
         if (concerns(controller, ids[i], thread->unit))
-            error = take_hit(controller, process, thread->unit, ids[i]);
+            error = take_hit(controller, process, thread->unit, ids[i], &n_barriers);
     return error;
 }
 

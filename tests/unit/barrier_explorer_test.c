@@ -1,7 +1,8 @@
 /*
  * Every interleaving of what can happen to up to four threads and two barriers: all states that can be
  * reached are visited once, and what must hold is checked at each step. Whether a barrier is stuck is
- * compared with whether, in what was visited, any way leads to its being satisfied.
+ * compared with whether, in what was visited, any way leads to its being satisfied, as soon as all stand who
+ * were told to.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,9 +28,21 @@ struct setting {
                              processes */
     unsigned holds;       /* that a person has at a time, at most */
     bool symmetric;       /* no barrier tells threads of a process, or processes, from each other */
+    bool one_place;       /* the barriers are at one place: who comes arrives at both. They are alike. */
 };
 
-enum op_kind { OP_ARRIVE, OP_STOPPED, OP_GO, OP_EXIT, OP_DELETE, OP_ENABLE, OP_DISABLE, OP_HOLD, OP_UNHOLD };
+enum op_kind {
+    OP_ARRIVE,
+    OP_ARRIVE_TWICE,
+    OP_STOPPED,
+    OP_GO,
+    OP_EXIT,
+    OP_DELETE,
+    OP_ENABLE,
+    OP_DISABLE,
+    OP_HOLD,
+    OP_UNHOLD
+};
 
 struct op {
     enum op_kind kind;
@@ -72,8 +85,9 @@ struct search {
     struct tg_barrier_model **models; /* by number; NULL once they are done with */
     uint8_t *stuck;                   /* by number: bit a barrier */
     uint8_t *waiting;
+    uint8_t *unsettled; /* by number: somebody is told to stop, and does not stand yet */
     uint32_t n_states;
-    size_t models_capacity, stuck_capacity, waiting_capacity;
+    size_t models_capacity, stuck_capacity, waiting_capacity, unsettled_capacity;
     struct edge *edges;
     size_t n_edges, edges_capacity;
 };
@@ -192,23 +206,42 @@ static uint32_t visit(struct search *search, struct tg_barrier_model *model)
         !tg_barrier_make_room((void **)&search->models, number, &search->models_capacity,
                               sizeof *search->models) ||
         !tg_barrier_make_room((void **)&search->stuck, number, &search->stuck_capacity, 1) ||
-        !tg_barrier_make_room((void **)&search->waiting, number, &search->waiting_capacity, 1))
+        !tg_barrier_make_room((void **)&search->waiting, number, &search->waiting_capacity, 1) ||
+        !tg_barrier_make_room((void **)&search->unsettled, number, &search->unsettled_capacity, 1))
         abort();
     memcpy(state->key, key, KEY_SIZE);
     state->number = number;
     HASH_ADD(hh, search->states, key, KEY_SIZE, state);
     search->models[number] = model;
     search->stuck[number] = stuck_barriers(model, &search->waiting[number]);
+    search->unsettled[number] = 0;
+    for (size_t t = 0; t < THREADS; t++)
+        search->unsettled[number] |= tg_barrier_model_has_thread(model, search->threads[t]) &&
+                                     tg_barrier_model_run(model, search->threads[t]) == TG_BARRIER_STOPPING;
     return number;
 }
 
 /* ---- steps */
+
+static size_t count_decisions(const struct tg_barrier_model *model, enum tg_barrier_decision_kind kind,
+                              uint32_t id)
+{
+    size_t count, found = 0;
+    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(model, &count);
+    for (size_t i = 0; i < count; i++)
+        found += decisions[i].kind == kind && decisions[i].barrier == id;
+    return found;
+}
 
 static struct tg_error *apply(struct tg_barrier_model *model, const struct op *op)
 {
     switch (op->kind) {
     case OP_ARRIVE:
         return tg_barrier_model_arrive(model, op->barrier, op->unit);
+    case OP_ARRIVE_TWICE:
+        assert_null(tg_barrier_model_arrive_on(model, 1, op->unit));
+        assert_int_equal(count_decisions(model, TG_BARRIER_STUCK, 1), 0);
+        return tg_barrier_model_arrive(model, 2, op->unit);
     case OP_STOPPED:
         return tg_barrier_model_stopped(model, op->unit);
     case OP_GO:
@@ -265,16 +298,6 @@ static bool all_arrived(const struct search *search, const struct tg_barrier_mod
             missing++;
     }
     return arrived > 0 && missing == 0;
-}
-
-static size_t count_decisions(const struct tg_barrier_model *model, enum tg_barrier_decision_kind kind,
-                              uint32_t id)
-{
-    size_t count, found = 0;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(model, &count);
-    for (size_t i = 0; i < count; i++)
-        found += decisions[i].kind == kind && decisions[i].barrier == id;
-    return found;
 }
 
 /* Satisfied exactly when all members that still live have arrived. */
@@ -345,6 +368,22 @@ static void check_holds(const struct search *search, const struct tg_barrier_mod
     }
 }
 
+/* Barriers that are alike, and have been at one place from the start, say the same of everybody. */
+static void check_alike(const struct search *search, const struct tg_barrier_model *model)
+{
+    struct tg_barrier_status one = {0}, two = {0};
+    assert_true(tg_barrier_model_status(model, 1, &one) && tg_barrier_model_status(model, 2, &two));
+    assert_int_equal(one.n_arrived, two.n_arrived);
+    assert_int_equal(one.round, two.round);
+    for (size_t t = 0; t < THREADS; t++) {
+        struct tg_barrier_unit unit = search->threads[t];
+        if (!search->setting->barriers[0].of_threads)
+            unit.dtid = 0;
+        assert_int_equal(tg_barrier_model_membership(model, 1, unit).is_held,
+                         tg_barrier_model_membership(model, 2, unit).is_held);
+    }
+}
+
 /* What the model counts is what there is. */
 static void check_counts(const struct tg_barrier_model *model)
 {
@@ -391,7 +430,10 @@ static void step(struct search *search, uint32_t from, const struct op *op, bool
     const struct tg_barrier_model *before = search->models[from];
     assert_null(tg_barrier_model_copy(before, &after));
     assert_null(apply(after, op));
-    check_satisfaction(search, before, after, op);
+    if (search->setting->one_place)
+        check_alike(search, after);
+    else
+        check_satisfaction(search, before, after, op);
     check_released(search, after);
     check_holds(search, after);
     check_counts(after);
@@ -399,6 +441,8 @@ static void step(struct search *search, uint32_t from, const struct op *op, bool
     struct edge edge = {.from = from};
     for (uint32_t id = 1; id <= BARRIERS; id++)
         edge.satisfies |= (uint8_t)(count_decisions(after, TG_BARRIER_SATISFIED, id) << (id - 1));
+    if (op->kind == OP_ARRIVE_TWICE && edge.satisfies != 0) /* the first of them was before */
+        edge.satisfies = (1 << BARRIERS) - 1;
     edge.to = visit(search, after);
     if (!is_free)
         return;
@@ -436,8 +480,10 @@ static void step_thread(struct search *search, uint32_t from, size_t i)
     if (!tg_barrier_model_has_thread(model, unit))
         return;
     enum tg_barrier_run run = tg_barrier_model_run(model, unit);
-    for (uint32_t id = 1; id <= BARRIERS && run != TG_BARRIER_STOPPED; id++)
+    for (uint32_t id = 1; id <= BARRIERS && run != TG_BARRIER_STOPPED && !search->setting->one_place; id++)
         step(search, from, &(struct op){OP_ARRIVE, id, unit}, true);
+    if (run != TG_BARRIER_STOPPED && search->setting->one_place)
+        step(search, from, &(struct op){OP_ARRIVE_TWICE, 0, unit}, true);
     if (run == TG_BARRIER_STOPPING)
         step(search, from, &(struct op){OP_STOPPED, 0, unit}, true);
     if (run != TG_BARRIER_RUNS)
@@ -535,7 +581,9 @@ static void explore(const struct setting *setting)
     uint8_t *can = find_satisfiable(&search);
     for (uint32_t at = 0; at < search.n_states; at++) {
         stuck += search.stuck[at] != 0;
-        assert_int_equal(search.stuck[at], search.waiting[at] & ~can[at]);
+        assert_int_equal(search.stuck[at] & can[at], 0);
+        if (!search.unsettled[at])
+            assert_int_equal(search.stuck[at], search.waiting[at] & ~can[at]);
     }
     print_message("%s: %u states, %zu of them stuck\n", setting->name, search.n_states, stuck);
     struct state *state, *next;
@@ -547,6 +595,7 @@ static void explore(const struct setting *setting)
     free(search.models);
     free(search.stuck);
     free(search.waiting);
+    free(search.unsettled);
     free(search.edges);
 }
 
@@ -621,12 +670,35 @@ static void barriers_over_some(void **state)
     explore(&setting);
 }
 
+static void two_at_one_place(void **state)
+{
+    (void)state;
+    static const struct setting processes = {
+        .name = "two process barriers at one place",
+        .processes = 2,
+        .barriers = {{BARRIER(1, false, PROCESS, NONE)}, {BARRIER(2, false, PROCESS, NONE)}},
+        .commands = "xH",
+        .holds = HOLDS,
+        .symmetric = true,
+        .one_place = true};
+    static const struct setting threads = {.name = "two thread barriers at one place",
+                                           .processes = 2,
+                                           .barriers = {{BARRIER(1, true, NONE, GROUP), .group = WORKERS},
+                                                        {BARRIER(2, true, NONE, GROUP), .group = WORKERS}},
+                                           .commands = "xh",
+                                           .holds = HOLDS,
+                                           .symmetric = true,
+                                           .one_place = true};
+    explore(&processes);
+    explore(&threads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thread_barriers),         cmocka_unit_test(process_barriers),
         cmocka_unit_test(processes_of_one_thread), cmocka_unit_test(one_of_each_kind),
-        cmocka_unit_test(barriers_over_some),
+        cmocka_unit_test(barriers_over_some),      cmocka_unit_test(two_at_one_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

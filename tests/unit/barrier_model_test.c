@@ -323,6 +323,61 @@ static void two_barriers_at_one_place_hold_twice(void **state)
     assert_false(tg_barrier_model_is_held(model, UNIT(1, 1)));
 }
 
+/* Threads of a process that were at the place before its stop came are late for both. */
+static void one_stop_at_two_barriers(void **state)
+{
+    struct tg_barrier_model *model = *state;
+    add_barrier(model, (struct tg_barrier_definition){.id = 1});
+    add_barrier(model, (struct tg_barrier_definition){.id = 2});
+    for (uint32_t dpid = 1; dpid <= 3; dpid++) {
+        assert_null(tg_barrier_model_arrive_on(model, 1, UNIT(dpid, 1)));
+        assert_int_equal(tg_barrier_model_run(model, UNIT(dpid, 1)), TG_BARRIER_STOPPING);
+        assert_null(tg_barrier_model_arrive(model, 2, UNIT(dpid, 1)));
+        assert_int_equal(tg_barrier_model_run(model, UNIT(dpid, 1)), TG_BARRIER_STOPPED);
+    }
+    DECIDES(tg_barrier_model_arrive_on(model, 1, UNIT(2, 2)), "late 2.2 at 1");
+    DECIDES(tg_barrier_model_arrive(model, 2, UNIT(2, 2)), "late 2.2 at 2");
+    assert_false(tg_barrier_model_is_held(model, UNIT(2, 2)));
+}
+
+/* A barrier that was made where somebody waits already: who comes satisfies the old one, and no dead end is
+ * told of between its two arrivals. */
+static void no_dead_end_between_two_arrivals(void **state)
+{
+    struct tg_barrier_model *model = *state;
+    const struct tg_barrier_unit two[] = {{1, 1}, {2, 1}};
+    struct tg_barrier_definition definition = {.id = 2, .of_threads = true, .list = two, .n_list = 2};
+    add_barrier(model, definition);
+    assert_null(tg_barrier_model_arrive(model, 2, UNIT(1, 1)));
+    definition.id = 1;
+    add_barrier(model, definition);
+    DECIDES(tg_barrier_model_arrive_on(model, 1, UNIT(2, 1)), "arrived 2.1 at 1; held 2.1 at 1");
+    DECIDES(tg_barrier_model_arrive(model, 2, UNIT(2, 1)),
+            "arrived 2.1 at 2; satisfied at 2 by 2, 0 lost; released 1.1 at 2 satisfied");
+}
+
+static void why_a_barrier_is_stuck(void **state)
+{
+    struct tg_barrier_model *model = *state;
+    const struct tg_barrier_unit two[] = {{1, 1}, {2, 1}};
+    struct tg_barrier_definition definition = {.id = 1, .of_threads = true, .list = two, .n_list = 2};
+    struct tg_barrier_decision why;
+    add_barrier(model, definition);
+    definition.id = 2;
+    add_barrier(model, definition);
+    assert_int_equal(tg_barrier_model_count(model), 2);
+    assert_int_equal(tg_barrier_model_at(model, 1)->id, 2);
+    assert_int_equal(tg_barrier_model_at(model, 1)->n_list, 2);
+    assert_null(tg_barrier_model_arrive(model, 1, UNIT(1, 1)));
+    assert_false(tg_barrier_model_why_stuck(model, 1, &why));
+    assert_null(tg_barrier_model_arrive(model, 2, UNIT(2, 1)));
+    assert_true(tg_barrier_model_why_stuck(model, 1, &why));
+    assert_true(why.unit.dpid == 2 && why.unit.dtid == 1 && why.number == 2 && why.count == 1);
+    assert_null(tg_barrier_model_delete_barrier(model, 2));
+    assert_false(tg_barrier_model_why_stuck(model, 1, &why));
+    assert_false(tg_barrier_model_why_stuck(model, 2, &why));
+}
+
 static void assert_fails(struct tg_error *error, enum tg_error_code code)
 {
     assert_non_null(error);
@@ -398,6 +453,9 @@ int main(void)
         TEST(another_program_is_another_share_group),
         TEST(two_barriers_that_wait_for_each_other_are_stuck),
         TEST(two_barriers_at_one_place_hold_twice),
+        TEST(one_stop_at_two_barriers),
+        TEST(no_dead_end_between_two_arrivals),
+        TEST(why_a_barrier_is_stuck),
         TEST(what_there_is_not_is_said),
         TEST(slots_are_used_again),
     };

@@ -166,7 +166,7 @@ static void arrive(struct session *session, struct tg_barrier_unit unit, struct 
     bool is_late = count > 0 && decisions[0].kind == TG_BARRIER_LATE;
     session->late += is_late;
     event.kind = TG_EVENT_BARRIER_ARRIVAL;
-    event.barrier_arrival = (struct tg_event_barrier_arrival){id, unit.dpid, unit.dtid, is_late};
+    event.barrier_arrival = (struct tg_event_barrier_arrival){id, unit.dpid, unit.dtid, is_late, 0};
     if (!has_arrived && !is_late) { /* no member: it went on, or stopped because it had been told to */
         event.kind = TG_EVENT_CONTROL_STOPPED;
         event.control_stopped = (struct tg_event_control_stopped){unit.dpid, unit.dtid};

@@ -589,7 +589,8 @@ static void command_something(struct fake *fake)
     command(fake, commands[draw(fake, 7)], sets[draw(fake, 8)]);
 }
 
-static void change_points(struct fake *fake)
+/* There are MAX_POINTS at most. */
+static void change_points(struct fake *fake, size_t max_points)
 {
     static const char *const sets[] = {"d1.<", "gW", "pW", "p2", "{t1.1 t2.1}"};
     const struct tg_action_points *points = tg_controller_points(fake->controller);
@@ -597,7 +598,7 @@ static void change_points(struct fake *fake)
     uint32_t id = count == 0 ? 0 : tg_action_points_at(points, draw(fake, (uint32_t)count))->id;
     struct tg_ptset *focus = focus_of(sets[draw(fake, 5)]);
     uint32_t added = 0;
-    if (count > 4 || (count > 0 && draw(fake, 3) == 0))
+    if (count + 2 > max_points || (count > 0 && draw(fake, 3) == 0))
         assert_null(tg_controller_delete(fake->controller, id));
     else if (count > 0 && draw(fake, 3) == 0)
         assert_null(tg_controller_enable(fake->controller, id, draw(fake, 2) == 0));
@@ -616,7 +617,7 @@ static void run_thread(struct fake *fake, size_t process, size_t i)
 {
     struct fake_thread *thread = &fake->threads[process][i];
     const struct tg_action_points *points = tg_controller_points(fake->controller);
-    uint32_t ids[8];
+    uint32_t ids[64];
     size_t n = 0;
     if (i > 0 && draw(fake, 20) == 0) {
         *thread = (struct fake_thread){0};
@@ -627,7 +628,7 @@ static void run_thread(struct fake *fake, size_t process, size_t i)
         assert_null(tg_controller_stopped(fake->controller, pid_of(process), tid_of(process, i),
                                           TG_JOB_STOPPED, 0x100));
     } else {
-        for (size_t at = 0; at < tg_action_points_count(points) && n < 8; at++)
+        for (size_t at = 0; at < tg_action_points_count(points) && n < 64; at++)
             if (fake->planted[process][tg_action_points_at(points, at)->id] && draw(fake, 2) == 0)
                 ids[n++] = tg_action_points_at(points, at)->id;
         if (n == 0)
@@ -656,10 +657,9 @@ static void check(struct fake *fake)
     }
 }
 
-static void any_session_agrees_with_its_trace(void **state)
+static void run_session(struct fake *fake, size_t max_points, size_t changes, size_t steps)
 {
-    struct fake *fake = *state;
-    for (size_t step = 0; step < 4000; step++) {
+    for (size_t step = 0; step < steps; step++) {
         size_t process = draw(fake, PROCESSES), i = draw(fake, THREADS);
         struct fake_thread *thread = &fake->threads[process][i];
         uint32_t what = draw(fake, 100);
@@ -669,9 +669,9 @@ static void any_session_agrees_with_its_trace(void **state)
             fake->exists[process] = false;
             happen(fake, (struct tg_event){
                              .kind = TG_EVENT_PROCESS_EXIT, .pid = pid_of(process), .tid = pid_of(process)});
-        } else if (what < 4 && tg_action_points_count(tg_controller_points(fake->controller)) < 6 &&
-                   step < 1500) {
-            change_points(fake);
+        } else if (what < 4 && tg_action_points_count(tg_controller_points(fake->controller)) < max_points &&
+                   step < changes) {
+            change_points(fake, max_points);
         } else if (what < 20) {
             command_something(fake);
         } else if (!thread->exists) {
@@ -686,6 +686,25 @@ static void any_session_agrees_with_its_trace(void **state)
     struct tg_barrier_trace_verdict verdict;
     tg_barrier_trace_verdict(fake->trace, &verdict);
     assert_true(verdict.n_decisions > 100);
+}
+
+static void any_session_agrees_with_its_trace(void **state)
+{
+    run_session(*state, 6, 1500, 4000);
+}
+
+/* Many at one place, of every kind, over sets that overlap. */
+static void many_barriers_at_once(void **state)
+{
+    static const char *const sets[] = {"d1.<",    "gW",      "pW1",         "pW2",
+                                       "{p1 p2}", "{p2 p3}", "{t1.1 t2.1}", "gW-t1.1"};
+    struct fake *fake = *state;
+    for (size_t process = 0; process < 3; process++)
+        if (!fake->exists[process])
+            begin_process(fake, process);
+    for (size_t i = 0; i < 32; i++)
+        barrier(fake, sets[i % 8], (enum tg_barrier_stop)(i % 3), (enum tg_barrier_stop)(i / 8 % 3));
+    run_session(fake, 40, 1000, 3000);
 }
 
 int main(void)
@@ -705,6 +724,7 @@ int main(void)
         TEST(exec_takes_threads_away),
         TEST(a_dead_end_is_told),
         TEST(any_session_agrees_with_its_trace),
+        TEST(many_barriers_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
