@@ -35,8 +35,9 @@ struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptse
 struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
                                     FILE *out);
 
-/* The source file that a line number without one means: where the first thread in focus stands, else that of
- * main. NULL not known; the caller's to free. */
+/* The source file that a line number without one means: where the thread of interest stands, else the first
+ * one in focus that stands; where that place has no source that of its main. NULL not known; the caller's to
+ * free. */
 char *tg_control_file(const struct tg_control *control);
 
 /* "p" and the control group, as go-like commands have it. */

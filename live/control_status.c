@@ -58,24 +58,42 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
         snprintf(buffer, size, "%s", tg_job_state_word(tg_job_view_thread(control->view, process, i)->state));
 }
 
-/* A file to be asked of what stands: that of the first thread in focus whose place is known, else that of the
- * program's main. NULL not known; to be freed. */
+/* The file where thread I of PROCESS stands, else that of its program's main; NULL not known. */
+static char *file_of(const struct tg_control *control, const struct tg_job_process *process, size_t i)
+{
+    uint64_t pc;
+    struct tg_debug_row row;
+    struct tg_modules *modules = find_place(control, process, i, &pc);
+    if (modules != NULL && tg_modules_row_at(modules, pc, &row))
+        return strdup(row.file);
+    return modules == NULL ? NULL : tg_live_engine_main_file(control->engine, (int32_t)process->info.tag);
+}
+
+/* Of the thread of interest, where the focus has one. */
+static char *file_of_interest(const struct tg_control *control)
+{
+    const struct tg_ptset_arena *arena = control->focus == NULL || tg_ptset_count(control->focus) == 0
+                                             ? NULL
+                                             : tg_ptset_arena(control->focus, 0);
+    const struct tg_job_process *process = NULL;
+    size_t thread = SIZE_MAX;
+    struct tg_error *error =
+        arena == NULL ? NULL : tg_ptset_interest(arena, control->view, &process, &thread);
+    bool is_known = error == NULL && process != NULL;
+    tg_error_destroy(error);
+    return is_known ? file_of(control, process, thread) : NULL;
+}
+
 char *tg_control_file(const struct tg_control *control)
 {
-    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+    char *file = file_of_interest(control);
+    for (size_t p = 0; file == NULL && p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
-        for (size_t i = 0; i < process->n_threads; i++) {
-            uint64_t pc;
-            struct tg_debug_row row;
-            struct tg_modules *modules =
-                tg_job_set_has(control->set, process, i) ? find_place(control, process, i, &pc) : NULL;
-            if (modules != NULL && tg_modules_row_at(modules, pc, &row))
-                return strdup(row.file);
-            if (modules != NULL)
-                return tg_live_engine_main_file(control->engine, (int32_t)process->info.tag);
-        }
+        for (size_t i = 0; file == NULL && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i))
+                file = file_of(control, process, i);
     }
-    return NULL;
+    return file;
 }
 
 /* ---- dstatus */
