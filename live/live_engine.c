@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HITS = 64 }; /* action points at one address */
+enum { MAX_HITS = TG_LIVE_POINTS_AT_ONE_PLACE };
 
 /* Why the thread whose stop is in progress will stand, if it does. */
 struct stop_reason {

@@ -132,6 +132,14 @@ static bool has_site(const struct sites *sites, struct site site)
     return false;
 }
 
+static size_t count_at(const struct sites *sites, uint64_t address)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sites->count; i++)
+        count += sites->items[i].address == address;
+    return count;
+}
+
 static struct sites *make_sites(struct tg_live_points *points, struct tg_process *process)
 {
     if (process->data[points->slot] == NULL)
@@ -227,6 +235,10 @@ static struct tg_error *plant_at(struct tg_live_points *points, struct tg_proces
     if (has_site(sites, site))
         return NULL;
     struct tg_error *error = NULL;
+    if (count_at(sites, site.address) == TG_LIVE_POINTS_AT_ONE_PLACE)
+        return tg_error_create(
+            TG_ERROR_LIMIT, "there are %d action points at 0x%" PRIx64 ", which is as many as there can be",
+            TG_LIVE_POINTS_AT_ONE_PLACE, site.address);
     /* a child has its parent's breakpoints before anybody has told of the sites */
     if (tg_breakpoint_find(process, site.address, take_hit, point) == NULL)
         error = tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { TG_LIVE_POINTS_AT_ONE_PLACE = 64 }; /* in a process */
+
 struct tg_live_points;
 
 /* THREAD, in its stop, has come to action point ID. Called before the observers' `stopped`. */
@@ -36,7 +38,7 @@ void tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *th
 /*
  * Plants ID wherever LOCATION (as analyzer/action_points has it) is in PROCESS now, in addition to where it
  * is planted already. *ADDRESS: the first place, 0 none yet; *PLACE, until the next call: FILE#LINE, "" not
- * known. INPUT error where LOCATION is none.
+ * known. INPUT error where LOCATION is none, LIMIT error where too many are at that place.
  */
 struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_process *process, uint32_t id,
                                       const char *location, uint64_t *address, const char **place);
