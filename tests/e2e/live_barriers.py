@@ -10,7 +10,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from recording import PROGRAMS, TOLLGATE, check, events, run  # noqa: E402
+from recording import PROGRAMS, TOLLGATE, build_library, check, events, run  # noqa: E402
 
 SOURCE = os.environ["TG_SOURCE"]
 SCRIPTS = os.path.join(SOURCE, "tests/e2e/live_barriers")
@@ -86,6 +86,9 @@ def team():
     session("late", [TEAM, "1", "3", "late"])
     session("errors", [TEAM, "2", "2"])
 
+    _, said = session("many", [TEAM, "3", "3"])
+    check(len(said["barriers"]) == 27 and all(barrier["satisfied"] > 0 for barrier in said["barriers"]), said)
+
     output, said = session("lonely", [TEAM, "1", "3", "lonely"])
     check("thread 1.3 will not come to barrier 2 (exited)" in output, output)
     check(said["barriers"][1]["satisfied"] == 1, said)
@@ -105,7 +108,7 @@ def team():
     check([unit["dpid"] for unit in work["waited"]] == [1], work)
     check([unit["dpid"] for unit in work["never_came"]] == [2], work)
     report = run([TOLLGATE, "report", "dead-end.tgt"]).output
-    check("cannot be satisfied: 2 cannot come, held by barrier 3 that waits itself" in report, report)
+    check("can be satisfied no more: 2 is held at barrier 3, which waits in turn" in report, report)
 
 
 def documented(command, environment):
@@ -124,14 +127,84 @@ def documented(command, environment):
     check(re.search(r"^  2 work: over threads, .* satisfied 1 time$", report, re.M), report)
 
 
+STUCK = """\
+barrier FIRST at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET, satisfied 0 times
+  arrived  SET, held
+  missing  SET, held at barrier SECOND
+  can be satisfied no more: process P (rank 1) is held at barrier SECOND, which waits in turn
+barrier SECOND at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET, satisfied 0 times
+  arrived  SET, held
+  missing  SET, held at barrier FIRST
+  can be satisfied no more: process P (rank 0) is held at barrier FIRST, which waits in turn
+"""
+
+
+def plain(text):
+    """Without what differs from job to job: addresses, places, numbers of groups and processes."""
+    for pattern, word in ((r"0x[0-9a-f]+", "ADDRESS"), (r"#\d+", "#LINE"), (r"(for group|for process) \d+:", r"\1 N:"),
+                          (r"^\d+ addr", "ID addr"), (r"process \d+ \(", "process P ("), (r"\d+:\d+\[[^]]*\]", "SET")):
+        text = re.sub(pattern, word, text, flags=re.M)
+    return re.sub(r"[^\s[]*/tests/programs", "PATH", text)
+
+
+def check_stuck(output):
+    """A dead end is told as it comes, and when one asks."""
+    first, second, shown = re.search(r"^STUCK (\d+) (\d+)\n(.*?)^END$", output, re.M | re.S).groups()
+    check(plain(shown) == STUCK.replace("FIRST", first).replace("SECOND", second), shown)
+    for barrier, rank, holder in ((first, 1, second), (second, 0, first)):
+        told = rf"barrier {barrier} can be satisfied no more: process \d+ \S*.*is held at barrier {holder}, which waits in turn"
+        check(re.search(told, output), told, output)
+    return shown
+
+
+def check_replay(trace, live):
+    """A replay says of a dead end what the live console said."""
+    done = run([TOLLGATE, "replay", "-e", "goto end", "-e", "find -back barrier_stuck", "-e", "info barrier -points", trace])
+    check(done.status == 0, done.errors)
+    shown = done.output[done.output.index("\nbarrier ") + 1:]
+    places = re.compile(r" at \S+: ")
+    check(plain(places.sub(" ", shown)) == plain(places.sub(" ", live)), shown, live)
+
+
 def mpi(flavour_name):
     from mpi_job import ENVIRONMENT, build, flavour_named, job
     flavour = flavour_named(flavour_name)
-    program = build(flavour.c, ["live_ranks.c"], "live_ranks", "-fopenmp")
-    _, said = session("mpi", job(flavour, program), environment=ENVIRONMENT)
-    check([barrier["satisfied"] for barrier in said["barriers"]] == [1, 1, 1], said)
+    environment = {**ENVIRONMENT, "OMP_WAIT_POLICY": "passive"}
+    program = build(flavour.c, ["live_ranks.c"], "live_ranks", "-fopenmp", "-ldl")
+    with open(os.path.join(SOURCE, "tests/programs/live_ranks.c"), encoding="utf-8") as file:
+        line = next(i for i, text in enumerate(file.read().splitlines(), 1) if "line of work" in text)
+    output, said = session("mpi", job(flavour, program, "1000000"), f"set line {line}", environment=environment)
+    check([barrier["satisfied"] for barrier in said["barriers"][:3]] == [1, 1, 1], said)
     check_numbers("mpi.tgt")
-    documented(job(flavour, program), ENVIRONMENT)
+    expected = re.sub(r"^\d+\n", "", LISTINGS, flags=re.M).replace("live_team", "live_ranks")
+    check(plain(expected) in plain(output), output)
+    check_replay("mpi.tgt", check_stuck(output))
+
+    output, said = session("mpi_ends", job(flavour, program, "4", "ends"), environment=environment)
+    check("is satisfied by the 1 that are left; 1 never came" in output, output)
+    check("is satisfied by the 4 that are left; 8 never came" in output, output)
+    check([len(barrier["never_came"]) for barrier in said["barriers"]] == [0, 0, 8], said)
+    output, _ = session("mpi_grows", job(flavour, program, "4", "grows"), environment=environment)
+    check("is satisfied: all 18 are there" in output, output)
+    if flavour_name == "openmpi":  # MPICH's launcher, as it is packaged, cannot spawn
+        output, _ = session("mpi_spawns", job(flavour, program, "1", "spawns"), environment=environment)
+        check("is satisfied: all 5 are there" in output, output)
+    loads(job(flavour, program, "1", "loads", *(build_library(name, source=PLUG) for name in ("slow", "medium", "fast"))),
+          environment)
+    documented(job(flavour, program), environment)
+
+
+PLUG = "int plug(int number) { return number; }"
+
+
+def loads(command, environment):
+    """Planted in time where libraries are reported, and late where they are found at a stop for another reason."""
+    session("mpi_loads", command, environment=environment)
+    planted = [(os.path.basename(event["library"]), bool(event["late"])) for event in events("mpi_loads.tgt", "breakpoint_planted")]
+    for library, late in (("slow", False), ("medium", False), ("fast", True)):
+        check(planted.count((f"lib{library}.so", late)) == 4, library, planted)
+    checked = run([TOLLGATE, "filter", "--check", "mpi_loads.tgt"])
+    check(checked.status == 0, checked.output, checked.errors)
 
 
 if sys.argv[1] == "team":

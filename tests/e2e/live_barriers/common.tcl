@@ -24,3 +24,37 @@ proc gather {threads} {
     check {members breakpoint(g)} $threads
     ddelete 1
 }
+
+# ---- jobs of MPI: the workers of all ranks, and who started these
+set team "gWr0&gSr0"
+set launchers "gCr0-gSr0"
+set round -2 ;# of live_ranks, in which gather_ranks had everybody last
+
+proc count {set} {
+    regexp {(\d+):(\d+)} [dptsets $set] whole processes threads
+    return "$processes $threads"
+}
+# The numbers of a rank's workers: "1,4-6" written out.
+proc workers {rank} {
+    set numbers {}
+    foreach range [split [lindex [split [members pWr$rank] .] 1] ,] {
+        lassign [split $range -] first last
+        for {set number $first} {$number <= ($last eq "" ? $first : $last)} {incr number} {lappend numbers $number}
+    }
+    return $numbers
+}
+# Everybody of the team to before(), in the same round, wherever they are now; nothing is planted then.
+proc gather_ranks {} {
+    global team round
+    incr round 2
+    set id [dfocus gSr0 dbreak before -t -if "\$round_number >= $round"]
+    dfocus $team dcont
+    ddelete $id
+    check {count breakpoint($team)} "4 16"
+    check {members held(gr0)} ""
+}
+proc clear {} {
+    ddelete -a
+    check {members held(gr0)} ""
+}
+
