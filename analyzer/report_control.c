@@ -36,11 +36,13 @@ static void write_barrier(const struct tg_report_page *page, const struct tg_con
             : barrier->enabled ? ""
                                : ", disabled");
     if (barrier->stuck) {
-        fprintf(stream, "      cannot be satisfied: %s",
-                tg_control_model_name(page->report->control, barrier->stuck_unit, name, sizeof name));
+        fprintf(stream,
+                "      can be satisfied no more: %s is held at barrier %" PRIu32 ", which waits in turn",
+                tg_control_model_name(page->report->control, barrier->stuck_unit, name, sizeof name),
+                barrier->holder);
         if (barrier->blocked > 1)
-            fprintf(stream, " and %" PRIu64 " more", barrier->blocked - 1);
-        fprintf(stream, " cannot come, held by barrier %" PRIu32 " that waits itself\n", barrier->holder);
+            fprintf(stream, "; %" PRIu64 " more cannot come", barrier->blocked - 1);
+        fputc('\n', stream);
     }
     write_units(page, "waited", &barrier->arrived);
     write_units(page, "never came", &barrier->missing);

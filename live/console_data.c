@@ -41,6 +41,13 @@ char *tg_console_data_take(struct tg_console_data *data)
 
 /* ---- Tcl's values */
 
+Tcl_Obj *tg_console_data_list(void)
+{
+    Tcl_Obj *nothing = Tcl_NewObj(), *list = Tcl_NewListObj(1, &nothing);
+    Tcl_ListObjReplace(NULL, list, 0, 1, 0, NULL);
+    return list;
+}
+
 static bool is_a(const Tcl_Obj *object, const char *type)
 {
     return object->typePtr != NULL && strcmp(object->typePtr->name, type) == 0;

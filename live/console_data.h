@@ -22,6 +22,10 @@ struct tg_console_data {
  * wants it, or memory is short. */
 struct tg_json *tg_console_data_begin(struct tg_console_data *data);
 
+/* An empty list that keeps its type where nothing is added to it: as data it is an array, which Tcl's own is
+ * not. No reference of its own. */
+Tcl_Obj *tg_console_data_list(void);
+
 /* OBJECT, as a command has built it: dictionaries, lists and integers by the types that they were made with,
  * all else is text. */
 void tg_console_data_put(struct tg_json *json, Tcl_Obj *object);

@@ -1,7 +1,10 @@
-/* `info barrier`: the barriers that teams are at, and where each worker stands to them. */
+/* `info barrier`: the barriers that teams are at, and where each worker stands to them; and those of
+ * dbarrier.
+ */
 #include "analyzer/openmp_barrier.h"
 #include "analyzer/post_mortem_words.h"
 #include "analyzer/quantity.h"
+#include "live/barrier_words.h"
 #include "live/console_command.h"
 #include "live/number_list.h"
 
@@ -129,7 +132,7 @@ static void put(Tcl_Obj *dict, const char *key, Tcl_Obj *value)
 static Tcl_Obj *standing_list(const struct writing *w, const struct tg_openmp_team *team,
                               const struct tg_openmp_barrier *barrier, enum tg_openmp_standing standing)
 {
-    Tcl_Obj *list = Tcl_NewListObj(0, NULL);
+    Tcl_Obj *list = tg_console_data_list();
     for (size_t i = 0; i < team->n_members; i++)
         if (tg_openmp_member_standing(&team->members[i], barrier) == standing)
             Tcl_ListObjAppendElement(NULL, list,
@@ -173,39 +176,89 @@ static struct tg_error *visit_team(void *context, const struct tg_openmp_team *t
     return w->out == NULL ? NULL : write_barrier(w, team, &barrier);
 }
 
-static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+/* ---- the command */
+
+/* What is asked for. */
+struct question {
+    bool teams, points; /* both: whatever there is */
+    bool as_list;
+};
+
+static struct tg_error *list_teams(struct tg_console *console)
 {
-    bool as_list = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-list") == 0;
-    if (argc > 1 || (argc == 1 && !as_list))
-        return tg_console_usage(&tg_console_info_barrier);
-    struct writing w = {.console = console, .input = tg_console_words(console), .out = as_list ? NULL : out};
-    if (as_list)
-        console->result = Tcl_NewListObj(0, NULL);
-    struct tg_error *error = tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w);
-    if (error == NULL && w.shown == 0 && !as_list)
-        fputs("no team is at a barrier\n", out);
-    if (error == NULL && !as_list && console->data.wanted) {
-        w = (struct writing){.console = console, .input = w.input};
-        console->result = Tcl_NewListObj(0, NULL);
-        error = tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w);
-        tg_console_result_as_data(console);
-    }
+    struct writing w = {.console = console, .input = tg_console_words(console)};
+    console->result = Tcl_NewListObj(0, NULL);
+    return tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w);
+}
+
+/* Of one kind: without being asked for one that of teams. */
+static struct tg_error *list(struct tg_console *console, const struct question *question)
+{
+    return question->teams ? list_teams(console) : tg_barrier_words_list(console, &console->result);
+}
+
+static struct tg_error *write_all(struct tg_console *console, const struct question *question, FILE *out)
+{
+    struct writing w = {.console = console, .input = tg_console_words(console), .out = out};
+    size_t n_points = 0;
+    struct tg_error *error =
+        question->teams ? tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w) : NULL;
+    if (error == NULL && question->points)
+        error = tg_barrier_words_write(console, out, &n_points);
+    if (error == NULL && w.shown == 0 && n_points == 0)
+        fputs(question->teams ? "no team is at a barrier\n" : "there is no barrier of dbarrier\n", out);
     return error;
 }
 
-static const char *const words[] = {"-list", NULL};
+static struct tg_error *take_words(int argc, Tcl_Obj *const *argv, struct question *question)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *word = Tcl_GetString(argv[i]);
+        if (strcmp(word, "-list") == 0 && !question->as_list)
+            question->as_list = true;
+        else if (strcmp(word, "-teams") == 0 && question->teams)
+            question->points = false;
+        else if (strcmp(word, "-points") == 0 && question->points)
+            question->teams = false;
+        else
+            return tg_console_usage(&tg_console_info_barrier);
+    }
+    return NULL;
+}
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct question question = {.teams = true, .points = true};
+    struct tg_error *error = take_words(argc, argv, &question);
+    if (error == NULL)
+        error = question.as_list ? list(console, &question) : write_all(console, &question, out);
+    if (error != NULL || question.as_list || !console->data.wanted)
+        return error;
+    error = list(console, &question);
+    tg_console_result_as_data(console);
+    return error;
+}
+
+static const char *const words[] = {"-teams", "-points", "-list", NULL};
 
 const struct tg_console_command tg_console_info_barrier = {
     .name = "info barrier",
-    .arguments = "?-list?",
-    .summary = "the barriers that teams are at: who has passed, who waits, who is missing",
+    .arguments = "?-teams | -points? ?-list?",
+    .summary = "the barriers that teams are at, and those of dbarrier: who waits, who is missing",
     .example = "info barrier",
     .more =
-        "A barrier is open once somebody has gone on from it. A team that is at several is told by the one\n"
+        "-teams: OpenMP's alone. A barrier is open once somebody has gone on from it. A team that is at "
+        "several is told by the one\n"
         "that holds it up. -list gives a list of dictionaries instead: rank (-1: none), pid, team, level, "
         "size,\n"
         "kind (explicit or implicit), join, number, open, code, since_ns, the lists of workers passed,\n"
-        "waiting and missing, and not_begun, how many of the team have not begun the region.",
+        "waiting and missing, and not_begun, how many of the team have not begun the region.\n"
+        "-points: those of dbarrier alone, of a live job, or at this moment of a session's trace. Missing\n"
+        "is who is in the satisfaction set and has not arrived, with what keeps it: it runs, is stopped, is\n"
+        "held by dhold, or at another barrier. One that can be satisfied no more says why. With -list: id,\n"
+        "location, over (threads or processes), enabled, satisfied (how often), the lists arrived, held and\n"
+        "missing of sets as p2 or t2.1, stuck, and, where it is, stuck_for (a member that cannot arrive),\n"
+        "holder (the barrier that holds it) and blocked (how many cannot).",
     .words = words,
     .run = run,
 };

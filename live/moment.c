@@ -26,6 +26,8 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
         error = tg_zone_counter_create(&made->zones);
     if (error == NULL)
         error = tg_control_numbers_create(&made->numbers);
+    if (error == NULL)
+        error = tg_barrier_trace_create(&made->barriers);
     if (error != NULL) {
         tg_moment_destroy(made);
         return error;
@@ -48,6 +50,7 @@ void tg_moment_destroy(struct tg_moment *moment)
     tg_address_model_destroy(moment->addresses);
     tg_zone_counter_destroy(moment->zones);
     tg_control_numbers_destroy(moment->numbers);
+    tg_barrier_trace_destroy(moment->barriers);
     free(moment);
 }
 
@@ -75,6 +78,8 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
         error = tg_zone_counter_copy(moment->zones, &made->zones);
     if (error == NULL)
         error = tg_control_numbers_copy(moment->numbers, &made->numbers);
+    if (error == NULL)
+        error = tg_barrier_trace_copy(moment->barriers, &made->barriers);
     if (error != NULL) {
         tg_moment_destroy(made);
         return error;
@@ -95,6 +100,8 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
     /* Where a process was when it died is asked after its end. */
     if (error == NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_address_model_feed(moment->addresses, event);
+    if (error == NULL)
+        error = tg_barrier_trace_feed(moment->barriers, event);
     if (error != NULL || entry == NULL)
         return error;
     error = tg_library_model_feed(moment->libraries, event, entry->index);

@@ -3,6 +3,7 @@
 #define TG_LIVE_MOMENT_H
 
 #include "analyzer/address_model.h"
+#include "analyzer/barrier_trace.h"
 #include "analyzer/dlopen_model.h"
 #include "analyzer/library_model.h"
 #include "analyzer/mpi_model.h"
@@ -25,7 +26,8 @@ struct tg_moment {
     struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
     struct tg_zone_counter *zones;
     struct tg_control_numbers *numbers;
-    struct tg_process_entry *entry; /* of the event fed last, NULL: it is no process's */
+    struct tg_barrier_trace *barriers; /* of live control */
+    struct tg_process_entry *entry;    /* of the event fed last, NULL: it is no process's */
 };
 
 /* Nothing has happened yet. */

@@ -31,6 +31,9 @@ foreach(what messages collectives threads ends)
   tg_golden_test(replay-mortem-${what} mortem-${what} replay --symbols=off -e "goto end" -e where mortem-${what}.tgt)
 endforeach()
 tg_golden_test(replay-execute hung replay -e "goto 45" -e "info barrier" hung.tgt)
+# barriers of a live session: waited at, disabled, a dead end, satisfied as a member died, gone; forward and back
+tg_golden_test(replay-control control replay --symbols=off -x scripts/control.tcl control.tgt)
+tg_golden_test(replay-control-json control replay --json -e "goto 30" -e "info barrier -points" -e "info barrier -teams" control.tgt)
 tg_golden_test(replay-order hung replay -e "set place 45" -x scripts/order.tcl -e "info event" hung.tgt)
 # --rc comes first, wherever it stands, and does not end the console: its input is empty here
 tg_golden_test(replay-rc hung replay -e "there 45" --rc scripts/rc.tcl -e "dset MAX_LIST" hung.tgt)
