@@ -20,6 +20,33 @@ static bool can_still_tell(const struct tg_process *process)
     return false;
 }
 
+/* Could thread TID be on its way to report a fork? Not if it waits in another system call. */
+static bool may_be_forking(pid_t tid)
+{
+    enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
+    char path[40];
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
+        return false; /* a SIGKILL can spare it its PTRACE_EVENT_EXIT */
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)tid);
+    FILE *file = fopen(path, "re");
+    long number = -1;
+    bool blocked = file != NULL && fscanf(file, "%ld", &number) == 1; /* else "running" */
+    if (file != NULL)
+        fclose(file);
+    return !blocked || number < 0 || number == CLONE || number == FORK || number == VFORK || number == CLONE3;
+}
+
+static bool process_may_be_forking(const struct tg_process *process)
+{
+    for (const struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        const struct tg_tracee *tracee = (const struct tg_tracee *)thread;
+        if (!tracee->exiting && tracee->running && may_be_forking(thread->tid))
+            return true;
+    }
+    return false;
+}
+
 static void adopt_thread(struct tg_process *process, pid_t tid)
 {
     struct tg_tracee *tracee = tg_tracee_add(process, tid);
@@ -40,7 +67,7 @@ void tg_adoption_creator_ends(struct tg_tracee *creator)
             continue;
         if (status.tgid == process->pid)
             adopt_thread(process, tid);
-        else if (status.tgid == tid && status.parent == process->pid)
+        else if (status.tgid == tid && status.parent == process->pid && !process_may_be_forking(process))
             tg_lineage_add_child(creator, process, process->space, tid, TG_ORIGIN_FORK);
     }
 }
@@ -117,33 +144,6 @@ void tg_adoption_parked(struct tg_engine *engine, pid_t tid)
 }
 
 /* ---- stops that stay parked */
-
-/* Could thread TID be on its way to report a fork? Not if it waits in another system call. */
-static bool may_be_forking(pid_t tid)
-{
-    enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
-    char path[40];
-    struct tg_proc_status status;
-    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
-        return false; /* a SIGKILL can spare it its PTRACE_EVENT_EXIT */
-    snprintf(path, sizeof path, "/proc/%d/syscall", (int)tid);
-    FILE *file = fopen(path, "re");
-    long number = -1;
-    bool blocked = file != NULL && fscanf(file, "%ld", &number) == 1; /* else "running" */
-    if (file != NULL)
-        fclose(file);
-    return !blocked || number < 0 || number == CLONE || number == FORK || number == VFORK || number == CLONE3;
-}
-
-static bool process_may_be_forking(const struct tg_process *process)
-{
-    for (const struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
-        const struct tg_tracee *tracee = (const struct tg_tracee *)thread;
-        if (!tracee->exiting && tracee->running && may_be_forking(thread->tid))
-            return true;
-    }
-    return false;
-}
 
 /* The real parent of an orphan is whoever inherited it, and may well be traced and alive. */
 static void look_at(struct tg_engine *engine, pid_t tid)

@@ -296,6 +296,8 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
         if (atomic_load(&engine->has_posted)) {
             handle_waiting(engine);
             tg_control_run_posted(engine);
+            if (engine->n_early > 0) /* a call attached to a process */
+                tg_dispatch_early(engine);
             continue; /* everything may be gone */
         }
         if (engine->n_interrupted > 0 &&
