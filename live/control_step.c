@@ -31,6 +31,8 @@ struct stepping {
 static bool all_step(const struct tg_ptset *focus)
 {
     bool all = true;
+    if (focus == NULL) /* everything: one leads */
+        return false;
     for (size_t i = 0; i < tg_ptset_count(focus); i++) {
         const struct tg_ptset_arena *arena = tg_ptset_arena(focus, i);
         all = all && (arena == NULL || arena->width == TG_WIDTH_THREAD || arena->group == TG_GROUP_LOCKSTEP);
@@ -261,14 +263,28 @@ static struct tg_error *halt(const struct tg_control *control)
     return error;
 }
 
+/* Who leads: the first of a list that has somebody of interest; of everything the lowest worker that lives.
+ */
+static struct tg_ptset_arena find_arena(const struct tg_control *control)
+{
+    struct tg_ptset_arena everything = {.width = TG_WIDTH_ALL, .has_process = true, .process = 1};
+    for (size_t i = 0; control->focus != NULL && i < tg_ptset_count(control->focus); i++)
+        if (tg_ptset_arena(control->focus, i) != NULL)
+            return *tg_ptset_arena(control->focus, i);
+    for (size_t p = tg_job_view_count(control->view); p-- > 0;)
+        if (tg_job_view_at(control->view, p)->info.exists)
+            everything.process = tg_job_view_at(control->view, p)->info.dpid;
+    return everything;
+}
+
 static struct tg_error *begin(const struct tg_control *control)
 {
     TG_AUTO_JOB_SET struct tg_job_set movers = {0};
     struct tg_error *error = tg_job_set_init(&movers, control->view);
-    const struct tg_ptset_arena *arena = tg_ptset_arena(control->focus, 0);
+    const struct tg_ptset_arena arena = find_arena(control);
     if (error == NULL)
         error =
-            all_step(control->focus) ? prepare_all(control, &movers) : prepare_led(control, arena, &movers);
+            all_step(control->focus) ? prepare_all(control, &movers) : prepare_led(control, &arena, &movers);
     if (error == NULL)
         error = remember(control, &movers);
     return error != NULL ? error : tg_controller_go(control->controller, control->view, &movers, NULL);
