@@ -478,12 +478,11 @@ static int run_script(struct tg_console *console, const char *text, int size)
 {
     Tcl_Obj *script = Tcl_NewStringObj(text, size);
     Tcl_IncrRefCount(script);
-    tg_interrupt_clear();
     Tcl_ResetResult(console->interp);
     tg_interrupt_notify(notify_interrupt, console->interrupt);
-    tg_interrupt_catch();
+    if (tg_interrupt_pending()) /* since the command before it */
+        notify_interrupt(console->interrupt);
     int code = Tcl_EvalObjEx(console->interp, script, TCL_EVAL_GLOBAL);
-    tg_interrupt_release();
     tg_interrupt_notify(NULL, NULL);
     Tcl_DecrRefCount(script);
     return code;
@@ -522,8 +521,8 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
     return false;
 }
 
-bool tg_console_eval(struct tg_console *console, const char *script, enum tg_console_print print,
-                     const struct tg_console_place *place)
+static bool eval_commands(struct tg_console *console, const char *script, enum tg_console_print print,
+                          const struct tg_console_place *place)
 {
     const char *end = script + strlen(script), *at = script;
     size_t line = place->line;
@@ -553,6 +552,15 @@ bool tg_console_eval(struct tg_console *console, const char *script, enum tg_con
         at = next;
     }
     return true;
+}
+
+bool tg_console_eval(struct tg_console *console, const char *script, enum tg_console_print print,
+                     const struct tg_console_place *place)
+{
+    tg_interrupt_catch(); /* also between its commands */
+    bool well = eval_commands(console, script, print, place);
+    tg_interrupt_release();
+    return well;
 }
 
 bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_print print, const char *name,

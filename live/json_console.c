@@ -392,6 +392,7 @@ static bool run_lines(struct tg_json_console *json)
             json->is_too_long = false; /* this is its end */
         else
             all_well &= run_line(json, line, size);
+        tg_interrupt_clear(); /* it was for that command */
         done += size + (end != NULL);
     }
     if (done > 0)
@@ -425,14 +426,17 @@ static bool read_more(struct tg_json_console *json)
     return true;
 }
 
-/* The interrupt key is for commands that run: between them it does nothing. */
+/* The interrupt key is for the command that runs, or has been sent: where there is none it does nothing. */
 static bool wait_and_read(struct tg_json_console *json)
 {
     struct pollfd inputs[] = {{.fd = json->in, .events = POLLIN}, {.events = POLLIN}};
     inputs[1].fd = tg_console_wake_fd(json->console); /* -1 is passed over */
-    int ready = poll(inputs, 2, -1);
+    bool was_pressed = tg_interrupt_pending();
+    int ready = poll(inputs, 2, was_pressed ? 0 : -1);
     if (ready < 0 && errno != EINTR)
         return false;
+    if (was_pressed && (ready == 0 || (ready > 0 && inputs[0].revents == 0)))
+        tg_interrupt_clear();
     if (ready > 0 && inputs[1].revents != 0)
         tg_console_attend(json->console);
     return ready <= 0 || inputs[0].revents == 0 || read_more(json);

@@ -67,6 +67,11 @@ void tg_live_job_settle(struct tg_live_job *job)
     atomic_store(&job->is_awake, false);
 }
 
+void tg_live_job_unsettle(struct tg_live_job *job)
+{
+    wake(job);
+}
+
 static void take_written(void *context, const struct tg_event *event)
 {
     struct tg_live_job *job = context;

@@ -70,6 +70,8 @@ struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job);
 int tg_live_job_wake_fd(const struct tg_live_job *job);
 /* What is there is about to be taken. */
 void tg_live_job_settle(struct tg_live_job *job);
+/* But not all of it was. */
+void tg_live_job_unsettle(struct tg_live_job *job);
 /* The next event of the trace, NULL none yet. Valid until the next pop. */
 const struct tg_event *tg_live_job_first_event(struct tg_live_job *job);
 void tg_live_job_pop_event(struct tg_live_job *job);

@@ -7,6 +7,7 @@
 #include "live/focus.h"
 #include "live/interrupt.h"
 #include "live/news_queue.h"
+#include "recorder/engine.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +23,8 @@ struct standing {
     struct tg_barrier_unit unit;
     UT_hash_handle hh;
 };
+
+enum { TAKE_COUNT = 256, TAKE_NS = 50 * 1000 * 1000 };
 
 struct live_source {
     struct tg_source public;
@@ -187,10 +190,16 @@ static void tell_libraries(const struct live_source *live, const struct tg_event
         tg_news_tell(sink, &news);
 }
 
-static struct tg_error *take_all(struct live_source *live, const struct tg_news_sink *sink)
+/* What is there, for some time: a job may tell faster than it can be taken, and the prompt waits. */
+static struct tg_error *take_some(struct live_source *live, const struct tg_news_sink *sink)
 {
     struct tg_error *error = NULL;
+    uint64_t count = 0, until_ns = tg_engine_now_ns() + TAKE_NS;
     for (bool taken = true; error == NULL && taken;) {
+        if (++count % TAKE_COUNT == 0 && tg_engine_now_ns() > until_ns) {
+            tg_live_job_unsettle(live->job);
+            break;
+        }
         error = take(live, &taken);
         if (error != NULL || !taken)
             break;
@@ -382,7 +391,10 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     bool has_ended = tg_live_job_has_ended(live->job, &status); /* all of its events are there then */
     tg_live_job_settle(live->job);
     tg_live_job_tell_news(live->job, sink); /* at once; events take a while to come */
-    struct tg_error *error = take_all(live, sink);
+    struct tg_error *error;
+    do
+        error = take_some(live, sink);
+    while (error == NULL && has_ended && tg_live_job_first_event(live->job) != NULL);
     tg_live_job_call(live->job, take_moves, &call);
     tg_news_queue_tell(live->stops, sink);
     uint64_t n_missed = tg_live_job_take_missed(live->job);
