@@ -1,5 +1,6 @@
 #include "live/inspect/condition.h"
 
+#include "live/inspect/condition_commands.h"
 #include "live/inspect/expression.h"
 #include "live/inspect/value_text.h"
 
@@ -13,8 +14,9 @@ enum {
     MAX_TEXT = 4096,
     MAX_VARIABLES = 64,
     MAX_NESTED = 16, /* of commands in commands */
-    LIMIT_US = 100000,
+    MAX_SHIFTS = 64,
     MAX_CHARACTERS = 1024, /* of a text */
+    MAX_READ = 16384,      /* of all texts that are read to decide it once: commands take their square */
 };
 
 /* One name in it: read when Tcl reads the variable. */
@@ -24,15 +26,22 @@ struct variable {
     struct tg_expression *expression;
 };
 
+/* [start, end) of the text. */
+struct span {
+    size_t start, end;
+};
+
 struct tg_condition {
     char *text;
     Tcl_Interp *interp;
     Tcl_Obj *expression; /* Tcl keeps it compiled */
     struct variable variables[MAX_VARIABLES];
     size_t n_variables;
-    bool has_commands;
+    struct span shifts[MAX_SHIFTS]; /* what is on the right of them */
+    size_t n_shifts;
     bool needs_frame;
     const struct tg_scene *scene; /* that is being asked in */
+    size_t n_read;                /* characters of texts, for that */
     struct tg_error *error;       /* the first one of a variable */
 };
 
@@ -84,7 +93,8 @@ static struct tg_error *read_text(const struct tg_scene *scene, const struct tg_
 
 static struct tg_error *read_variable(struct variable *variable, Tcl_Obj **object)
 {
-    const struct tg_scene *scene = variable->condition->scene;
+    struct tg_condition *condition = variable->condition;
+    const struct tg_scene *scene = condition->scene;
     struct tg_value value;
     struct tg_number number;
     if (scene == NULL)
@@ -94,8 +104,16 @@ static struct tg_error *read_variable(struct variable *variable, Tcl_Obj **objec
         error = tg_value_follow(scene, &value);
     if (error != NULL)
         return error;
-    if (is_text(&value))
-        return read_text(scene, &value, object);
+    if (is_text(&value)) {
+        error = read_text(scene, &value, object);
+        if (error != NULL)
+            return error;
+        condition->n_read += (size_t)Tcl_GetCharLength(*object);
+        if (condition->n_read <= MAX_READ)
+            return NULL;
+        Tcl_DecrRefCount(*object);
+        return tg_error_create(TG_ERROR_LIMIT, "the texts have more than %d characters together", MAX_READ);
+    }
     error = tg_value_number(scene, &value, &number);
     if (error == NULL)
         *object = number_object(&number);
@@ -192,6 +210,25 @@ static struct tg_error *take_variable(struct tg_condition *condition, const Tcl_
     return add_variable(condition, start, length, position);
 }
 
+/* The operator TOKEN, whose operands follow it. */
+static struct tg_error *take_operator(struct tg_condition *condition, const Tcl_Token *token)
+{
+    if (token->size != 2)
+        return NULL;
+    if (memcmp(token->start, "**", 2) == 0)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "powers are not computed in conditions: they could take for ever");
+    if (memcmp(token->start, "<<", 2) != 0)
+        return NULL;
+    if (condition->n_shifts == MAX_SHIFTS)
+        return tg_error_create(TG_ERROR_LIMIT, "a condition has at most %d shifts", MAX_SHIFTS);
+    const Tcl_Token *left = token + 1, *right = left + 1 + left->numComponents;
+    condition->shifts[condition->n_shifts++] =
+        (struct span){(size_t)(right->start - condition->text),
+                      (size_t)(right->start - condition->text) + (size_t)right->size};
+    return NULL;
+}
+
 static struct tg_error *take_tokens(struct tg_condition *condition, const Tcl_Token *tokens, int n,
                                     unsigned depth, size_t *position)
 {
@@ -203,15 +240,26 @@ static struct tg_error *take_tokens(struct tg_condition *condition, const Tcl_To
             error = take_variable(condition, token, position);
             i += token->numComponents;
         } else if (token->type == TCL_TOKEN_COMMAND) {
-            condition->has_commands = true;
             error = take_script(condition, token->start + 1, token->size - 2, depth + 1, position);
-        } else if (token->type == TCL_TOKEN_OPERATOR && token->size == 2 &&
-                   memcmp(token->start, "**", 2) == 0) {
-            error = tg_error_create(TG_ERROR_USAGE,
-                                    "powers are not computed in conditions: they could take for ever");
+        } else if (token->type == TCL_TOKEN_OPERATOR) {
+            error = take_operator(condition, token);
         }
     }
     return error;
+}
+
+static struct tg_error *take_command(struct tg_condition *condition, const Tcl_Parse *parse, unsigned depth,
+                                     size_t *position)
+{
+    const Tcl_Token *first = parse->tokenPtr;
+    if (parse->numWords == 0)
+        return NULL;
+    *position = (size_t)(first->start - condition->text);
+    if (first->type != TCL_TOKEN_SIMPLE_WORD ||
+        !tg_condition_commands_has(first[1].start, (size_t)first[1].size))
+        return tg_error_create(TG_ERROR_USAGE, "the commands that a condition can have are %s",
+                               tg_condition_commands_list);
+    return take_tokens(condition, parse->tokenPtr, parse->numTokens, depth, position);
 }
 
 static struct tg_error *take_script(struct tg_condition *condition, const char *script, int size,
@@ -224,7 +272,7 @@ static struct tg_error *take_script(struct tg_condition *condition, const char *
         Tcl_Parse parse;
         if (Tcl_ParseCommand(condition->interp, script, size, 0, &parse) != TCL_OK)
             return tg_error_create(TG_ERROR_USAGE, "%s", Tcl_GetStringResult(condition->interp));
-        error = take_tokens(condition, parse.tokenPtr, parse.numTokens, depth, position);
+        error = take_command(condition, &parse, depth, position);
         const char *next = parse.commandStart + parse.commandSize;
         size -= (int)(next - script);
         script = next;
@@ -247,6 +295,23 @@ static struct tg_error *take_text(struct tg_condition *condition, size_t *positi
     return error;
 }
 
+/* The text for Tcl: what it shifts by is looked at first. */
+static Tcl_Obj *make_expression(const struct tg_condition *condition)
+{
+    Tcl_Obj *expression = Tcl_NewObj();
+    for (size_t at = 0;; at++) {
+        for (size_t i = 0; i < condition->n_shifts; i++)
+            if (condition->shifts[i].end == at)
+                Tcl_AppendToObj(expression, ")", 1);
+        for (size_t i = 0; i < condition->n_shifts; i++)
+            if (condition->shifts[i].start == at)
+                Tcl_AppendToObj(expression, TG_CONDITION_SHIFT "(", -1);
+        if (condition->text[at] == '\0')
+            return expression;
+        Tcl_AppendToObj(expression, &condition->text[at], 1);
+    }
+}
+
 struct tg_error *tg_condition_create(const char *text, struct tg_condition **result, size_t *position)
 {
     size_t at = 0;
@@ -263,6 +328,8 @@ struct tg_error *tg_condition_create(const char *text, struct tg_condition **res
             error = tg_error_create(TG_ERROR_UNSUPPORTED, "Tcl has no safe interpreters here");
     }
     if (error == NULL)
+        error = tg_condition_commands_add(condition->interp);
+    if (error == NULL)
         error = take_text(condition, &at);
     if (error != NULL) {
         if (position != NULL)
@@ -270,7 +337,7 @@ struct tg_error *tg_condition_create(const char *text, struct tg_condition **res
         tg_condition_destroy(condition);
         return error;
     }
-    condition->expression = Tcl_NewStringObj(text, -1);
+    condition->expression = make_expression(condition);
     Tcl_IncrRefCount(condition->expression);
     *result = condition;
     return NULL;
@@ -300,27 +367,12 @@ bool tg_condition_needs_frame(const struct tg_condition *condition)
 
 /* ---- evaluation */
 
-static void set_limit(Tcl_Interp *interp)
-{
-    Tcl_Time until;
-    Tcl_GetTime(&until);
-    until.usec += LIMIT_US;
-    until.sec += until.usec / 1000000;
-    until.usec %= 1000000;
-    Tcl_LimitSetTime(interp, &until);
-    Tcl_LimitSetGranularity(interp, TCL_LIMIT_TIME, 1);
-    Tcl_LimitTypeSet(interp, TCL_LIMIT_TIME);
-}
-
 /* What Tcl says is wrong. */
 static struct tg_error *complain(struct tg_condition *condition)
 {
     struct tg_error *error = condition->error;
     condition->error = NULL;
-    if (condition->has_commands && Tcl_LimitExceeded(condition->interp)) {
-        tg_error_destroy(error);
-        error = tg_error_create(TG_ERROR_LIMIT, "it takes longer than %d ms", LIMIT_US / 1000);
-    } else if (error == NULL) {
+    if (error == NULL) {
         const char *message = Tcl_GetStringResult(condition->interp);
         error = tg_error_create(TG_ERROR_USAGE, "%.*s", (int)strcspn(message, "\n"), message);
     }
@@ -333,19 +385,14 @@ struct tg_error *tg_condition_decide(struct tg_condition *condition, const struc
     Tcl_Obj *result = NULL;
     int truth = 0;
     condition->scene = scene;
-    if (condition->has_commands)
-        set_limit(condition->interp);
+    condition->n_read = 0;
     int code = Tcl_ExprObj(condition->interp, condition->expression, &result);
     if (code == TCL_OK) {
         code = Tcl_GetBooleanFromObj(condition->interp, result, &truth);
         Tcl_DecrRefCount(result);
     }
     struct tg_error *error = code == TCL_OK ? NULL : complain(condition);
-    if (condition->has_commands)
-        Tcl_LimitTypeReset(condition->interp, TCL_LIMIT_TIME);
     condition->scene = NULL;
-    tg_error_destroy(condition->error); /* of a variable that a `catch` asked for */
-    condition->error = NULL;
     if (error == NULL)
         *holds = truth != 0;
     return error;

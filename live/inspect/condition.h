@@ -5,7 +5,8 @@
  *   $rdi == 3 && $count > 10        ${p->next} != 0        [string match {eth*} ${device.name}]
  *
  * Numbers, enums and pointers are numbers, an array of characters is its text. They are read when the
- * expression comes to them, so what `&&` keeps from being asked is not.
+ * expression comes to them, so what `&&` keeps from being asked is not. Nothing in it can take long: no powers,
+ * shifts by less than 64, of the commands only parts of `string` (condition_commands.h).
  */
 #ifndef TG_LIVE_INSPECT_CONDITION_H
 #define TG_LIVE_INSPECT_CONDITION_H
@@ -18,8 +19,8 @@
 struct tg_condition;
 
 /*
- * Reads TEXT; nothing of the program is asked yet. Commands in it run in a safe interpreter: without files,
- * programs and channels. Errors: USAGE; *POSITION (may be NULL) is the byte of TEXT where it is wrong.
+ * Reads TEXT; nothing of the program is asked yet. Errors: USAGE, LIMIT; *POSITION (may be NULL) is the byte
+ * of TEXT where it is wrong.
  */
 struct tg_error *tg_condition_create(const char *text, struct tg_condition **condition, size_t *position);
 /* NULL is accepted. */
@@ -29,8 +30,8 @@ void tg_condition_destroy(struct tg_condition *condition);
 bool tg_condition_needs_frame(const struct tg_condition *condition);
 
 /*
- * Whether it holds in SCENE. An evaluation that does not end is ended after a tenth of a second. Errors say
- * the condition and what is wrong: of variables (NOT_FOUND, TARGET), of Tcl (USAGE), LIMIT.
+ * Whether it holds in SCENE. Errors say the condition and what is wrong: of variables (NOT_FOUND, TARGET), of
+ * Tcl (USAGE), LIMIT.
  */
 struct tg_error *tg_condition_decide(struct tg_condition *condition, const struct tg_scene *scene,
                                      bool *holds);
