@@ -1,7 +1,9 @@
 """`tollgate live --json` for tests: commands and their results, the kernel's view of the job beside it."""
 import json
+import math
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -23,14 +25,19 @@ class LiveConsole:
         self.events = []
         self.pending = b""
         self.log = []
+        self.interrupt_at = math.inf
         self.hello = self.read_line()
 
     def read_line(self, limit_s=TIME_LIMIT_S):
         until = time.monotonic() + limit_s
         while b"\n" not in self.pending:
-            left = until - time.monotonic()
+            left = min(until, self.interrupt_at) - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                fail(f"no answer to: {self.log[-3:]}")
+                if self.interrupt_at > until:
+                    fail(f"no answer to: {self.log[-3:]}")
+                self.interrupt_at = math.inf
+                self.process.send_signal(signal.SIGINT)
+                continue
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             if not more:
                 fail(f"the console ended at: {self.log[-3:]}, status {self.process.wait()}")
@@ -38,8 +45,9 @@ class LiveConsole:
         line, self.pending = self.pending.split(b"\n", 1)
         return json.loads(line)
 
-    def command(self, text):
-        """The result of TEXT; events on the way are kept."""
+    def command(self, text, interrupt_s=None):
+        """The result of TEXT; events on the way are kept. After INTERRUPT_S the interrupt key is pressed: a step may never end."""
+        self.interrupt_at = math.inf if interrupt_s is None else time.monotonic() + interrupt_s
         self.log.append(text)
         self.process.stdin.write(json.dumps({"id": len(self.log), "command": text}).encode() + b"\n")
         self.process.stdin.flush()
@@ -47,6 +55,7 @@ class LiveConsole:
             self.events.append(answer)
         if answer["id"] != len(self.log):
             fail(f"an answer to {answer['id']} and not to {len(self.log)}: {answer}")
+        self.interrupt_at = math.inf
         return answer
 
     def do(self, text):

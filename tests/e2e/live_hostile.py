@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""A program whose names, files, threads and data would take over a terminal: what the live console says of it does not.
+"""Hostile programs under live control.
 
-usage: live_hostile.py
+usage: live_hostile.py names   names, files, threads, functions and data would take over a terminal: what is said of them does not
+       live_hostile.py ways    what programs do makes it hard to control them: the console is as usable, and the job as well
 """
 import os
 import re
 import subprocess
 import sys
+
+from live_console import LiveConsole, fail, group_of
 
 TOLLGATE = os.environ["TG_TOLLGATE"]
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -19,11 +22,13 @@ SOURCE = r"""
 struct { char text[64]; char *pointer; } data = {"\033[2J\033]0;owned\007\377\300\n", "\033c\r\b\b\b"};
 void arrive(void) __asm__("arrive");
 void arrive(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void strange(void) __asm__("\"\\033]0;owned\\007\\n strange\"");
+__attribute__((noinline)) void strange(void) { arrive(); __asm__ volatile(""); }
 __attribute__((noinline)) static void *run(void *argument)
 {
     prctl(PR_SET_NAME, "\033[5m\nthread");
     memset(argument, 7, 1);
-    arrive();
+    strange();
     return argument;
 }
 int main(void)
@@ -41,7 +46,7 @@ COMMANDS = ["dbreak arrive -g", "dcont", "dfocus a dstatus -group_by function,li
             "dinfo libraries", "info processes", "info libraries", "dactions", "dactions 1", "dgroups", "dbreak no_such", "dset", "dstep", "dout"]
 
 
-def main():
+def names():
     os.mkdir(f"in {ESCAPE}".replace("/", "_"))
     program = os.path.abspath(f"in {ESCAPE}/prog {ESCAPE}")
     subprocess.run(["cc", "-g", "-O0", "-pthread", "-x", "c", "-", "-o", program], input=SOURCE.encode(), check=True)
@@ -62,4 +67,40 @@ def main():
             sys.exit(f"FAILED: the session was no session: {text[:2000]!r}")
 
 
-main()
+WAYS = ["lines", "forks", "traces", "blocked", "executes", "vforks", "daemons", "closes", "another", "stops"]
+
+
+def ways():
+    """The same end as without a tracer, somebody seen at the breakpoint on the way, and nothing left in the end."""
+    program = os.path.join(os.environ["TG_PROGRAMS"], "hostile")
+    for way in WAYS:
+        with open(f"{way}.out", "wb") as output:
+            console = LiveConsole("-o", f"{way}.tgt", "--", program, way, stderr=output)
+        console.do("dfocus g1 {dbreak arrive -g}")
+        pid = console.do("dfocus a dstatus") and console.command("dfocus a dstatus")["data"][0]["pid"]
+        n_stops = 0
+        while console.command("dfocus a dcont")["ok"]:
+            standing = console.command("dfocus a dstatus")["data"] or []
+            n_stops += sum(thread.get("function") == "arrive" for thread in standing)
+            for command in ("dfocus a dwhere", "dfocus a dlist", "dfocus a {dprint arguments}", "dfocus a dexamine", "dinfo libraries",
+                            "info processes", "dptsets"):
+                console.command(command)
+            if not standing:
+                break
+        if n_stops < (2 if way == "vforks" else 1):
+            fail(f"{way}: {n_stops} stops")
+        console.end("quit")
+        ends = [(event["how"], event["status"]) for event in console.events if event.get("event") == "exited" and event["pid"] == pid]
+        if ends != [("status", 9)]:
+            fail(f"{way}: {ends}")
+        if left := group_of(pid):
+            fail(f"{way}: {left} are left")
+        natively = subprocess.run([program, way], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        with open(f"{way}.out", "rb") as output:
+            said = output.read()
+        if (natively.returncode, natively.stdout) != (9, said):
+            fail(f"{way}: natively {natively.returncode}, {natively.stdout[:500]!r}, under control {said[:500]!r}")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -64,6 +64,11 @@ def main():
         n_errors += not answer["ok"]
     if n_errors < count / 3:
         fail(f"{n_errors} of {count} were refused: this is no nonsense")
+    for endless in ("while 1 {}", "proc again {} {again2}; proc again2 {} {while 1 {catch {error x}}}; again", "while 1 {catch {dfocus a dgo; dwait -any}}",
+                    "dfocus a dgo; while 1 {dfocus a dptsets; dfocus a dhalt; dfocus a dgo}", "for {set i 0} {1} {incr i} {set all($i) $i}"):
+        answer = console.command(endless, interrupt_s=0.2)
+        if answer["ok"] or answer["error"]["code"] != "INTERRUPTED":
+            fail(f"{endless!r} is not ended by the interrupt key: {answer}")
     console.do("dfocus a dstatus")
     status = console.end("quit -kill 7")
     if status != 7:

@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 from live_console import LiveConsole, await_true, check_code, fail, group_of, threads_of
 
@@ -24,66 +25,124 @@ FOCI = ["a", "g1", "p1", "gW", "pW1", "t1.1", "t1.2", "1.3", "2", "p2", "p3", "2
         "held(a)", "breakpoint(a)", "gL", "a.<", "{1.2 1.4}", "stopped(g1)|running(g1)", "9.9", "/few/"]
 
 
+CONDITIONS = ["$rdi < 0", "$count == 5 && $sum >= 0", "$lane == 1 && $turn % 2 == 0", "[string length $rip] > 3 && 1 << $lane > 1",
+              "$no_such == 1"]
+STANDING = {"stopped", "breakpoint", "watchpoint", "error"}
+
+
 class Session:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.console = LiveConsole("-o", "random.tgt", "--", CHURN, "end", "ready", "begun", stderr=open("output", "wb"))
         self.refused = 0
+        self.pid = 0
+        self.runs_again = seed % 5 == 1
+        self.released = set()  # processes that were let go
+        self.operations = [
+            (22, lambda: f"dfocus {self.focus()} dgo"),
+            (12, lambda: f"dfocus {self.focus()} dhalt"),
+            (8, lambda: f"dfocus {self.focus()} dhold {self.one('', '-thread', '-process')}"),
+            (10, lambda: f"dfocus {self.focus()} dunhold {self.one('', '-thread', '-process')}"),
+            (8, lambda: f"dfocus {self.focus()} dbreak {self.one(*FUNCTIONS)} {self.one('-g', '-p', '-t')} {self.one('', '-pending')} "
+                        + self.one("", f"-if {{{self.one(*CONDITIONS)}}}")),
+            (10, lambda: f"dfocus {self.focus()} dbarrier {self.one(*FUNCTIONS)} -stop_when_hit {self.width()} "
+                         f"-stop_when_done {self.width()}"),
+            (8, lambda: f"{self.one('ddelete', 'ddisable', 'denable')} {self.number()}"),
+            (1, lambda: f"dactions {self.one('-suppress', '-unsuppress')}"),
+            (6, lambda: f"dfocus {self.focus()} dwait {self.one('', '-any')} -timeout 0.01"),
+            (5, lambda: f"dfocus {self.focus()} {self.one('dstep', 'dnext', 'dstepi 20', 'dnexti', 'dout', 'duntil begin_turn')}"),
+            (4, lambda: f"dfocus {self.focus()} dstatus -group_by {self.one('function', 'dpid,dtid', 'stop_reason,held', 'pc')}"),
+            (4, lambda: f"dfocus {self.focus()} " + self.one("dptsets", "dlist", "dprint", "dprint {n_wrong + *end}", "dwhere", "dexamine -source",
+                                                            "dinfo libraries", "info workers", "info barrier")),
+            (2, lambda: f"dfocus {self.focus()} dgroups {self.one('-new few', '-add few', '-remove few', '-list', '')}"),
+            (2, lambda: "dset TV::dlopen_" + self.one("always_recalculate true", "always_recalculate false",
+                                                      "recalculate_on_match *libc*", "recalculate_on_match {}")),
+            (2, lambda: "dactions"),
+            (2, lambda: f"dfocus {self.focus()} where"),
+            (1, lambda: f"dfocus {self.focus()}"),
+            (2, self.release_or_take),
+        ]
+
+    def one(self, *choices):
+        return self.random.choice(choices)
 
     def focus(self):
-        return self.random.choice(FOCI)
+        return self.one(*FOCI)
 
     def width(self):
-        return self.random.choice(["group", "process", "none"])
+        return self.one("group", "process", "none")
 
     def number(self):
         points = [int(n) for n in re.findall(r"^ *(\d+) \[", self.console.do("dactions"), re.M)]
-        return self.random.choice([*points[-6:], 999, "-a" if self.random.random() < 0.2 else 1])
+        return self.one(*points[-6:], 999, "-a" if self.random.random() < 0.2 else 1)
 
-    def operation(self):
-        choose = self.random.random()
-        focus = self.focus()
-        if choose < 0.22:
-            return f"dfocus {focus} dgo"
-        if choose < 0.34:
-            return f"dfocus {focus} dhalt"
-        if choose < 0.42:
-            return f"dfocus {focus} dhold {self.random.choice(['', '-thread', '-process'])}"
-        if choose < 0.52:
-            return f"dfocus {focus} dunhold {self.random.choice(['', '-thread', '-process'])}"
-        if choose < 0.60:
-            return (f"dfocus {focus} dbreak {self.random.choice(FUNCTIONS)} {self.random.choice(['-g', '-p', '-t'])} "
-                    f"{self.random.choice(['', '-pending'])}")
-        if choose < 0.70:
-            return (f"dfocus {focus} dbarrier {self.random.choice(FUNCTIONS)} -stop_when_hit {self.width()} "
-                    f"-stop_when_done {self.width()}")
-        if choose < 0.78:
-            return f"{self.random.choice(['ddelete', 'ddisable', 'denable'])} {self.number()}"
-        if choose < 0.84:
-            return f"dfocus {focus} dwait {self.random.choice(['', '-any'])} -timeout 0.01"
-        if choose < 0.88:
-            return f"dfocus {focus} dstatus -group_by {self.random.choice(['function', 'dpid,dtid', 'stop_reason,held', 'pc'])}"
-        if choose < 0.92:
-            return f"dfocus {focus} dptsets"
-        if choose < 0.94:
-            return f"dfocus {focus} dgroups {self.random.choice(['-new few', '-add few', '-remove few', '-list', ''])}"
-        if choose < 0.96:
-            return "dactions"
-        if choose < 0.98:
-            return f"dfocus {focus} where"
-        return f"dfocus {focus}"
+    def release_or_take(self):
+        """Lets a child go, or takes one that was let go under control again."""
+        if (alone := [pid for pid in self.released if pid in group_of(self.pid)]) and self.random.random() < 0.7:
+            pid = self.one(*sorted(alone))
+            self.released.discard(pid)  # where it fails, see run()
+            return f"dattach {pid}"
+        children = {thread["dpid"]: thread["pid"] for thread in self.threads() if thread["pid"] != self.pid}
+        if not children:
+            return "dfocus a dgo"
+        dpid = self.one(*sorted(children))
+        self.released.add(children[dpid])
+        return f"dfocus p{dpid} ddetach"
+
+    def threads(self):
+        answer = self.console.command("dfocus a dstatus")
+        return answer.get("data") or []
 
     def run(self, operations):
+        weights = [weight for weight, _ in self.operations]
         for i in range(operations):
+            if i % 50 == 49:
+                self.compare()
             if i % 100 == 99:
                 self.check_all()
-            answer = self.console.command(self.operation())
+            if self.runs_again and i == operations // 2:
+                self.console.do("drun")
+                self.meet()
+            operation = self.random.choices(self.operations, weights)[0][1]()
+            is_step = re.search(r" (d(step|next)i?|dout|duntil)\b", operation) is not None
+            answer = self.console.command(operation, interrupt_s=0.3 if is_step else None)
             if not answer["ok"]:
                 self.refused += 1
                 if answer["error"]["code"] in ("OS", "NO_MEMORY", "TCL"):
                     fail(f"{self.console.log[-1]}: {answer['error']}")
+                if operation.startswith("dattach"):
+                    self.released.add(int(operation.split()[1]))
             if len(self.console.do("dactions")) > 1000:
                 self.console.do("ddelete -a")
+
+    def meet(self):
+        """The job's first process."""
+        await_true(lambda: self.console.command("info processes")["data"], "the console takes no events")
+        self.pid = self.console.command("info processes")["data"][0]["pid"]
+        self.released.clear()
+
+    def kernel(self):
+        """State and tracer of each thread of the job, by process and thread, without those that were let go."""
+        group = group_of(self.pid)
+        self.released &= set(group)
+        return {(pid, tid): of for pid in group if pid not in self.released for tid, of in threads_of(pid).items()}
+
+    def differences(self):
+        """Where the console and the kernel do not say the same of who there is, and who stands."""
+        told = {(thread["pid"], thread["tid"]): thread["state"] for thread in self.threads() if thread["pid"] not in self.released}
+        kernel = self.kernel()
+        wrong = [f"{who} is not known, {of}" for who, of in kernel.items() if who not in told]
+        wrong += [f"{who} is {state}, but is not there" for who, state in told.items() if who not in kernel]
+        wrong += [f"{who} is not traced" for who, (_, tracer) in kernel.items() if tracer == 0]
+        return wrong + [f"{who} is {told[who]}, but {state}" for who, (state, _) in kernel.items()
+                        if who in told and (told[who] in STANDING) != (state == "t")]
+
+    def compare(self):
+        """Nobody is lost, while they run: what ends, begins or stops just now is told soon."""
+        until = time.monotonic() + 20
+        while wrong := self.differences():
+            if time.monotonic() > until:
+                fail(f"the console and the kernel differ: {wrong}")
 
     def check_all(self):
         """Everybody stands, by the console's word and the kernel's, and they mean the same threads."""
@@ -92,23 +151,12 @@ class Session:
         console.do("dfocus a {dwait -timeout 50}")
         console.do("dfocus a dhalt")  # those that were begun while the others came to a stop
         console.do("dfocus a {dwait -timeout 50}")
-        sets = console.do("dfocus a {dptsets existent(a)}")
         running = console.do("dfocus a {dptsets running(a)}")
         if not re.search(r"0:0", running):
             fail(f"told to stop, waited for, and still {running}")
-        group = group_of(self.pid)
-        n_threads = 0
-        for pid in group:
-            threads = threads_of(pid)
-            n_threads += len(threads)
-            for tid, (state, tracer) in threads.items():
-                if tracer == 0:
-                    fail(f"thread {tid} of process {pid} is not traced")
-                if state != "t" and not is_in_vfork(pid, tid):
-                    fail(f"thread {tid} of process {pid} is in state {state}; {sets}")
-        told = re.search(r"(\d+):(\d+)\[", sets)
-        if (int(told.group(1)), int(told.group(2))) != (len(group), n_threads):
-            fail(f"the kernel has {n_threads} threads of {sorted(group)}, the console {sets}")
+        wrong = [f"{who} is {state}" for who, (state, _) in self.kernel().items() if state != "t" and not is_in_vfork(*who)]
+        if wrong := wrong + self.differences():
+            fail(f"all were told to stop: {wrong}")
 
     def let_go(self):
         console = self.console
@@ -151,15 +199,15 @@ def main(seed, operations):
     console = session.console
     console.do("dfocus a dgo")
     await_true(lambda: os.path.exists("begun"), "the job does not begin")
-    await_true(lambda: console.command("info processes")["data"], "the console takes no events")
-    session.pid = console.command("info processes")["data"][0]["pid"]
+    session.meet()
     session.run(operations)
     if (status := leave(session, asks_first=seed % 2 == 0)) != 5 << 8:
         fail(f"the job ended with wait status {status}")
     with open("output", encoding="utf-8") as output:
         if (text := output.read()) != "churned\n":
             fail(f"the job said: {text}")
-    subprocess.run([os.environ["TG_BARRIER_VERDICT"], "random.tgt"], check=True)
+    for trace in ["random.tgt", "random-2.tgt"][:1 + session.runs_again]:
+        subprocess.run([os.environ["TG_BARRIER_VERDICT"], trace], check=True)
     print(f"{operations} operations, {session.refused} refused, told of {len(console.events)} events")
 
 
