@@ -6,7 +6,8 @@ usage: live_bench.py BUILD [--rounds N] [--threads N] [--fifo] [--without gdb]
 Both debuggers are driven through a pipe, each on a job of its own that is the same program (tests/bench/live_load.c):
 stop-all and go-all of many threads, a line that 64 threads come to, and, tollgate alone, a barrier of 256 threads and
 the time that the prompt takes while many threads run. What is measured is from a command's sending to the answer that it
-is done, but for the barrier, of which the trace tells.
+is done, but for the barrier, of which the trace tells. The commands at the prompt are dptsets, dbreak (with its delete not
+counted), and the halt of one thread up to the moment when it stands.
 """
 import argparse
 import json
@@ -176,7 +177,16 @@ def measure_line(peer, n_threads, rounds):
 
 
 def measure_prompt(peer, rounds):
-    return statistics.median(timed(lambda: peer.do("dptsets")) for _ in range(rounds))
+    """Medians and worst times of commands while the threads run."""
+    samples = {"dptsets": [], "dbreak": [], "dhalt of one": []}
+    for _ in range(rounds):
+        samples["dptsets"].append(timed(lambda: peer.do("dptsets")))
+        place = []
+        samples["dbreak"].append(timed(lambda: place.append(peer.do("dfocus g1 {dbreak main -t}").strip())))
+        peer.do(f"ddelete {place[0]}")
+        samples["dhalt of one"].append(timed(lambda: peer.do("dfocus t1.5 {dhalt; dwait}")))
+        peer.do("dfocus t1.5 dgo")
+    return {name: (statistics.median(times), max(times)) for name, times in samples.items()}
 
 
 def measure_barrier(build, work, n_threads, rounds):
@@ -251,17 +261,14 @@ def main():
         add("tollgate", tollgate, tollgate)
         if "gdb" not in arguments.without:
             add("gdb", lambda pid: Gdb(pid, False), lambda pid: Gdb(pid, True))
-        prompt = with_peer(build, tollgate, arguments.threads, lambda peer: measure_prompt(peer, arguments.rounds * 10))
-
         def busy(peer):
             peer.do("dfocus g1 {dbreak come_by -t -if {$rdi < 0}}")
-            return measure_prompt(peer, arguments.rounds * 10)
+            return measure_prompt(peer, arguments.rounds * 5)
 
-        try:
-            busy_prompt = with_peer(build, tollgate, arguments.threads, busy)
-        except ValueError as why:
-            print(f"note: {why}", file=sys.stderr)
-            busy_prompt = float("nan")
+        prompts = {f"{arguments.threads} threads run": with_peer(build, tollgate, arguments.threads,
+                                                                 lambda peer: measure_prompt(peer, arguments.rounds * 5))}
+        for n_threads in (arguments.line_threads, arguments.threads):
+            prompts[f"{n_threads} hit a false condition"] = with_peer(build, tollgate, n_threads, busy)
         barrier = measure_barrier(build, work, arguments.barrier_threads, arguments.rounds)
     print(f"{'milliseconds, median of ' + str(arguments.rounds):34s} {f'stop {arguments.threads}':>10s} "
           f"{f'go {arguments.threads}':>10s} {f'line, {arguments.line_threads}':>10s}")
@@ -272,8 +279,9 @@ def main():
             ratio = rows["gdb"][what] / rows["tollgate"][what]
             verdict = "" if aim is None else f"   aim >= {aim}: {'met' if ratio >= aim else 'MISSED'}"
             print(f"{what + ', gdb / tollgate':34s} {ratio:10.1f}{verdict}")
-    print(f"{f'dptsets while {arguments.threads} run, ms':48s} {prompt:10.2f}")
-    print(f"{'  and hit a breakpoint whose condition is false':48s} {busy_prompt:10.2f}")
+    print(f"{'milliseconds, median (worst)':34s}" + "".join(f"{what:>22s}" for what in ("dptsets", "dbreak", "dhalt of one")))
+    for name, row in prompts.items():
+        print(f"{name:34s}" + "".join(f"{f'{median:.2f} ({worst:.2f})':>22s}" for median, worst in row.values()))
     for what, value in barrier.items():
         print(f"{f'barrier of {arguments.barrier_threads}: {what}':60s} {value:10.1f}")
 
