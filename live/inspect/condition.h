@@ -5,8 +5,8 @@
  *   $rdi == 3 && $count > 10        ${p->next} != 0        [string match {eth*} ${device.name}]
  *
  * Numbers, enums and pointers are numbers, an array of characters is its text. They are read when the
- * expression comes to them, so what `&&` keeps from being asked is not. Nothing in it can take long: no powers,
- * shifts by less than 64, of the commands only parts of `string` (condition_commands.h).
+ * expression comes to them, so what `&&` keeps from being asked is not. Nothing in it can take long: no
+ * powers, shifts by less than 64, of the commands only parts of `string` (condition_commands.h).
  */
 #ifndef TG_LIVE_INSPECT_CONDITION_H
 #define TG_LIVE_INSPECT_CONDITION_H
