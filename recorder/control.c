@@ -145,6 +145,19 @@ bool tg_control_stepped(struct tg_tracee *tracee)
     return true;
 }
 
+/* The trap that this asks for comes before the thread runs anything. */
+bool tg_control_steps(struct tg_tracee *tracee)
+{
+    bool steps = tracee->stepping && !tracee->called_off && !tg_traced_of(tracee)->detaching;
+    if (steps) {
+        tracee->stepping = false;
+        tracee->keep_due = true;
+        tracee->halt_due = true;
+        ptrace(PTRACE_INTERRUPT, tracee->thread.tid, NULL, NULL);
+    }
+    return steps;
+}
+
 /* ---- letting go */
 
 static void go_on(struct tg_tracee *tracee)

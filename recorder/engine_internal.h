@@ -413,6 +413,12 @@ void tg_control_halted(struct tg_tracee *tracee);
 /* TRACEE executed an instruction: true where that was a step of the controller's; it is to be kept then, and
  * observers were told. */
 bool tg_control_stepped(struct tg_tracee *tracee);
+/*
+ * TRACEE, still stopped, has executed an instruction by emulation: true where that was a step of the
+ * controller's, and TRACEE is to go on to be kept at once, in a stop of its own: whoever lets a thread step
+ * is not called back before that returns.
+ */
+bool tg_control_steps(struct tg_tracee *tracee);
 /* Makes calls that were posted. */
 void tg_control_run_posted(struct tg_engine *engine);
 /* Handles stops of threads that were interrupted to be kept, those that are there already, until UNTIL_NS

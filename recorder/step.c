@@ -192,8 +192,10 @@ static void step_over(struct tg_tracee *tracee, uint64_t address)
         return;
     }
     tracee->regs_changed = true;
-    tg_control_stepped(tracee);
-    tg_tracee_resume(tracee, 0);
+    if (tg_control_steps(tracee))
+        tg_tracee_resume_now(tracee, 0);
+    else
+        tg_tracee_resume(tracee, 0);
 }
 
 void tg_step_go_on(struct tg_tracee *tracee)
