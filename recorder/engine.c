@@ -303,6 +303,11 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
         if (engine->n_interrupted > 0 &&
             tg_control_collect(engine, tg_engine_now_ns() + STOPS_BEFORE_CALLS_NS))
             continue;
+        if (engine->parked != NULL || engine->looking_again) {
+            tg_adoption_look_again(engine);
+            if (engine->processes == NULL)
+                break;
+        }
         pid_t tid = tg_stop_wait(&engine->stop_wait, -1, HASH_CNT(by_tid, engine->tracees), &wait_status);
         if (tid > 0)
             tg_dispatch(engine, tid, wait_status);
@@ -312,8 +317,6 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             tg_engine_fail(engine, tg_error_create_errno(errno, "cannot wait for the traced processes"));
         if (engine->n_early > 0) /* collected while a process was attached in the stop just handled */
             tg_dispatch_early(engine);
-        if (engine->parked != NULL || engine->looking_again)
-            tg_adoption_look_again(engine);
     }
     if (engine->processes != NULL)
         tg_detach_all(engine,
