@@ -129,14 +129,24 @@ static void make_view(struct tg_live_engine *engine, void *context)
     call->error = tg_controller_fill_view(tg_live_engine_controller(engine), call->view);
 }
 
-static size_t index_of(const struct live_source *live, uint64_t pid)
+/* Of the process that was asked for last. */
+struct tagging {
+    const struct live_source *live;
+    uint64_t pid;
+    size_t index; /* in the process model, SIZE_MAX it is not there */
+};
+
+/* Most that there ever were have ended, and have no pid. */
+static size_t index_of(struct tagging *tagging, uint64_t pid)
 {
-    size_t index;
-    struct tg_error *error = tg_focus_find_pid(&live->public, (int64_t)pid, &index);
-    if (error == NULL)
-        return index;
+    if (pid == tagging->pid)
+        return tagging->index;
+    tagging->pid = pid;
+    struct tg_error *error = tg_focus_find_pid(&tagging->live->public, (int64_t)pid, &tagging->index);
+    if (error != NULL)
+        tagging->index = SIZE_MAX;
     tg_error_destroy(error);
-    return SIZE_MAX;
+    return tagging->index;
 }
 
 static uint64_t tag_process(void *context, uint64_t pid)
@@ -147,10 +157,10 @@ static uint64_t tag_process(void *context, uint64_t pid)
 
 static uint64_t tag_thread(void *context, uint64_t pid, uint64_t tid)
 {
-    const struct live_source *live = context;
-    size_t index = index_of(live, pid);
+    struct tagging *tagging = context;
+    size_t index = index_of(tagging, pid);
     const struct tg_openmp_worker *worker =
-        index == SIZE_MAX ? NULL : tg_openmp_model_worker(live->moment->openmp, index, (int32_t)tid);
+        index == SIZE_MAX ? NULL : tg_openmp_model_worker(tagging->live->moment->openmp, index, (int32_t)tid);
     return worker == NULL ? UINT64_MAX : worker->index;
 }
 
@@ -158,7 +168,8 @@ static struct tg_error *view(struct tg_source *source, struct tg_job_view *view)
 {
     struct live_source *live = live_of(source);
     struct view_call call = {.view = view};
-    const struct tg_job_view_tags tags = {live, tag_process, tag_thread};
+    struct tagging tagging = {.live = live, .pid = 0, .index = SIZE_MAX};
+    const struct tg_job_view_tags tags = {&tagging, tag_process, tag_thread};
     tg_live_job_call(live->job, make_view, &call);
     if (call.error == NULL)
         tg_job_view_retag(view, &tags);
