@@ -118,6 +118,8 @@ void tg_console_result_as_data(struct tg_console *console);
  * it is. Takes ERROR. */
 struct tg_error *tg_console_pointed(struct tg_console *console, struct tg_error *error, const char *text,
                                     size_t position);
+/* The same for a TEXT that is no word of the command: programs are told nothing of it. */
+struct tg_error *tg_console_marked(struct tg_error *error, const char *text, size_t position);
 
 /* The focus as a prompt shows it: "all", "r1.3"; of a live job the whole set, "d1.<". BUFFER has room for
  * TG_FOCUS_TEXT bytes and is returned. */

@@ -63,9 +63,16 @@ static struct tg_error *run(struct tg_console *console, struct request *request)
     tg_live_job_call(console->options.live, serve, request);
     if (request->error == NULL || request->position == SIZE_MAX)
         return request->error;
-    char *text = tg_ptset_string(request->focus);
-    struct tg_error *error =
-        text == NULL ? request->error : tg_error_prefix(request->error, "focus %s", text);
+    return tg_control_point(console, request->error, request->position);
+}
+
+struct tg_error *tg_control_point(const struct tg_console *console, struct tg_error *error, size_t position)
+{
+    char *text = error == NULL || position == SIZE_MAX || console->focus.set == NULL
+                     ? NULL
+                     : tg_ptset_string(console->focus.set);
+    if (text != NULL)
+        error = tg_console_marked(tg_error_prefix(error, "focus %s", text), text, position);
     free(text);
     return error;
 }

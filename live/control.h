@@ -35,6 +35,10 @@ struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptse
 struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
                                     FILE *out);
 
+/* ERROR with the console's focus below it and a mark below the byte POSITION; SIZE_MAX: as it is. Takes
+ * ERROR; NULL is none. */
+struct tg_error *tg_control_point(const struct tg_console *console, struct tg_error *error, size_t position);
+
 /* The source file that a line number without one means: where the thread of interest stands, else the first
  * one in focus that stands; where that place has no source that of its main. NULL not known; the caller's to
  * free. */

@@ -22,7 +22,8 @@ struct point_words {
     bool is_barrier;
     char *spec; /* of the location */
     uint32_t id;
-    size_t position; /* of what is wrong in the condition, SIZE_MAX nothing */
+    size_t position;       /* of what is wrong in the condition, SIZE_MAX nothing */
+    size_t focus_position; /* and in the focus */
 };
 
 static struct tg_error *take_option(const char *option, const char *value, struct point_words *words,
@@ -116,11 +117,12 @@ static struct tg_error *make(const struct tg_control *control)
         file = tg_control_file(control);
     error = tg_location_parse(address != NULL ? address : words->location, file, &words->spec);
     if (error == NULL && words->is_barrier)
-        error = tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
-                                      words->stop_when_done, words->pending, &words->id, NULL);
+        error =
+            tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
+                                  words->stop_when_done, words->pending, &words->id, &words->focus_position);
     else if (error == NULL)
         error = tg_controller_break(control->controller, focus, words->spec, words->condition,
-                                    words->stop_when_hit, words->pending, &words->id, NULL);
+                                    words->stop_when_hit, words->pending, &words->id, &words->focus_position);
     tg_ptset_destroy(made);
     free(address);
     free(file);
@@ -147,15 +149,15 @@ static struct tg_error *take_defaults(const struct tg_console *console, struct p
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct point_words words = {.is_barrier = is_barrier, .position = SIZE_MAX};
+    struct point_words words = {.is_barrier = is_barrier, .position = SIZE_MAX, .focus_position = SIZE_MAX};
     struct tg_error *error = take_defaults(console, &words);
     if (error == NULL)
         error = take_words(command, argc, argv, &words);
     if (error == NULL)
         error = tg_control_run(console, &tg_control_defaults, make, &words, out);
-    return error == NULL || words.position == SIZE_MAX
-               ? error
-               : tg_console_pointed(console, error, words.condition, words.position);
+    if (error != NULL && words.position != SIZE_MAX)
+        return tg_console_pointed(console, error, words.condition, words.position);
+    return tg_control_point(console, error, words.focus_position);
 }
 
 static struct tg_error *run_dbreak(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)

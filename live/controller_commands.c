@@ -186,6 +186,10 @@ static struct tg_error *tell_missing(const char *location)
     const char *colon = strrchr(location, ':');
     bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
     int head = is_line ? (int)(colon - location) : (int)strlen(location);
+    if (*location == '*') /* an address */
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "no process has code at %s; with -pending it is planted when it comes",
+                               location + 1);
     return tg_error_create(
         TG_ERROR_NOT_FOUND,
         "'%.*s%s%s' is in none of the processes; with -pending it is planted when it comes", head, location,

@@ -221,6 +221,24 @@ struct tg_error *tg_focus_find_pid(const struct tg_source *source, int64_t pid, 
 
 /* ---- from text */
 
+/* *SET as its canonical text is read, so that errors to come can point into that; where that is too long it
+ * stays as it is. */
+static struct tg_error *make_canonical(struct tg_ptset **set)
+{
+    struct tg_ptset *read = NULL;
+    char *text = tg_ptset_string(*set);
+    struct tg_error *error = text == NULL ? tg_error_no_memory() : tg_ptset_parse(text, &read, NULL);
+    free(text);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    if (error == NULL)
+        tg_ptset_destroy(*set);
+    if (error == NULL)
+        *set = read;
+    tg_error_destroy(error);
+    return NULL;
+}
+
 /* The single arena that SET is, NULL: it is more. */
 static const struct tg_ptset_arena *arena_of(const struct tg_ptset *set)
 {
@@ -350,7 +368,7 @@ static struct tg_error *complete(const struct tg_focus *now, struct tg_source *s
         error = find_interest(source, has_thread, focus, position);
     if (error == NULL)
         error = evaluate(focus->set, source, &focus->members, position);
-    return error;
+    return error != NULL ? error : make_canonical(&focus->set);
 }
 
 struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,

@@ -109,8 +109,8 @@ bool tg_news_is_for_people(const struct tg_news *news)
         return false;
     case TG_NEWS_EXITED:
         return news->unit.dtid == 0;
-    case TG_NEWS_BARRIER: /* arrivals are many, and seen by who asks */
-        return news->decision != TG_BARRIER_ARRIVED &&
+    case TG_NEWS_BARRIER: /* arrivals are many, and told of as stops */
+        return news->decision != TG_BARRIER_ARRIVED && news->decision != TG_BARRIER_LATE &&
                !(news->decision == TG_BARRIER_LEFT && news->count > 0);
     case TG_NEWS_STOPPED:
     case TG_NEWS_PLANTED:

@@ -271,6 +271,22 @@ static bool needs_parentheses(enum tg_ptset_node_kind parent, enum tg_ptset_node
     return parent == child && !is_first;
 }
 
+/* Whether "LEFT-RIGHT" would be read as a range of ranks. */
+static bool looks_like_range(const struct tg_ptset *set, uint32_t left, uint32_t right)
+{
+    const struct tg_ptset_node *nodes = set->nodes;
+    if (nodes[left].kind == TG_NODE_PRODUCT)
+        for (left = nodes[left].first; nodes[left].next != TG_NO_NODE;)
+            left = nodes[left].next;
+    if (nodes[right].kind == TG_NODE_PRODUCT)
+        right = nodes[right].first;
+    const struct tg_ptset_arena *rank = &nodes[left].arena, *number = &nodes[right].arena;
+    return nodes[left].kind == TG_NODE_ARENA && nodes[right].kind == TG_NODE_ARENA && rank->by_rank &&
+           !rank->has_thread && number->width == TG_WIDTH_MISSING &&
+           (number->group == TG_GROUP_NUMBER ||
+            (number->group == TG_GROUP_MISSING && number->has_process && !number->by_rank));
+}
+
 static void print_node(const struct tg_ptset *set, uint32_t at, FILE *stream)
 {
     const struct tg_ptset_node *node = &set->nodes[at];
@@ -286,11 +302,15 @@ static void print_node(const struct tg_ptset *set, uint32_t at, FILE *stream)
         fprintf(stream, "%s(", tg_ptset_function_names[node->function]);
     else if (node->kind == TG_NODE_LIST)
         fputc('{', stream);
+    uint32_t former = TG_NO_NODE;
     for (uint32_t child = node->first; child != TG_NO_NODE; child = set->nodes[child].next) {
         enum tg_ptset_node_kind kind = set->nodes[child].kind;
         bool is_first = child == node->first;
         if (!is_first)
             fputc(node->kind == TG_NODE_LIST ? ' ' : set->nodes[child].joined, stream);
+        if (!is_first && set->nodes[child].joined == '-' && looks_like_range(set, former, child))
+            fputc(' ', stream);
+        former = child;
         bool parenthesised = needs_parentheses(node->kind, kind, is_first);
         if (parenthesised)
             fputc('(', stream);

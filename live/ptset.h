@@ -6,6 +6,7 @@
  *   primary:= arena | '{' primary+ '}' | '(' expr ')' | function '(' ptset ')' | '.'
  *   arena  := [t|p|g|a|d][C|D|S|W|L['/'] | NUMBER'/' | '/'NAME'/'][DPID]['.'[DTID]]     at least one part
  *   DPID   := NUMBER | 'r'NUMBER (the process of that MPI rank)      DTID := NUMBER | '<' (the lowest worker)
+ *           | 'r'NUMBER'-'NUMBER (a list: the arena for each of these ranks)
  *
  * '.' alone is the current set. A number without '.' is a process, but behind the width t a thread. A list
  * may stand without its braces, which Tcl takes off. Blanks separate arenas and may stand around operators.

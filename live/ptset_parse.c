@@ -85,6 +85,20 @@ static uint32_t put(struct parser *parser, enum tg_ptset_node_kind kind, const c
     return place;
 }
 
+/* Puts NODE, of a list its items, behind *LAST as children of PARENT. */
+static void append(struct parser *parser, uint32_t parent, uint32_t *last, uint32_t node)
+{
+    struct tg_ptset_node *nodes = parser->set->nodes;
+    if (nodes[parent].kind == TG_NODE_LIST && nodes[node].kind == TG_NODE_LIST)
+        node = nodes[node].first;
+    if (*last == TG_NO_NODE)
+        nodes[parent].first = node;
+    else
+        nodes[*last].next = node;
+    for (*last = node; nodes[*last].next != TG_NO_NODE;)
+        *last = nodes[*last].next;
+}
+
 /* ---- arenas */
 
 /* The digits at the parser's place. LEAST is the least number that there can be. */
@@ -194,8 +208,22 @@ static bool read_group(struct parser *parser, struct tg_ptset_arena *arena)
     return parser->error == NULL;
 }
 
-/* [DPID]['.'[DTID]] */
-static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena *arena)
+/* "-3" behind a rank: up to that one. An operator has something else behind it than digits. */
+static bool read_last_rank(struct parser *parser, const struct tg_ptset_arena *arena, uint32_t *last)
+{
+    const char *begin = parser->at;
+    *last = arena->process;
+    if (!arena->by_rank || *begin != '-' || !is_digit(begin[1]))
+        return true;
+    parser->at++;
+    if (read_number(parser, "rank", 0, last) && *last < arena->process)
+        fail(parser, begin + 1, "a range of ranks goes upwards; to leave out a process write -p%" PRIu32,
+             *last);
+    return parser->error == NULL;
+}
+
+/* [DPID]['.'[DTID]]; *LAST: where it is a range of ranks the last one, else the process. */
+static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena *arena, uint32_t *last)
 {
     arena->by_rank = *parser->at == 'r';
     if (arena->by_rank && !is_digit(*++parser->at)) {
@@ -205,7 +233,8 @@ static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena
     const char *begin = parser->at;
     if (is_digit(*begin)) {
         arena->has_process = true;
-        if (!read_number(parser, arena->by_rank ? "rank" : "process", 0, &arena->process))
+        if (!read_number(parser, arena->by_rank ? "rank" : "process", 0, &arena->process) ||
+            !read_last_rank(parser, arena, last))
             return false;
     }
     bool has_dot = *parser->at == '.';
@@ -235,15 +264,39 @@ static bool ends_arena(char c)
     return c == '\0' || strchr(" \t\n\r|-&(){}", c) != NULL;
 }
 
+static uint32_t put_arena(struct parser *parser, enum tg_ptset_node_kind kind, const char *at,
+                          const struct tg_ptset_arena *arena)
+{
+    uint32_t node = put(parser, kind, at);
+    if (node != TG_NO_NODE)
+        parser->set->nodes[node].arena = *arena;
+    return node;
+}
+
+/* ARENA for each of the ranks from its own to LAST, as a list. */
+static uint32_t put_ranks(struct parser *parser, const char *at, struct tg_ptset_arena arena, uint32_t last)
+{
+    uint32_t list = put(parser, TG_NODE_LIST, at), former = TG_NO_NODE;
+    for (uint32_t rank = arena.process; list != TG_NO_NODE && rank <= last; rank++) {
+        arena.process = rank;
+        uint32_t node = put_arena(parser, TG_NODE_ARENA, at, &arena);
+        if (node == TG_NO_NODE)
+            return TG_NO_NODE;
+        append(parser, list, &former, node);
+    }
+    return list;
+}
+
 static uint32_t read_arena(struct parser *parser)
 {
     const char *begin = parser->at;
+    uint32_t last = 0;
     char buffer[24];
     struct tg_ptset_arena arena = {.position = offset_of(parser, begin)};
     arena.width = width_of(*parser->at);
     if (arena.width != TG_WIDTH_MISSING)
         parser->at++;
-    if (!read_group(parser, &arena) || !read_process_and_thread(parser, &arena))
+    if (!read_group(parser, &arena) || !read_process_and_thread(parser, &arena, &last))
         return TG_NO_NODE;
     if (parser->at == begin)
         return fail(parser, begin,
@@ -254,11 +307,10 @@ static uint32_t read_arena(struct parser *parser)
         return fail(parser, parser->at,
                     "%s cannot stand here; an arena is [tpgad], group, process, '.' and thread in this order",
                     shown(parser->at, buffer));
+    if (arena.by_rank && last > arena.process)
+        return put_ranks(parser, begin, arena, last);
     bool is_dot = parser->at == begin + 1 && *begin == '.';
-    uint32_t node = put(parser, is_dot ? TG_NODE_CURRENT : TG_NODE_ARENA, begin);
-    if (node != TG_NO_NODE)
-        parser->set->nodes[node].arena = arena;
-    return node;
+    return put_arena(parser, is_dot ? TG_NODE_CURRENT : TG_NODE_ARENA, begin, &arena);
 }
 
 /* ---- lists, functions, operators */
@@ -278,20 +330,6 @@ static bool enter(struct parser *parser)
     }
     parser->depth++;
     return true;
-}
-
-/* Puts NODE, of a list its items, behind *LAST as children of PARENT. */
-static void append(struct parser *parser, uint32_t parent, uint32_t *last, uint32_t node)
-{
-    struct tg_ptset_node *nodes = parser->set->nodes;
-    if (nodes[parent].kind == TG_NODE_LIST && nodes[node].kind == TG_NODE_LIST)
-        node = nodes[node].first;
-    if (*last == TG_NO_NODE)
-        nodes[parent].first = node;
-    else
-        nodes[*last].next = node;
-    for (*last = node; nodes[*last].next != TG_NO_NODE;)
-        *last = nodes[*last].next;
 }
 
 static uint32_t read_list(struct parser *parser);

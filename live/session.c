@@ -40,10 +40,15 @@ static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
 struct tg_error *tg_console_pointed(struct tg_console *console, struct tg_error *error, const char *text,
                                     size_t position)
 {
-    char *pointed = NULL;
-    size_t size;
     if (position != SIZE_MAX)
         tg_console_point(console, text, position);
+    return tg_console_marked(error, text, position);
+}
+
+struct tg_error *tg_console_marked(struct tg_error *error, const char *text, size_t position)
+{
+    char *pointed = NULL;
+    size_t size;
     FILE *stream = position == SIZE_MAX || tg_error_code(error) == TG_ERROR_NO_MEMORY
                        ? NULL
                        : open_memstream(&pointed, &size);

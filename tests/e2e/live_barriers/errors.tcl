@@ -1,6 +1,8 @@
 # Barriers that cannot be.
 gather "1-2.1-2"
-check_error {dfocus {{pW1 p2}} {dbarrier work}} {inconsistent}
+check_error {dfocus {{pW1 p2}} {dbarrier work}} {inconsistent.*\n\{pW1.< p2.<\}\n       \^$}
+check_error {dbarrier -address 0x10} {no process has code at 0x10}
+check_error {dfocus r0-1 dstatus} {no process is rank 0}
 check_error {dfocus p9 {dbarrier work}} {no process 9}
 check_error {dbarrier no_such_function} {no_such_function}
 check_error {dbarrier work -stop_when_hit sometimes} {-stop_when_hit}

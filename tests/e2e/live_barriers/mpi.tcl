@@ -47,7 +47,7 @@ dfocus {pr0 pr1 pr2} {
     dbarrier after
     while {![string match "*hit * times*" [dactions]] || [members held(gSr0)] ne ""} dcont
 }
-check {members {running(pr0|pr1|pr2)}} ""
+check {members running(pr0-2)} ""
 clear
 gather_ranks
 # threads that are not at the line go on
@@ -56,7 +56,7 @@ foreach rank {0 2} {foreach thread [lrange $of($rank) 0 1] {dfocus tr$rank.$thre
 check {count held(gSr0)} "2 4"
 foreach rank {0 1 2} {foreach thread [lrange $of($rank) 2 3] {dfocus tr$rank.$thread dgo}}
 dfocus pWr1 dgo
-dfocus pWr0|pWr1|pWr2 dwait
+dfocus pWr0-2 dwait
 check {count held(gSr0)} "3 12"
 dfocus pWr3 dcont
 check {count held(gSr0)} "0 0"

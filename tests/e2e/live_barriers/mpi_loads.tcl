@@ -11,7 +11,7 @@ foreach library {slow medium fast} condition {{$rdi == 2} {$rank == 2} {$rdi == 
     set point($library) [dfocus gSr0 [list dbreak -pending lib$library.so`plug -t -if $condition]]
     check_match {ac $point($library)} "*(pending)*"
 }
-set ranks pWr0|pWr1|pWr2|pWr3
+set ranks pWr0-3
 set loaded [dfocus gSr0 {dbreak loaded -t}]
 foreach library {slow medium fast} next {{false */libmedium.so} {false ""} {true ""}} {
     dfocus $ranks dcont

@@ -4,10 +4,10 @@ dgo
 dwait -ranks 4
 set id [dfocus gSr0 {dbarrier meet -stop_when_hit process}]
 dfocus gSr0 dgo
-dfocus pr1|pr2|pr3 dwait
-check {members held(gr0)} [members pr1|pr2|pr3]
+dfocus pr1-3 dwait
+check {members held(gr0)} [members pr1-3]
 while {[lindex [count gSr0] 0] < 5} {catch {dfocus pr0 dwait -timeout 0.02}}
-check {members held(gr0)} [members pr1|pr2|pr3]
+check {members held(gr0)} [members pr1-3]
 check {llength [dict get [lindex [info barrier -points -list] 0] missing]} 2
 dfocus gSr0 dcont
 check {members held(gr0)} ""
