@@ -612,24 +612,41 @@ int tg_console_wake_fd(const struct tg_console *console)
 }
 
 /* News to people: a line each. */
+struct printing {
+    FILE *stream;
+    void (*before)(void *context); /* the first line, NULL nothing */
+    void *context;
+    bool has_begun;
+};
+
 static void print_news(void *context, const struct tg_news *news)
 {
-    FILE *stream = context;
-    tg_news_words(news, stream);
-    fputc('\n', stream);
+    struct printing *printing = context;
+    if (!printing->has_begun && printing->before != NULL)
+        printing->before(printing->context);
+    printing->has_begun = true;
+    tg_news_words(news, printing->stream);
+    fputc('\n', printing->stream);
 }
 
-void tg_console_attend(struct tg_console *console)
+bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void *context), void *context)
 {
-    const struct tg_news_sink printed = {print_news, console->options.out};
+    struct printing printing = {console->options.out, before, context, false};
+    const struct tg_news_sink printed = {print_news, &printing};
     const struct tg_news_sink *sink = console->options.news != NULL ? console->options.news : &printed;
     if (console->source->ops->attend == NULL)
-        return;
+        return false;
     struct tg_error *error = console->source->ops->attend(console->source, sink);
     if (error != NULL)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
     tg_error_destroy(error);
     fflush(console->options.out);
+    return printing.has_begun;
+}
+
+void tg_console_attend(struct tg_console *console)
+{
+    (void)tg_console_attend_at_prompt(console, NULL, NULL);
 }
 
 void tg_console_interrupt(struct tg_console *console)

@@ -80,6 +80,8 @@ int tg_console_wake_fd(const struct tg_console *console);
 /* Lets the source take what has come meanwhile, and tells its news: before each command, and while the
  * console waits for one when the source's wake_fd is readable. */
 void tg_console_attend(struct tg_console *console);
+/* The same while somebody types: BEFORE is called first, if there is anything to tell. Whether there was. */
+bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void *context), void *context);
 
 /* The same, until all events that there are by now were taken: for answers about what is so now. Waits for
  * those on their way, not long; an interrupt ends it. */

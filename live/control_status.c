@@ -64,7 +64,9 @@ static char *file_of(const struct tg_control *control, const struct tg_job_proce
     uint64_t pc;
     struct tg_debug_row row;
     struct tg_modules *modules = find_place(control, process, i, &pc);
-    if (modules != NULL && tg_modules_row_at(modules, pc, &row))
+    /* The C library's have names that lead nowhere here: nobody means a line of these. */
+    if (modules != NULL && tg_modules_row_at(modules, pc, &row) &&
+        (*row.file == '/' || access(row.file, R_OK) == 0))
         return strdup(row.file);
     return modules == NULL ? NULL : tg_live_engine_main_file(control->engine, (int32_t)process->info.tag);
 }
@@ -283,7 +285,7 @@ const struct tg_console_command tg_console_dgroups = {
     .name = "dgroups",
     .arguments = "?-list? | -new NAME | -add NAME | -remove NAME | -delete NAME",
     .summary = "lists groups; makes named ones, and puts those in focus into them",
-    .example = "dgroups -new solvers; dfocus {r0 r2} dgroups -add solvers; dfocus g/solvers/ dgo",
+    .example = "dgroups -new solvers; dfocus {r0 r1} dgroups -add solvers; dfocus g/solvers/ dgo",
     .words = dgroups_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dgroups,

@@ -133,7 +133,7 @@ const struct tg_console_command tg_console_dset = {
     .name = "dset",
     .arguments = "?NAME ?VALUE??",
     .summary = "lists the settings with their meaning, gives or sets one",
-    .example = "dset BARRIER_STOP_ALL none",
+    .example = "dset MAX_LIST 40",
     .more = "NAME may be written without TV::. A value that is none is refused, with what would be one.",
     .run = run_dset,
 };

@@ -80,7 +80,7 @@ static void put_moment(const struct tg_json_console *json, struct tg_json *line)
     tg_json_member_unsigned(line, "event", source->number);
     tg_json_member_unsigned(line, "since_start_ns",
                             source->time_ns > source->start_ns ? source->time_ns - source->start_ns : 0);
-    tg_json_member_string(line, "focus", tg_focus_print(&json->console->focus, source, focus));
+    tg_json_member_string(line, "focus", tg_console_focus_text(json->console, focus));
     tg_json_end_object(line);
 }
 

@@ -148,13 +148,18 @@ static char *prompt_of(EditLine *edit)
     return (char *)(uintptr_t)editor->prompt;
 }
 
+/* The line that is being typed makes room. The terminal is one that the library moves the cursor on. */
+static void clear_line(void *context)
+{
+    (void)context;
+    fputs("\r\x1b[K", stdout);
+}
+
 /* What happens by itself is told above the line that is being typed. */
 static void tell_news(struct tg_line_editor *editor)
 {
-    fputs("\r\x1b[K", stdout); /* the terminal is one that the library moves the cursor on */
-    tg_console_attend(editor->console);
-    fflush(stdout);
-    el_set(editor->edit, EL_REFRESH);
+    if (tg_console_attend_at_prompt(editor->console, clear_line, NULL))
+        el_set(editor->edit, EL_REFRESH);
 }
 
 /* Waits for input. False: the interrupt key was pressed, before or meanwhile. */

@@ -50,7 +50,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
     {"run", KEY_RUN, NULL, 0, "Let the job run from the start: nothing stops before it is told to", 5},
     {"input", KEY_INPUT, "FILE", 0,
-     "What the command reads (default: nothing where the console reads standard input, else that)", 5},
+     "What the command reads (default: nothing where the console reads standard input or that is a terminal, "
+     "else that)",
+     5},
     {0},
 };
 
@@ -70,7 +72,8 @@ static struct tg_error *open_input(const struct live_arguments *arguments,
                                    struct tg_record_options *recording)
 {
     const char *path = arguments->input;
-    if (path == NULL && !tg_console_script_reads_input(&arguments->script))
+    bool is_ours = tg_console_script_reads_input(&arguments->script) || isatty(STDIN_FILENO);
+    if (path == NULL && !is_ours)
         return NULL;
     recording->standard_input = open(path == NULL ? "/dev/null" : path, O_RDONLY | O_CLOEXEC);
     if (recording->standard_input < 0)

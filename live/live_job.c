@@ -41,7 +41,7 @@ struct tg_live_job {
     pthread_mutex_t lock; /* for all that follows */
     pthread_cond_t changed;
     struct call *first_call, **last_call;
-    bool has_started, runs, has_ended, quits, restarts;
+    bool has_started, runs, has_ended, was_let_go, quits, restarts;
     struct tg_error *failure; /* of the start */
     struct tg_recording_summary summary;
     int status;
@@ -376,6 +376,7 @@ void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how)
 {
     pthread_mutex_lock(&job->lock);
     bool has_ended = job->has_ended;
+    job->was_let_go = !has_ended && how == TG_LIVE_DETACH;
     pthread_mutex_unlock(&job->lock);
     if (has_ended)
         return;
@@ -450,6 +451,14 @@ bool tg_live_job_has_ended(struct tg_live_job *job, int *status)
     *status = job->status;
     pthread_mutex_unlock(&job->lock);
     return has_ended;
+}
+
+bool tg_live_job_was_let_go(struct tg_live_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    bool was_let_go = job->was_let_go;
+    pthread_mutex_unlock(&job->lock);
+    return was_let_go;
 }
 
 struct tg_recording_summary tg_live_job_summary(struct tg_live_job *job)

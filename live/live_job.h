@@ -80,6 +80,8 @@ uint64_t tg_live_job_take_missed(struct tg_live_job *job);
 /* Tells SINK of what happened that is no event, or more than one. */
 void tg_live_job_tell_news(struct tg_live_job *job, const struct tg_news_sink *sink);
 
+/* Whether it ended by being let go: what was left of it runs on. */
+bool tg_live_job_was_let_go(struct tg_live_job *job);
 /* Whether nothing is traced any more and the trace is closed; *STATUS is then the command's wait status. */
 bool tg_live_job_has_ended(struct tg_live_job *job, int *status);
 /* What the trace has; where it has ended. */

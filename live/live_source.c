@@ -390,7 +390,9 @@ static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
     if (live->end_told)
         return;
     live->end_told = true;
-    tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = "the job has ended"});
+    const char *text =
+        tg_live_job_was_let_go(live->job) ? "what is left of the job runs on" : "the job has ended";
+    tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
 }
 
 static struct tg_error *attend(struct tg_source *source, const struct tg_news_sink *sink)

@@ -231,7 +231,7 @@ const struct tg_console_command tg_console_dcont = {
     .name = "dcont",
     .arguments = "",
     .summary = "goes on: to what `opm sections` asked for, else the end; of a live job until all stand",
-    .example = "opm sections new; dcont",
+    .example = "dcont",
     .run = run_dcont,
 };
 

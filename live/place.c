@@ -212,7 +212,7 @@ const struct tg_console_command tg_console_where = {
     .name = "where",
     .arguments = "",
     .summary = "who waits where at this moment, who is missing there, and what that one did last",
-    .example = "goto end; where",
+    .example = "where",
     .more = "What `tollgate report` calls the post-mortem, for the moment that the console is at.",
     .run = run_where,
 };

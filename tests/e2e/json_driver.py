@@ -33,11 +33,12 @@ def event_members():
 def data_members():
     """The members of each command's data, of all levels."""
     table = DOCUMENT.split("These have data:\n")[1].split("\n### ")[0]
-    found = {}
+    found, others = {}, {}
     for commands, row in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M):
         for command in re.findall(r"`([a-z_ ]+)", commands):
             found[command.strip()] = set(re.findall(r"`(\w+)`", row))
-    return found
+            others[command.strip()] = re.findall(r"as of `(\w+)`", row)
+    return {command: members.union(*(found[other] for other in others[command])) for command, members in found.items()}
 
 
 EVENT_MEMBERS = event_members()

@@ -164,6 +164,14 @@ def check_nobody_listens():
     check(not os.path.exists(f"/proc/{pid}"), "the job is there still")
 
 
+def check_examples(console):
+    """What `help` gives as examples for ranks can be pasted."""
+    for name in "focus", "dfocus", "dgroups":
+        text = console.ask(f"help {name}")["text"]
+        console.ask(text.split("\nExample: ")[1].split("\n")[0])
+    console.ask("dfocus d1.<")
+
+
 def check_settings(console):
     names = {setting["name"] for setting in console.ask("dset")["data"]}
     check({"BARRIER_STOP_ALL", "BARRIER_STOP_WHEN_DONE", "SEARCH_PATH", "TV::dlopen_always_recalculate"} <= names, names)
@@ -180,6 +188,7 @@ def main():
     check_barrier(console)
     check_places(console)
     check_steps(console)
+    check_examples(console)
     check_settings(console)
     console.ask("ddelete -a")
     console.ask("dfocus a dcont")
