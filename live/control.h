@@ -50,6 +50,15 @@ extern const struct tg_ptset_defaults tg_control_defaults;
 /* Stops those in focus, as the interrupt key does. */
 struct tg_error *tg_control_halt(struct tg_console *console);
 
+/*
+ * Lets those in focus run until a worker of them comes to the beginning of one of FUNCTIONS, a
+ * NULL-terminated list of which at most 8 count; its process stands then. *FOUND: who that is, dpid 0 where
+ * they have stopped or ended otherwise. NOT_FOUND where there are no such functions, UNSUPPORTED where the
+ * programs have not begun, so that their libraries are not known.
+ */
+struct tg_error *tg_control_step_to(struct tg_console *console, const char *const *functions,
+                                    struct tg_barrier_unit *found, FILE *out);
+
 /* dgo. */
 struct tg_error *tg_control_go(struct tg_console *console, FILE *out);
 

@@ -15,6 +15,9 @@ struct stepping {
     struct tg_step_request request;
     const char *place; /* duntil: where to, NULL none */
     bool is_address;   /* it is an address, never a line */
+    const char *const
+        *functions; /* NULL-terminated: to the first of these that any worker calls; NULL none */
+    struct tg_barrier_unit found; /* who has come to one of them, dpid 0 nobody */
     uint64_t addresses[MAX_ADDRESSES];
     /* who was let go: that is waited for, whatever the focus means by then */
     struct tg_barrier_unit *movers;
@@ -102,11 +105,24 @@ static bool find_line(const struct tg_standing *standing, const char *place, str
     return stepping->request.n_addresses > 0;
 }
 
+/* Where the functions begin that are there. */
+static void find_functions(const struct tg_standing *standing, struct stepping *stepping)
+{
+    for (size_t i = 0; stepping->functions[i] != NULL && stepping->request.n_addresses < MAX_ADDRESSES; i++)
+        if (tg_standing_function(standing, stepping->functions[i],
+                                 &stepping->addresses[stepping->request.n_addresses]))
+            stepping->request.n_addresses++;
+}
+
 static struct tg_error *find_place(const struct tg_standing *standing, struct stepping *stepping)
 {
     char shown[256];
     stepping->request.n_addresses = 0;
     stepping->request.addresses = stepping->addresses;
+    if (stepping->functions != NULL) {
+        find_functions(standing, stepping);
+        return NULL;
+    }
     if (stepping->place == NULL || (!stepping->is_address && find_line(standing, stepping->place, stepping)))
         return NULL;
     const char *line;
@@ -277,12 +293,59 @@ static struct tg_ptset_arena find_arena(const struct tg_control *control)
     return everything;
 }
 
+/* Every worker in focus that stands and is not held, and who else there is runs: the first one that comes to
+ * a function ends it for its process. */
+static struct tg_error *prepare_workers(const struct tg_control *control, struct tg_job_set *movers)
+{
+    struct stepping *stepping = control->context;
+    size_t n_standing = 0, n_prepared = 0;
+    bool has_begun = false; /* the C library is there */
+    struct tg_error *error = NULL;
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        size_t before = n_prepared;
+        for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
+            struct tg_standing standing;
+            uint64_t address;
+            bool stands = false;
+            if (!tg_job_set_has(control->set, process, i) || is_held(control, process, i) ||
+                tg_job_view_thread(control->view, process, i)->is_manager)
+                continue;
+            error = tg_standing_take(control, process, i, &stands, &standing);
+            if (error != NULL || !stands)
+                continue;
+            n_standing++;
+            has_begun = has_begun || tg_standing_function(&standing, "__libc_start_main", &address);
+            error = find_place(&standing, stepping);
+            if (error != NULL || stepping->request.n_addresses == 0)
+                continue;
+            error = prepare(control, &standing, false);
+            n_prepared++;
+        }
+        for (size_t i = 0; n_prepared > before && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i))
+                tg_job_set_add(movers, process, i);
+    }
+    if (error != NULL || n_prepared > 0)
+        return error;
+    if (n_standing == 0)
+        return tg_error_create(TG_ERROR_TARGET,
+                               "no worker in focus stands, or all are held; dhalt stops them");
+    return has_begun
+               ? tg_error_create(TG_ERROR_NOT_FOUND, "no library of the processes in focus has what such a "
+                                                     "construct calls (yet)")
+               : tg_error_create(TG_ERROR_UNSUPPORTED, "the libraries of the program are not loaded yet");
+}
+
 static struct tg_error *begin(const struct tg_control *control)
 {
     TG_AUTO_JOB_SET struct tg_job_set movers = {0};
+    const struct stepping *stepping = control->context;
     struct tg_error *error = tg_job_set_init(&movers, control->view);
     const struct tg_ptset_arena arena = find_arena(control);
-    if (error == NULL)
+    if (error == NULL && stepping->functions != NULL)
+        error = prepare_workers(control, &movers);
+    else if (error == NULL)
         error =
             all_step(control->focus) ? prepare_all(control, &movers) : prepare_led(control, &arena, &movers);
     if (error == NULL)
@@ -308,6 +371,45 @@ static struct tg_error *step(struct tg_console *console, struct stepping *steppi
     }
     free(stepping->movers);
     stepping->movers = NULL;
+    return error;
+}
+
+/* The first of those who went that stands at one of the functions. */
+static struct tg_error *find_arrived(const struct tg_control *control)
+{
+    struct stepping *stepping = control->context;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            struct tg_standing standing;
+            bool stands = false;
+            struct tg_error *error = tg_job_set_has(control->set, process, i)
+                                         ? tg_standing_take(control, process, i, &stands, &standing)
+                                         : NULL;
+            if (error != NULL)
+                return error;
+            if (stands)
+                error = find_place(&standing, stepping);
+            for (size_t k = 0; stands && k < stepping->request.n_addresses; k++) {
+                if (stepping->addresses[k] != standing.registers.value[TG_RIP])
+                    continue;
+                stepping->found = standing.unit;
+                return NULL;
+            }
+            tg_error_destroy(error);
+        }
+    }
+    return NULL;
+}
+
+struct tg_error *tg_control_step_to(struct tg_console *console, const char *const *functions,
+                                    struct tg_barrier_unit *found, FILE *out)
+{
+    struct stepping stepping = {.request = {.kind = TG_STEP_TO}, .functions = functions};
+    struct tg_error *error = step(console, &stepping, 1, out);
+    if (error == NULL)
+        error = tg_control_run(console, &defaults, find_arrived, &stepping, out);
+    *found = stepping.found;
     return error;
 }
 

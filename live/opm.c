@@ -1,4 +1,5 @@
 /* `opm start` and `opm next`: along the zones of an OpenMP program. */
+#include "live/live_zones.h"
 #include "live/motion.h"
 #include "live/zone_counter.h"
 
@@ -45,7 +46,8 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
                                "'%s' is no zone: parallel, single, critical, task, sections, barrier, master "
                                "or loop",
                                name);
-    return go_to_zone(console, target, name, out);
+    return console->options.live != NULL ? tg_live_zone_go(console, target, name, out)
+                                         : go_to_zone(console, target, name, out);
 }
 
 static const char *const next_words[] = {"parallel", "single", "critical", "task", "sections",
@@ -59,9 +61,10 @@ const struct tg_console_command tg_console_opm_next = {
     .more =
         "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it any of "
         "these.\nThe worker that comes there becomes the current one. Those that come to the same zone "
-        "after it do not\ncount: each time that a team meets a construct is one zone.",
+        "after it do not\ncount: each time that a team meets a construct is one zone.\n"
+        "A live job runs until a worker in focus that stood is about to enter one: TARGET must be said, and\n"
+        "zones at which the compiler calls nothing (GCC's master and static loops) are not seen.",
     .words = next_words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_next,
 };
 
@@ -93,7 +96,8 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
                                    "worker 1 is in parallel region %" PRIu64
                                    " already; opm start --force goes to the next one all the same",
                                    first->places[i].team);
-    return go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
+    return console->options.live != NULL ? tg_live_zone_go(console, TG_TARGET_PARALLEL, "parallel", out)
+                                         : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
 }
 
 static const char *const start_words[] = {"--force", NULL};
@@ -107,6 +111,5 @@ const struct tg_console_command tg_console_opm_start = {
         "The worker that begins it becomes the current one. Where the first worker is in a region already\n"
         "nothing is done, unless --force is given.",
     .words = start_words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_start,
 };

@@ -375,6 +375,17 @@ static bool is_wanted(const struct tg_stepper *stepper, uint64_t pc)
     return false;
 }
 
+/* To one of the addresses; who is at one goes on first. */
+static struct tg_step_order step_to(struct tg_stepper *stepper, const struct tg_step_place *here)
+{
+    if (stepper->is_running && is_wanted(stepper, here->pc))
+        return done();
+    stepper->run = (struct tg_step_order){.kind = TG_STEP_ORDER_RUN};
+    for (size_t i = 0; i < stepper->n_addresses; i++)
+        add_target(&stepper->run, stepper->addresses[i], 0);
+    return stepper->run;
+}
+
 /* To one of the addresses, in this frame or one further out, or in any other function; or out of this one. */
 static struct tg_step_order step_until(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
@@ -412,6 +423,8 @@ static struct tg_step_order go_on(struct tg_stepper *stepper, struct tg_step_pla
         return step_out_of_copy(stepper, here);
     case TG_STEP_UNTIL:
         return stepper->n_addresses > 0 ? step_until(stepper, here) : step_line(stepper, here);
+    case TG_STEP_TO:
+        return step_to(stepper, here);
     case TG_STEP_INSTRUCTION:
         break;
     }
@@ -453,7 +466,7 @@ void tg_stepper_advance(struct tg_stepper *stepper, const struct tg_registers *r
     if (stepper->jumps.is_jumping) {
         *order = pass_longjmp(stepper, &here);
     } else if (!stepper->is_running || !arrive(stepper, &here, order)) {
-        bool until = stepper->kind == TG_STEP_UNTIL && stepper->n_addresses > 0;
+        bool until = stepper->n_addresses > 0; /* of TG_STEP_UNTIL and TG_STEP_TO */
         stepper->is_running = stepper->is_running && until;
         *order = go_on(stepper, &here);
     }
@@ -476,6 +489,8 @@ static struct tg_step_order first_order(struct tg_stepper *stepper, const struct
         if (stepper->n_addresses > 0)
             return step_until(stepper, here);
         break;
+    case TG_STEP_TO:
+        return step_to(stepper, here);
     case TG_STEP_LINE:
     case TG_STEP_OVER_LINE:
         break;

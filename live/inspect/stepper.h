@@ -13,12 +13,13 @@ enum tg_step_kind {
     TG_STEP_OUT,              /* to where it returns to */
     TG_STEP_UNTIL,            /* to one of some addresses, or out of this function; without any: to a line
                                  further down, so that loops end */
+    TG_STEP_TO,               /* to one of some addresses, wherever that is on the way */
 };
 
 struct tg_step_request {
     enum tg_step_kind kind;
     unsigned level;            /* TG_STEP_OUT: of this frame, 0 the innermost (inlined copies do not count) */
-    const uint64_t *addresses; /* TG_STEP_UNTIL; borrowed for tg_stepper_begin alone */
+    const uint64_t *addresses; /* TG_STEP_UNTIL and TG_STEP_TO; borrowed for tg_stepper_begin alone */
     size_t n_addresses;        /* at most 8 are taken */
 };
 

@@ -25,8 +25,8 @@ CODE = {
 # They end what the others need, and come last, in this order.
 LAST = ["ddetach", "dkill", "drun"]
 ENDINGS = ["quit", "exit"]
-# live_json.py and live_ranks.py have ranks, and processes that were left out.
-OF_RANKS = {"focus", "dfocus", "dgroups", "dattach"}
+# live_json.py and live_ranks.py have ranks, OpenMP, and processes that were left out.
+OF_RANKS = {"focus", "dfocus", "dgroups", "dattach", "opm start", "opm next"}
 # What there has to be beside threads that stand at line 120.
 BEFORE = {"dcont": "dbreak solver.c#642"}
 
