@@ -23,6 +23,7 @@ struct session {
     size_t n_events;
     uint32_t generation[PROCESSES]; /* how many processes had this place before */
     uint32_t late;
+    uint32_t several; /* stops at two barriers */
 };
 
 static uint32_t draw(struct session *session, uint32_t below)
@@ -154,12 +155,39 @@ static void change_barrier(struct session *session)
     write_decisions(session);
 }
 
+static bool is_member(const struct session *session, uint32_t id, struct tg_barrier_unit unit)
+{
+    struct tg_barrier_status status;
+    if (!tg_barrier_model_status(session->model, id, &status) || !status.enabled)
+        return false;
+    unit.dtid = status.of_threads ? unit.dtid : 0;
+    return tg_barrier_model_membership(session->model, id, unit).is_member;
+}
+
+/* The first one of two that it is a member of. */
+static void arrive_on(struct session *session, struct tg_barrier_unit unit, struct tg_event event,
+                      uint32_t id)
+{
+    size_t count;
+    assert_null(tg_barrier_model_arrive_on(session->model, id, unit));
+    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(session->model, &count);
+    assert_int_equal(tg_barrier_model_run(session->model, unit), TG_BARRIER_STOPPING);
+    event.kind = TG_EVENT_BARRIER_ARRIVAL;
+    event.barrier_arrival =
+        (struct tg_event_barrier_arrival){id, unit.dpid, unit.dtid, decisions[0].kind == TG_BARRIER_LATE, 1};
+    write_event(session, event);
+    write_decisions(session);
+    session->several++;
+}
+
 static void arrive(struct session *session, struct tg_barrier_unit unit, struct tg_event event)
 {
-    uint32_t id = 1 + draw(session, BARRIERS);
+    uint32_t id = 1 + draw(session, BARRIERS), other = 1 + draw(session, BARRIERS);
     size_t count;
     if (tg_barrier_model_run(session->model, unit) == TG_BARRIER_STOPPED)
         return;
+    if (other != id && is_member(session, id, unit) && is_member(session, other, unit))
+        arrive_on(session, unit, event, other);
     assert_null(tg_barrier_model_arrive(session->model, id, unit));
     const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(session->model, &count);
     bool has_arrived = count > 0 && decisions[0].kind == TG_BARRIER_ARRIVED;
@@ -283,13 +311,19 @@ static void end_session(struct session *session)
 /* The verdict on SESSION's events without event LEFT_OUT. */
 static struct tg_barrier_trace_verdict judge(const struct session *session, size_t left_out)
 {
-    struct tg_barrier_trace *trace = NULL;
+    struct tg_barrier_trace *trace = NULL, *copy = NULL;
     struct tg_barrier_trace_verdict verdict;
     const struct tg_event nothing = {.kind = TG_EVENT_CONTROL_STOPPED};
     assert_null(tg_barrier_trace_create(&trace));
-    for (size_t i = 0; i < session->n_events; i++)
+    for (size_t i = 0; i < session->n_events; i++) {
         if (i != left_out)
             assert_null(tg_barrier_trace_feed(trace, &session->events[i]));
+        if (i % 97 != 0)
+            continue;
+        assert_null(tg_barrier_trace_copy(trace, &copy)); /* goes on as the one that it was made of */
+        tg_barrier_trace_destroy(trace);
+        trace = copy;
+    }
     assert_null(tg_barrier_trace_feed(trace, &nothing)); /* whatever is missing at the end is missing */
     tg_barrier_trace_verdict(trace, &verdict);
     tg_barrier_trace_destroy(trace);
@@ -307,7 +341,7 @@ static void a_trace_leads_to_the_decisions_of_its_session(void **state)
 {
     (void)state;
     uint64_t kinds[8] = {0};
-    uint32_t late = 0;
+    uint32_t late = 0, several = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct session session = run_session(seed, 2000);
         struct tg_barrier_trace_verdict verdict = judge(&session, SIZE_MAX);
@@ -323,10 +357,11 @@ static void a_trace_leads_to_the_decisions_of_its_session(void **state)
         assert_int_equal(verdict.n_ignored, 1); /* judge's own */
         assert_string_equal(verdict.first, "");
         late += session.late;
+        several += session.several;
         end_session(&session);
     }
     /* the sessions had everything in them */
-    assert_true(late > 0);
+    assert_true(late > 0 && several > 100);
     assert_true(kinds[TG_EVENT_BARRIER_SATISFIED & 7] > 100);
     assert_true(kinds[TG_EVENT_BARRIER_RELEASED & 7] > 100);
     assert_true(kinds[TG_EVENT_BARRIER_STUCK & 7] > 10);
@@ -381,12 +416,33 @@ static void nonsense_is_passed_over(void **state)
     tg_barrier_trace_destroy(trace);
 }
 
+static void barriers_are_somewhere_until_they_are_deleted(void **state)
+{
+    (void)state;
+    const struct tg_event created = {.kind = TG_EVENT_BARRIER_CREATED,
+                                     .barrier_created = {.barrier = 4, .location = "solver.c#12"}};
+    const struct tg_event deleted = {.kind = TG_EVENT_BARRIER_DELETED, .barrier_deleted = {4}};
+    struct tg_barrier_trace *trace = NULL, *copy = NULL;
+    assert_null(tg_barrier_trace_create(&trace));
+    assert_string_equal(tg_barrier_trace_location(trace, 4), "");
+    assert_null(tg_barrier_trace_feed(trace, &created));
+    assert_null(tg_barrier_trace_copy(trace, &copy));
+    assert_null(tg_barrier_trace_feed(trace, &deleted));
+    assert_string_equal(tg_barrier_trace_location(trace, 4), "");
+    assert_string_equal(tg_barrier_trace_location(copy, 4), "solver.c#12");
+    assert_null(tg_barrier_trace_feed(trace, &created));
+    assert_string_equal(tg_barrier_trace_location(trace, 4), "solver.c#12");
+    tg_barrier_trace_destroy(trace);
+    tg_barrier_trace_destroy(copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_leads_to_the_decisions_of_its_session),
         cmocka_unit_test(a_decision_that_is_missing_or_made_up_is_seen),
         cmocka_unit_test(nonsense_is_passed_over),
+        cmocka_unit_test(barriers_are_somewhere_until_they_are_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,16 @@ check {count held(gSr0)} "0 0"
 check {count stopped($team)} "4 16"
 clear
 gather_ranks
+# the alias for all workers; when all are there the control group stops
+dfocus r0 {BAW after -stop_when_hit none}
+dfocus $team dcont
+check {count held(gr0)} "0 0"
+check {count breakpoint($team)} "4 16"
+dfocus gr0 dwait
+check {members running(gr0)} ""
+dfocus $launchers dgo
+clear
+gather_ranks
 
 # ---- every width
 set far [lindex $of(0) 1]
