@@ -385,10 +385,9 @@ bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct
 
 bool tg_job_model_rank(const struct tg_job_model *model, uint32_t dpid, int64_t *rank)
 {
-    const struct process *process = process_of(model, dpid);
-    if (process == NULL || process->rank < 0)
+    if (dpid == 0 || dpid > model->n_processes || model->processes[dpid - 1]->rank < 0)
         return false;
-    *rank = process->rank;
+    *rank = model->processes[dpid - 1]->rank;
     return true;
 }
 

@@ -41,7 +41,7 @@ bool tg_job_model_name(const struct tg_job_model *model, struct tg_barrier_unit 
 /* Its groups; false: no process that lives is called DPID. */
 bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_barrier_process *process);
 
-/* Its rank in MPI_COMM_WORLD; false: no process that lives is called DPID, or it is none. */
+/* Its rank in MPI_COMM_WORLD, also where it has ended; false: no process was called DPID, or it is none. */
 bool tg_job_model_rank(const struct tg_job_model *model, uint32_t dpid, int64_t *rank);
 
 /* ---- named groups: dgroups */

@@ -199,10 +199,13 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
                 news->other);
         return;
     case TG_BARRIER_LEFT:
+        if (news->other > 1)
+            fprintf(stream, "%" PRIu64 " threads of ", news->other);
         write_unit(news, stream);
         fprintf(stream,
-                news->count == 0 ? " will not come to barrier %" PRIu32 " (%s)"
-                                 : " has left barrier %" PRIu32 " (%s)",
+                news->count == 0  ? " will not come to barrier %" PRIu32 " (%s)"
+                : news->other > 1 ? " have left barrier %" PRIu32 " (%s)"
+                                  : " has left barrier %" PRIu32 " (%s)",
                 news->point, tg_barrier_reason_name(news->reason));
         return;
     case TG_BARRIER_LATE:

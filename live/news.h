@@ -60,7 +60,7 @@ struct tg_news {
     enum tg_barrier_reason reason;
     enum tg_exit_how how;
     int64_t status;
-    uint64_t count, other;
+    uint64_t count, other; /* of threads that left a barrier together: OTHER of process UNIT */
 };
 
 /* Who listens. Called by the console's thread. */

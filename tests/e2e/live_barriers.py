@@ -183,6 +183,9 @@ def mpi(flavour_name):
     output, said = session("mpi_ends", job(flavour, program, "4", "ends"), environment=environment)
     check("is satisfied by the 1 that are left; 1 never came" in output, output)
     check("is satisfied by the 4 that are left; 8 never came" in output, output)
+    for rank in (1, 2):  # in few lines, of four threads each
+        told = re.findall(rf"^(?:(\d+) threads of process \d+|thread \S+) \(rank {rank}\) will not come to barrier", output, re.M)
+        check(sum(int(count or 1) for count in told) == 4, rank, output)
     check([len(barrier["never_came"]) for barrier in said["barriers"]] == [0, 0, 8], said)
     output, _ = session("mpi_grows", job(flavour, program, "4", "grows"), environment=environment)
     check("is satisfied: all 18 are there" in output, output)

@@ -118,6 +118,10 @@ static void test_decisions(void **state)
          "barrier 4 is satisfied by the 7 that are left; 1 never came",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 7, \"never_came\": "
          "1}"},
+        {{.kind = TG_BARRIER_LEFT, .barrier = 4, .unit = {2, 0}, .reason = TG_BARRIER_BY_EXEC, .number = 3},
+         "3 threads of process 2 will not come to barrier 4 (exec)",
+         "{\"event\": \"barrier\", \"dpid\": 2, \"point\": 4, \"what\": \"left\", \"reason\": \"exec\", "
+         "\"had_arrived\": false}"},
         {{.kind = TG_BARRIER_LEFT, .barrier = 4, .unit = {2, 1}, .reason = TG_BARRIER_BY_EXIT},
          "thread 2.1 will not come to barrier 4 (exited)",
          "{\"event\": \"barrier\", \"dpid\": 2, \"dtid\": 1, \"point\": 4, \"what\": \"left\", \"reason\": "
