@@ -1,5 +1,6 @@
 #include "live/inspect/debug_info.h"
 
+#include "live/inspect/data_names.h"
 #include "recorder/debug_blocks.h"
 #include "recorder/elf_object.h"
 
@@ -33,6 +34,8 @@ struct tg_debug_info {
     struct tg_unwind_table *unwind, *debug_unwind; /* by .eh_frame, by .debug_frame */
     struct tg_code_places *places;
     struct tg_name_index *names;
+    struct tg_data_names *data_names;
+    struct tg_code_place *stub; /* the answer about procedure linkage */
     struct marks longjmps, catches;
 };
 
@@ -61,6 +64,8 @@ void tg_debug_info_unref(struct tg_debug_info *info)
     tg_unwind_table_destroy(info->unwind);
     tg_unwind_table_destroy(info->debug_unwind);
     tg_name_index_destroy(info->names);
+    tg_data_names_destroy(info->data_names);
+    free(info->stub);
     tg_debug_units_destroy(info->units);
     dwarf_end(info->dwarf);
     elf_end(info->dwarf_elf);
@@ -223,6 +228,18 @@ bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address)
     return false;
 }
 
+bool tg_debug_info_symbol_at(struct tg_debug_info *info, uint64_t address, const char **name,
+                             uint64_t *offset)
+{
+    bool is_plt = tg_debug_info_is_plt(info, address);
+    if (!is_plt && tg_debug_info_is_code(info, address))
+        return tg_image_symbol_at(info->image, address, name, offset);
+    if (info->data_names == NULL && (info->data_names = tg_data_names_create()) == NULL)
+        return false;
+    return is_plt ? tg_data_names_stub(info->data_names, elf_of(info), address, name, offset)
+                  : tg_data_names_variable(info->data_names, info->image, address, name, offset);
+}
+
 static size_t find_marks(const struct tg_debug_info *info, struct marks *marks, const char *const *names,
                          uint64_t *addresses, size_t max)
 {
@@ -249,6 +266,17 @@ size_t tg_debug_info_catches(struct tg_debug_info *info, uint64_t *addresses, si
 
 const struct tg_code_place *tg_debug_info_place(struct tg_debug_info *info, uint64_t address)
 {
+    const char *name;
+    uint64_t offset;
+    if (tg_debug_info_is_plt(info, address) && tg_debug_info_symbol_at(info, address, &name, &offset)) {
+        if (info->stub == NULL)
+            info->stub = calloc(1, sizeof *info->stub + sizeof info->stub->calls[0]);
+        if (info->stub == NULL)
+            return NULL;
+        info->stub->count = 1;
+        info->stub->calls[0] = (struct tg_code_call){.name = name, .offset = offset};
+        return info->stub;
+    }
     if (info->places == NULL && (info->places = tg_code_places_create()) == NULL)
         return NULL;
     return tg_code_places_find(info->places, tg_debug_info_units(info), info->image, address);

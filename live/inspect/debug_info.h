@@ -54,6 +54,11 @@ const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *i
 bool tg_debug_info_is_code(const struct tg_debug_info *info, uint64_t address);
 bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address);
 
+/* What is called at ADDRESS: a function, a stub of procedure linkage ("puts@plt"), a variable. NAME is valid
+ * as long as INFO. */
+bool tg_debug_info_symbol_at(struct tg_debug_info *info, uint64_t address, const char **name,
+                             uint64_t *offset);
+
 /* Where longjmp and its like begin, at most MAX; returns how many. */
 size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max);
 /* The same of what handlers of C++ exceptions call first, the ABI's __cxa_begin_catch. */

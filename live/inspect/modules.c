@@ -264,7 +264,7 @@ bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const ch
 {
     uint64_t bias;
     struct tg_debug_info *info = tg_modules_debug_info_at(modules, address, &bias);
-    return info != NULL && tg_image_symbol_at(tg_debug_info_image(info), address - bias, name, offset);
+    return info != NULL && tg_debug_info_symbol_at(info, address - bias, name, offset);
 }
 
 bool tg_modules_row_at(struct tg_modules *modules, uint64_t address, struct tg_debug_row *row)

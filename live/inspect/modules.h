@@ -48,7 +48,8 @@ struct tg_debug_info *tg_modules_debug_info(struct tg_modules *modules, const st
 /* Both of these. */
 struct tg_debug_info *tg_modules_debug_info_at(struct tg_modules *modules, uint64_t address, uint64_t *bias);
 
-/* The symbol that holds ADDRESS and the offset in it, NAME valid as its module. False where there is none. */
+/* The symbol that holds ADDRESS (tg_debug_info_symbol_at) and the offset in it, NAME valid as its module.
+ * False where there is none. */
 bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const char **name, uint64_t *offset);
 
 /* The row of the line table that holds ADDRESS, with addresses of memory; strings valid as its module. */

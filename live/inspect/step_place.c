@@ -85,7 +85,7 @@ uint64_t tg_step_place_region(struct tg_modules *modules, const struct tg_step_p
 {
     const char *name;
     uint64_t offset, body = 0;
-    if (!tg_modules_symbol_at(modules, here->pc, &name, &offset) || offset != 0)
+    if (tg_step_place_is_plt(here) || !tg_modules_symbol_at(modules, here->pc, &name, &offset) || offset != 0)
         return 0;
     if (strncmp(name, "GOMP_parallel", 13) == 0)
         body = here->frame.registers.value[TG_RDI];
