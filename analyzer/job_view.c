@@ -19,6 +19,8 @@ struct rank_place {
 };
 
 struct tg_job_view {
+    tg_job_view_same_code *same_code; /* NULL: equal addresses are */
+    void *same_code_context;
     struct tg_job_process *processes;
     size_t n_processes, processes_capacity;
     struct tg_job_thread *threads;
@@ -310,4 +312,18 @@ bool tg_job_view_is_member(const struct tg_job_view *view, const struct tg_job_g
     }
     const struct user_group *user = &view->groups[group->user];
     return has_member(user, info->dpid, 0) || (thread != NULL && has_member(user, info->dpid, thread->dtid));
+}
+
+void tg_job_view_tell_code(struct tg_job_view *view, tg_job_view_same_code *same_code, void *context)
+{
+    view->same_code = same_code;
+    view->same_code_context = context;
+}
+
+bool tg_job_view_is_same_code(const struct tg_job_view *view, const struct tg_job_process *a, uint64_t a_pc,
+                              const struct tg_job_process *b, uint64_t b_pc)
+{
+    if (a == b || view->same_code == NULL)
+        return a_pc == b_pc;
+    return view->same_code(view->same_code_context, a, a_pc, b, b_pc);
 }

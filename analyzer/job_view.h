@@ -126,4 +126,14 @@ static inline bool tg_job_state_is_stopped(enum tg_job_state state)
     return state >= TG_JOB_STOPPED;
 }
 
+/* Whether the code at A_PC in process A is that at B_PC in another process B: objects lie elsewhere in each.
+ */
+typedef bool tg_job_view_same_code(void *context, const struct tg_job_process *a, uint64_t a_pc,
+                                   const struct tg_job_process *b, uint64_t b_pc);
+
+/* SAME_CODE knows; without it equal addresses are the same code. */
+void tg_job_view_tell_code(struct tg_job_view *view, tg_job_view_same_code *same_code, void *context);
+bool tg_job_view_is_same_code(const struct tg_job_view *view, const struct tg_job_process *a, uint64_t a_pc,
+                              const struct tg_job_process *b, uint64_t b_pc);
+
 #endif

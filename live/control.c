@@ -31,6 +31,14 @@ static struct tg_error *take_all(const struct tg_job_view *view, struct tg_job_s
     return error;
 }
 
+static bool is_same_code(void *context, const struct tg_job_process *a, uint64_t a_pc,
+                         const struct tg_job_process *b, uint64_t b_pc)
+{
+    const struct tg_modules *of_a = tg_live_engine_modules_of(context, (int32_t)a->info.tag),
+                            *of_b = tg_live_engine_modules_of(context, (int32_t)b->info.tag);
+    return of_a == NULL || of_b == NULL ? a_pc == b_pc : tg_modules_is_same_code(of_a, a_pc, of_b, b_pc);
+}
+
 static void serve(struct tg_live_engine *engine, void *context)
 {
     struct request *request = context;
@@ -38,6 +46,8 @@ static void serve(struct tg_live_engine *engine, void *context)
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_controller *controller = tg_live_engine_controller(engine);
     struct tg_error *error = tg_controller_view(controller, &view);
+    if (error == NULL)
+        tg_job_view_tell_code(view, is_same_code, engine);
     if (error == NULL)
         error = request->focus == NULL
                     ? take_all(view, &set)

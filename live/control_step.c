@@ -57,13 +57,8 @@ static bool is_held(const struct tg_control *control, const struct tg_job_proces
 /* The code that two threads of whatever processes are at is the same. */
 static bool is_same_code(const struct tg_standing *a, const struct tg_standing *b)
 {
-    uint64_t a_pc = a->registers.value[TG_RIP], b_pc = b->registers.value[TG_RIP];
-    const struct tg_module *in_a = tg_modules_find(a->modules, a_pc);
-    const struct tg_module *in_b = tg_modules_find(b->modules, b_pc);
-    if (in_a == NULL || in_b == NULL)
-        return in_a == in_b && a_pc == b_pc;
-    return a_pc - in_a->start == b_pc - in_b->start && strcmp(in_a->path, in_b->path) == 0 &&
-           strcmp(in_a->build_id, in_b->build_id) == 0;
+    return tg_modules_is_same_code(a->modules, a->registers.value[TG_RIP], b->modules,
+                                   b->registers.value[TG_RIP]);
 }
 
 /* ---- where to */

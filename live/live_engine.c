@@ -531,10 +531,15 @@ struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const str
     return tg_live_modules_of(live->modules, process);
 }
 
-void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place)
+struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_t pid)
 {
     const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    struct tg_modules *modules = process == NULL ? NULL : tg_live_engine_modules(live, process);
+    return process == NULL ? NULL : tg_live_engine_modules(live, process);
+}
+
+void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place)
+{
+    struct tg_modules *modules = tg_live_engine_modules_of(live, pid);
     struct tg_debug_row row;
     const char *name;
     uint64_t offset;

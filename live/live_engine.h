@@ -60,6 +60,8 @@ struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_b
 
 /* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
 struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process);
+/* The same of process PID; NULL also where it is none. */
+struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_t pid);
 
 /* Whose steps are begun by letting them go. */
 struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live);

@@ -93,7 +93,8 @@ static bool is_in_lockstep(const struct tg_job_view *view, const struct resolved
     const struct tg_job_thread *leader = tg_job_view_thread(view, resolved->interest, resolved->thread);
     const struct tg_job_thread *thread = tg_job_view_thread(view, process, i);
     return tg_job_state_is_stopped(leader->state) && tg_job_state_is_stopped(thread->state) &&
-           leader->pc != 0 && leader->pc == thread->pc;
+           leader->pc != 0 && thread->pc != 0 &&
+           tg_job_view_is_same_code(view, resolved->interest, leader->pc, process, thread->pc);
 }
 
 /* Whether thread I of PROCESS is in the group of interest, which reaches beyond the control group for the

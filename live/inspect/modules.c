@@ -224,6 +224,16 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
     return module != NULL && address < module->end ? module : NULL;
 }
 
+bool tg_modules_is_same_code(const struct tg_modules *a, uint64_t a_pc, const struct tg_modules *b,
+                             uint64_t b_pc)
+{
+    const struct tg_module *in_a = tg_modules_find(a, a_pc), *in_b = tg_modules_find(b, b_pc);
+    if (in_a == NULL || in_b == NULL)
+        return in_a == in_b && a_pc == b_pc;
+    return a_pc - in_a->start == b_pc - in_b->start && strcmp(in_a->path, in_b->path) == 0 &&
+           strcmp(in_a->build_id, in_b->build_id) == 0;
+}
+
 static void open_module(struct tg_modules *modules, struct module *module)
 {
     struct tg_image_source source = {

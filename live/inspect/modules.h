@@ -45,6 +45,11 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
 struct tg_debug_info *tg_modules_debug_info(struct tg_modules *modules, const struct tg_module *module,
                                             uint64_t *bias);
 
+/* Whether the code at A_PC is that of the same object, at the same place in it, as the code at B_PC in
+ * another process, or is at the same address outside of all objects. */
+bool tg_modules_is_same_code(const struct tg_modules *a, uint64_t a_pc, const struct tg_modules *b,
+                             uint64_t b_pc);
+
 /* Both of these. */
 struct tg_debug_info *tg_modules_debug_info_at(struct tg_modules *modules, uint64_t address, uint64_t *bias);
 

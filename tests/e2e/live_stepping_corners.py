@@ -88,9 +88,15 @@ dfocus gr0 dnext; say tr0.1; say tr1.1
 # and into a region
 dfocus gr0 dnext; say tr0.1; say tr1.1
 dfocus gr0 dstep; say tr0.1; say tr1.1
+# in lockstep: the workers of all ranks that are at the same place, and nobody else
+dfocus gWr0 {dbarrier leaf -stop_when_hit none -stop_when_done process}
+dfocus gWr0 dcont
+ddelete -a
+puts "LOCKSTEP [lindex [split [dfocus gLr0 {dwhere 1}] \n] 0]"
+dfocus gLr0 dnext; say tr0.1; say tr1.1
 quit -kill 0
 """
-RANKS_PLACES = ["main 2", "main 2", "main 3", "main 3", "main 4", "main 4", "work 1", "work 1"]
+RANKS_PLACES = ["main 2", "main 2", "main 3", "main 3", "main 4", "main 4", "work 1", "work 1", "leaf 1", "leaf 1"]
 
 CASES = {
     "exceptions": ("stepped_exceptions.cc", ["g++", "-g", "-O0"], EXCEPTIONS, EXCEPTIONS_PLACES, []),
@@ -128,6 +134,8 @@ def main():
     said = [names.get(int(line), line) for line in re.findall(r"^AT (\d+)$", done.stdout, re.MULTILINE)]
     if said != places:
         sys.exit(f"FAILED: it was at {said} instead of {places}, status {done.returncode}:\n{output}")
+    if sys.argv[1] == "ranks" and not re.search(r"^LOCKSTEP 2:4\[", done.stdout, re.MULTILINE):
+        sys.exit(f"FAILED: two workers of two ranks are at the same place:\n{output}")
     if sys.argv[1] in ("calls", "threads") and "process 1 has ended with status 0" not in output:
         sys.exit(f"FAILED: the program did not end well:\n{output}")
 
