@@ -73,13 +73,14 @@ static bool is_in_slot(Dwarf_Die *function, Dwarf_Die *die, bool *is_pointer)
     return base[0].atom != DW_OP_call_frame_cfa || (int64_t)ops[0].number < 0;
 }
 
-/* Of a copy made by the compiler arguments may be missing. */
-static bool is_changed_copy(const struct tg_scene *scene)
+/* By the symbol, which is quick: the frame is far into a function, or in a copy made by the compiler, whose
+ * arguments may be fewer. */
+static bool is_elsewhere(const struct tg_scene *scene)
 {
     char name[256];
     uint64_t offset;
     return tg_scene_symbol_at(scene, scene->frame->registers.value[TG_RIP], name, sizeof name, &offset) &&
-           (strstr(name, ".isra.") != NULL || strstr(name, ".constprop.") != NULL ||
+           (offset > MAX_PROLOGUE || strstr(name, ".isra.") != NULL || strstr(name, ".constprop.") != NULL ||
             strstr(name, ".part.") != NULL);
 }
 
@@ -235,11 +236,11 @@ bool tg_entry_argument(const struct tg_scene *scene, const struct tg_scene_objec
     bool is_pointer;
     struct taken taken = {0};
     uint64_t address;
-    if (scene->frame == NULL || dwarf_tag(die) != DW_TAG_formal_parameter)
+    if (scene->frame == NULL || dwarf_tag(die) != DW_TAG_formal_parameter || is_elsewhere(scene))
         return false;
     size_t n = tg_scene_scopes(scene, scene->frame, &here, scopes);
     if (n == 0 || here != object || !is_at_entry(scene, object, &scopes[n - 1], &taken.stack) ||
-        !is_in_slot(&scopes[n - 1], die, &is_pointer) || is_changed_copy(scene))
+        !is_in_slot(&scopes[n - 1], die, &is_pointer))
         return false;
     taken.integers = has_hidden_pointer(object, &scopes[n - 1]);
     unsigned n_parameters = 0;
