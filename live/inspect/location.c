@@ -1,5 +1,6 @@
 #include "live/inspect/location.h"
 
+#include "live/inspect/call_site.h"
 #include "live/inspect/location_stack.h"
 
 #include <dwarf.h>
@@ -178,51 +179,9 @@ static struct tg_error *push_cfa(struct machine *machine)
     return tg_location_push_generic(machine->stack, machine->frame->cfa);
 }
 
-/* The call site among the children of BLOCK, of OBJECT, that returns to PC. */
-static bool find_call_site(const struct tg_scene_object *object, Dwarf_Die *block, uint64_t pc,
-                           Dwarf_Die *site)
-{
-    Dwarf_Die child;
-    for (int more = dwarf_child(block, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
-        int tag = dwarf_tag(&child);
-        Dwarf_Attribute attribute;
-        Dwarf_Addr address;
-        if (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)
-            continue;
-        if (dwarf_attr(&child, (unsigned)(tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc),
-                       &attribute) != NULL &&
-            dwarf_formaddr(&attribute, &address) == 0 && address + object->bias == pc) {
-            *site = child;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_typed_register(const Dwarf_Op *op)
 {
     return op->atom == DW_OP_regval_type || op->atom == DW_OP_GNU_regval_type;
-}
-
-/* What the caller passed in register NUMBER, by the parameters of its call site. */
-static bool find_parameter(Dwarf_Die *site, unsigned number, Dwarf_Attribute *value)
-{
-    Dwarf_Die child;
-    for (int more = dwarf_child(site, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
-        Dwarf_Attribute attribute;
-        Dwarf_Op *ops;
-        size_t n_ops;
-        if (dwarf_attr(&child, DW_AT_location, &attribute) == NULL ||
-            dwarf_getlocation(&attribute, &ops, &n_ops) != 0 || n_ops != 1)
-            continue;
-        bool is_it = ops[0].atom == DW_OP_regx ? ops[0].number == (Dwarf_Word)number
-                                               : ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31 &&
-                                                     ops[0].atom - DW_OP_reg0 == (int)number;
-        if (is_it)
-            return dwarf_attr(&child, DW_AT_call_value, value) != NULL ||
-                   dwarf_attr(&child, DW_AT_GNU_call_site_value, value) != NULL;
-    }
-    return false;
 }
 
 /* Pushes what a register had, as the type that OP, the first of ENTRY, names; generic where it names none. */
@@ -244,10 +203,8 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
 {
     Dwarf_Attribute entry, value;
     Dwarf_Op *ops;
-    size_t n_ops, n;
+    size_t n_ops;
     const struct tg_frame *caller = machine->scene->caller;
-    const struct tg_scene_object *object;
-    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], site;
     if (dwarf_getlocation_attr(machine->attribute, op, &entry) != 0 ||
         dwarf_getlocation(&entry, &ops, &n_ops) != 0 || n_ops != 1)
         return tg_error_create(TG_ERROR_UNSUPPORTED,
@@ -255,21 +212,13 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
     unsigned number = ops[0].atom == DW_OP_regx || is_typed_register(&ops[0])
                           ? (unsigned)ops[0].number
                           : (unsigned)(ops[0].atom - DW_OP_reg0);
-    n = machine->frame != machine->scene->frame || number > 31
-            ? 0
-            : tg_scene_scopes(machine->scene, caller, &object, scopes);
-    for (size_t i = 0; i < n; i++) {
-        if (!find_call_site(object, &scopes[i], caller->registers.value[TG_RIP], &site))
-            continue;
-        if (!find_parameter(&site, number, &value))
-            break;
-        struct machine outer = *machine;
-        outer.object = object;
-        uint64_t bits;
-        struct tg_error *error = evaluate_inner(&outer, caller, &value, &bits);
-        return error != NULL ? error : push_as_entered(machine, &entry, &ops[0], bits);
-    }
-    return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
+    struct machine outer = *machine;
+    if (machine->frame != machine->scene->frame ||
+        !tg_call_site_parameter(machine->scene, caller, number, &outer.object, &value))
+        return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
+    uint64_t bits;
+    struct tg_error *error = evaluate_inner(&outer, caller, &value, &bits);
+    return error != NULL ? error : push_as_entered(machine, &entry, &ops[0], bits);
 }
 
 /* Replaces the address on the stack by the number that memory has there. */
