@@ -376,11 +376,11 @@ const struct tg_console_command tg_console_dprint = {
     .example = "dfocus gW dprint {p->next->count + a[2:5]}",
     .more =
         "EXPRESSION is C's: names, a.b p->b a[i] a[i:j] *p &x p@n (type)x, arithmetic, $rip and the other\n"
-        "registers, 'file.c'::x for one file's; of Fortran also a(i,j) and a%b. In braces Tcl leaves $ and "
-        "[]\n"
-        "alone. Without one, arguments and variables of the frame. Threads that answer the same are\n"
-        "brought together. -frame N: as dwhere counts them. FORMAT is x d u o t c or a: hex, decimal,\n"
-        "unsigned, octal, binary, character, address. -elements and -depth bound what is shown; 0: all.",
+        "registers, 'file.c'::x for one file's; of C++ also space::x and 'holder<int>::x', of Fortran\n"
+        "a(i,j) and a%b. In braces Tcl leaves $ and [] alone. Without one, arguments and variables of the\n"
+        "frame. Threads that answer the same are brought together. -frame N: as dwhere counts them. FORMAT\n"
+        "is x d u o t c or a: hex, decimal, unsigned, octal, binary, character, address. -elements and\n"
+        "-depth bound what is shown; 0: all.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,

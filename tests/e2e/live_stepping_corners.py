@@ -31,6 +31,7 @@ EXCEPTIONS_PLACES = ["work 2", "work 3", "work 4", "work 5", "caught one", "work
 
 CALLS = """
 go {work 1}
+if {![string match {*<getpid@plt>*<sink>*} [dexamine -format instruction -count 3 pc]]} {error [dexamine -format instruction -count 3 pc]}
 for {set i 0} {$i < 18} {incr i} {dfocus p1 dnext; say}
 # into an indirect function, through its procedure linkage
 dfocus p1 dstep; say

@@ -81,6 +81,8 @@ static void say(const char *expression, const char *value)
 static void say_globals(void)
 {
     SAY("counter", "%d", counter);
+    SAY("&counter", "(int *) %p <counter>", (void *)&counter);
+    SAY("&grid[1][0]", "(int *) %p <grid+12>", (void *)&grid[1][0]);
     SAY("hidden", "%d", hidden);
     SAY("'variables.c'::hidden", "%d", hidden);
     SAY("wide", "%llu", wide);
