@@ -433,7 +433,7 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
     };
     struct tg_error *error = tg_barrier_model_add_barrier(trace->model, &definition);
     if (error == NULL)
-        error = put_location(trace, definition.id, told->location);
+        error = put_location(trace, definition.id, told->location == NULL ? "" : told->location);
     free(list);
     return done(trace, error);
 }
