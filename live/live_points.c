@@ -242,6 +242,10 @@ static struct tg_error *plant_at(struct tg_live_points *points, struct tg_proces
     /* a child has its parent's breakpoints before anybody has told of the sites */
     if (tg_breakpoint_find(process, site.address, take_hit, point) == NULL)
         error = tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
+        tg_error_destroy(error); /* the program is being replaced; the next one is looked at when it comes */
+        return NULL;
+    }
     if (error == NULL)
         error = add_site(sites, site);
     if (error == NULL)

@@ -4,15 +4,42 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { INT3 = 0xcc, RET = 0xc3, CODE_ALIGNMENT = 16 };
+enum {
+    INT3 = 0xcc,
+    RET = 0xc3,
+    CODE_ALIGNMENT = 16,
+    MAX_MEMORIES = 256, /* a process may often have 1,024 files open */
+};
 
 struct tg_address_space *tg_address_space_create(void)
 {
     struct tg_address_space *space = calloc(1, sizeof *space);
-    if (space != NULL)
-        space->references = 1;
+    if (space == NULL)
+        return NULL;
+    space->references = 1;
+    space->memory = -1;
     return space;
+}
+
+static void drop_memory(struct tg_address_space *space)
+{
+    if (space->memory < 0)
+        return;
+    close(space->memory);
+    space->memory = -1;
+    --*space->n_memories;
+}
+
+void tg_address_space_keep_memory(struct tg_address_space *space, pid_t tid, unsigned *count)
+{
+    drop_memory(space);
+    if (*count >= MAX_MEMORIES)
+        return;
+    space->memory = tg_memory_open(tid);
+    space->n_memories = count;
+    *count += space->memory >= 0;
 }
 
 struct tg_address_space *tg_address_space_ref(struct tg_address_space *space)
@@ -46,6 +73,7 @@ void tg_address_space_clear(struct tg_address_space *space)
     struct tg_site *site, *next;
     HASH_ITER (hh, space->sites, site, next)
         remove_site(space, site);
+    drop_memory(space);
     space->has_doubled = false;
     space->scratch_searched = false;
     space->n_slots = 0;
@@ -138,6 +166,27 @@ struct tg_site *tg_address_space_site(struct tg_address_space *space, uint64_t a
     return site;
 }
 
+/* Memory of SPACE, through TID where no file of it is kept. */
+static size_t read_space(const struct tg_address_space *space, pid_t tid, uint64_t address, void *bytes,
+                         size_t size)
+{
+    if (space->memory >= 0)
+        return tg_memory_file_read(space->memory, address, bytes, size);
+    return tid == 0 ? 0 : tg_memory_read_some(tid, address, bytes, size);
+}
+
+static bool write_space(const struct tg_address_space *space, pid_t tid, uint64_t address, const void *bytes,
+                        size_t size)
+{
+    uint8_t byte;
+    if (space->memory >= 0 && tg_memory_file_write(space->memory, address, bytes, size))
+        return true;
+    /* A kernel may refuse to write to code so, and permit it to the tracer. */
+    if (space->memory >= 0 && tg_memory_file_read(space->memory, address, &byte, 1) != 1)
+        return false;
+    return tid != 0 && tg_memory_write(tid, address, bytes, size);
+}
+
 /* The program may have mapped something else there without our knowledge: only an int3 is replaced. */
 static void restore_site(const struct tg_site *site, pid_t tid)
 {
@@ -155,9 +204,11 @@ static void restore_double(const struct tg_site *site, pid_t tid)
 }
 
 /* A `ret` behind the int3 stays: threads may be about to run it, and nothing else ever does. */
-static void lift_site(struct tg_site *site, pid_t tid)
+static void lift_site(const struct tg_address_space *space, struct tg_site *site, pid_t tid)
 {
-    restore_site(site, tid);
+    uint8_t byte;
+    if (site->planted && read_space(space, tid, site->address, &byte, 1) == 1 && byte == INT3)
+        write_space(space, tid, site->address, &site->insn.bytes[0], 1);
     site->planted = false;
 }
 
@@ -214,13 +265,18 @@ static uint8_t original_byte(struct tg_address_space *space, uint64_t address, u
     return site != NULL && site->doubled && byte == RET ? site->under_double : byte;
 }
 
+static void put_originals(struct tg_address_space *space, uint64_t address, uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = original_byte(space, address + i, bytes[i]);
+}
+
 /* Memory at ADDRESS as it is without our int3s; returns how many bytes. */
 static size_t read_original(struct tg_address_space *space, pid_t tid, uint64_t address, uint8_t *bytes,
                             size_t size)
 {
     size_t n = tg_memory_read_some(tid, address, bytes, size);
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = original_byte(space, address + i, bytes[i]);
+    put_originals(space, address, bytes, n);
     return n;
 }
 
@@ -293,14 +349,20 @@ static bool has_internal_users(const struct tg_site *site)
     return false;
 }
 
+static struct tg_error *no_memory_there(const struct tg_process *process, uint64_t address)
+{
+    return tg_error_create(TG_ERROR_NOT_FOUND, "process %d has no memory at 0x%llx", (int)process->pid,
+                           (unsigned long long)address);
+}
+
 static struct tg_error *plant_site(struct tg_process *process, struct tg_site *site)
 {
     pid_t tid = tg_process_memory_tid(process);
     uint8_t bytes[CODE_ALIGNMENT];
-    size_t n = tid == 0 ? 0 : read_original(process->space, tid, site->address, bytes, sizeof bytes);
+    size_t n = read_space(process->space, tid, site->address, bytes, sizeof bytes);
+    put_originals(process->space, site->address, bytes, n);
     if (n == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "process %d has no memory at 0x%llx", (int)process->pid,
-                               (unsigned long long)site->address);
+        return no_memory_there(process, site->address);
     struct tg_insn insn;
     struct tg_error *error =
         tg_insn_decode(process->engine->decoder, process->bits == 32 ? 32 : 64, site->address, bytes,
@@ -317,9 +379,12 @@ static struct tg_error *plant_site(struct tg_process *process, struct tg_site *s
     bool doubled = lonely_ret && has_internal_users(site) && is_whole_function(site->address, bytes, n) &&
                    tg_address_space_site(process->space, site->address + 1) == NULL;
     const uint8_t code[] = {INT3, RET};
-    if (!tg_memory_write(tid, site->address, code, doubled ? 2 : 1))
+    if (!write_space(process->space, tid, site->address, code, doubled ? 2 : 1)) {
+        if (read_space(process->space, tid, site->address, bytes, 1) == 0) /* it has gone since */
+            return no_memory_there(process, site->address);
         return tg_error_create(TG_ERROR_TARGET, "cannot write a breakpoint at 0x%llx of process %d",
                                (unsigned long long)site->address, (int)process->pid);
+    }
     site->insn = insn;
     site->lonely_ret = lonely_ret;
     site->doubled |= doubled;
@@ -384,7 +449,7 @@ void tg_breakpoint_remove(struct tg_process *process, struct tg_breakpoint *brea
     assert(!breakpoint->removed);
     breakpoint->removed = true;
     if (!has_users(site) && !site->forgotten)
-        lift_site(site, tg_process_memory_tid(process));
+        lift_site(process->space, site, tg_process_memory_tid(process));
     if (site->dispatching == 0)
         sweep(site);
 }

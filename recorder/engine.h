@@ -268,7 +268,7 @@ enum tg_breakpoint_use {
 /*
  * Plants at ADDRESS in PROCESS (some thread of it is stopped). The handler follows fork copies: a child gets
  * its own breakpoint with the same handler and context. Error where the address cannot be written or is no
- * code.
+ * code; NOT_FOUND where there is no memory, also because the process is just executing another program.
  */
 struct tg_error *tg_breakpoint_plant(struct tg_process *process, uint64_t address, enum tg_breakpoint_use use,
                                      tg_breakpoint_handler *handler, void *context,

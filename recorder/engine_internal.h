@@ -63,6 +63,10 @@ enum { TG_SCRATCH_MAX_SLOTS = 16, TG_NO_SLOT = TG_SCRATCH_MAX_SLOTS };
 
 struct tg_address_space {
     unsigned references;
+    /* The memory that this describes, as a file: who executes another program does so at any moment, and what
+     * is written by thread id would then be in the wrong one. -1: not kept. */
+    int memory;
+    unsigned *n_memories;  /* where it is counted */
     struct tg_site *sites; /* uthash by address */
     bool has_doubled;      /* one of them may be */
     /* Where displaced instructions run: slots of TG_INSN_SCRATCH_BYTES from SCRATCH on. */
@@ -83,6 +87,9 @@ void tg_address_space_unref(struct tg_address_space *space); /* NULL is accepted
 /* What fork does: same sites, breakpoints and scratch bytes. NULL without memory. */
 struct tg_address_space *tg_address_space_copy(const struct tg_address_space *space);
 struct tg_site *tg_address_space_site(struct tg_address_space *space, uint64_t address); /* tombstones too */
+/* TID, of a process of one thread, or whose threads all stand, has this memory: keeps it, unless COUNT of
+ * those that are kept says that they are many. COUNT outlives SPACE. */
+void tg_address_space_keep_memory(struct tg_address_space *space, pid_t tid, unsigned *count);
 /* Writes the original bytes of sites and scratch through TID, wherever ours are still there. */
 void tg_address_space_restore(const struct tg_address_space *space, pid_t tid);
 /* Makes the memory of TID, a stopped copy of that of SPACE's process, what SPACE says: breakpoints may have
@@ -211,6 +218,7 @@ struct tg_engine {
     struct tg_tracee *tracees;    /* uthash by tid */
     struct tg_parked_stop *parked;
     struct tg_insn_decoder *decoder;
+    unsigned n_memories; /* files that address spaces keep */
 
     struct tg_stop_wait stop_wait;
     bool in_stop;

@@ -154,8 +154,10 @@ static bool add_child(struct tg_tracee *creator, const struct tg_process *model,
         return false;
     }
     tg_tracee_mark_stopped(tracee);
-    if (!shares)
+    if (!shares) {
+        tg_address_space_keep_memory(tracee->thread.process->space, child, &engine->n_memories);
         tg_address_space_align(tracee->thread.process->space, child);
+    }
     tg_traced_of(tracee)->last_stop_ns = engine->stop_time_ns;
     if (creator != NULL)
         tg_step_inherit(creator, tracee);

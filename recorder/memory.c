@@ -18,12 +18,13 @@ static int open_memory(pid_t pid, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-/* Reads through page protections and, for a traced thread, past PR_SET_DUMPABLE. */
-static size_t read_by_file(pid_t pid, uint64_t address, void *buffer, size_t size)
+int tg_memory_open(pid_t pid)
 {
-    int fd = open_memory(pid, O_RDONLY);
-    if (fd < 0)
-        return 0;
+    return open_memory(pid, O_RDWR);
+}
+
+size_t tg_memory_file_read(int fd, uint64_t address, void *buffer, size_t size)
+{
     size_t done = 0;
     while (done < size) {
         ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(address + done));
@@ -33,6 +34,16 @@ static size_t read_by_file(pid_t pid, uint64_t address, void *buffer, size_t siz
             break;
         done += (size_t)n;
     }
+    return done;
+}
+
+/* Reads through page protections and, for a traced thread, past PR_SET_DUMPABLE. */
+static size_t read_by_file(pid_t pid, uint64_t address, void *buffer, size_t size)
+{
+    int fd = open_memory(pid, O_RDONLY);
+    if (fd < 0)
+        return 0;
+    size_t done = tg_memory_file_read(fd, address, buffer, size);
     close(fd);
     return done;
 }
@@ -117,11 +128,8 @@ bool tg_memory_read_string(pid_t pid, uint64_t address, char *buffer, size_t siz
     return false;
 }
 
-static bool write_by_file(pid_t pid, uint64_t address, const void *buffer, size_t size)
+bool tg_memory_file_write(int fd, uint64_t address, const void *buffer, size_t size)
 {
-    int fd = open_memory(pid, O_WRONLY);
-    if (fd < 0)
-        return false;
     size_t done = 0;
     while (done < size) {
         ssize_t n = pwrite(fd, (const char *)buffer + done, size - done, (off_t)(address + done));
@@ -131,8 +139,17 @@ static bool write_by_file(pid_t pid, uint64_t address, const void *buffer, size_
             break;
         done += (size_t)n;
     }
-    close(fd);
     return done == size;
+}
+
+static bool write_by_file(pid_t pid, uint64_t address, const void *buffer, size_t size)
+{
+    int fd = open_memory(pid, O_WRONLY);
+    if (fd < 0)
+        return false;
+    bool is_done = tg_memory_file_write(fd, address, buffer, size);
+    close(fd);
+    return is_done;
 }
 
 static bool write_by_poke(pid_t pid, uint64_t address, const void *buffer, size_t size)

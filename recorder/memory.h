@@ -41,4 +41,13 @@ bool tg_memory_read_string(pid_t pid, uint64_t address, char *buffer, size_t siz
  */
 bool tg_memory_write(pid_t pid, uint64_t address, const void *buffer, size_t size);
 
+/*
+ * The memory that PID has now, as a file (the caller's to close; -1 where it cannot be had): also when PID
+ * has executed another program since, it is this memory and no other, and nothing can be read or written
+ * there any more.
+ */
+int tg_memory_open(pid_t pid);
+size_t tg_memory_file_read(int fd, uint64_t address, void *buffer, size_t size); /* as tg_memory_read_some */
+bool tg_memory_file_write(int fd, uint64_t address, const void *buffer, size_t size);
+
 #endif

@@ -129,6 +129,7 @@ static bool has_not_begun(struct tg_tracee *tracee)
 void tg_program_loaded(struct tg_tracee *tracee, bool attached)
 {
     struct tg_engine *engine = tracee->thread.process->engine;
+    tg_address_space_keep_memory(tracee->thread.process->space, tracee->thread.tid, &engine->n_memories);
     load_auxv(tracee);
     /* What is to live on without a tracer is left alone all the same: no breakpoint is planted unasked. */
     if (attached && !tracee->thread.process->attached && has_not_begun(tracee))

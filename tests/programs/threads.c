@@ -118,6 +118,21 @@ static int exec_from_thread(void)
 }
 
 /* Executes itself from a thread again and again; the pid stays. */
+/* Breakpoints are planted here. */
+__attribute__((noinline)) static void turn(int left)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", left - 1);
+    execl(self, self, "exec-loop", text, (char *)NULL);
+}
+
+static int exec_loop(int left)
+{
+    if (left > 0)
+        turn(left);
+    return left == 0 ? 9 : 1;
+}
+
 static int exec_storm(int left)
 {
     static char text[16];
@@ -194,6 +209,8 @@ int main(int argc, char **argv)
         zombie_leader(argv);
     if (strcmp(scenario, "exec-from-thread") == 0)
         return exec_from_thread();
+    if (strcmp(scenario, "exec-loop") == 0)
+        return exec_loop(argc > 2 ? atoi(argv[2]) : 10);
     if (strcmp(scenario, "exec-storm") == 0)
         return exec_storm(argc > 2 ? atoi(argv[2]) : 10);
     if (strcmp(scenario, "exit-in-thread") == 0)
