@@ -226,6 +226,8 @@ static struct tg_error *attach(struct tg_engine *engine, pid_t pid, bool attache
     struct tg_address_space *space = tg_address_space_create();
     if (space == NULL)
         return tg_error_no_memory();
+    if (attached && engine->guard == NULL) /* without one it goes as well, unless the tracer is killed */
+        tg_error_destroy(tg_attach_guard_create(&engine->guard));
     struct tg_process *process = tg_process_add(engine, pid, TG_ORIGIN_ATTACHED, space);
     if (process == NULL) {
         tg_address_space_unref(space);

@@ -149,6 +149,7 @@ void tg_engine_destroy(struct tg_engine *engine)
             pthread_sigmask(SIG_BLOCK, &wake_set, NULL);
     }
     tg_adoption_drop_ghosts(engine);
+    tg_attach_guard_destroy(engine->guard);
     tg_stop_events_deinit(&engine->stop_events);
     tg_insn_decoder_destroy(engine->decoder);
     tg_error_destroy(engine->failure);

@@ -16,6 +16,7 @@
 #ifndef TG_RECORDER_ENGINE_INTERNAL_H
 #define TG_RECORDER_ENGINE_INTERNAL_H
 
+#include "recorder/attach_guard.h"
 #include "recorder/engine.h"
 #include "recorder/insn.h"
 #include "recorder/stop_events.h"
@@ -113,6 +114,7 @@ struct tg_traced_process {
     bool group_stopped;
     bool detaching;
     bool detach_told; /* the detach event was emitted */
+    size_t guarded;   /* its place with the engine's guard, SIZE_MAX none */
     enum tg_process_origin origin;
     const char *detach_reason; /* static */
     uint64_t last_stop_ns;
@@ -218,7 +220,8 @@ struct tg_engine {
     struct tg_tracee *tracees;    /* uthash by tid */
     struct tg_parked_stop *parked;
     struct tg_insn_decoder *decoder;
-    unsigned n_memories; /* files that address spaces keep */
+    unsigned n_memories;           /* files that address spaces keep */
+    struct tg_attach_guard *guard; /* NULL: nothing was attached, or there can be none */
 
     struct tg_stop_wait stop_wait;
     bool in_stop;

@@ -1,20 +1,18 @@
 #include "recorder/mpir_guard.h"
 
 #include "recorder/environment.h"
+#include "recorder/guard_process.h"
 #include "recorder/proc_status.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,10 +27,7 @@ struct tg_mpir_guard {
     char job[JOB_BYTES];
 };
 
-/* ---- in the guard's process
- *
- * It was forked from a program with threads; glibc keeps its allocator usable there.
- */
+/* ---- in the guard's process */
 
 /* JOB is as is_job has it. */
 static bool is_of_job(pid_t pid, const char *job)
@@ -73,7 +68,7 @@ static void end_stopped(const char *job)
 }
 
 /* What is left of JOB after the recorder. */
-static _Noreturn void clean_up(const char *scancel, char *job)
+static void clean_up(int line, const char *scancel, char *job)
 {
     sigset_t none;
     for (int i = 0; i < LOOKS; i++) {
@@ -82,32 +77,22 @@ static _Noreturn void clean_up(const char *scancel, char *job)
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    close(3);
+    close(line);
     execl(scancel, "scancel", "--quiet", job, (char *)NULL);
-    _exit(0);
 }
 
-static _Noreturn void keep_guard(int from, const char *scancel)
+static void keep_guard(int line, void *scancel)
 {
     char job[JOB_BYTES] = "", next[JOB_BYTES];
     ssize_t n;
-    prctl(PR_SET_NAME, "tollgate-guard");
-    /* Nothing of the recorder's may stay open because of this process, least of all the ends of other guards.
-     */
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= 2; fd++)
-        dup2(null, fd);
-    dup2(from, 3);
-    close_range(4, ~0U, 0);
-    while ((n = read(3, next, sizeof next)) != 0) {
+    while ((n = read(line, next, sizeof next)) != 0) {
         if (n == (ssize_t)sizeof next)
             memcpy(job, next, sizeof job);
         else if (n > 0 || errno != EINTR)
-            _exit(1);
+            return;
     }
-    if (job[0] == '\0')
-        _exit(0);
-    clean_up(scancel, job);
+    if (job[0] != '\0')
+        clean_up(line, scancel, job);
 }
 
 /* ---- in the recorder */
@@ -129,46 +114,15 @@ static void find_scancel(pid_t starter, char path[PATH_MAX])
     strcpy(slash == NULL ? path : slash + 1, "scancel");
 }
 
-/* The guard's parent ends at once: it is nobody's child that the engine would wait for. In a session of its
- * own it outlives signals to the recorder's process group. */
-static struct tg_error *start(pid_t starter, int ends[2])
-{
-    char scancel[PATH_MAX];
-    sigset_t all, former;
-    find_scancel(starter, scancel);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
-    pid_t child = fork();
-    int why = errno;
-    if (child == 0) {
-        setsid();
-        if (fork() == 0)
-            keep_guard(ends[0], scancel);
-        _exit(0);
-    }
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return child < 0 ? tg_error_create_errno(why, "a guard for the job cannot be started: fork") : NULL;
-}
-
 struct tg_error *tg_mpir_guard_create(pid_t starter, struct tg_mpir_guard **guard)
 {
-    int ends[2];
+    char scancel[PATH_MAX];
     struct tg_mpir_guard *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        struct tg_error *error =
-            tg_error_create_errno(errno, "a guard for the job cannot be started: socketpair");
-        free(made);
-        return error;
-    }
-    struct tg_error *error = start(starter, ends);
-    close(ends[0]);
-    made->told = ends[1];
+    find_scancel(starter, scancel);
+    struct tg_error *error = tg_guard_process_start(keep_guard, scancel, &made->told);
     if (error != NULL) {
-        close(ends[1]);
         free(made);
         return error;
     }

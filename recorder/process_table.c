@@ -75,11 +75,14 @@ struct tg_process *tg_process_add(struct tg_engine *engine, pid_t pid, enum tg_p
     process->engine = engine;
     process->space = space;
     traced->origin = origin;
+    traced->guarded = SIZE_MAX;
     HASH_ADD(hh, engine->processes, pid, sizeof pid, process);
     if (tg_process_find(engine, pid) != process) {
         free(traced);
         return NULL;
     }
+    if (engine->guard != NULL)
+        traced->guarded = tg_attach_guard_add(engine->guard, pid);
     return process;
 }
 
@@ -95,6 +98,8 @@ void tg_process_remove(struct tg_process *process)
         tg_tracee_remove(tg_tracee_of(thread));
     HASH_DEL(engine->processes, process);
     pid_t pid = process->pid;
+    if (engine->guard != NULL)
+        tg_attach_guard_remove(engine->guard, tg_traced(process)->guarded);
     tg_address_space_unref(process->space);
     free(tg_traced(process));
     tg_step_process_gone(engine, pid);
