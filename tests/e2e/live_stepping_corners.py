@@ -91,7 +91,7 @@ dfocus gr0 dnext; say tr0.1; say tr1.1
 dfocus gr0 dstep; say tr0.1; say tr1.1
 # in lockstep: the workers of all ranks that are at the same place, and nobody else
 dfocus gWr0 {dbarrier leaf -stop_when_hit none -stop_when_done process}
-dfocus gWr0 dcont
+dcont
 ddelete -a
 puts "LOCKSTEP [lindex [split [dfocus gLr0 {dwhere 1}] \n] 0]"
 dfocus gLr0 dnext; say tr0.1; say tr1.1
