@@ -505,11 +505,14 @@ static char *attention_of(const struct tg_agent_directory *directory)
 
 void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns)
 {
+    static const struct timespec second = {.tv_sec = 1};
     const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000),
                                      .tv_nsec = (long)(timeout_ns % 1000000000)};
-    if (syscall(SYS_futex, attention_of(directory), FUTEX_WAIT, seen, &timeout, NULL, 0) != 0 &&
+    const bool limited = timeout_ns != TG_AGENT_DIRECTORY_NO_LIMIT;
+    if (syscall(SYS_futex, attention_of(directory), FUTEX_WAIT, seen, limited ? &timeout : NULL, NULL, 0) !=
+            0 &&
         errno == EFAULT)
-        nanosleep(&timeout, NULL); /* the file was cut short */
+        nanosleep(limited ? &timeout : &second, NULL); /* the file was cut short */
 }
 
 void tg_agent_directory_call(const struct tg_agent_directory *directory)

@@ -49,8 +49,10 @@ int tg_agent_directory_fd(const struct tg_agent_directory *directory);
 /* A copy of the control page as it is now: everything that agents could write to may be nonsense. */
 struct tg_agent_control tg_agent_directory_control(const struct tg_agent_directory *directory);
 
+#define TG_AGENT_DIRECTORY_NO_LIMIT UINT64_MAX
+
 /* Sleeps until an agent asks for attention (its count differs from SEEN, control.attention as read before),
- * or until TIMEOUT_NS have passed. */
+ * as it does when it makes a ring or has not much room left, or until TIMEOUT_NS have passed. */
 void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns);
 
 /* Ends the wait of another thread. */

@@ -31,6 +31,7 @@ struct tg_agent_drain {
     bool thread_started;
     bool over;          /* __atomic: finish, or with `dropped` go */
     bool dropped;       /* __atomic */
+    bool rests;         /* __atomic; whoever adds an event calls it */
     uint64_t held_from; /* __atomic: see tg_agent_drain_hold */
 
     /* the thread's own */
@@ -99,6 +100,17 @@ static void choose_interval(struct tg_agent_drain *drain, const struct tg_ring_r
         drain->interval_ns = most;
 }
 
+/*
+ * Whether nothing is to be done before an event is added or a ring is made: whoever does that calls. Rings
+ * themselves are looked into, because who writes to them calls nobody.
+ */
+static bool is_at_rest(const struct tg_agent_drain *drain)
+{
+    const struct tg_ring_set_file *file = drain->options.file;
+    return tg_ring_set_is_empty(drain->rings) && tg_event_queue_first(drain->queue) == NULL &&
+           (file == NULL || file->n_written(file->context) == file->n_events(file->context));
+}
+
 /* Returns how long to wait before the next round. */
 static uint64_t do_round(struct tg_agent_drain *drain)
 {
@@ -127,7 +139,9 @@ static uint64_t do_round(struct tg_agent_drain *drain)
         tg_ring_set_reap(drain->rings);
     }
     choose_interval(drain, &round);
-    return all && round.order_ns == UINT64_MAX ? drain->interval_ns : 0;
+    if (!all || round.order_ns != UINT64_MAX)
+        return 0;
+    return is_at_rest(drain) ? TG_AGENT_DIRECTORY_NO_LIMIT : drain->interval_ns;
 }
 
 /* ---- the thread */
@@ -156,6 +170,10 @@ static void *run(void *argument)
     while (!__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE)) {
         uint32_t attention = tg_agent_directory_control(drain->options.directory).attention;
         uint64_t wait_ns = do_round(drain);
+        bool rests = wait_ns == TG_AGENT_DIRECTORY_NO_LIMIT;
+        __atomic_store_n(&drain->rests, rests, __ATOMIC_SEQ_CST);
+        if (rests && !is_at_rest(drain)) /* it was added before that could be seen */
+            continue;
         if (wait_ns > 0 && !__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE))
             tg_agent_directory_wait(drain->options.directory, attention, wait_ns);
     }
@@ -223,6 +241,8 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
 void tg_agent_drain_add(struct tg_agent_drain *drain, const struct tg_event *event)
 {
     tg_event_queue_add(drain->queue, event);
+    if (__atomic_exchange_n(&drain->rests, false, __ATOMIC_SEQ_CST))
+        tg_agent_directory_call(drain->options.directory);
 }
 
 void tg_agent_drain_seal(struct tg_agent_drain *drain, uint64_t n_events, bool with_last)

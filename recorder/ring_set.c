@@ -516,6 +516,11 @@ void tg_ring_set_destroy(struct tg_ring_set *set)
     free(set);
 }
 
+bool tg_ring_set_is_empty(const struct tg_ring_set *set)
+{
+    return set->rings == NULL;
+}
+
 struct tg_ring_set_stats tg_ring_set_stats(const struct tg_ring_set *set)
 {
     struct tg_merge_stats merged = tg_event_merge_stats(set->merge);

@@ -90,6 +90,9 @@ void tg_ring_set_finish(struct tg_ring_set *set);
 void tg_ring_set_tell_loss(struct tg_ring_set *set, int32_t pid, int32_t tid, uint64_t count,
                            const char *reason);
 
+/* Whether it knows of no ring, retired ones included. */
+bool tg_ring_set_is_empty(const struct tg_ring_set *set);
+
 struct tg_ring_set_stats tg_ring_set_stats(const struct tg_ring_set *set);
 
 #endif

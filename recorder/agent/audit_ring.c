@@ -234,6 +234,13 @@ static struct tg_agent_ring_header *map_ring(int directory, const char *name, ui
     return header;
 }
 
+static void ask_for_attention(void)
+{
+    uint32_t *attention = &agent.control->attention;
+    __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
+    tg_raw_futex_wake(attention, FUTEX_WAKE);
+}
+
 bool tg_audit_ring_make(int32_t pid)
 {
     agent.ring = NULL;
@@ -266,17 +273,11 @@ bool tg_audit_ring_make(int32_t pid)
     agent.written = 0;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&agent.control->rings_made, 1, __ATOMIC_RELEASE);
+    ask_for_attention();
     return true;
 }
 
 /* ---- room */
-
-static void ask_for_attention(void)
-{
-    uint32_t *attention = &agent.control->attention;
-    __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
-    tg_raw_futex_wake(attention, FUTEX_WAKE);
-}
 
 static void wait_for_recorder(uint64_t seen_tail)
 {

@@ -76,8 +76,8 @@ struct tg_agent_control {
     /* written by agents */
     uint32_t rings_made; /* counts up whenever a ring file is complete: a reason to look into the directory */
     uint32_t unkept; /* records that had no ring to go to: it could not be made, or the thread had ended */
-    /* counts up, and is woken (FUTEX_WAKE, shared; the recorder sleeps on it), when a ring is more than half
-     * full at a look at its tail, and when a thread is about to wait for room */
+    /* counts up, and is woken (FUTEX_WAKE, shared; the recorder sleeps on it), when a ring was made, when one
+     * is more than half full at a look at its tail, and when a thread is about to wait for room */
     uint32_t attention;
 };
 

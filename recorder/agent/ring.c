@@ -101,6 +101,17 @@ static void put_idle(struct tg_agent_ring_header *header)
 
 /* ---- getting a ring */
 
+/* The recorder looks into all rings that it knows at its leisure; one that is new or rather full cannot wait.
+ */
+static void ask_for_attention(void)
+{
+    uint32_t *attention = &tg_agent.control->attention;
+    __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
+    if (tg_agent.no_calls)
+        return;
+    syscall(SYS_futex, attention, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static struct tg_agent_ring_header *make_ring(void)
 {
     if (tg_agent.no_calls)
@@ -119,6 +130,7 @@ static struct tg_agent_ring_header *make_ring(void)
     header->instance = tg_agent_instance(random == NULL ? none : random, pid);
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
+    ask_for_attention();
     return header;
 }
 
@@ -133,16 +145,6 @@ static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *h
 }
 
 /* ---- room */
-
-/* The recorder looks into all rings at its leisure; this one cannot wait. */
-static void ask_for_attention(void)
-{
-    uint32_t *attention = &tg_agent.control->attention;
-    __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
-    if (tg_agent.no_calls)
-        return;
-    syscall(SYS_futex, attention, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
 
 /* Without system calls. Who has waited longer than a living recorder would let it does not wait again. */
 static void spin_for_recorder(const struct tg_agent_ring_header *header, uint64_t seen_tail)

@@ -147,10 +147,10 @@ class Session:
     def check_all(self):
         """Everybody stands, by the console's word and the kernel's, and they mean the same threads."""
         console = self.console
-        console.do("dfocus a dhalt")
-        console.do("dfocus a {dwait -timeout 50}")
-        console.do("dfocus a dhalt")  # those that were begun while the others came to a stop
-        console.do("dfocus a {dwait -timeout 50}")
+        for _ in range(100):  # those that are begun while others come to a stop run until they are told
+            console.do("dfocus a dhalt")
+            if console.command("dfocus a {dwait -timeout 0.5}")["ok"]:
+                break
         running = console.do("dfocus a {dptsets running(a)}")
         if not re.search(r"0:0", running):
             fail(f"told to stop, waited for, and still {running}")

@@ -39,6 +39,8 @@ struct fixture {
     uint64_t seal_at;   /* the event with which a chunk is complete, 0: never */
     uint64_t sealed[2]; /* tasks of the first two processes in it */
 
+    uint64_t n_rounds; /* __atomic */
+
     /* of the sink */
     uint64_t n_events; /* __atomic */
     uint64_t out_of_order;
@@ -92,10 +94,12 @@ static uint64_t count_written(void *context)
     return __atomic_load_n(&fixture->unwritten, __ATOMIC_ACQUIRE) ? 0 : count_events(context);
 }
 
+/* Once in each round. */
 static void flush(void *context, bool at_once)
 {
-    (void)context;
+    struct fixture *fixture = context;
     (void)at_once;
+    __atomic_fetch_add(&fixture->n_rounds, 1, __ATOMIC_RELEASE);
 }
 
 static bool is_behind(void *context)
@@ -187,6 +191,7 @@ static void announce(const struct fixture *fixture)
     assert_int_equal(pwrite(fd, &made, sizeof made, offsetof(struct tg_agent_control, rings_made)),
                      sizeof made);
     close(fd);
+    tg_agent_directory_call(fixture->directory);
 }
 
 static void make_ring(const struct fixture *fixture, struct ring_producer *producer, int32_t pid, unsigned n)
@@ -410,6 +415,32 @@ static void a_stop_in_progress_holds_back_what_comes_after_it(void **state)
     ring_producer_deinit(&producer);
 }
 
+/* Without rings nothing is looked at again and again; an event, and a ring, end the rest. */
+static void where_there_are_no_rings_the_drain_rests(void **state)
+{
+    const struct timespec long_enough = {.tv_nsec = 200 * 1000 * 1000}; /* four rounds, were there any */
+    struct fixture *fixture = *state;
+    struct ring_producer producer;
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t n_rounds;
+        add_note(fixture, now_ns());
+        while (__atomic_load_n(&fixture->n_events, __ATOMIC_ACQUIRE) != i + 1)
+            sched_yield();
+        do {
+            n_rounds = __atomic_load_n(&fixture->n_rounds, __ATOMIC_ACQUIRE);
+            nanosleep(&long_enough, NULL);
+        } while (__atomic_load_n(&fixture->n_rounds, __ATOMIC_ACQUIRE) != n_rounds);
+    }
+    make_ring(fixture, &producer, getpid(), 0);
+    put_task(fixture, &producer, 0, 0);
+    while (__atomic_load_n(&fixture->n_events, __ATOMIC_ACQUIRE) < 4)
+        sched_yield();
+    tg_agent_drain_finish(fixture->drain, NULL);
+    assert_int_equal(fixture->notes, 3);
+    assert_int_equal(fixture->next[0], 1);
+    ring_producer_deinit(&producer);
+}
+
 static void what_is_far_too_late_stands_out_of_order_and_is_counted(void **state)
 {
     struct fixture *fixture = *state;
@@ -580,6 +611,7 @@ int main(void)
         TEST(what_cannot_be_read_is_said_once_and_the_rest_goes_on),
         TEST(what_found_no_ring_is_told),
         TEST(a_stop_in_progress_holds_back_what_comes_after_it),
+        TEST(where_there_are_no_rings_the_drain_rests),
         TEST(what_is_far_too_late_stands_out_of_order_and_is_counted),
         TEST(a_sink_that_is_behind_is_given_nothing),
         TEST(a_killed_recorders_rings_are_salvaged),
