@@ -211,7 +211,8 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
 static void on_stop(struct tg_tracee *tracee, int status)
 {
     int event = status >> 16;
-    if (event != 0)
+    /* with a SIGTRAP still to come it has run into the int3 once more, and is where it was let go again */
+    if (event != 0 && (tracee->passing == 0 || !tg_step_trap_is_pending(tracee)))
         tg_step_end_pass(tracee);
     switch (event) {
     case 0:
