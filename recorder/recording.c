@@ -228,6 +228,8 @@ static void add_event(void *context, const struct tg_event *event)
 static void take_engine_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
+    if (recording->writer == NULL) /* the trace is closed; commands can still be given */
+        return;
     if (recording->agent != NULL)
         tg_agent_session_add(recording->agent, event);
     else
