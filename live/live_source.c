@@ -450,6 +450,7 @@ struct tg_error *tg_live_source_restart(struct tg_source *source, const char *tr
     if (error != NULL)
         return error;
     tg_moment_destroy(live->moment);
+    tg_moment_drop_numbers(moment);
     live->moment = moment;
     forget_all_standing(live); /* numbers begin anew */
     live->end_told = false;
@@ -479,6 +480,7 @@ struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name
         destroy(&made->public);
         return error;
     }
+    tg_moment_drop_numbers(made->moment);
     made->public.moment = made->moment;
     *source = &made->public;
     return NULL;

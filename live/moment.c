@@ -54,6 +54,12 @@ void tg_moment_destroy(struct tg_moment *moment)
     free(moment);
 }
 
+void tg_moment_drop_numbers(struct tg_moment *moment)
+{
+    tg_control_numbers_destroy(moment->numbers);
+    moment->numbers = NULL;
+}
+
 struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment **copy)
 {
     struct tg_moment *made = calloc(1, sizeof *made);
@@ -76,7 +82,7 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
         error = tg_address_model_copy(moment->addresses, &made->addresses);
     if (error == NULL)
         error = tg_zone_counter_copy(moment->zones, &made->zones);
-    if (error == NULL)
+    if (error == NULL && moment->numbers != NULL)
         error = tg_control_numbers_copy(moment->numbers, &made->numbers);
     if (error == NULL)
         error = tg_barrier_trace_copy(moment->barriers, &made->barriers);
@@ -116,7 +122,7 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
         error = tg_mpir_model_feed(moment->mpir, event, entry->index);
     if (error == NULL)
         error = tg_zone_counter_feed(moment->zones, event, entry->index);
-    if (error == NULL)
+    if (error == NULL && moment->numbers != NULL)
         error = tg_control_numbers_feed(moment->numbers, event, entry->index);
     return error;
 }

@@ -25,14 +25,17 @@ struct tg_moment {
     struct tg_mpir_model *mpir;
     struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
     struct tg_zone_counter *zones;
-    struct tg_control_numbers *numbers;
-    struct tg_barrier_trace *barriers; /* of live control */
-    struct tg_process_entry *entry;    /* of the event fed last, NULL: it is no process's */
+    struct tg_control_numbers *numbers; /* NULL: see tg_moment_drop_numbers */
+    struct tg_barrier_trace *barriers;  /* of live control */
+    struct tg_process_entry *entry;     /* of the event fed last, NULL: it is no process's */
 };
 
 /* Nothing has happened yet. */
 struct tg_error *tg_moment_create(struct tg_moment **moment);
 void tg_moment_destroy(struct tg_moment *moment); /* NULL is accepted */
+
+/* What the trace calls processes and threads is not kept: a live session has numbers of its own. */
+void tg_moment_drop_numbers(struct tg_moment *moment);
 
 /* A second one that says the same and goes on from there on its own. Only error: NO_MEMORY. */
 struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment **copy);

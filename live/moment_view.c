@@ -264,7 +264,7 @@ struct tg_error *tg_moment_view(const struct tg_moment *moment, struct tg_job_vi
         filling.control == NULL || filling.of_rank == NULL ? tg_error_no_memory() : sort_workers(&filling);
     if (error == NULL)
         error = choose_ranks(&filling);
-    bool is_numbered = tg_control_numbers_count(moment->numbers) > 0;
+    bool is_numbered = moment->numbers != NULL && tg_control_numbers_count(moment->numbers) > 0;
     if (error == NULL && is_numbered)
         error = add_numbered(&filling);
     for (size_t i = 0; error == NULL && !is_numbered && i < count; i++)
