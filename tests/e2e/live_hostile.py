@@ -77,6 +77,7 @@ def ways():
         with open(f"{way}.out", "wb") as output:
             console = LiveConsole("-o", f"{way}.tgt", "--", program, way, stderr=output)
         console.do("dfocus g1 {dbreak arrive -g}")
+        console.do("dfocus g1 {dbarrier fail -stop_when_hit none}")  # where nobody comes
         pid = console.do("dfocus a dstatus") and console.command("dfocus a dstatus")["data"][0]["pid"]
         n_stops = 0
         while console.command("dfocus a dcont")["ok"]:
@@ -89,8 +90,10 @@ def ways():
                 break
         if n_stops < (2 if way == "vforks" else 1):
             fail(f"{way}: {n_stops} stops")
+        console.do("ddelete -a")  # when the trace is closed
         console.end("quit")
-        ends = [(event["how"], event["status"]) for event in console.events if event.get("event") == "exited" and event["pid"] == pid]
+        ends = [(event["how"], event["status"]) for event in console.events
+                if event.get("event") == "exited" and event["pid"] == pid and "dtid" not in event]
         if ends != [("status", 9)]:
             fail(f"{way}: {ends}")
         if left := group_of(pid):
