@@ -494,6 +494,8 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
 {
     tg_console_attend(console);
     int code = run_script(console, text, size);
+    if (code == TCL_ERROR)
+        tg_interrupt_clear(); /* that was for this command */
     bool has_trace = code == TCL_ERROR && !console->is_stopped;
     if (console->is_stopped) {
         Tcl_LimitSetCommands(console->interp, 0); /* forgets that it was exceeded */

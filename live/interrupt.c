@@ -30,8 +30,11 @@ void tg_interrupt_release(void)
 {
     if (--depth > 0)
         return;
-    sigaction(SIGINT, &former, NULL);
+    bool came_late = pending != 0;
     pending = 0;
+    sigaction(SIGINT, &former, NULL);
+    if (came_late) /* nobody has made anything of it */
+        raise(SIGINT);
 }
 
 void tg_interrupt_notify(void (*notify)(void *context), void *context)

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum { N_SIGNALS = 2 };
@@ -17,6 +19,8 @@ static struct {
     enum tg_live_end how;
     pthread_t thread;
     struct sigaction former[N_SIGNALS];
+    struct termios terminal; /* as it was found */
+    bool has_terminal;
 } ending;
 
 static void pass_on(int signal)
@@ -39,6 +43,8 @@ static void *await_signal(void *context)
     if (n != 1 || number == 0)
         return NULL;
     tg_live_job_end(ending.job, ending.how);
+    if (ending.has_terminal) /* somebody was editing a line */
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &ending.terminal);
     sigset_t only;
     signal(number, SIG_DFL);
     sigemptyset(&only);
@@ -54,6 +60,7 @@ struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end
     if (pipe2(ending.pipe, O_CLOEXEC) != 0)
         return tg_error_create_errno(errno, "cannot create a pipe");
     ending.job = job;
+    ending.has_terminal = tcgetattr(STDIN_FILENO, &ending.terminal) == 0;
     ending.how = how;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -36,8 +36,8 @@ def data_members():
     found, others = {}, {}
     for commands, row in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M):
         for command in re.findall(r"`([a-z_ ]+)", commands):
-            found[command.strip()] = set(re.findall(r"`(\w+)`", row))
-            others[command.strip()] = re.findall(r"as of `(\w+)`", row)
+            found.setdefault(command.strip(), set()).update(re.findall(r"`(\w+)`", row))
+            others.setdefault(command.strip(), []).extend(re.findall(r"as of `(\w+)`", row))
     return {command: members.union(*(found[other] for other in others[command])) for command, members in found.items()}
 
 

@@ -23,7 +23,10 @@ class Terminal:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             variables = {**os.environ, "TERM": "xterm", "TOLLGATE_HISTORY": os.path.abspath("history"), **environment}
-            os.execve(TOLLGATE, ["tollgate", "replay", *arguments, "hung.tgt"], variables)
+            os.execve(TOLLGATE, ["tollgate", *self.line(arguments)], variables)
+
+    def line(self, arguments):
+        return ["replay", *arguments, "hung.tgt"]
 
     def expect(self, pattern):
         """Waits until what was written since the last expect matches PATTERN."""
@@ -202,7 +205,8 @@ def interrupted_while_piped():
     process.stdin.close()
 
 
-subprocess.run([os.environ["TG_TRACE_FROM_JSON"], FIXTURE, "hung.tgt"], check=True)
-for case in (commands_and_completion, history, interrupt, typed_ahead, left_for_the_shell, interactive_after_script, piped, interrupted_while_piped):
-    print(case.__name__, flush=True)
-    case()
+if __name__ == "__main__":
+    subprocess.run([os.environ["TG_TRACE_FROM_JSON"], FIXTURE, "hung.tgt"], check=True)
+    for case in (commands_and_completion, history, interrupt, typed_ahead, left_for_the_shell, interactive_after_script, piped, interrupted_while_piped):
+        print(case.__name__, flush=True)
+        case()
