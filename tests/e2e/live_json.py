@@ -21,9 +21,9 @@ def build():
     subprocess.run(["mpicc.openmpi", "-g", "-O0", "-fopenmp", "-o", "hybrid", PROGRAM], check=True)
 
 
-def wait_event(console, found, **members):
-    """The first event that has MEMBERS; waits until it comes."""
-    looked_at = 0
+def wait_event(console, found, since=0, **members):
+    """The first event that has MEMBERS, of those behind the first SINCE; waits until it comes."""
+    looked_at = since
     while True:
         for event in console.events[looked_at:]:
             if event["event"] == found and all(event.get(name) == value for name, value in members.items()):
@@ -134,8 +134,9 @@ def check_places(console):
 
 def check_steps(console):
     """A step is told where it ends, an action point when its library comes, and the library."""
+    n_before = len(console.events)  # also going to a zone steps
     console.ask("dfocus r1 dstepi")
-    event = wait_event(console, "stopped", step=True, rank=1)
+    event = wait_event(console, "stopped", since=n_before, step=True, rank=1)
     check(event["state"] == "stopped" and "hybrid_zones.c" in event["place"], event)
     console.ask("ddisable -a")
     wait_event(console, "point", what="disabled")
