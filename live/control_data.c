@@ -11,7 +11,6 @@ static void put_place(const struct tg_control *control, struct tg_barrier_unit u
                       struct tg_json *json)
 {
     struct tg_debug_row row;
-    const char *name;
     uint64_t offset;
     const struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
     if (thread == NULL || !tg_thread_is_kept(thread) || pc == 0)
@@ -19,8 +18,10 @@ static void put_place(const struct tg_control *control, struct tg_barrier_unit u
     tg_json_key(json, "pc");
     tg_json_address(json, pc);
     struct tg_modules *modules = tg_live_engine_modules(control->engine, thread->process);
-    if (modules != NULL && tg_modules_symbol_at(modules, pc, &name, &offset))
+    char *name = modules != NULL ? tg_modules_function_at(modules, pc, &offset) : NULL;
+    if (name != NULL)
         tg_json_member_string(json, "function", name);
+    free(name);
     if (modules != NULL && tg_modules_row_at(modules, pc, &row)) {
         tg_json_member_string(json, "file", row.file);
         tg_json_member_signed(json, "line", row.line);

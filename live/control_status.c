@@ -34,7 +34,6 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
 {
     const struct tg_control *control = context;
     struct tg_debug_row row;
-    const char *name;
     uint64_t pc, offset;
     *buffer = '\0';
     if (key == TG_STATUS_HOSTNAME) {
@@ -46,7 +45,8 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
     if (modules == NULL)
         return;
     const struct tg_module *module = tg_modules_find(modules, pc);
-    if (key == TG_STATUS_FUNCTION && tg_modules_symbol_at(modules, pc, &name, &offset))
+    char *name = key == TG_STATUS_FUNCTION ? tg_modules_function_at(modules, pc, &offset) : NULL;
+    if (name != NULL)
         snprintf(buffer, size, "%s", name);
     else if (key == TG_STATUS_FUNCTION && module != NULL)
         snprintf(buffer, size, "in %s",
@@ -56,6 +56,7 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
                  strrchr(row.file, '/') == NULL ? row.file : strrchr(row.file, '/') + 1, row.line);
     else if (key == TG_STATUS_STOP_REASON)
         snprintf(buffer, size, "%s", tg_job_state_word(tg_job_view_thread(control->view, process, i)->state));
+    free(name);
 }
 
 /* The file where thread I of PROCESS stands, else that of its program's main; NULL not known. */

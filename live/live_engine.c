@@ -541,12 +541,12 @@ void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc,
 {
     struct tg_modules *modules = tg_live_engine_modules_of(live, pid);
     struct tg_debug_row row;
-    const char *name;
     uint64_t offset;
     *place = '\0';
     if (modules == NULL)
         return;
-    if (!tg_modules_symbol_at(modules, pc, &name, &offset)) {
+    char *name = tg_modules_function_at(modules, pc, &offset);
+    if (name == NULL) {
         const struct tg_module *module = tg_modules_find(modules, pc);
         const char *last = module == NULL ? NULL : strrchr(module->path, '/');
         if (module != NULL)
@@ -562,6 +562,7 @@ void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc,
     } else {
         snprintf(place, TG_PLACE_SIZE, "%s", name);
     }
+    free(name);
 }
 
 struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process)

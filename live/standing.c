@@ -80,7 +80,7 @@ static bool find_in(const struct tg_standing *standing, const struct tg_module *
         return false;
     struct tg_image *image = tg_debug_info_image(info);
     if (functions)
-        search.found = tg_image_find_function(image, name, &search.address, 1) > 0;
+        search.found = tg_image_find_named(image, name, &search.address, 1) > 0;
     else
         tg_image_each_symbol(image, name, true, take_symbol, &search);
     if (search.found)

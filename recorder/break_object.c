@@ -47,7 +47,7 @@ size_t tg_break_object_find(const struct tg_break_object *object, struct tg_imag
     if (spec->kind == TG_BREAK_LINE)
         n = tg_image_find_line(image, spec->name, spec->line, addresses, max);
     else if (spec->kind == TG_BREAK_FUNCTION)
-        n = tg_image_find_function(image, spec->name, addresses, max);
+        n = tg_image_find_named(image, spec->name, addresses, max);
     for (size_t i = 0; i < n; i++)
         addresses[i] += object->load_bias;
     return n;

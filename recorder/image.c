@@ -233,6 +233,21 @@ static void read_exported(struct tg_image *image)
                                             &image->exported));
 }
 
+size_t tg_image_find_named(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
+{
+    size_t count = tg_image_find_function(image, name, addresses, max);
+    if (count > 0 || *name == '\0')
+        return count;
+    struct tg_address_set set = {.items = addresses, .max = max};
+    for (size_t i = 0; i < image->n_tables; i++)
+        tg_symbol_index_find_mangled(image->tables[i], name, &set);
+    if (image->n_tables == 0 && image->exported == NULL)
+        read_exported(image);
+    if (image->exported != NULL)
+        tg_symbol_index_find_mangled(image->exported, name, &set);
+    return set.count;
+}
+
 bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **name, uint64_t *offset)
 {
     if (!tg_elf_object_is_code(image->object, address))

@@ -1,6 +1,7 @@
 #include "recorder/symbol_index.h"
 
 #include "recorder/dynamic_section.h"
+#include "recorder/mangled_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,15 +46,28 @@ static size_t clone_suffix(const char *text)
     return 0;
 }
 
-/* Of the start of a name, without the version and the clone suffixes that it may have. */
-static uint32_t hash_name(const char *name)
+static uint32_t hash_bytes(const char *bytes, size_t length)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < HASHED_BYTES && name[i] != '\0' && (name[i] != '@' || i == 0) &&
-                       (name[i] != '.' || i == 0 || clone_suffix(name + i) == 0);
-         i++)
-        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    for (size_t i = 0; i < length && i < HASHED_BYTES; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
     return hash ^ hash >> 15;
+}
+
+/* Of the start of a name, without the version and the clone suffixes that it may have; of a C++ function's
+ * name without what is around it, so that it is in one bucket with its namesakes. */
+static uint32_t hash_name(const char *name)
+{
+    struct tg_mangled_name mangled;
+    if (tg_mangled_name_parse(name, &mangled)) {
+        const struct tg_mangled_part *own = &mangled.parts[mangled.count - 1];
+        return hash_bytes(own->text, own->length);
+    }
+    size_t length = 0;
+    while (length < HASHED_BYTES && name[length] != '\0' && (name[length] != '@' || length == 0) &&
+           (name[length] != '.' || length == 0 || clone_suffix(name + length) == 0))
+        length++;
+    return hash_bytes(name, length);
 }
 
 static struct tg_error *add_function(struct tg_symbol_index *index, const struct tg_elf_symbol *symbol)
@@ -187,6 +201,20 @@ void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name,
     for (; i != 0; i = index->functions[i - 1].next) {
         const struct function *function = &index->functions[i - 1];
         if (name_is(index->strings + function->name, name, length, version))
+            add_found(addresses, function);
+    }
+}
+
+void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name,
+                                  struct tg_address_set *addresses)
+{
+    struct tg_mangled_name mangled;
+    const char *own = tg_mangled_name_last(name);
+    uint32_t i = index->buckets[hash_bytes(own, strlen(own)) & index->mask];
+    for (; i != 0; i = index->functions[i - 1].next) {
+        const struct function *function = &index->functions[i - 1];
+        if (tg_mangled_name_parse(index->strings + function->name, &mangled) &&
+            tg_mangled_name_ends_with(&mangled, name))
             add_found(addresses, function);
     }
 }

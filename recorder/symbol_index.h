@@ -28,6 +28,11 @@ void tg_symbol_index_destroy(struct tg_symbol_index *index);
 void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name, const char *version,
                           struct tg_address_set *addresses);
 
+/* Adds every C++ function that NAME means: "f", "b::f", "a::b::f", whatever its parameters and template
+ * arguments are, and whatever more is around it. */
+void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name,
+                                  struct tg_address_set *addresses);
+
 /*
  * The function that holds ADDRESS (the nearest one below where sizes are unknown): its name (valid as long as
  * INDEX, with its version where it has one) and the offset in it. False where there is none.

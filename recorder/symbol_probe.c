@@ -2,6 +2,7 @@
 
 #include "recorder/elf_decode.h"
 #include "recorder/image_file.h"
+#include "recorder/mangled_name.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -231,9 +232,11 @@ static size_t bare_length(const char *name)
 
 static bool any_within(const uint8_t *bytes, size_t size, const char *const *names, size_t n_names)
 {
-    for (size_t i = 0; i < n_names; i++)
-        if (memmem(bytes, size, names[i], bare_length(names[i])) != NULL)
+    for (size_t i = 0; i < n_names; i++) {
+        const char *name = tg_mangled_name_last(names[i]); /* of C++, the part that stands there as it is */
+        if (memmem(bytes, size, name, bare_length(name)) != NULL)
             return true;
+    }
     return false;
 }
 

@@ -1,6 +1,7 @@
 #include "recorder/symbolizer.h"
 
 #include "recorder/image.h"
+#include "recorder/mangled_name.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static void ask(struct tg_image *image, uint64_t address, struct answer *answer)
     char path[MAX_PATH_BYTES];
     answer->address = address;
     if (tg_image_symbol_at(image, address, &name, &answer->offset))
-        answer->function = strdup(name);
+        answer->function = tg_mangled_name_words(name);
     if (tg_image_line_at(image, address, path, sizeof path, &answer->line))
         answer->file = strdup(path);
 }

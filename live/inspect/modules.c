@@ -1,6 +1,7 @@
 #include "live/inspect/modules.h"
 
 #include "recorder/elf_decode.h"
+#include "recorder/mangled_name.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -275,6 +276,12 @@ bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const ch
     uint64_t bias;
     struct tg_debug_info *info = tg_modules_debug_info_at(modules, address, &bias);
     return info != NULL && tg_debug_info_symbol_at(info, address - bias, name, offset);
+}
+
+char *tg_modules_function_at(struct tg_modules *modules, uint64_t address, uint64_t *offset)
+{
+    const char *name;
+    return tg_modules_symbol_at(modules, address, &name, offset) ? tg_mangled_name_words(name) : NULL;
 }
 
 bool tg_modules_row_at(struct tg_modules *modules, uint64_t address, struct tg_debug_row *row)

@@ -218,6 +218,10 @@ def cxx_and_fortran():
     run = Run([*overloads, "fortran_sum_", "main"], [program])
     equal(sorted(p.id for p in run.planted), [1, 2, 3, 4], "planted")
     equal(collections.Counter(h.id for h in run.hits), {1: 2, 2: 2, 3: 3, 4: 1}, "hits")
+    # as a person writes it, it is both overloads; what is around may be left out, but not made up
+    run = Run(["names::shape::area", "area", "shape::area", "rea", "names::area"], [program])
+    equal(sorted(p.id for p in run.planted), [1, 1, 2, 2, 3, 3], "planted by source names")
+    equal(collections.Counter(h.id for h in run.hits), {1: 4, 2: 4, 3: 4}, "hits by source names")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,11 @@ proc go {mark} {global MARKS FILE; dbreak $FILE#$MARKS($mark); dcont; ddelete -a
 
 # the last step of each is to the line behind what is stepped over
 EXCEPTIONS = """
+# a function is found by the name that the source gives it, and shown so
+dbreak middle; dbreak guard::~guard; ddelete -a
+dbreak work; dcont
+if {![string match {*work: *} [dstatus -group_by function]]} {error [dstatus -group_by function]}
+ddelete -a
 go {work 1}
 for {set i 0} {$i < 9} {incr i} {dnext; say}
 dstep; say

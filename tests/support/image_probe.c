@@ -1,6 +1,7 @@
 #include "image_probe.h"
 
 #include "recorder/image.h"
+#include "recorder/mangled_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@ static void check(int condition)
 
 static void probe(struct tg_image *image)
 {
-    static const char *const names[] = {"tgm_exported", "tgm_static", "f",     "main",
-                                        "tgm_line@NEW", "no_such",    "_init", ""};
+    static const char *const names[] = {"tgm_exported", "tgm_static", "f",    "main", "tgm_line@NEW",
+                                        "no_such",      "_init",      "a::f", "~f",   ""};
     static const char *const sources[] = {"image_material.c", "tests/programs/image_material.c", "/a/f.c",
                                           "f.c"};
     const struct tg_image_info *info = tg_image_info(image);
@@ -34,9 +35,15 @@ static void probe(struct tg_image *image)
         found[MAX] = 0x5a5a;
         size_t n = tg_image_find_function(image, names[i], found, MAX);
         check(n <= MAX && found[MAX] == 0x5a5a);
-        for (size_t k = 0; k < n; k++)
-            if (tg_image_symbol_at(image, found[k], &name, &offset))
-                check(strlen(name) > 0);
+        for (size_t k = 0; k < n; k++) {
+            if (!tg_image_symbol_at(image, found[k], &name, &offset))
+                continue;
+            check(strlen(name) > 0);
+            char *words = tg_mangled_name_words(name);
+            check(words != NULL && strlen(words) > 0);
+            free(words);
+        }
+        check(tg_image_find_named(image, names[i], found, MAX) >= n && found[MAX] == 0x5a5a);
     }
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         for (uint64_t line = 1; line < 60; line += 14) {
