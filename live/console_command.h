@@ -133,4 +133,7 @@ struct tg_error *tg_console_print_place(struct tg_console *console, FILE *out);
  * a list how long it is. */
 Tcl_Obj *tg_console_field(const struct tg_field *field, const void *record);
 
+/* Writes TEXT as a terminal may be given it: lines stay lines, what would deceive is shown by number. */
+void tg_console_print_safely(FILE *stream, const char *text);
+
 #endif
