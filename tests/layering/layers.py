@@ -21,7 +21,7 @@ AGENT = "recorder/agent"
 AGENT_FORMAT = {"format/event.h", "format/glob_list.h", "format/tcl_match.h"}
 # Looking into a thread that stands: of recorder what reads objects and memory; whoever stops threads uses it.
 INSPECT = "live/inspect"
-INSPECT_RECORDER = re.compile(r"recorder/(image|image_\w+|elf_\w+|debug_\w+|line_\w+|source_path|memory|insn)\.h$")
+INSPECT_RECORDER = re.compile(r"recorder/(image|image_\w+|elf_\w+|debug_\w+|line_\w+|source_path|mangled_name|memory|insn)\.h$")
 THIRD_PARTY = re.compile(
     r"(elfutils|capstone|libsmartcols)/|"
     r"(zstd|zdict|xxhash|xxh3|libelf|gelf|dwarf|uthash|utlist|utarray|utstring|libsmartcols|jansson|tcl|histedit|microhttpd)\.h$"
