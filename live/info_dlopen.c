@@ -360,43 +360,83 @@ static struct tg_error *gather(const struct tg_console *console, const char *pat
     return NULL;
 }
 
-static bool is_alike(const struct loaded *one, const struct loaded *other)
+/* How many from LOADED on, of COUNT, are one library in one state; SAME_BASE: at one address as well. */
+static size_t count_alike(const struct loaded *loaded, size_t count, bool same_base)
 {
-    return one->library->path == other->library->path && one->library->state == other->library->state &&
-           one->library->base == other->library->base;
+    size_t n = 1;
+    while (n < count && loaded[n].library->path == loaded->library->path &&
+           loaded[n].library->state == loaded->library->state &&
+           (!same_base || loaded[n].library->base == loaded->library->base))
+        n++;
+    return n;
 }
 
-/* One line for COUNT processes in which the library is the same. */
-static struct tg_error *add_loaded(const struct loaded *loaded, size_t count, struct tg_text_table *table,
-                                   struct tg_json *json)
+static int compare_numbers(const void *a, const void *b)
 {
-    char *set = NULL, address[24], path[512];
-    size_t size;
+    const uint32_t *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/* The processes of COUNT as ranges, for the caller to free; NULL without memory. */
+static char *list_processes(const struct loaded *loaded, size_t count)
+{
+    char *set = NULL;
+    size_t size, n = 0;
     uint32_t *numbers = calloc(count, sizeof *numbers);
     FILE *stream = numbers == NULL ? NULL : open_memstream(&set, &size);
     for (size_t i = 0; numbers != NULL && i < count; i++)
         numbers[i] = loaded[i].dpid;
+    if (numbers != NULL)
+        qsort(numbers, count, sizeof *numbers, compare_numbers);
+    for (size_t i = 0; numbers != NULL && i < count; i++) /* in several namespaces of a process */
+        if (n == 0 || numbers[i] != numbers[n - 1])
+            numbers[n++] = numbers[i];
     if (stream != NULL)
-        tg_job_list_numbers(numbers, count, stream);
+        tg_job_list_numbers(numbers, n, stream);
     free(numbers);
-    if (stream == NULL || fclose(stream) != 0) {
-        free(set);
+    if (stream != NULL && fclose(stream) == 0)
+        return set;
+    free(set);
+    return NULL;
+}
+
+/* To people: a line for a library in one state, wherever it lies. */
+static struct tg_error *add_loaded(const struct loaded *loaded, size_t count, struct tg_text_table *table)
+{
+    char address[24], path[512];
+    char *set = list_processes(loaded, count);
+    if (set == NULL)
         return tg_error_no_memory();
-    }
-    snprintf(address, sizeof address, "0x%" PRIx64, loaded->library->base);
+    if (count_alike(loaded, count, true) == count)
+        snprintf(address, sizeof address, "0x%" PRIx64, loaded->library->base);
+    else
+        snprintf(address, sizeof address, "differs");
     const char *cells[] = {set, state_names[loaded->library->state], address,
                            tg_printable(loaded->library->path, path, sizeof path)};
     struct tg_error *error = tg_text_table_add(table, cells);
-    if (json != NULL) {
-        tg_json_begin_object(json);
-        tg_json_member_string(json, "processes", set);
-        tg_json_member_string(json, "state", state_names[loaded->library->state]);
-        tg_json_member_string(json, "base", address);
-        tg_json_member_string(json, "path", loaded->library->path);
-        tg_json_end_object(json);
-    }
     free(set);
     return error;
+}
+
+/* To programs: each address of its own. */
+static struct tg_error *put_loaded(const struct loaded *loaded, size_t count, struct tg_json *json)
+{
+    for (size_t n, i = 0; i < count; i += n) {
+        n = count_alike(&loaded[i], count - i, true);
+        char *set = list_processes(&loaded[i], n);
+        if (set == NULL)
+            return tg_error_no_memory();
+        char address[24];
+        snprintf(address, sizeof address, "0x%" PRIx64, loaded[i].library->base);
+        tg_json_begin_object(json);
+        tg_json_member_string(json, "processes", set);
+        tg_json_member_string(json, "state", state_names[loaded[i].library->state]);
+        tg_json_member_string(json, "base", address);
+        tg_json_member_string(json, "path", loaded[i].library->path);
+        tg_json_end_object(json);
+        free(set);
+    }
+    return NULL;
 }
 
 static struct tg_error *run_dinfo_libraries(struct tg_console *console, int argc, Tcl_Obj *const *argv,
@@ -406,7 +446,7 @@ static struct tg_error *run_dinfo_libraries(struct tg_console *console, int argc
     if (argc > 1)
         return tg_console_usage(&tg_console_dinfo_libraries);
     struct loaded *loaded = NULL;
-    size_t count = 0, end;
+    size_t count = 0;
     struct tg_text_table *table = NULL;
     struct tg_error *error = begin(console);
     if (error == NULL)
@@ -416,11 +456,12 @@ static struct tg_error *run_dinfo_libraries(struct tg_console *console, int argc
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
         tg_json_begin_array(json);
-    for (size_t i = 0; error == NULL && i < count; i = end) {
-        for (end = i + 1; end < count && is_alike(&loaded[i], &loaded[end]); end++) {
-        }
-        error = add_loaded(&loaded[i], end - i, table, json);
+    for (size_t n, i = 0; error == NULL && i < count; i += n) {
+        n = count_alike(&loaded[i], count - i, false);
+        error = add_loaded(&loaded[i], n, table);
     }
+    if (error == NULL && json != NULL)
+        error = put_loaded(loaded, count, json);
     if (json != NULL)
         tg_json_end_array(json);
     if (error == NULL)
@@ -439,6 +480,7 @@ const struct tg_console_command tg_console_dinfo_libraries = {
     .example = "dinfo libraries *mca_*",
     .more = "PATTERN is a glob of Tcl's `string match` for paths. Breakpoints are planted in libraries that "
             "were\n"
-            "handled; deferred ones wait for their process's next stop for another reason.",
+            "handled; deferred ones wait for their process's next stop for another reason. A focus of one\n"
+            "process tells the address of what lies elsewhere in each.",
     .run = run_dinfo_libraries,
 };

@@ -6,6 +6,8 @@ check {dptsets gSr0} "gSr0: 4:4\[0-3.1]"
 dfocus gSr0 {dbarrier main -stop_when_hit process; dcont}
 check {dptsets held(gSr0)} "held(gSr0): 0:0\[]"
 check {dptsets breakpoint(gSr0)} "breakpoint(gSr0): 4:4\[0-3.1]"
+# a library in one line, wherever it lies in each process
+check {llength [split [dfocus gSr0 {dinfo libraries */libc.so.6}] \n]} 2
 ddelete 1
 # all workers of all ranks, from now on and with all threads to come; all that share the program stop when it is done
 dfocus gWr0 {dbarrier work -stop_when_hit none -stop_when_done process}
