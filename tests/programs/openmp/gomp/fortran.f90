@@ -108,6 +108,10 @@ program fortran
      call say("end zone single_other"//c_null_char)
   end if
   call tell_barrier("barrier_implicit"//c_null_char, 3)
+  ! who is still in that barrier may execute a task already, and could tell of it only behind the barrier
+  call say("arrive barrier 4"//c_null_char)
+  !$omp barrier
+  call say("leave barrier 4"//c_null_char)
   call tell_wait("critical_named"//c_null_char, 3_c_long)
   !$omp critical (name)
   call tell_enter("critical_named"//c_null_char, 3_c_long)
