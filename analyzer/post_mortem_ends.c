@@ -40,10 +40,10 @@ static struct tg_error *find_crash(struct tg_mortem *mortem, const struct tg_pro
     char name[32];
     FILE *stream = mortem->stream;
     struct tg_finding finding = {
-        .kind = TG_FINDING_CRASH, .since_ns = entry->last_ns, .process = entry->index};
+        .kind = TG_FINDING_CRASH, .since_ns = entry->ended_ns, .process = entry->index};
     tg_words_process(stream, mortem->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
-    tg_words_moment(stream, mortem->input, entry->last_ns);
+    tg_words_moment(stream, mortem->input, entry->ended_ns);
     /* the thread of its last signal is the one that crashed; others may have run on for a moment */
     bool knows_thread = entry->last_signal_ns != 0 && entry->last_signal == entry->status;
     int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
@@ -100,12 +100,12 @@ static struct tg_error *find_early_exit(struct tg_mortem *mortem, const struct t
 {
     FILE *stream = mortem->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_EARLY_EXIT,
-                                       .since_ns = entry->last_ns,
+                                       .since_ns = entry->ended_ns,
                                        .process = entry->index,
                                        .code = caller->call.code};
     tg_words_process(stream, mortem->input, entry->index);
     fprintf(stream, " ended with exit status %" PRId64, entry->status);
-    tg_words_moment(stream, mortem->input, entry->last_ns);
+    tg_words_moment(stream, mortem->input, entry->ended_ns);
     fputs(" without MPI_Finalize: it was ", stream);
     tg_words_mpi_thread(stream, mortem->input, caller);
     fputc('.', stream);
@@ -143,13 +143,13 @@ static bool is_first_to_end(const struct tg_post_mortem_input *input, const stru
     for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
         const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
         bool is_like = other->parent == NULL || (other->rank >= 0) == (entry->rank >= 0);
-        if (is_like && other->end != TG_PROCESS_RUNNING && other->last_ns < entry->last_ns)
+        if (is_like && other->end != TG_PROCESS_RUNNING && other->ended_ns < entry->ended_ns)
             return false;
-        if (other->last_signal_ns != 0 && other->last_signal_ns <= entry->last_ns &&
+        if (other->last_signal_ns != 0 && other->last_signal_ns <= entry->ended_ns &&
             is_request_to_end(other->last_signal))
             return false;
     }
-    return (entry->rank >= 0 || entry->parent == NULL) && !was_ended_by_starter(input, entry->last_ns);
+    return (entry->rank >= 0 || entry->parent == NULL) && !was_ended_by_starter(input, entry->ended_ns);
 }
 
 static struct tg_error *find_kill(struct tg_mortem *mortem, const struct tg_process_entry *entry)
@@ -157,10 +157,10 @@ static struct tg_error *find_kill(struct tg_mortem *mortem, const struct tg_proc
     char name[32];
     FILE *stream = mortem->stream;
     const struct tg_finding finding = {
-        .kind = TG_FINDING_KILL, .since_ns = entry->last_ns, .process = entry->index};
+        .kind = TG_FINDING_KILL, .since_ns = entry->ended_ns, .process = entry->index};
     tg_words_process(stream, mortem->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
-    tg_words_moment(stream, mortem->input, entry->last_ns);
+    tg_words_moment(stream, mortem->input, entry->ended_ns);
     if (entry->rank >= 0)
         fputs(", the first rank to end", stream);
     fputs(entry->status == SIGKILL

@@ -16,7 +16,7 @@ static uint64_t count_survivors(const struct tg_post_mortem_input *input, size_t
         if (ranks[at].process >= tg_process_model_count(input->processes))
             continue;
         const struct tg_process_entry *entry = tg_process_model_at(input->processes, ranks[at].process);
-        survivors += entry->end == TG_PROCESS_RUNNING || entry->last_ns > ended_ns;
+        survivors += entry->end == TG_PROCESS_RUNNING || entry->ended_ns > ended_ns;
     }
     return survivors;
 }

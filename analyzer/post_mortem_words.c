@@ -189,7 +189,7 @@ static bool was_asked_to_end(const struct tg_post_mortem_input *input, const str
         return false;
     for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
         const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
-        bool is_earlier = other->last_ns < entry->last_ns &&
+        bool is_earlier = other->ended_ns < entry->ended_ns &&
                           (other->end == TG_PROCESS_KILLED ||
                            (other->end == TG_PROCESS_EXITED && other->status != 0 && other->rank >= 0));
         if (other != entry && is_earlier)
@@ -207,11 +207,11 @@ static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
         if (was_asked_to_end(input, entry))
             break;
         fprintf(stream, ", until it was killed by %s", tg_signal_name(entry->status, name, sizeof name));
-        tg_words_moment(stream, input, entry->last_ns);
+        tg_words_moment(stream, input, entry->ended_ns);
         break;
     case TG_PROCESS_EXITED:
         fprintf(stream, ", until it ended with exit status %" PRId64, entry->status);
-        tg_words_moment(stream, input, entry->last_ns);
+        tg_words_moment(stream, input, entry->ended_ns);
         break;
     case TG_PROCESS_RUNNING:
     case TG_PROCESS_LOST:

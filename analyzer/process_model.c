@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <uthash.h>
 
@@ -181,6 +182,7 @@ static struct tg_error *add_entry(struct tg_process_model *model, const struct t
     entry->generation = slot->entry == NULL ? 0 : slot->entry->generation + 1;
     entry->start_ns = event->time_ns;
     entry->rank = -1;
+    entry->ending_status = -1;
     entry->program = entry->host = entry->job = entry->rank_source = entry->detach_reason = "";
     entry->threads_started = entry->threads_alive = entry->threads_peak = 1;
     model->entries[model->count++] = entry;
@@ -253,6 +255,26 @@ static struct tg_error *take_identity(struct tg_process_model *model, struct tg_
     return error;
 }
 
+/* Threads go one by one, and a job's launcher ends the other ranks before the last one went. */
+static void take_thread_exit(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    if (event->thread_exit.status == entry->ending_status)
+        return;
+    entry->ending_status = event->thread_exit.status;
+    entry->ending_ns = event->time_ns;
+}
+
+/* Threads that ended with 0 may have done so long before. */
+static bool was_ending(const struct tg_process_entry *entry)
+{
+    if (entry->ending_status <= 0 || entry->ending_status > INT32_MAX)
+        return false;
+    int status = (int)entry->ending_status;
+    return entry->end == TG_PROCESS_KILLED   ? WIFSIGNALED(status) && WTERMSIG(status) == entry->status
+           : entry->end == TG_PROCESS_EXITED ? WIFEXITED(status) && WEXITSTATUS(status) == entry->status
+                                             : false;
+}
+
 static void take_exit(struct tg_process_entry *entry, const struct tg_event_process_exit *event)
 {
     entry->end = event->how == TG_EXIT_STATUS   ? TG_PROCESS_EXITED
@@ -260,6 +282,7 @@ static void take_exit(struct tg_process_entry *entry, const struct tg_event_proc
                                                 : TG_PROCESS_LOST;
     entry->status = event->status;
     entry->core_dumped = event->core_dumped != 0;
+    entry->ended_ns = was_ending(entry) ? entry->ending_ns : entry->last_ns;
     entry->threads_alive = 0;
 }
 
@@ -314,14 +337,18 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         return take_identity(model, entry, &event->identity);
     if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT) {
         take_threads(entry, event);
+        if (event->kind == TG_EVENT_THREAD_EXIT)
+            take_thread_exit(entry, event);
     } else if (event->kind == TG_EVENT_EXEC) {
         entry->execs++;
+        entry->ending_status = -1; /* the other threads were killed */
         entry->threads_alive = 1;
         return tg_string_pool_intern(&model->strings, event->exec.path, &entry->program);
     } else if (event->kind == TG_EVENT_PROCESS_EXIT) {
         take_exit(entry, &event->process_exit);
     } else if (event->kind == TG_EVENT_DETACH) {
         entry->end = TG_PROCESS_DETACHED;
+        entry->ended_ns = entry->last_ns;
         return tg_string_pool_intern(&model->strings, event->detach.reason, &entry->detach_reason);
     } else if (event->kind == TG_EVENT_SIGNAL) {
         entry->signals++;

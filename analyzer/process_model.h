@@ -35,7 +35,10 @@ struct tg_process_entry {
     uint64_t start_ns;
     uint64_t last_ns; /* of its last event, its stop included */
     enum tg_process_end end;
-    int64_t status; /* exit status or signal number */
+    int64_t status;    /* exit status or signal number */
+    uint64_t ended_ns; /* when it began to end: its first thread went with that status; otherwise last_ns */
+    int64_t ending_status; /* wait status of the threads that went last, alike since ending_ns; -1 none */
+    uint64_t ending_ns;
     bool core_dumped;
     const char *detach_reason;
 

@@ -166,6 +166,48 @@ static void threads_are_counted(void **state)
     tg_process_model_destroy(model);
 }
 
+static void thread_exit(struct tg_process_model *model, uint64_t time_ns, int32_t pid, int32_t tid,
+                        int64_t status)
+{
+    feed(model, (struct tg_event){.time_ns = time_ns,
+                                  .pid = pid,
+                                  .tid = tid,
+                                  .kind = TG_EVENT_THREAD_EXIT,
+                                  .thread_exit = {.status = status}});
+}
+
+static void a_process_ends_with_its_first_thread_to_go(void **state)
+{
+    (void)state;
+    enum { KILLED = 9, DUMPED = 11 | 0x80, EXITED_3 = 3 << 8 };
+    struct tg_process_model *model = create();
+    struct tg_process_entry *killed = start(model, 10, 100, 99);
+    thread_exit(model, 20, 100, 102, 0); /* of its own will */
+    thread_exit(model, 30, 100, 101, KILLED);
+    thread_exit(model, 40, 100, 100, KILLED);
+    end(model, 50, 100, TG_EXIT_SIGNAL, KILLED);
+    assert_int_equal(killed->ended_ns, 30);
+    struct tg_process_entry *crashed = start(model, 10, 200, 99);
+    thread_exit(model, 31, 200, 200, DUMPED);
+    end(model, 50, 200, TG_EXIT_SIGNAL, 11);
+    assert_int_equal(crashed->ended_ns, 31);
+    struct tg_process_entry *exited = start(model, 10, 300, 99);
+    thread_exit(model, 32, 300, 300, EXITED_3);
+    end(model, 50, 300, TG_EXIT_STATUS, 3);
+    assert_int_equal(exited->ended_ns, 32);
+    struct tg_process_entry *well = start(model, 10, 400, 99); /* threads that were done long before */
+    thread_exit(model, 20, 400, 401, 0);
+    end(model, 50, 400, TG_EXIT_STATUS, 0);
+    assert_int_equal(well->ended_ns, 50);
+    struct tg_process_entry *replaced = start(model, 10, 500, 99); /* exec kills the other threads */
+    thread_exit(model, 20, 500, 501, KILLED);
+    exec(model, 21, 500, "/bin/other");
+    thread_exit(model, 40, 500, 500, KILLED);
+    end(model, 50, 500, TG_EXIT_SIGNAL, KILLED);
+    assert_int_equal(replaced->ended_ns, 40);
+    tg_process_model_destroy(model);
+}
+
 static void the_last_thing_done_is_not_the_end(void **state)
 {
     (void)state;
@@ -307,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_process_without_a_start_is_known_from_its_first_event),
         cmocka_unit_test(a_remark_makes_no_process),
         cmocka_unit_test(threads_are_counted),
+        cmocka_unit_test(a_process_ends_with_its_first_thread_to_go),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
         cmocka_unit_test(the_agent_is_no_library_of_the_program),
         cmocka_unit_test(the_walk_is_in_preorder),
