@@ -52,7 +52,7 @@ static void describe_bad_end(const struct tg_report_page *page, const struct tg_
         fputs(" where the trace ends", page->stream);
     else
         fprintf(page->stream, " at %s s",
-                tg_quantity_moment(entry->last_ns, page->report->start_ns, 6, moment));
+                tg_quantity_moment(entry->ended_ns, page->report->start_ns, 6, moment));
     if (entry->last.kind != 0)
         fprintf(page->stream, "; last: %s (%s s)", tg_event_headline_print(&entry->last, last, sizeof last),
                 tg_quantity_moment(entry->last.time_ns, page->report->start_ns, 6, moment));
