@@ -17,6 +17,22 @@ void inspected_caches_destroy(struct inspected_caches *caches)
     tg_image_cache_destroy(caches->images);
 }
 
+struct inspected_caches inspected_shared_caches;
+
+int inspected_shared_caches_create(void **state)
+{
+    (void)state;
+    inspected_caches_create(&inspected_shared_caches);
+    return 0;
+}
+
+int inspected_shared_caches_destroy(void **state)
+{
+    (void)state;
+    inspected_caches_destroy(&inspected_shared_caches);
+    return 0;
+}
+
 bool inspected_child_start(struct inspected_child *child, const struct inspected_caches *caches,
                            const char *const *argv, int output)
 {

@@ -21,15 +21,13 @@ static const char *const programs[] = {"stacks-O0",       "stacks-O2",          
                                        "stacks-clang-O2", "stacks-debug_frame", "stacks-static"};
 enum { N_PROGRAMS = sizeof programs / sizeof *programs, MAX_CALLS = 64 };
 
-static struct inspected_caches caches;
-
 /* False: the program was not built here. */
 static bool start(struct inspected_child *target, const char *program, const char *what)
 {
     char path[512];
     snprintf(path, sizeof path, TG_INSPECT "/%s", program);
     const char *const argv[] = {path, what, NULL};
-    return inspected_child_start(target, &caches, argv, -1);
+    return inspected_child_start(target, &inspected_shared_caches, argv, -1);
 }
 
 static void run_to_stop(struct inspected_child *target)
@@ -366,20 +364,6 @@ static void broken_stacks_end_with_a_remark(void **state)
     inspected_child_finish(&target);
 }
 
-static int create_caches(void **state)
-{
-    (void)state;
-    inspected_caches_create(&caches);
-    return 0;
-}
-
-static int destroy_caches(void **state)
-{
-    (void)state;
-    inspected_caches_destroy(&caches);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,5 +373,5 @@ int main(void)
         cmocka_unit_test(at_every_instruction),
         cmocka_unit_test(broken_stacks_end_with_a_remark),
     };
-    return cmocka_run_group_tests(tests, create_caches, destroy_caches);
+    return cmocka_run_group_tests(tests, inspected_shared_caches_create, inspected_shared_caches_destroy);
 }

@@ -18,8 +18,6 @@
 
 #define SOURCE TG_PROGRAMS "/steps.c"
 
-static struct inspected_caches caches;
-
 struct target {
     struct inspected_child of;
     unsigned n_ones, n_runs; /* orders carried out */
@@ -32,7 +30,7 @@ static bool start(struct target *target, const char *program, const char *functi
     snprintf(path, sizeof path, TG_INSPECT "/%s", program);
     const char *const argv[] = {path, NULL};
     *target = (struct target){0};
-    if (!inspected_child_start(&target->of, &caches, argv, -1))
+    if (!inspected_child_start(&target->of, &inspected_shared_caches, argv, -1))
         return false;
     inspected_child_run_to(&target->of, function);
     return true;
@@ -96,20 +94,6 @@ static struct place place_of(const struct target *target)
     snprintf(place.function, sizeof place.function, "%s", call->code.name != NULL ? call->code.name : "?");
     tg_frames_deinit(&frames);
     return place;
-}
-
-static int create_caches(void **state)
-{
-    (void)state;
-    inspected_caches_create(&caches);
-    return 0;
-}
-
-static int destroy_caches(void **state)
-{
-    (void)state;
-    inspected_caches_destroy(&caches);
-    return 0;
 }
 
 /* ---- sequences of lines */
@@ -371,5 +355,5 @@ int main(void)
         cmocka_unit_test(out_of_an_inlined_copy),     cmocka_unit_test(until_a_place),
         cmocka_unit_test(code_without_lines_is_left),
     };
-    return cmocka_run_group_tests(tests, create_caches, destroy_caches);
+    return cmocka_run_group_tests(tests, inspected_shared_caches_create, inspected_shared_caches_destroy);
 }

@@ -22,8 +22,6 @@
 #include "live/inspect/value_text.h"
 #include "tests/support/inspected_child.h"
 
-static struct inspected_caches caches;
-
 /* A program that stands at its breakpoint instruction. */
 struct child {
     struct inspected_child of;
@@ -55,7 +53,7 @@ static void start(struct child *child, const char *program, const char *argument
     const char *const argv[] = {program, argument, NULL};
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* what it says is there when it stops */
-    assert_true(inspected_child_start(&child->of, &caches, argv, ends[1]));
+    assert_true(inspected_child_start(&child->of, &inspected_shared_caches, argv, ends[1]));
     close(ends[1]);
     child->output = fdopen(ends[0], "r");
     stopped_child_continue(&child->of.child, 0);
@@ -195,7 +193,7 @@ static void start_at(struct child *child, const char *program, const char *funct
 {
     const char *const argv[] = {program, "x", NULL};
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    assert_true(inspected_child_start(&child->of, &caches, argv, quiet));
+    assert_true(inspected_child_start(&child->of, &inspected_shared_caches, argv, quiet));
     close(quiet);
     child->output = NULL;
     inspected_child_run_to(&child->of, function);
@@ -415,25 +413,11 @@ static int measure(const char *program, const char *text, long count)
     return 0;
 }
 
-static int create_caches(void **state)
-{
-    (void)state;
-    inspected_caches_create(&caches);
-    return 0;
-}
-
-static int destroy_caches(void **state)
-{
-    (void)state;
-    inspected_caches_destroy(&caches);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     Tcl_FindExecutable(argv[0]);
     if (argc > 2) /* by hand, below */
-        inspected_caches_create(&caches);
+        inspected_caches_create(&inspected_shared_caches);
     if (argc == 4 && strcmp(argv[2], "-condition") == 0) /* PROGRAM -condition TEXT: to measure one by hand */
         return measure(argv[1], argv[3], 100000);
     if (argc > 2) { /* PROGRAM EXPRESSION...: to look into one by hand */
@@ -458,5 +442,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_conditions_in_bounds),
     };
-    return cmocka_run_group_tests(tests, create_caches, destroy_caches);
+    return cmocka_run_group_tests(tests, inspected_shared_caches_create, inspected_shared_caches_destroy);
 }
