@@ -55,15 +55,23 @@ static void wake(int signal, siginfo_t *info, void *context)
     errno = interrupted_errno;
 }
 
-static void keep_launch_signals(struct tg_engine *engine)
+/* What the tool was started with. Later is too late: Tcl and the console ignore SIGPIPE for themselves. */
+static sigset_t ignored_at_start;
+
+__attribute__((constructor)) static void note_ignored_signals(void)
 {
-    pthread_sigmask(SIG_SETMASK, NULL, &engine->launch_mask);
-    sigemptyset(&engine->launch_ignored);
+    sigemptyset(&ignored_at_start);
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction action;
         if (sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
-            sigaddset(&engine->launch_ignored, signal);
+            sigaddset(&ignored_at_start, signal);
     }
+}
+
+static void keep_launch_signals(struct tg_engine *engine)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, &engine->launch_mask);
+    engine->launch_ignored = ignored_at_start;
 }
 
 /* The signal's action is the process's: of engines that there are at a time the last one gives it back. */

@@ -233,8 +233,8 @@ struct tg_engine {
     struct tg_tracee *current; /* the thread whose stop is being handled, NULL none or gone */
     struct tg_stop_events stop_events;
 
-    sigset_t launch_mask;    /* signal mask and ignored signals of the time of creation: launched programs */
-    sigset_t launch_ignored; /* get these */
+    sigset_t launch_mask;    /* signal mask of the time of creation, and the signals that were ignored when */
+    sigset_t launch_ignored; /* the tool was started: launched programs get these */
     bool has_wake_action;
     timer_t wake_timer;
     bool has_wake_timer;

@@ -67,7 +67,7 @@ def names():
             sys.exit(f"FAILED: the session was no session: {text[:2000]!r}")
 
 
-WAYS = ["lines", "forks", "traces", "blocked", "executes", "vforks", "daemons", "closes", "another", "stops"]
+WAYS = ["lines", "forks", "traces", "blocked", "executes", "vforks", "daemons", "closes", "another", "stops", "inherits"]
 
 
 def ways():

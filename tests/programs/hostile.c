@@ -3,6 +3,7 @@
  * ends with 9, or says what is not as it would be without a tracer and ends with 1.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -209,6 +210,25 @@ static int stops(void)
     return await(child) == 0 ? plain() : 1;
 }
 
+/* Says what it was given: signals that are blocked or ignored, open files. */
+static int inherits(void)
+{
+    sigset_t mask;
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction action;
+        if (sigismember(&mask, signal) == 1)
+            printf("signal %d is blocked\n", signal);
+        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_DFL)
+            printf("signal %d is ignored\n", signal);
+    }
+    for (int i = 3; i < 1024; i++)
+        if (fcntl(i, F_GETFD) >= 0)
+            printf("file %d is open\n", i);
+    fflush(stdout);
+    return plain();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -219,7 +239,7 @@ int main(int argc, char **argv)
                 {"blocked", blocked}, {"executes", executes},
                 {"vforks", vforks},   {"daemons", daemons},
                 {"closes", closes},   {"another", becomes_another},
-                {"stops", stops}};
+                {"stops", stops},     {"inherits", inherits}};
     arguments = argv;
     for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof ways[0]; i++)
         if (strcmp(argv[1], ways[i].name) == 0)
