@@ -388,6 +388,19 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
     return error;
 }
 
+struct tg_error *tg_controller_forked(struct tg_controller *controller, int32_t pid)
+{
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; process != NULL && error == NULL && i < tg_action_points_count(controller->points);
+         i++) {
+        const struct tg_action_point *point = tg_action_points_at(controller->points, i);
+        if (!tg_controller_is_meant_for(point, process))
+            error = controller->operations->unplant(controller->engine, pid, point->id);
+    }
+    return error;
+}
+
 void tg_controller_killed(struct tg_controller *controller, int32_t pid)
 {
     struct tg_controlled_process *process = find_process(controller, pid);
@@ -426,8 +439,17 @@ struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t
     return error != NULL ? error : stand(controller, thread);
 }
 
-/* Whether action point ID is to stop THREAD. */
-static bool concerns(const struct tg_controller *controller, uint32_t id, struct tg_barrier_unit thread)
+bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid)
+{
+    const struct tg_action_point *point = NULL;
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    return point != NULL && process != NULL && tg_controller_is_meant_for(point, process);
+}
+
+/* Whether action point ID is to stop THREAD of PROCESS, which may have it from its parent alone. */
+static bool concerns(const struct tg_controller *controller, const struct tg_controlled_process *process,
+                     uint32_t id, struct tg_barrier_unit thread)
 {
     const struct tg_action_point *point = NULL;
     struct tg_error *error = tg_action_points_find(controller->points, id, &point);
@@ -435,7 +457,7 @@ static bool concerns(const struct tg_controller *controller, uint32_t id, struct
     if (error != NULL || !tg_action_points_in_force(controller->points, id))
         return false;
     if (point->kind == TG_ACTION_BREAK)
-        return true;
+        return tg_controller_is_meant_for(point, process);
     struct tg_barrier_unit unit = {thread.dpid, point->of_threads ? thread.dtid : 0};
     return tg_barrier_model_membership(controller->barriers, id, unit).is_member;
 }
@@ -514,7 +536,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     if (error != NULL)
         return error;
     for (size_t i = 0; i < n_ids; i++) {
-        if (!concerns(controller, ids[i], thread->unit))
+        if (!concerns(controller, process, ids[i], thread->unit))
             continue;
         n_concerned++;
         n_barriers += is_barrier(controller, ids[i]);
@@ -526,7 +548,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     /* a thread stands by arriving at a barrier, too, which decides by how it came there */
     error = n_barriers == 0 ? stand(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
-        if (concerns(controller, ids[i], thread->unit))
+        if (concerns(controller, process, ids[i], thread->unit))
             error = take_hit(controller, process, thread->unit, ids[i], &n_barriers);
     return error;
 }

@@ -73,6 +73,12 @@ struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
                                    const uint32_t *ids, size_t n_ids);
 
+/* Process PID, a fork with memory of its own, has everything that was planted in its parent: takes out what
+ * is unshared there. */
+struct tg_error *tg_controller_forked(struct tg_controller *controller, int32_t pid);
+/* Whether action point ID is one of process PID's. */
+bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid);
+
 /* Stops a thread, or with dtid 0 a process, because of what the engine has seen of it. */
 struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit);
 

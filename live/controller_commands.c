@@ -116,7 +116,8 @@ struct tg_error *tg_controller_unhold(struct tg_controller *controller, const st
 
 /* ---- action points */
 
-static bool is_meant_for(const struct tg_action_point *point, const struct tg_controlled_process *process)
+bool tg_controller_is_meant_for(const struct tg_action_point *point,
+                                const struct tg_controlled_process *process)
 {
     return point->shared ? point->group == process->groups.share_group
                          : point->process == process->groups.dpid;
@@ -150,7 +151,7 @@ struct tg_error *tg_controller_plant(struct tg_controller *controller,
     const char *place = "";
     struct tg_error *error = tg_action_points_find(controller->points, id, &point);
     if (error != NULL || !point->enabled || tg_action_points_are_suppressed(controller->points) ||
-        !is_meant_for(point, process))
+        !tg_controller_is_meant_for(point, process))
         return error;
     error = controller->operations->plant(controller->engine, process->pid, id, point->location, &address,
                                           &place);

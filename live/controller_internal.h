@@ -39,6 +39,9 @@ struct tg_error *tg_controller_record(struct tg_controller *controller, struct t
  * failed. */
 struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struct tg_error *error);
 
+/* Whether POINT is of PROCESS: of its share group, or its own. */
+bool tg_controller_is_meant_for(const struct tg_action_point *point,
+                                const struct tg_controlled_process *process);
 /* Plants action point ID in PROCESS, where it is enabled and meant for it. IS_NEW: it is no news that its
  * place is found. */
 struct tg_error *tg_controller_plant(struct tg_controller *controller,

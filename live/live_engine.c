@@ -227,6 +227,8 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         kill(thread->process->pid, SIGKILL);
     if (parent != NULL)
         tell_error(live, tg_live_points_copy(live->points, parent, thread->process));
+    if (parent != NULL && parent->space != thread->process->space)
+        tell_error(live, tg_controller_forked(live->controller, thread->process->pid));
 }
 
 /* ---- who stands */
@@ -313,7 +315,8 @@ static bool is_fatal(int signal)
            signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
 }
 
-/* Leaves those of the action points that THREAD has come to whose conditions hold, or cannot be decided. */
+/* Leaves those of the action points that THREAD has come to that are its process's, and whose conditions hold
+ * or cannot be decided. */
 static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
 {
     struct stop_reason *reason = &live->reason;
@@ -325,7 +328,9 @@ static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
         bool holds = true;
         tg_error_destroy(error);
         error = NULL;
-        if (point != NULL && point->enabled && *point->condition != '\0')
+        if (point != NULL && !tg_controller_is_meant(live->controller, point->id, thread->process->pid))
+            holds = false;
+        else if (point != NULL && point->enabled && *point->condition != '\0')
             holds = tg_live_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
         tell_error(live, tg_error_prefix(error, "action point %" PRIu32, reason->hits[i]));
         if (holds)

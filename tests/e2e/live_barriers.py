@@ -85,6 +85,8 @@ def team():
     session("holds", [TEAM, "1", "4"])
     session("late", [TEAM, "1", "3", "late"])
     session("errors", [TEAM, "2", "2"])
+    output, _ = session("unshared", [TEAM, "2", "1"])
+    check(output.count("action point 2: condition") == 1, output)
 
     _, said = session("many", [TEAM, "3", "3"])
     check(len(said["barriers"]) == 27 and all(barrier["satisfied"] > 0 for barrier in said["barriers"]), said)

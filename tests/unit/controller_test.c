@@ -320,6 +320,36 @@ static void assert_trace_agrees(const struct fake *fake)
 
 /* ---- tests */
 
+static void what_is_unshared_stops_no_child(void **state)
+{
+    struct fake *fake = *state;
+    struct tg_ptset *focus = focus_of("p1");
+    uint32_t id = 0, shared = 0;
+    assert_null(
+        tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_GROUP, false, &id, NULL));
+    tg_ptset_destroy(focus);
+    focus = focus_of("g");
+    assert_null(tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_NONE, false,
+                                    &shared, NULL));
+    tg_ptset_destroy(focus);
+    /* a child's memory is a copy of its parent's */
+    fake->planted[1][id] = fake->planted[1][shared] = true;
+    assert_null(tg_controller_forked(fake->controller, pid_of(1)));
+    assert_true(!fake->planted[1][id] && fake->planted[1][shared]);
+    assert_true(fake->planted[0][id]);
+    /* one that has come to it before that goes on, and nobody counts it */
+    hit(fake, 1, 1, id);
+    assert_is(fake, "running(a)", "3:6[p1-3.1-2]");
+    const struct tg_action_point *point = NULL;
+    assert_null(tg_action_points_find(tg_controller_points(fake->controller), id, &point));
+    assert_int_equal(point->hits, 0);
+    assert_true(tg_controller_is_meant(fake->controller, id, pid_of(0)));
+    assert_false(tg_controller_is_meant(fake->controller, id, pid_of(1)));
+    assert_true(tg_controller_is_meant(fake->controller, shared, pid_of(1)));
+    hit(fake, 0, 1, id);
+    assert_int_equal(point->hits, 1);
+}
+
 static void suppressed_points_stop_nobody(void **state)
 {
     struct fake *fake = *state;
@@ -713,6 +743,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_documentations_barriers),
         TEST(libraries_threads_are_no_workers),
+        TEST(what_is_unshared_stops_no_child),
         TEST(suppressed_points_stop_nobody),
         TEST(a_process_barrier_over_the_control_group),
         TEST(a_barrier_over_a_list),
