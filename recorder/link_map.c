@@ -13,6 +13,8 @@ enum {
     BATCH = 31,        /* known objects compared by one system call: a node and a name each */
     NAME_WINDOW_BYTES = 256,
     PAGE_BYTES = 4096,
+    LOOKS = 3, /* at a list that cannot be followed */
+    PLACE_BITS = 14,
 };
 
 struct space {      /* one namespace */
@@ -20,6 +22,7 @@ struct space {      /* one namespace */
     struct tg_object **objects;
     size_t count;
     size_t capacity;
+    uint64_t places[(1 << PLACE_BITS) / 64]; /* bits of where objects are, by place_of(); may be others' */
     uint64_t expected; /* the last look found an addition under way and its first node there; 0 unknown */
     bool suspect;      /* compare the whole list next time: an unload was under way, or a read failed */
     bool adding;       /* the last look found an addition under way and left it */
@@ -108,6 +111,7 @@ struct tg_error *tg_link_maps_copy(const struct tg_link_maps *maps, struct tg_li
         to->debug = from->debug;
         to->suspect = from->suspect;
         to->adding = from->adding;
+        memcpy(to->places, from->places, sizeof to->places);
         if (from->count == 0)
             continue;
         to->objects = malloc(from->count * sizeof to->objects[0]);
@@ -343,8 +347,15 @@ static bool append(struct tg_object ***objects, size_t *count, size_t *capacity,
     return true;
 }
 
+static size_t place_of(uint64_t address)
+{
+    return (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACE_BITS));
+}
+
 static bool append_to_space(struct space *space, struct tg_object *object)
 {
+    size_t place = place_of(object->link_map);
+    space->places[place / 64] |= UINT64_C(1) << place % 64;
     return append(&space->objects, &space->count, &space->capacity, object);
 }
 
@@ -379,15 +390,29 @@ static const char too_long[] = "the loader's list is longer than 65536 objects";
 
 /* ---- reading on from the tail */
 
+/* Whether an object that is known was at ADDRESS. What is new there has taken the place of one that has gone.
+ */
+static bool is_taken(const struct space *space, size_t count, uint64_t address)
+{
+    size_t i = 0, place = place_of(address);
+    if ((space->places[place / 64] >> place % 64 & 1) == 0)
+        return false;
+    while (i < count && space->objects[i]->link_map != address)
+        i++;
+    return i < count;
+}
+
 /*
  * Appends what follows PREVIOUS (0: nothing) from ADDRESS on to SPACE and to ADDED. Stops at the first node
- * that cannot be right: its l_prev must name its predecessor, which also makes every cycle end.
+ * that cannot be right: its l_prev must name its predecessor, which also makes every cycle end. False where
+ * an unload was missed: nothing is appended then.
  */
-static void read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t address, uint64_t previous,
+static bool read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t address, uint64_t previous,
                     struct tg_link_delta *delta)
 {
     struct space *space = &maps->spaces[index];
     struct tg_link_change *change = &maps->changes[index];
+    size_t known = space->count;
     while (address != 0) {
         struct tg_link_node node;
         char name[NAME_WINDOW_BYTES];
@@ -395,24 +420,31 @@ static void read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t
         bool no_memory = false;
         if (space->count >= TG_LINK_MAP_MAX_OBJECTS) {
             set_problem(delta, too_long, address);
-            return;
+            return true;
+        }
+        if (is_taken(space, known, address)) {
+            while (space->count > known)
+                tg_object_unref(space->objects[--space->count]);
+            drop_objects(&change->added, &change->n_added);
+            return false;
         }
         if (!read_node(maps, pid, address, &node, name) || node.previous != previous) {
             set_problem(delta, broken_list, address);
             space->suspect = true;
-            return;
+            return true;
         }
         if (!tg_object_read(pid, &node, name, index == 0 && space->count == 0, &object, &no_memory)) {
             set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
-            return;
+            return true;
         }
         if (!append_to_space(space, object) || !append_change(&change->added, &change->n_added, object)) {
             set_problem(delta, out_of_memory, address);
-            return;
+            return true;
         }
         previous = address;
         address = node.next;
     }
+    return true;
 }
 
 /* ---- comparing the whole list */
@@ -531,11 +563,13 @@ static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t p
 {
     struct tg_link_change *change = &c->maps->changes[c->index];
     size_t at = find_known(c, address);
-    bool known = at != SIZE_MAX && c->same[at] && !c->kept[at];
+    bool known = at != SIZE_MAX && c->same[at];
     char name[NAME_WINDOW_BYTES] = "";
     if (known)
         *node = c->nodes[at];
-    if ((!known && !read_node(c->maps, c->pid, address, node, name)) || node->previous != previous) {
+    /* met already: the list has changed since the objects were surveyed, and its place is another's now */
+    bool met = at != SIZE_MAX && c->kept[at];
+    if (met || (!known && !read_node(c->maps, c->pid, address, node, name)) || node->previous != previous) {
         set_problem(delta, broken_list, address);
         return NULL;
     }
@@ -580,23 +614,39 @@ static bool walk(struct comparison *c, uint64_t address, struct tg_link_delta *d
     return true;
 }
 
+/* Where a list cannot be followed it may have changed while it was read: then another look helps. */
+static bool walk_anew(struct comparison **comparison, struct tg_link_maps *maps, pid_t pid, size_t index,
+                      uint64_t address, struct tg_link_delta *delta)
+{
+    struct tg_link_change *change = &maps->changes[index];
+    const char *problem = delta->problem;
+    uint64_t problem_address = delta->problem_address;
+    for (int i = 0; i < LOOKS; i++) {
+        delta->problem = problem;
+        delta->problem_address = problem_address;
+        *comparison = comparison_create(maps, pid, index);
+        if (*comparison == NULL) {
+            set_problem(delta, out_of_memory, 0);
+            return false;
+        }
+        if (walk(*comparison, address, delta))
+            return true;
+        drop_objects(&change->added, &change->n_added);
+        comparison_destroy(*comparison);
+    }
+    return false;
+}
+
 /* Compares the whole list with what is known. Where it cannot be followed to its end nothing is concluded. */
 static void compare(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t address,
                     struct tg_link_delta *delta)
 {
     struct space *space = &maps->spaces[index];
     struct tg_link_change *change = &maps->changes[index];
-    struct comparison *c = comparison_create(maps, pid, index);
+    struct comparison *c;
     space->suspect = true;
-    if (c == NULL) {
-        set_problem(delta, out_of_memory, 0);
+    if (!walk_anew(&c, maps, pid, index, address, delta))
         return;
-    }
-    if (!walk(c, address, delta)) {
-        drop_objects(&change->added, &change->n_added);
-        comparison_destroy(c);
-        return;
-    }
     for (size_t i = 0; i < space->count; i++) {
         if (!c->kept[i] && !append_change(&change->removed, &change->n_removed, space->objects[i]))
             set_problem(delta, out_of_memory, 0);
@@ -605,6 +655,7 @@ static void compare(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t
     space->objects = c->fresh.objects;
     space->count = c->fresh.count;
     space->capacity = c->fresh.capacity;
+    memcpy(space->places, c->fresh.places, sizeof space->places);
     space->suspect = false;
     c->fresh = (struct space){0};
     comparison_destroy(c);
@@ -648,9 +699,9 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
     if (in_the_middle)
         return ends.head.next;
     bool same_so_far = space->count > 0 && ends.tail_same && space->objects[0]->link_map == ends.head.map;
-    if (same_so_far && !space->suspect && look == TG_LINK_LOOK_NEW)
-        read_on(maps, pid, index, ends.tail.next, ends.tail.address, delta);
-    else if (space->count > 0 || ends.head.map != 0)
+    bool whole = !same_so_far || space->suspect || look != TG_LINK_LOOK_NEW ||
+                 !read_on(maps, pid, index, ends.tail.next, ends.tail.address, delta);
+    if (whole && (space->count > 0 || ends.head.map != 0))
         compare(maps, pid, index, ends.head.map, delta);
     if (state == TG_LINK_DELETE)
         space->suspect = true; /* the objects go between this stop and the next */

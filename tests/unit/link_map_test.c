@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +234,74 @@ static void another_object_at_the_same_link_map_is_another_object(void **state)
     assert_string_equal(f->delta.changes[0].added[0]->path, "/lib/lib3.so");
 }
 
+/* An unload was missed, and what was loaded since has the place of what has gone. */
+static void another_object_behind_the_tail_takes_the_place_of_the_first(void **state)
+{
+    struct fixture *f = *state;
+    link_first(f, 6);
+    update(f, false);
+    const size_t order[] = {0, 1, 2, 4, 5, 6, 3};
+    strcpy(f->names[3], "/lib/lib9.so");
+    link_nodes(f, order, 7);
+    update(f, false);
+    assert_null(f->delta.problem);
+    assert_int_equal(f->delta.n_changes, 1);
+    assert_int_equal(f->delta.changes[0].n_removed, 1);
+    assert_string_equal(f->delta.changes[0].removed[0]->path, "/lib/lib3.so");
+    assert_int_equal(f->delta.changes[0].n_added, 2);
+    assert_string_equal(f->delta.changes[0].added[0]->path, "/lib/lib6.so");
+    assert_string_equal(f->delta.changes[0].added[1]->path, "/lib/lib9.so");
+}
+
+struct mover {
+    struct fixture *fixture;
+    atomic_bool over;
+};
+
+/* Object 5 goes, and comes back behind the others as another one, and so on. */
+static void *move(void *argument)
+{
+    struct mover *mover = argument;
+    struct fixture *f = mover->fixture;
+    size_t early[N_NODES], late[N_NODES];
+    for (size_t i = 0; i < N_NODES; i++) {
+        early[i] = i;
+        late[i] = i < 5 ? i : i + 1 < N_NODES ? i + 1 : 5;
+    }
+    for (unsigned i = 0; !mover->over; i++) {
+        strcpy(f->names[5], i % 2 == 0 ? "/lib/odd.so" : "/lib/lib5.so");
+        link_nodes(f, i % 2 == 0 ? late : early, N_NODES);
+        for (int turns = 0; turns < 3000; turns++)
+            __asm__ volatile("");
+    }
+    return NULL;
+}
+
+/* What is looked at while it changes is told by a later look; nothing is taken for two objects. */
+static void a_list_that_changes_while_it_is_read_has_each_object_once(void **state)
+{
+    struct fixture *f = *state;
+    struct mover mover = {.fixture = f};
+    pthread_t thread;
+    link_first(f, N_NODES);
+    update(f, true);
+    assert_int_equal(pthread_create(&thread, NULL, move, &mover), 0);
+    size_t twice = 0;
+    for (int i = 0; i < 1500; i++) {
+        size_t at_5 = 0;
+        update(f, true);
+        for (size_t j = 0; j < tg_link_maps_count(f->maps, 0); j++)
+            at_5 += tg_link_maps_at(f->maps, 0, j)->link_map == (uint64_t)(uintptr_t)&f->nodes[5];
+        twice += at_5 > 1;
+    }
+    mover.over = true;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(twice, 0);
+    update(f, true);
+    assert_null(f->delta.problem);
+    assert_int_equal(tg_link_maps_count(f->maps, 0), N_NODES);
+}
+
 static void cycles_and_garbage_are_problems_not_hangs(void **state)
 {
     struct fixture *f = *state;
@@ -445,6 +515,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_tail_that_went_and_came_back_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_object_at_the_same_link_map_is_another_object, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(another_object_behind_the_tail_takes_the_place_of_the_first, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_list_that_changes_while_it_is_read_has_each_object_once, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(cycles_and_garbage_are_problems_not_hangs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_that_cannot_be_are_problems, set_up, tear_down),
