@@ -199,9 +199,12 @@ static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
         return tg_error_create(TG_ERROR_TARGET,
                                "cannot attach to %d: it is a thread of process %d; give the process",
                                (int)pid, status.tgid);
-    if (tg_process_find(engine, pid) != NULL)
-        return tg_error_create(TG_ERROR_TARGET, "process %d is being recorded already", (int)pid);
-    return NULL;
+    struct tg_process *known = tg_process_find(engine, pid);
+    if (known == NULL)
+        return NULL;
+    if (tg_traced(known)->detaching)
+        return tg_error_create(TG_ERROR_TARGET, "process %d is still being let go; try again", (int)pid);
+    return tg_error_create(TG_ERROR_TARGET, "process %d is being recorded already", (int)pid);
 }
 
 /* One stopped thread is enough to begin with: the others are not disturbed. */

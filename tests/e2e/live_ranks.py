@@ -14,11 +14,14 @@ SOURCE = r"""
 #include <stdio.h>
 #include <unistd.h>
 static void await_file(void) { while (access("go", F_OK) != 0) usleep(1000); }
+static void make_file(void) { fclose(fopen("there", "w")); }
 int main(int argc, char **argv)
 {
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1)
+        make_file();
     await_file();
     MPI_Barrier(MPI_COMM_WORLD);
     printf("rank %d done\n", rank);
@@ -29,7 +32,9 @@ int main(int argc, char **argv)
 
 SCRIPT = """
 while {![regexp {not selected} [info mpir]]} {catch {dwait -timeout 0.05}}
-dattach -rank 1
+while {![file exists there]} {catch {dwait -timeout 0.05}}
+# that it is left out is told before it has been let go
+while {[catch {dattach -rank 1} message]} {if {![string match "*still being let go*" $message]} {error $message}}
 dfocus r1 {dhalt; dwait}
 puts "STACK [dfocus r1 dwhere]"
 close [open go w]
