@@ -7,6 +7,7 @@
 #include "live/dexamine.h"
 #include "live/dlist.h"
 #include "live/interrupt.h"
+#include "live/news_printer.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -307,57 +308,10 @@ int tg_console_wake_fd(const struct tg_console *console)
     return console->source->wake_fd;
 }
 
-/* News to people: a line each, but for threads of a process that leave a barrier one after the other. */
-struct printing {
-    FILE *stream;
-    void (*before)(void *context); /* the first line, NULL nothing */
-    void *context;
-    bool has_begun;
-    struct tg_news left; /* not printed yet; as many as its `other` says, 0 none */
-};
-
-static void print_line(struct printing *printing, const struct tg_news *news)
-{
-    if (!printing->has_begun && printing->before != NULL)
-        printing->before(printing->context);
-    printing->has_begun = true;
-    tg_news_words(news, printing->stream);
-    fputc('\n', printing->stream);
-}
-
-static void print_left(struct printing *printing)
-{
-    if (printing->left.other > 1)
-        printing->left.unit.dtid = 0;
-    if (printing->left.other > 0)
-        print_line(printing, &printing->left);
-    printing->left.other = 0;
-}
-
-static void print_news(void *context, const struct tg_news *news)
-{
-    struct printing *printing = context;
-    const struct tg_news *left = &printing->left;
-    bool is_left = news->kind == TG_NEWS_BARRIER && news->decision == TG_BARRIER_LEFT && news->unit.dtid != 0;
-    bool is_another = is_left && left->other > 0 && left->point == news->point &&
-                      left->reason == news->reason && left->unit.dpid == news->unit.dpid &&
-                      left->count == news->count;
-    uint64_t n_before = is_another ? left->other : 0;
-    if (!is_another)
-        print_left(printing);
-    if (!is_left) {
-        print_line(printing, news);
-        return;
-    }
-    printing->left = *news;
-    printing->left.set = printing->left.name = printing->left.place = printing->left.text = NULL;
-    printing->left.other = n_before + 1;
-}
-
 bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void *context), void *context)
 {
-    struct printing printing = {.stream = console->options.out, .before = before, .context = context};
-    const struct tg_news_sink printed = {print_news, &printing};
+    struct tg_news_printer printer = {.stream = console->options.out, .before = before, .context = context};
+    const struct tg_news_sink printed = {tg_news_printer_tell, &printer};
     const struct tg_news_sink *sink = console->options.news != NULL ? console->options.news : &printed;
     if (console->source->ops->attend == NULL)
         return false;
@@ -365,9 +319,9 @@ bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void
     if (error != NULL)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
     tg_error_destroy(error);
-    print_left(&printing);
+    tg_news_printer_flush(&printer);
     fflush(console->options.out);
-    return printing.has_begun;
+    return printer.has_begun;
 }
 
 void tg_console_attend(struct tg_console *console)

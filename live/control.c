@@ -170,29 +170,68 @@ static struct tg_error *sleep_on(struct tg_console *console, double until)
     return error != NULL ? error : tg_error_create(TG_ERROR_USAGE, "interrupted: those in focus are stopped");
 }
 
+/* News come in bursts: people are told together of what comes in a moment, and in a longer one while it goes
+ * on. Programs are told at once. */
+struct gathering {
+    double moment, due; /* DUE: when to tell of what there is, negative: there is nothing */
+    double told;        /* when that was last */
+};
+
+static const double shortest_moment = 0.05, longest_moment = 1;
+
+static void attend_in_time(struct tg_console *console, struct gathering *gathering)
+{
+    double now = now_seconds();
+    if (console->options.news == NULL && now < gathering->due) {
+        tg_live_job_settle(console->options.live); /* or it would not let anybody sleep */
+        return;
+    }
+    if (now - gathering->told > 2 * longest_moment)
+        gathering->moment = shortest_moment;
+    else if (gathering->moment < longest_moment)
+        gathering->moment *= 2;
+    gathering->due = -1;
+    gathering->told = now;
+    tg_console_attend(console);
+}
+
+/* Until something may have changed, or is to be told. */
+static struct tg_error *sleep_between(struct tg_console *console, double until, struct gathering *gathering)
+{
+    bool is_due_first = gathering->due >= 0 && (until < 0 || gathering->due < until);
+    struct tg_error *error = sleep_on(console, is_due_first ? gathering->due : until);
+    if (gathering->due < 0)
+        gathering->due = now_seconds() + gathering->moment;
+    return error;
+}
+
 struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                   tg_control_work *is_done, bool *done, double seconds, FILE *out)
 {
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
+    struct gathering gathering = {.moment = shortest_moment, .due = -1};
+    struct tg_error *error = NULL;
     *done = false;
-    for (bool were_there = false;; were_there = true) {
+    for (bool were_there = false; error == NULL && !*done; were_there = true) {
         int status;
         bool has_ended = tg_live_job_has_ended(console->options.live, &status);
-        tg_console_attend(console);
-        struct tg_error *error = tg_control_run(console, defaults, is_done, done, out);
+        attend_in_time(console, &gathering);
+        error = tg_control_run(console, defaults, is_done, done, out);
         if (error != NULL && were_there && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
             tg_error_destroy(error); /* they have ended */
+            error = NULL;
             *done = true;
-            return NULL;
         }
         if (error != NULL || *done)
-            return error;
+            break;
         if (has_ended)
-            return tg_error_create(TG_ERROR_TARGET, "the job has ended");
-        if (until >= 0 && now_seconds() >= until)
-            return tg_error_create(TG_ERROR_TARGET, "after %g seconds they still run", seconds);
-        error = sleep_on(console, until);
-        if (error != NULL)
-            return error;
+            error = tg_error_create(TG_ERROR_TARGET, "the job has ended");
+        else if (until >= 0 && now_seconds() >= until)
+            error = tg_error_create(TG_ERROR_TARGET, "after %g seconds they still run", seconds);
+        else
+            error = sleep_between(console, until, &gathering);
     }
+    if (console->options.news == NULL) /* not behind the next prompt */
+        tg_console_attend(console);
+    return error;
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { HISTORY_LINES = 1000, MAX_OFFERED = 200 };
+enum { HISTORY_LINES = 1000, MAX_OFFERED = 200, GATHER_NS = 50 * 1000 * 1000 };
 
 struct tg_line_editor {
     struct tg_console *console;
@@ -178,7 +178,8 @@ static bool wait_for_input(struct tg_line_editor *editor)
         int ready = pressed ? 0 : ppoll(inputs, 2, NULL, &others); /* a descriptor of -1 is passed over */
         if (pressed || (ready < 0 && errno != EINTR) || (ready > 0 && inputs[0].revents != 0))
             break;
-        if (ready > 0)
+        /* what comes in one moment is told together */
+        if (ready > 0 && ppoll(inputs, 1, &(struct timespec){.tv_nsec = GATHER_NS}, &others) == 0)
             tell_news(editor);
     }
     sigprocmask(SIG_SETMASK, &others, NULL);

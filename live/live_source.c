@@ -310,12 +310,22 @@ static bool is_incidental(const struct tg_live_stop *stop)
     return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;
 }
 
-/* People are told in one line of those that were stopped along; programs want to know where each is. */
-static bool is_alike(const struct tg_live_stop *left, const struct tg_live_stop *right, bool exact)
+/*
+ * People are told in one line of those that were stopped along, and of those that stand at PLACE, LEFT's: a
+ * program lies elsewhere in each process. Programs want to know the address of each.
+ */
+static bool is_alike(struct tg_live_engine *engine, const struct tg_live_stop *left, const char *place,
+                     const struct tg_live_stop *right, bool exact)
 {
+    char other[TG_PLACE_SIZE] = "";
     bool alike = left->state == right->state && left->signal == right->signal &&
                  left->point == right->point && left->stepped == right->stepped;
-    return alike && (left->pc == right->pc || left->point != 0 || (!exact && is_incidental(left)));
+    if (!alike || left->pc == right->pc || left->point != 0)
+        return alike;
+    if (exact || is_incidental(left))
+        return !exact;
+    tg_live_engine_place(engine, right->pid, right->pc, other);
+    return *place != '\0' && strcmp(place, other) == 0;
 }
 
 /* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */
@@ -326,9 +336,11 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_error *error = tg_job_set_init(&set, view);
     size_t n_left = 0, n_told = 0;
-    bool exact = tells_running(live), is_one_place = true;
+    bool exact = tells_running(live), at_one_place = true;
+    char place[TG_PLACE_SIZE] = "";
+    tg_live_engine_place(engine, first.pid, first.pc, place);
     for (size_t i = 0; error == NULL && i < *count; i++) {
-        if (!is_alike(&first, &stops[i], exact)) {
+        if (!is_alike(engine, &first, place, &stops[i], exact)) {
             stops[n_left++] = stops[i];
             continue;
         }
@@ -340,15 +352,12 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
         tg_job_set_add(&set, process, thread);
         if (exact)
             note_standing(live, stops[i].unit);
-        is_one_place = is_one_place && (first.point != 0 || stops[i].pc == first.pc);
+        at_one_place = at_one_place && (!is_incidental(&first) || stops[i].pc == first.pc);
         n_told++;
     }
     *count = error == NULL ? n_left : 0;
     if (error != NULL || n_told == 0)
         return error;
-    char place[TG_PLACE_SIZE] = "";
-    if (is_one_place)
-        tg_live_engine_place(engine, first.pid, first.pc, place);
     struct tg_news news = {.kind = TG_NEWS_STOPPED,
                            .unit = first.unit,
                            .pid = first.pid,
@@ -358,8 +367,9 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
                            .status = first.signal,
                            .point = first.point,
                            .stepped = first.stepped,
-                           .place = *place != '\0' ? place : NULL,
-                           .pc = is_one_place ? first.pc : 0};
+
+                           .place = at_one_place && *place != '\0' ? place : NULL,
+                           .pc = at_one_place ? first.pc : 0};
     return tell_set(live, view, &set, &news);
 }
 

@@ -144,15 +144,20 @@ static void write_unit(const struct tg_news *news, FILE *stream)
 static void write_exit(const struct tg_news *news, FILE *stream)
 {
     char name[32];
-    write_unit(news, stream);
+    bool are_several = news->set != NULL;
+    if (are_several)
+        tg_printable_write(stream, news->set);
+    else
+        write_unit(news, stream);
     if (news->how == TG_EXIT_SIGNAL)
-        fprintf(stream, " was killed by %s", tg_signal_name(news->status, name, sizeof name));
+        fprintf(stream, " %s killed by %s", are_several ? "were" : "was",
+                tg_signal_name(news->status, name, sizeof name));
     else if (news->how == TG_EXIT_LOST)
-        fputs(" is gone", stream);
+        fputs(are_several ? " are gone" : " is gone", stream);
     else if (news->unit.dtid != 0)
         fputs(" has ended", stream);
     else
-        fprintf(stream, " has ended with status %" PRId64, news->status);
+        fprintf(stream, " %s ended with status %" PRId64, are_several ? "have" : "has", news->status);
 }
 
 static void write_place(const struct tg_news *news, const char *before, FILE *stream)

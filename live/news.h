@@ -19,7 +19,7 @@
 /* Kind, its name in JSON. What each uses of struct tg_news beyond unit, rank and text stands behind it. */
 #define TG_NEWS_KINDS(X)                                                                                     \
     X(STARTED, "started")     /* a process, or thread; OTHER is the dpid of who started it */                \
-    X(EXITED, "exited")       /* HOW, STATUS */                                                              \
+    X(EXITED, "exited")       /* HOW, STATUS; SET in words to people: "processes 3-7" */                     \
     X(DETACHED, "detached")   /* a process was let go; text: why */                                          \
     X(EXECUTED, "executed")   /* a process runs a program from here on: NAME */                              \
     X(IDENTIFIED, "rank")     /* a process is a rank: RANK, NAME the host */                                 \
