@@ -94,9 +94,9 @@ static struct tg_error *find_share_group(const struct tg_ptset *focus, const str
     const struct tg_ptset_arena *arena;
     for (bool is_first = true; (arena = tg_ptset_next_arena(focus, &cursor)) != NULL; is_first = false) {
         const struct tg_job_process *process = NULL;
-        struct tg_error *error = tg_ptset_interest(arena, view, &process, &thread);
+        struct tg_error *error = tg_ptset_interest(arena, view, &process, &thread, position);
         if (error != NULL)
-            return at(error, arena, position);
+            return error;
         if (is_first) {
             first = process->info.dpid;
             *share_group = process->info.share_group;
@@ -174,7 +174,7 @@ static struct tg_error *follow_arena(const struct tg_ptset_arena *arena, const s
     size_t thread;
     char text[48];
     enum tg_ptset_width width = width_of(arena);
-    struct tg_error *error = tg_ptset_interest(arena, view, &interest, &thread);
+    struct tg_error *error = tg_ptset_interest(arena, view, &interest, &thread, NULL);
     if (error != NULL)
         return error;
     uint32_t group = followed_group(arena, interest);

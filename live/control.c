@@ -95,6 +95,21 @@ struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptse
     return run(console, &request);
 }
 
+struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_ptset *set, const char *text,
+                                   tg_control_work *work, void *context, FILE *out)
+{
+    struct request request = {.focus = set,
+                              .defaults = &tg_control_defaults,
+                              .work = work,
+                              .context = context,
+                              .out = out,
+                              .position = SIZE_MAX};
+    tg_live_job_call(console->options.live, serve, &request);
+    if (request.error == NULL || request.position == SIZE_MAX)
+        return request.error;
+    return tg_console_pointed(console, request.error, text, request.position);
+}
+
 struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
                                     FILE *out)
 {

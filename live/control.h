@@ -31,6 +31,10 @@ typedef struct tg_error *tg_control_work(const struct tg_control *control);
 struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                 tg_control_work *work, void *context, FILE *out);
 
+/* The same for SET, which somebody typed as TEXT: errors point into that. */
+struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_ptset *set, const char *text,
+                                   tg_control_work *work, void *context, FILE *out);
+
 /* The same for SET of another thread's or no focus: WORK gets everything that there is. */
 struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
                                     FILE *out);

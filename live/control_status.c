@@ -81,7 +81,7 @@ static char *file_of_interest(const struct tg_control *control)
     const struct tg_job_process *process = NULL;
     size_t thread = SIZE_MAX;
     struct tg_error *error =
-        arena == NULL ? NULL : tg_ptset_interest(arena, control->view, &process, &thread);
+        arena == NULL ? NULL : tg_ptset_interest(arena, control->view, &process, &thread, NULL);
     bool is_known = error == NULL && process != NULL;
     tg_error_destroy(error);
     return is_known ? file_of(control, process, thread) : NULL;
@@ -153,7 +153,7 @@ static struct tg_error *print_set(const struct tg_control *control)
     return error;
 }
 
-/* COMMAND run with another focus, which is TEXT. */
+/* WORK with another focus, which is TEXT. */
 static struct tg_error *run_with(struct tg_console *console, const char *text, tg_control_work *work,
                                  FILE *out)
 {
@@ -165,10 +165,7 @@ static struct tg_error *run_with(struct tg_console *console, const char *text, t
     tg_ptset_destroy(parsed);
     if (error != NULL)
         return tg_console_pointed(console, error, text, position);
-    struct tg_ptset *former = console->focus.set;
-    console->focus.set = complete;
-    error = tg_control_run(console, &tg_control_defaults, work, NULL, out);
-    console->focus.set = former;
+    error = tg_control_run_in(console, complete, text, work, NULL, out);
     tg_ptset_destroy(complete);
     return error;
 }

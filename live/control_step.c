@@ -192,7 +192,7 @@ static struct tg_error *find_leader(const struct tg_control *control, const stru
 {
     size_t i;
     bool stands = false;
-    struct tg_error *error = tg_ptset_interest(arena, control->view, process, &i);
+    struct tg_error *error = tg_ptset_interest(arena, control->view, process, &i, NULL);
     if (error != NULL)
         return error;
     if (i == SIZE_MAX)

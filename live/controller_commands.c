@@ -230,12 +230,9 @@ static struct tg_error *find_processes(const struct tg_ptset *focus, const struc
     const struct tg_job_process *interest = NULL;
     size_t thread, cursor = 0;
     const struct tg_ptset_arena *arena = tg_ptset_next_arena(focus, &cursor);
-    struct tg_error *error = tg_ptset_interest(arena, view, &interest, &thread);
-    if (error != NULL) {
-        if (position != NULL)
-            *position = arena->position;
+    struct tg_error *error = tg_ptset_interest(arena, view, &interest, &thread, position);
+    if (error != NULL)
         return error;
-    }
     bool is_one = tg_ptset_arena(focus, 0) != NULL && tg_ptset_count(focus) == 1;
     point->shared = !is_one || (arena->width != TG_WIDTH_PROCESS && arena->width != TG_WIDTH_THREAD);
     point->group = interest->info.share_group;

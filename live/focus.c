@@ -336,10 +336,8 @@ static struct tg_error *find_interest(struct tg_source *source, bool has_thread,
     if (arena == NULL)
         return NULL;
     struct tg_error *error = tg_source_view(source, &view);
-    if (error == NULL && (is_within_process(arena) || has_thread)) {
-        *position = arena->position;
-        error = tg_ptset_interest(arena, view, &process, &thread);
-    }
+    if (error == NULL && (is_within_process(arena) || has_thread))
+        error = tg_ptset_interest(arena, view, &process, &thread, position);
     if (error == NULL && process != NULL) {
         if (is_within_process(arena))
             focus->process = (size_t)process->info.tag;

@@ -83,12 +83,21 @@ static const struct tg_ptset_node first_focus = {
     .kind = TG_NODE_ARENA,
     .arena = {.width = TG_WIDTH_DEFAULT, .has_process = true, .process = 1, .has_thread = true}};
 
-/* An uncompleted copy of NODE without its links; TG_NO_NODE where there is no room. */
-static uint32_t put_node(struct completion *completion, const struct tg_ptset_node *node, size_t position)
+/* What '.' is where everything is in focus. */
+static const struct tg_ptset_node everything = {
+    .kind = TG_NODE_ARENA,
+    .arena = {.width = TG_WIDTH_ALL, .has_process = true, .process = 1, .has_thread = true}};
+
+/* An uncompleted copy of NODE without its links; TG_NO_NODE where there is no room. IS_PUT_IN: for what
+ * stands at POSITION. */
+static uint32_t put_node(struct completion *completion, const struct tg_ptset_node *node, size_t position,
+                         bool is_put_in)
 {
     struct tg_ptset_node copy = *node;
     uint32_t at = TG_NO_NODE;
-    copy.position = copy.arena.position = position;
+    copy.position = position;
+    if (is_put_in)
+        copy.arena.position = copy.arena.group_at = copy.arena.process_at = copy.arena.thread_at = position;
     completion->error = tg_ptset_put_node(completion->to, &copy, &at, completion->position);
     return at;
 }
@@ -161,10 +170,11 @@ static uint32_t copy_tree(struct completion *completion, const struct tg_ptset *
     const struct tg_ptset_node *node = &set->nodes[at];
     if (node->kind == TG_NODE_CURRENT) {
         if (completion->focus == NULL)
-            return put_node(completion, &first_focus, node->position);
+            return put_node(completion, &everything, node->position, true);
         return copy_tree(completion, completion->focus, completion->focus->root, &node->position);
     }
-    uint32_t copy = put_node(completion, node, position != NULL ? *position : node->position);
+    uint32_t copy =
+        put_node(completion, node, position != NULL ? *position : node->position, position != NULL);
     if (copy == TG_NO_NODE)
         return TG_NO_NODE;
     if (node->kind == TG_NODE_ARENA && position == NULL)

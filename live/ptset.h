@@ -58,10 +58,11 @@ struct tg_ptset_arena {
     uint32_t group_number; /* TG_GROUP_NUMBER */
     char group_name[TG_PTSET_NAME_SIZE];
     bool has_process, has_thread;
-    bool by_rank;     /* the process is named by its rank */
-    uint32_t process; /* dpid or rank */
-    uint32_t thread;  /* dtid; 0: '<' */
-    size_t position;  /* in the text, for errors */
+    bool by_rank;                           /* the process is named by its rank */
+    uint32_t process;                       /* dpid or rank */
+    uint32_t thread;                        /* dtid; 0: '<' */
+    size_t position;                        /* in the text, for errors */
+    size_t group_at, process_at, thread_at; /* of these parts, POSITION where they are not given */
 };
 
 struct tg_ptset; /* immutable */
@@ -74,9 +75,10 @@ struct tg_error *tg_ptset_parse(const char *text, struct tg_ptset **set, size_t 
 void tg_ptset_destroy(struct tg_ptset *set); /* NULL is accepted */
 
 /*
- * SET with what is missing taken from FOCUS, a complete set; NULL: from d1.<. A missing thread becomes '<'.
- * '.' becomes FOCUS. Where FOCUS is no single arena, widths and processes must be given (USAGE error with
- * position); a missing group is the default one. LIMIT error where it becomes too large.
+ * SET with what is missing taken from FOCUS, a complete set; NULL, everything is in focus: from d1.<. A
+ * missing thread becomes '<'. '.' becomes FOCUS. Where FOCUS is no single arena, widths and processes must be
+ * given (USAGE error with position); a missing group is the default one. LIMIT error where it becomes too
+ * large.
  */
 struct tg_error *tg_ptset_complete(const struct tg_ptset *set, const struct tg_ptset *focus,
                                    struct tg_ptset **complete, size_t *position);
@@ -118,10 +120,10 @@ struct tg_error *tg_ptset_item_members(const struct tg_ptset *set, size_t i, con
 
 /*
  * The process of interest of ARENA, and the index of its thread of interest (SIZE_MAX: '<' where there is no
- * worker). NOT_FOUND errors as above.
+ * worker). NOT_FOUND errors, with position, as above; POSITION may be NULL.
  */
 struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
-                                   const struct tg_job_process **process, size_t *thread);
+                                   const struct tg_job_process **process, size_t *thread, size_t *position);
 
 /* TEXT on a line and a `^` below byte POSITION of it, cut around it where it is long. */
 void tg_ptset_point(const char *text, size_t position, FILE *stream);

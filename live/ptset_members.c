@@ -21,8 +21,9 @@ struct resolved {
     size_t thread;                         /* SIZE_MAX: '<' where there is no worker */
 };
 
-__attribute__((format(printf, 3, 4))) static struct tg_error *
-not_found(const struct tg_ptset_arena *arena, size_t *position, const char *format, ...)
+/* AT: where in the text. */
+__attribute__((format(printf, 3, 4))) static struct tg_error *not_found(size_t at, size_t *position,
+                                                                        const char *format, ...)
 {
     char message[160];
     va_list arguments;
@@ -30,33 +31,27 @@ not_found(const struct tg_ptset_arena *arena, size_t *position, const char *form
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     struct tg_error *error =
-        tg_error_create(TG_ERROR_NOT_FOUND, "%s (character %zu of the set)", message, arena->position + 1);
-    return tg_ptset_at(error, arena->position, position);
+        tg_error_create(TG_ERROR_NOT_FOUND, "%s (character %zu of the set)", message, at + 1);
+    return tg_ptset_at(error, at, position);
 }
 
-static struct tg_error *find_interest(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
-                                      const struct tg_job_process **process, size_t *thread, size_t *position)
+struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
+                                   const struct tg_job_process **process, size_t *thread, size_t *position)
 {
     const struct tg_job_process *found =
         arena->by_rank ? tg_job_view_rank(view, arena->process) : tg_job_view_process(view, arena->process);
     if (found == NULL && arena->by_rank)
-        return not_found(arena, position, "no process is rank %" PRIu32, arena->process);
+        return not_found(arena->process_at, position, "no process is rank %" PRIu32, arena->process);
     if (found == NULL)
-        return not_found(arena, position, "there is no process %" PRIu32, arena->process);
+        return not_found(arena->process_at, position, "there is no process %" PRIu32, arena->process);
     size_t at = arena->thread == 0 ? tg_job_view_lowest_worker(view, found)
                                    : tg_job_view_find_thread(view, found, arena->thread);
     if (arena->thread != 0 && at == SIZE_MAX)
-        return not_found(arena, position, "process %" PRIu32 " has no thread %" PRIu32, found->info.dpid,
-                         arena->thread);
+        return not_found(arena->thread_at, position, "process %" PRIu32 " has no thread %" PRIu32,
+                         found->info.dpid, arena->thread);
     *process = found;
     *thread = at;
     return NULL;
-}
-
-struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
-                                   const struct tg_job_process **process, size_t *thread)
-{
-    return find_interest(arena, view, process, thread, NULL);
 }
 
 static struct tg_error *find_group(const struct evaluation *evaluation, const struct tg_ptset_arena *arena,
@@ -68,10 +63,12 @@ static struct tg_error *find_group(const struct evaluation *evaluation, const st
     resolved->group = group;
     if (group == TG_GROUP_NUMBER) {
         if (!tg_job_view_group(evaluation->view, arena->group_number, &resolved->given))
-            return not_found(arena, evaluation->position, "there is no group %" PRIu32, arena->group_number);
+            return not_found(arena->group_at, evaluation->position, "there is no group %" PRIu32,
+                             arena->group_number);
     } else if (group == TG_GROUP_NAME) {
         if (!tg_job_view_named_group(evaluation->view, arena->group_name, &resolved->given))
-            return not_found(arena, evaluation->position, "there is no group /%s/", arena->group_name);
+            return not_found(arena->group_at, evaluation->position, "there is no group /%s/",
+                             arena->group_name);
         resolved->group = TG_GROUP_NUMBER;
     }
     return NULL;
@@ -143,8 +140,8 @@ static struct tg_error *not_in_group(const struct evaluation *evaluation, const 
     if (resolved->width == TG_WIDTH_THREAD && resolved->thread != SIZE_MAX)
         snprintf(thread, sizeof thread, "thread %" PRIu32 " of ",
                  tg_job_view_thread(evaluation->view, resolved->interest, resolved->thread)->dtid);
-    return not_found(arena, evaluation->position, "%sprocess %" PRIu32 " is not in group %s", thread,
-                     resolved->interest->info.dpid, group);
+    return not_found(arena->group_at, evaluation->position, "%sprocess %" PRIu32 " is not in group %s",
+                     thread, resolved->interest->info.dpid, group);
 }
 
 static struct tg_error *add_thread(const struct evaluation *evaluation, const struct tg_ptset_arena *arena,
@@ -152,7 +149,7 @@ static struct tg_error *add_thread(const struct evaluation *evaluation, const st
 {
     const struct tg_job_process *process = resolved->interest;
     if (resolved->thread == SIZE_MAX && process->n_threads > 0)
-        return not_found(arena, evaluation->position, "process %" PRIu32 " has no worker",
+        return not_found(arena->thread_at, evaluation->position, "process %" PRIu32 " has no worker",
                          process->info.dpid);
     size_t thread = resolved->thread == SIZE_MAX ? 0 : resolved->thread;
     if (resolved->group == TG_GROUP_NUMBER &&
@@ -171,7 +168,7 @@ static struct tg_error *add_arena(const struct evaluation *evaluation, const str
         resolved.width = evaluation->defaults->width;
     struct tg_error *error = find_group(evaluation, arena, &resolved);
     if (error == NULL && resolved.width != TG_WIDTH_ALL)
-        error = find_interest(arena, view, &resolved.interest, &resolved.thread, evaluation->position);
+        error = tg_ptset_interest(arena, view, &resolved.interest, &resolved.thread, evaluation->position);
     if (error != NULL)
         return error;
     if (resolved.width == TG_WIDTH_THREAD)

@@ -189,12 +189,14 @@ static bool is_group_number(const char *at)
 
 static bool read_group(struct parser *parser, struct tg_ptset_arena *arena)
 {
+    size_t at = offset_of(parser, parser->at);
     arena->group = group_of(*parser->at);
     if (arena->group != TG_GROUP_MISSING) {
         parser->at++;
         if (*parser->at == '/' && !is_name_start(parser->at[1]))
             parser->at++;
     } else if (*parser->at == '/') {
+        arena->group_at = at;
         return read_group_name(parser, arena);
     } else if (is_group_number(parser->at)) {
         if (!read_number(parser, "group", 1, &arena->group_number))
@@ -205,6 +207,8 @@ static bool read_group(struct parser *parser, struct tg_ptset_arena *arena)
     if (arena->group != TG_GROUP_MISSING &&
         (*parser->at == '/' || group_of(*parser->at) != TG_GROUP_MISSING || is_group_number(parser->at)))
         fail(parser, parser->at, "an arena has one group");
+    if (arena->group != TG_GROUP_MISSING)
+        arena->group_at = at;
     return parser->error == NULL;
 }
 
@@ -233,6 +237,7 @@ static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena
     const char *begin = parser->at;
     if (is_digit(*begin)) {
         arena->has_process = true;
+        arena->process_at = offset_of(parser, begin);
         if (!read_number(parser, arena->by_rank ? "rank" : "process", 0, &arena->process) ||
             !read_last_rank(parser, arena, last))
             return false;
@@ -240,14 +245,18 @@ static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena
     bool has_dot = *parser->at == '.';
     if (has_dot && is_digit(*++parser->at)) {
         arena->has_thread = true;
+        arena->thread_at = offset_of(parser, parser->at);
         if (!read_number(parser, "thread", 1, &arena->thread))
             return false;
     } else if (has_dot && *parser->at == '<') {
         arena->has_thread = true;
+        arena->thread_at = offset_of(parser, parser->at);
         parser->at++;
     } else if (!has_dot && arena->has_process && !arena->by_rank && arena->width == TG_WIDTH_THREAD) {
         arena->has_process = false;
         arena->has_thread = true;
+        arena->thread_at = arena->process_at;
+        arena->process_at = arena->position;
         arena->thread = arena->process;
         arena->process = 0;
     }
@@ -292,7 +301,8 @@ static uint32_t read_arena(struct parser *parser)
     const char *begin = parser->at;
     uint32_t last = 0;
     char buffer[24];
-    struct tg_ptset_arena arena = {.position = offset_of(parser, begin)};
+    const size_t at = offset_of(parser, begin);
+    struct tg_ptset_arena arena = {.position = at, .group_at = at, .process_at = at, .thread_at = at};
     arena.width = width_of(*parser->at);
     if (arena.width != TG_WIDTH_MISSING)
         parser->at++;

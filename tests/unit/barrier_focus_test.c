@@ -141,7 +141,7 @@ static void an_inconsistent_focus_is_refused(void **state)
         {"{p1 p4}", 4, "share groups 3 and 4"},
         {"{t1.1 t7.1}", 6, "share groups 3 and 7"},
         {"g6/1", 0, "nobody of the focus"},
-        {"p9", 0, "no process 9"},
+        {"p9", 1, "no process 9"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tg_barrier_focus barrier = {0};

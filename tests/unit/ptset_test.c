@@ -371,7 +371,7 @@ static void what_is_missing_comes_from_the_focus(void **state)
     static const struct {
         const char *focus, *text, *complete;
     } cases[] = {
-        {NULL, ".", "d1.<"},
+        {NULL, ".", "a1.<"},
         {NULL, "p2", "p2.<"},
         {NULL, ".7", "d1.7"},
         {NULL, "gW", "gW1.<"},
@@ -553,15 +553,17 @@ static void what_the_job_does_not_have_is_said(void **state)
         size_t position;
         const char *says;
     } cases[] = {
-        {"p4", 0, "there is no process 4"},
-        {"p1|t2.5", 3, "process 2 has no thread 5"},
-        {"p1.9", 0, "process 1 has no thread 9"},
-        {"r9", 0, "no process is rank 9"},
-        {"g8/", 0, "there is no group 8"},
-        {"held(g/none/)", 5, "there is no group /none/"},
-        {"p3/7", 0, "process 7 is not in group 3"},
-        {"t2/2.1", 0, "thread 1 of process 2 is not in group 2"},
-        {"p/pair/2", 0, "process 2 is not in group /pair/"},
+        {"p4", 1, "there is no process 4"},
+        {"p1|t2.5", 6, "process 2 has no thread 5"},
+        {"p1.9", 3, "process 1 has no thread 9"},
+        {"r9", 1, "no process is rank 9"},
+        {"g8/", 1, "there is no group 8"},
+        {"held(g/none/)", 6, "there is no group /none/"},
+        {"p3/7", 1, "process 7 is not in group 3"},
+        {"t2/2.1", 1, "thread 1 of process 2 is not in group 2"},
+        {"t9", 1, "process 1 has no thread 9"},
+        {".8", 1, "process 1 has no thread 8"},
+        {"p/pair/2", 1, "process 2 is not in group /pair/"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tg_ptset *set = complete(cases[i].text, NULL);
