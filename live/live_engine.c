@@ -198,9 +198,11 @@ void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *
         if (event->identity.rank >= 0)
             live->rank = event->pid;
         break;
+    case TG_EVENT_EXEC: /* their threads and breakpoints are gone */
+        tg_live_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
+        break;
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_THREAD_START:
-    case TG_EVENT_EXEC:
     case TG_EVENT_PROGRAM:
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_DETACH:
@@ -300,7 +302,6 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     live->reason =
         (struct stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
     tg_live_points_begin(live->points, thread->process);
-    tg_live_steps_forget(live->steps, thread->process);
     tg_live_modules_change(live->modules, thread->process);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
     if (attached && stops->at_start)

@@ -8,7 +8,8 @@
 struct step {
     pid_t tid;
     struct tg_live_steps *owner;
-    struct tg_thread *thread;
+    struct tg_process *process;
+    struct tg_thread *thread; /* gone between an exec of the process and its event */
     struct tg_stepper *stepper;
     struct tg_step_order order; /* that is to be carried out, or is being */
     bool alone;
@@ -63,7 +64,7 @@ static void unplant(struct step *step)
 {
     for (size_t i = 0; i < TG_STEP_MAX_TARGETS; i++)
         if (step->planted[i] != NULL)
-            tg_breakpoint_remove(step->thread->process, step->planted[i]);
+            tg_breakpoint_remove(step->process, step->planted[i]);
     memset(step->planted, 0, sizeof step->planted);
 }
 
@@ -74,7 +75,7 @@ static bool is_wanted(const struct tg_live_steps *steps, const struct tg_process
 {
     const struct step *step;
     for (step = steps->steps; step != NULL; step = step->hh.next)
-        for (size_t i = 0; step->thread->process->space == process->space && i < TG_STEP_MAX_TARGETS; i++)
+        for (size_t i = 0; step->process->space == process->space && i < TG_STEP_MAX_TARGETS; i++)
             if (step->planted[i] == breakpoint)
                 return true;
     return false;
@@ -103,8 +104,8 @@ static struct tg_error *plant(struct step *step)
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < step->order.n_targets; i++)
         if (step->planted[i] == NULL)
-            error = tg_breakpoint_plant(step->thread->process, step->order.targets[i].address,
-                                        TG_BREAKPOINT_INTERNAL, take_hit, step->owner, &step->planted[i]);
+            error = tg_breakpoint_plant(step->process, step->order.targets[i].address, TG_BREAKPOINT_INTERNAL,
+                                        take_hit, step->owner, &step->planted[i]);
     return error;
 }
 
@@ -123,7 +124,8 @@ struct tg_error *tg_live_steps_prepare(struct tg_live_steps *steps, struct tg_th
     struct step *step = calloc(1, sizeof *step);
     if (step == NULL)
         return tg_error_no_memory();
-    *step = (struct step){.tid = thread->tid, .owner = steps, .thread = thread, .alone = alone};
+    *step = (struct step){
+        .tid = thread->tid, .owner = steps, .process = thread->process, .thread = thread, .alone = alone};
     const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
     struct tg_error *error =
         tg_stepper_begin(modules, &memory, request, &registers, &step->stepper, &step->order);
@@ -230,7 +232,7 @@ void tg_live_steps_unloaded(struct tg_live_steps *steps, const struct tg_process
 {
     struct step *step;
     for (step = steps->steps; step != NULL; step = step->hh.next)
-        for (size_t i = 0; step->thread->process == process && i < step->order.n_targets; i++)
+        for (size_t i = 0; step->process == process && i < step->order.n_targets; i++)
             if (step->order.targets[i].address - start < size)
                 step->planted[i] = NULL;
 }
@@ -239,6 +241,6 @@ void tg_live_steps_forget(struct tg_live_steps *steps, const struct tg_process *
 {
     struct step *step, *next;
     HASH_ITER (hh, steps->steps, step, next)
-        if (step->thread->process == process)
+        if (step->process == process)
             destroy(step);
 }

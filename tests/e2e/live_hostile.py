@@ -3,6 +3,7 @@
 
 usage: live_hostile.py names   names, files, threads, functions and data would take over a terminal: what is said of them does not
        live_hostile.py ways    what programs do makes it hard to control them: the console is as usable, and the job as well
+       live_hostile.py steps   a thread that is not the first executes another program in the middle of its step
 """
 import os
 import re
@@ -103,6 +104,28 @@ def ways():
             said = output.read()
         if (natively.returncode, natively.stdout) != (9, said):
             fail(f"{way}: natively {natively.returncode}, {natively.stdout[:500]!r}, under control {said[:500]!r}")
+
+
+def steps():
+    console = LiveConsole("-o", "steps.tgt", "--", os.path.join(os.environ["TG_PROGRAMS"], "hostile"), "executes")
+    console.do("dfocus g1 {dbreak execute -g}")
+    console.do("dfocus g1 {dbreak arrive -g}")
+    console.do("dfocus a dcont")
+    executing = [thread["dtid"] for thread in console.command("dfocus a dstatus")["data"] if thread.get("function") == "execute"]
+    if len(executing) != 1 or executing == [1]:
+        fail(f"threads {executing} execute")
+    while console.command(f"dfocus t1.{executing[0]} dnext")["ok"]:
+        pass
+    console.do("dfocus a {dwait}")
+    functions = [thread.get("function") for thread in console.command("dfocus a dstatus")["data"]]
+    if functions != ["arrive"]:
+        fail(f"in the other program: {functions}")
+    for command in ("dout", "dnext", "dcont"):
+        console.do(f"dfocus a {command}")
+    console.end("quit")
+    ends = [event["status"] for event in console.events if event.get("event") == "exited" and "dtid" not in event]
+    if ends != [9]:
+        fail(f"the job ended with {ends}")
 
 
 if __name__ == "__main__":
