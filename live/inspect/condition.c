@@ -281,14 +281,46 @@ static struct tg_error *take_script(struct tg_condition *condition, const char *
     return error;
 }
 
+/*
+ * Where in TEXT the error is that MESSAGE of Tcl's tells of: it repeats the expression, or where that is long
+ * a piece of it between dots, with a mark. 0 where there is none.
+ */
+static size_t find_mark(const char *text, const char *message)
+{
+    static const char mark[] = "_@_", head[] = "in expression \"", dots[] = "...";
+    const char *begin = strstr(message, head);
+    const char *at = begin == NULL ? NULL : strstr(begin, mark);
+    if (at == NULL)
+        return 0;
+    begin += strlen(head);
+    if (strncmp(begin, dots, strlen(dots)) == 0 && strncmp(text, dots, strlen(dots)) != 0)
+        begin += strlen(dots);
+    size_t before = (size_t)(at - begin), size = strlen(text);
+    at += strlen(mark);
+    for (size_t i = 0; i + before <= size; i++) {
+        size_t after = 0;
+        if (strncmp(text + i, begin, before) != 0)
+            continue;
+        while (text[i + before + after] != '\0' && text[i + before + after] == at[after])
+            after++;
+        if (text[i + before + after] == '\0' || strncmp(at + after, dots, strlen(dots)) == 0)
+            return i + before;
+    }
+    return 0;
+}
+
 static struct tg_error *take_text(struct tg_condition *condition, size_t *position)
 {
     Tcl_Parse parse;
     if (Tcl_ParseExpr(condition->interp, condition->text, -1, &parse) != TCL_OK) {
         const char *message = Tcl_GetStringResult(condition->interp);
-        *position = 0;
-        return tg_error_create(TG_ERROR_USAGE, "the condition is no expression of Tcl: %.*s",
-                               (int)strcspn(message, "\n"), message);
+        size_t length = strcspn(message, "\n");
+        const char *at = strstr(message, " at _@_");
+        if (at != NULL && (size_t)(at - message) < length)
+            length = (size_t)(at - message);
+        *position = find_mark(condition->text, message);
+        return tg_error_create(TG_ERROR_USAGE, "the condition is no expression of Tcl: %.*s", (int)length,
+                               message);
     }
     struct tg_error *error = take_tokens(condition, parse.tokenPtr, parse.numTokens, 0, position);
     Tcl_FreeParse(&parse);

@@ -14,5 +14,7 @@ check_error {dbarrier work -stop_when_hit sometimes} {-stop_when_hit}
 check_error {dbarrier work -stop_when_done} {dbarrier}
 check_error {dbarrier} {dbarrier}
 check_error {ddelete 5} {no action point 5}
+check_error {dbreak work -if {$thread ==}} {missing operand\n\$thread ==\n          \^$}
+check_error {dbreak work -if {$a == 1 +* 2}} {missing operand\n\$a == 1 \+\* 2\n         \^$}
 check {dactions} ""
 dfocus g dcont
