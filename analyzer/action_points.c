@@ -163,6 +163,17 @@ struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_
     return NULL;
 }
 
+struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id)
+{
+    struct tg_action_point *point = NULL;
+    struct tg_error *error = tg_action_points_place(points, id, 0, "");
+    if (error == NULL)
+        error = find(points, id, &point);
+    if (error == NULL)
+        point->pending = true;
+    return error;
+}
+
 struct tg_error *tg_action_points_hit(struct tg_action_points *points, uint32_t id)
 {
     struct tg_action_point *point = NULL;

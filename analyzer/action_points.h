@@ -54,6 +54,8 @@ struct tg_error *tg_action_points_find(const struct tg_action_points *points, ui
 /* It was found: it is not pending any more. */
 struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_t id, uint64_t address,
                                         const char *place);
+/* It is nowhere any more: it is pending again. */
+struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_hit(struct tg_action_points *points, uint32_t id);
 
 /* Suppressed action points stay what they are, but none is in force. */

@@ -163,6 +163,14 @@ struct tg_error *tg_controller_plant(struct tg_controller *controller,
     return error;
 }
 
+struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id)
+{
+    struct tg_error *error = tg_action_points_unplace(controller->points, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, id, "pending", NULL);
+    return error;
+}
+
 static struct tg_error *plant_everywhere(struct tg_controller *controller, uint32_t id, bool is_new)
 {
     const struct tg_controlled_process *process;

@@ -514,11 +514,32 @@ void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread 
     tg_live_points_look_in(live->points, NULL);
 }
 
+static bool is_planted(const struct tg_live_engine *live, uint32_t id)
+{
+    const struct tg_process *process;
+    for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
+        if (tg_live_points_has(live->points, process, id))
+            return true;
+    return false;
+}
+
+/* Action points that were in a library which is gone are pending again. */
+static void lose_points(struct tg_live_engine *live)
+{
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    for (size_t i = 0; i < tg_action_points_count(points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(points, i);
+        if (tg_action_points_in_force(points, point->id) && !is_planted(live, point->id))
+            tell_error(live, tg_controller_lost(live->controller, point->id));
+    }
+}
+
 void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
                              const struct tg_break_object *object)
 {
     tg_live_modules_change(live->modules, thread->process);
-    tg_live_points_unloaded(live->points, thread, object);
+    if (tg_live_points_unloaded(live->points, thread, object))
+        lose_points(live);
     tg_live_steps_unloaded(live->steps, thread->process, object->header, object->size_bytes);
 }
 

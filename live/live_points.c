@@ -175,7 +175,7 @@ void tg_live_points_forget(struct tg_live_points *points, struct tg_process *pro
     free(sites);
 }
 
-void tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
+bool tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
                              const struct tg_break_object *object)
 {
     struct sites *sites = sites_of(points, thread->process);
@@ -191,8 +191,19 @@ void tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *th
             .breakpoint_removed = {recorded_id(points, site.id), site.address, object->path}};
         tg_engine_emit(points->engine, thread, &event);
     }
+    bool was_anything = sites != NULL && sites->count > n_left;
     if (sites != NULL)
         sites->count = n_left;
+    return was_anything;
+}
+
+bool tg_live_points_has(const struct tg_live_points *points, const struct tg_process *process, uint32_t id)
+{
+    const struct sites *sites = sites_of(points, process);
+    for (size_t i = 0; sites != NULL && i < sites->count; i++)
+        if (sites->items[i].id == id)
+            return true;
+    return false;
 }
 
 /* ---- planting */

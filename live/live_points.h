@@ -31,9 +31,13 @@ struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct
                                      struct tg_process *child);
 void tg_live_points_forget(struct tg_live_points *points, struct tg_process *process);
 
-/* OBJECT is gone from the process of THREAD, which is stopped, and what was planted in it. */
-void tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
+/* OBJECT is gone from the process of THREAD, which is stopped, and what was planted in it: whether that was
+ * anything. */
+bool tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
                              const struct tg_break_object *object);
+
+/* Whether ID is planted somewhere in PROCESS. */
+bool tg_live_points_has(const struct tg_live_points *points, const struct tg_process *process, uint32_t id);
 
 /*
  * Plants ID wherever LOCATION (as analyzer/action_points has it) is in PROCESS now, in addition to where it

@@ -2,6 +2,7 @@
 """The dlopen filter of a live job, on real ones. usage: live_dlopen.py CASE (a function of this file)"""
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -51,6 +52,19 @@ def pending():
         planted = [(event["breakpoint"], bool(event["late"])) for event in events("trace", "breakpoint_planted")]
         check(sorted(planted) == [(1, not in_time), (2, False), (3, not in_time)], always, match, planted)
         check_model()
+
+
+    closed()
+
+
+def closed():
+    """An action point in a library that is gone is pending again, until the library is there once more."""
+    done = live([HOST, "open", PLUGIN, "run", "1", "close", "host", "1", "open", PLUGIN, "run", "1"],
+                "dbreak -pending plugin_run", "dbreak host_function", "dgo", "dwait", "dactions 1", "dgo", "dwait",
+                "dactions 1", "dgo", "dwait", "dactions 1", "ddelete -a", "dgo", "dwait")
+    shown = [line.split(" ")[1].split("=")[0] for line in done.output.splitlines() if re.match(r"1 (addr=|\[)", line)]
+    check(shown == ["addr", "[plugin_run]", "addr"], shown, done.output)
+    check(done.output.count("action point 1 is planted") == 2 and "Enabled (pending)" in done.output, done.output)
 
 
 def storm():

@@ -138,6 +138,11 @@ static void breakpoints_have_a_full_form_too(void **state)
     assert_shown(points, 1,
                  "1 shared action point for group 3:\n1 addr=0xabc [x.c#1]\nDisabled\n"
                  "Share in group: true\nStop when hit: group\nCondition: $rax\\x1b == 1\n");
+    assert_null(tg_action_points_unplace(points, 1));
+    assert_shown(points, 1,
+                 "1 shared action point for group 3:\n1 [573]\nDisabled (pending)\n"
+                 "Share in group: true\nStop when hit: group\nCondition: $rax\\x1b == 1\n");
+    assert_fails(tg_action_points_unplace(points, 2), TG_ERROR_NOT_FOUND);
 }
 
 static void the_list_is_short_and_by_group(void **state)
