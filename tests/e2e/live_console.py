@@ -26,12 +26,19 @@ class LiveConsole:
         self.pending = b""
         self.log = []
         self.interrupt_at = math.inf
+        self.interrupt_when = None
         self.hello = self.read_line()
 
     def read_line(self, limit_s=TIME_LIMIT_S):
         until = time.monotonic() + limit_s
         while b"\n" not in self.pending:
             left = min(until, self.interrupt_at) - time.monotonic()
+            if self.interrupt_when is not None:
+                if self.interrupt_when():
+                    self.interrupt_when = None
+                    self.process.send_signal(signal.SIGINT)
+                elif not select.select([self.process.stdout], [], [], 0.002)[0] and left > 0:
+                    continue
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
                 if self.interrupt_at > until:
                     fail(f"no answer to: {self.log[-3:]}")
@@ -45,9 +52,11 @@ class LiveConsole:
         line, self.pending = self.pending.split(b"\n", 1)
         return json.loads(line)
 
-    def command(self, text, interrupt_s=None):
-        """The result of TEXT; events on the way are kept. After INTERRUPT_S the interrupt key is pressed: a step may never end."""
+    def command(self, text, interrupt_s=None, interrupt_when=None):
+        """The result of TEXT; events on the way are kept. After INTERRUPT_S, or when INTERRUPT_WHEN() says so, the interrupt
+        key is pressed: a step may never end."""
         self.interrupt_at = math.inf if interrupt_s is None else time.monotonic() + interrupt_s
+        self.interrupt_when = interrupt_when
         self.log.append(text)
         self.process.stdin.write(json.dumps({"id": len(self.log), "command": text}).encode() + b"\n")
         self.process.stdin.flush()
@@ -56,6 +65,7 @@ class LiveConsole:
         if answer["id"] != len(self.log):
             fail(f"an answer to {answer['id']} and not to {len(self.log)}: {answer}")
         self.interrupt_at = math.inf
+        self.interrupt_when = None
         return answer
 
     def do(self, text):

@@ -4,13 +4,14 @@
 usage: live_hostile.py names   names, files, threads, functions and data would take over a terminal: what is said of them does not
        live_hostile.py ways    what programs do makes it hard to control them: the console is as usable, and the job as well
        live_hostile.py steps   a thread that is not the first executes another program in the middle of its step
+       live_hostile.py waits   threads that wait are halted, stepped and let go: their waits go on
 """
 import os
 import re
 import subprocess
 import sys
 
-from live_console import LiveConsole, fail, group_of
+from live_console import LiveConsole, await_true, fail, group_of, threads_of
 
 TOLLGATE = os.environ["TG_TOLLGATE"]
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -68,7 +69,7 @@ def names():
             sys.exit(f"FAILED: the session was no session: {text[:2000]!r}")
 
 
-WAYS = ["lines", "forks", "traces", "blocked", "executes", "vforks", "daemons", "closes", "another", "stops", "inherits"]
+WAYS = ["lines", "forks", "traces", "blocked", "executes", "vforks", "daemons", "closes", "another", "stops", "inherits", "waits"]
 
 
 def ways():
@@ -122,6 +123,32 @@ def steps():
         fail(f"in the other program: {functions}")
     for command in ("dout", "dnext", "dcont"):
         console.do(f"dfocus a {command}")
+    console.end("quit")
+    ends = [event["status"] for event in console.events if event.get("event") == "exited" and "dtid" not in event]
+    if ends != [9]:
+        fail(f"the job ended with {ends}")
+
+
+def waits():
+    console = LiveConsole("-o", "waits.tgt", "--", os.path.join(os.environ["TG_PROGRAMS"], "hostile"), "waits")
+    console.do("dbreak arrive -t")
+    console.do("dfocus t1.1 dcont")
+    threads = [(f"t{thread['dpid']}.{thread['dtid']}", thread["pid"], thread["tid"]) for thread in console.command("dfocus a dstatus")["data"]
+               if thread["dtid"] > 1]
+    if len(threads) != 2:
+        fail(f"threads {threads} wait")
+    for _ in range(3):
+        for focus, pid, tid in threads:
+            def sleeps(focus=focus, pid=pid, tid=tid):
+                if tid not in threads_of(pid):
+                    fail(f"{focus} has ended")
+                return threads_of(pid)[tid][0] == "S"
+            await_true(sleeps, f"{focus} does not wait")
+            console.do(f"dfocus {focus} dhalt")
+            console.do(f"dfocus {focus} dwait")
+            console.command(f"dfocus {focus} dstepi", interrupt_when=sleeps)
+            console.do(f"dfocus {focus} dgo")
+    console.do("dfocus a dcont")
     console.end("quit")
     ends = [event["status"] for event in console.events if event.get("event") == "exited" and "dtid" not in event]
     if ends != [9]:

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -229,6 +230,41 @@ static int inherits(void)
     return plain();
 }
 
+static void *wait_for_event(void *file)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int poll = epoll_create1(0);
+    epoll_ctl(poll, EPOLL_CTL_ADD, *(int *)file, &event);
+    return epoll_wait(poll, &event, 1, -1) == 1 ? file : NULL;
+}
+
+static void *wait_for_signal(void *signals)
+{
+    return sigwaitinfo(signals, NULL) == SIGUSR1 ? signals : NULL;
+}
+
+/* Waits without limit by calls that the kernel does not restart: nothing of the program interrupts them. */
+static int waits(void)
+{
+    pthread_t threads[2];
+    void *well[2];
+    sigset_t signals;
+    int ends[2];
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    if (pipe(ends) != 0 || pthread_create(&threads[0], NULL, wait_for_event, &ends[0]) != 0 ||
+        pthread_create(&threads[1], NULL, wait_for_signal, &signals) != 0)
+        return fail("pthread_create");
+    arrive();
+    pthread_kill(threads[1], SIGUSR1);
+    if (write(ends[1], "", 1) != 1)
+        return fail("write");
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], &well[i]);
+    return well[0] != NULL && well[1] != NULL ? WELL : fail("a wait");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -239,7 +275,8 @@ int main(int argc, char **argv)
                 {"blocked", blocked}, {"executes", executes},
                 {"vforks", vforks},   {"daemons", daemons},
                 {"closes", closes},   {"another", becomes_another},
-                {"stops", stops},     {"inherits", inherits}};
+                {"stops", stops},     {"inherits", inherits},
+                {"waits", waits}};
     arguments = argv;
     for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof ways[0]; i++)
         if (strcmp(argv[1], ways[i].name) == 0)
