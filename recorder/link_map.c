@@ -563,13 +563,11 @@ static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t p
 {
     struct tg_link_change *change = &c->maps->changes[c->index];
     size_t at = find_known(c, address);
-    bool known = at != SIZE_MAX && c->same[at];
+    bool known = at != SIZE_MAX && c->same[at] && !c->kept[at];
     char name[NAME_WINDOW_BYTES] = "";
     if (known)
         *node = c->nodes[at];
-    /* met already: the list has changed since the objects were surveyed, and its place is another's now */
-    bool met = at != SIZE_MAX && c->kept[at];
-    if (met || (!known && !read_node(c->maps, c->pid, address, node, name)) || node->previous != previous) {
+    if ((!known && !read_node(c->maps, c->pid, address, node, name)) || node->previous != previous) {
         set_problem(delta, broken_list, address);
         return NULL;
     }
@@ -614,6 +612,34 @@ static bool walk(struct comparison *c, uint64_t address, struct tg_link_delta *d
     return true;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct tg_object *const *left = a, *const *right = b;
+    return (*left)->link_map < (*right)->link_map ? -1 : (*left)->link_map > (*right)->link_map;
+}
+
+/* Whether the list that was walked has each place once. Else it has changed on the way: what went from there
+ * was met, and what came there since. */
+static bool check_places(const struct comparison *c, struct tg_link_delta *delta)
+{
+    size_t count = c->fresh.count, i = 1;
+    if (count < 2)
+        return true;
+    struct tg_object **sorted = calloc(count, sizeof(struct tg_object *));
+    if (sorted == NULL) {
+        set_problem(delta, out_of_memory, 0);
+        return false;
+    }
+    memcpy(sorted, c->fresh.objects, count * sizeof(struct tg_object *));
+    qsort(sorted, count, sizeof(struct tg_object *), by_place);
+    while (i < count && sorted[i]->link_map != sorted[i - 1]->link_map)
+        i++;
+    if (i < count)
+        set_problem(delta, broken_list, sorted[i]->link_map);
+    free(sorted);
+    return i >= count;
+}
+
 /* Where a list cannot be followed it may have changed while it was read: then another look helps. */
 static bool walk_anew(struct comparison **comparison, struct tg_link_maps *maps, pid_t pid, size_t index,
                       uint64_t address, struct tg_link_delta *delta)
@@ -629,7 +655,7 @@ static bool walk_anew(struct comparison **comparison, struct tg_link_maps *maps,
             set_problem(delta, out_of_memory, 0);
             return false;
         }
-        if (walk(*comparison, address, delta))
+        if (walk(*comparison, address, delta) && check_places(*comparison, delta))
             return true;
         drop_objects(&change->added, &change->n_added);
         comparison_destroy(*comparison);

@@ -287,7 +287,7 @@ static void a_list_that_changes_while_it_is_read_has_each_object_once(void **sta
     update(f, true);
     assert_int_equal(pthread_create(&thread, NULL, move, &mover), 0);
     size_t twice = 0;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 1000; i++) {
         size_t at_5 = 0;
         update(f, true);
         for (size_t j = 0; j < tg_link_maps_count(f->maps, 0); j++)
