@@ -12,7 +12,7 @@ import sys
 
 DRIVER = os.environ["TG_ENGINE_DRIVER"]
 WORKER = os.path.join(os.environ["TG_PROGRAMS"], "worker")
-TIME_LIMIT_S = 60
+TIME_LIMIT_S = 100
 
 
 def fail(text):

@@ -9,7 +9,7 @@ import sys
 import time
 
 TOLLGATE = os.environ["TG_TOLLGATE"]
-TIME_LIMIT_S = 60
+TIME_LIMIT_S = 100
 
 
 def fail(text):

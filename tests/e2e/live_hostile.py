@@ -55,7 +55,7 @@ def names():
     words = [word for command in COMMANDS for word in ("-e", f"catch {{puts [{command}]}} e; puts $e")]
     for mode in ([], ["--json"]):
         done = subprocess.run([TOLLGATE, "live", "--force", "-o", f"trace {ESCAPE}.tgt", *mode, *words, "--", program], check=False,
-                              capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+                              capture_output=True, timeout=100, stdin=subprocess.DEVNULL)
         text = done.stdout + done.stderr
         if done.returncode not in (0, 4, 137):
             sys.exit(f"FAILED: exit status {done.returncode}: {text[-400:]}")

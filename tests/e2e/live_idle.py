@@ -37,7 +37,7 @@ def main(seconds=0.3):
     await_true(lambda: os.path.exists("begun"), "the job does not begin")
     job = console.command("dfocus a dstatus")["data"][0]["pid"]
     rests = False
-    until = time.monotonic() + 50
+    until = time.monotonic() + 100
     while not rests:  # what was told last is written within a second
         before, of_job = switches(console.process.pid), switches(job)
         time.sleep(seconds)

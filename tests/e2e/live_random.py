@@ -139,7 +139,7 @@ class Session:
 
     def compare(self):
         """Nobody is lost, while they run: what ends, begins or stops just now is told soon."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 100
         while wrong := self.differences():
             if time.monotonic() > until:
                 fail(f"the console and the kernel differ: {wrong}")
@@ -189,7 +189,7 @@ def leave(session, asks_first):
     check_code(session.pid)
     with open("end", "wb"):
         pass
-    signal.alarm(60)  # a job that was left standing does not end
+    signal.alarm(100)  # a job that was left standing does not end
     return os.waitpid(session.pid, 0)[1]
 
 

@@ -15,7 +15,7 @@ from recording import Run, check, record, skip
 from recording import events as trace_events
 
 RANKS = 4
-TIME_LIMIT_S = 50
+TIME_LIMIT_S = 100
 Flavour = collections.namedtuple("Flavour", "name c fortran launcher")
 FLAVOURS = {
     "openmpi": Flavour("openmpi", "mpicc.openmpi", "mpif90.openmpi",

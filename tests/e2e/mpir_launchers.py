@@ -228,7 +228,7 @@ def slurm_table(slurm, ranks):
     running = {rank.pid for rank in found if os.path.samefile(f"/proc/{rank.pid}/exe", ranks)}
     check(len(running) == RANKS, "srun's own table is not of the step's tasks", found)
     run([slurm.programs["scancel"], "--signal=KILL", "--user=root"], slurm.environment)
-    process.communicate(timeout=60)
+    process.communicate(timeout=100)
     return found
 
 
@@ -357,7 +357,7 @@ class Attached:
             return
         self.process.send_signal(signal.SIGINT)
         try:
-            _, errors = self.process.communicate(timeout=60)
+            _, errors = self.process.communicate(timeout=100)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             check(False, "the recorder does not let go")
@@ -374,7 +374,7 @@ def waiting_job(command, environment, count):
         yield job, said_ranks(lines_until(job.stdout, count))
         with open("go.new", "w"):
             os.rename("go.new", "go")
-        rest, _ = job.communicate(timeout=60)
+        rest, _ = job.communicate(timeout=100)
         check((rest, job.returncode) == ("", 0), "the job does not end as it should", rest, job.returncode)
     finally:
         if job.poll() is None:
@@ -480,8 +480,8 @@ def killed(places="4"):
         process = subprocess.Popen(["strace", "-qq", "-o", "killed", "-e", "trace=ptrace", "-e", inject, TOLLGATE, "record", "-o",
                                     f"killed{i}", "--", *OMPI, "-n", "2", ranks], env=dict(os.environ, **ENVIRONMENT),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        check(process.wait(60) == -signal.SIGKILL, "the recorder was not killed at call", place, process.returncode)
-        reap_all(60)
+        check(process.wait(100) == -signal.SIGKILL, "the recorder was not killed at call", place, process.returncode)
+        reap_all(100)
 
 
 def await_none_of(program):
@@ -490,7 +490,7 @@ def await_none_of(program):
         sys.exit(f"FAILED: the killed recorder left {running}")
     running = [0]
     signal.signal(signal.SIGALRM, late)
-    signal.alarm(30)
+    signal.alarm(100)
     while running:
         running = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -538,7 +538,7 @@ def killed_attached(places="3"):
             recorder = subprocess.Popen(["strace", "-f", "-qq", "-o", "killed", "-e", "trace=ptrace", "-e", inject, TOLLGATE, "record",
                                          "-o", f"killed{i}", "-p", str(job.pid)], env=dict(os.environ, **ENVIRONMENT),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            check(recorder.wait(60) == -signal.SIGKILL, "the recorder was not killed at call", place, recorder.returncode)
+            check(recorder.wait(100) == -signal.SIGKILL, "the recorder was not killed at call", place, recorder.returncode)
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 

@@ -86,7 +86,7 @@ def signals_to_recorder():
         process = start(f"trace{int(number)}", [LOADS, "await"])
         await_ready(process)
         process.send_signal(number)
-        check(process.wait(60) == -number, number, process.returncode)
+        check(process.wait(100) == -number, number, process.returncode)
         ends = events(f"trace{int(number)}", "process_exit")
         check(len(ends) == 1 and ends[0]["how"] == "signaled" and ends[0]["status"] == number, ends)
 
@@ -179,12 +179,12 @@ def attach():
     while target.stdout.readline() != b"ready\n":
         pass
     recorder.send_signal(signal.SIGINT)
-    _, errors = recorder.communicate(timeout=60)
+    _, errors = recorder.communicate(timeout=100)
     check(recorder.returncode == 0, recorder.returncode, errors)
     target.stdin.write(b"\n")
     target.stdin.close()
     check(target.stdout.read() == b"later_value = 5\n")
-    check(target.wait(60) == 0, target.returncode)
+    check(target.wait(100) == 0, target.returncode)
     trace = events("trace")
     found = {os.path.basename(entry["path"]): event["found"] for event in trace if event["kind"] == "library_load"
              for entry in event["libraries"]}
@@ -207,8 +207,8 @@ def attach_with_stops():
     await_attached(recorder, target, waits)
     target.stdin.write(b"\n\n")
     target.stdin.close()
-    check(target.wait(60) == 0, target.returncode)
-    recorder.communicate(timeout=60)
+    check(target.wait(100) == 0, target.returncode)
+    recorder.communicate(timeout=100)
     check(recorder.returncode == 0, recorder.returncode)
     loads = [(event["found"], os.path.basename(event["libraries"][0]["path"])) for event in events("trace", "library_load")]
     check(("loader", "liblater.so") in loads, loads)
@@ -244,7 +244,7 @@ def kill_job():
     await_ready(process)
     pid = int(open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()[0])
     os.kill(pid, signal.SIGKILL)
-    check(process.wait(60) == -signal.SIGKILL, process.returncode)
+    check(process.wait(100) == -signal.SIGKILL, process.returncode)
     ends = events("trace", "process_exit")
     check(len(ends) == 1 and ends[0]["how"] == "signaled" and ends[0]["status"] == 9, ends)
 
@@ -284,8 +284,8 @@ def kill_recorder():
             time.sleep(0.001)
         group = process.pid
         process.kill()
-        process.communicate(timeout=60)  # to the end of the pipe: no process is left that holds it
-        deadline = time.monotonic() + 60
+        process.communicate(timeout=100)  # to the end of the pipe: no process is left that holds it
+        deadline = time.monotonic() + 100
         while living(group):
             check(time.monotonic() < deadline, "seed", seed, "round", i, "left over:", living(group))
         check(not os.path.exists(f"trace{i}"), "an interrupted trace was closed")
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
             while pause and count == first and not events(f"{trace}.incomplete", "library_call"):
                 check(process.poll() is None)  # something of it was taken, and written
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=100)
         interrupted = f"{trace}.incomplete"
         looked = run([TOLLGATE, "recover", "--dry-run", "--json", interrupted])
         check(looked.status == 0, looked)
@@ -373,7 +373,7 @@ def salvage_running():
     refused = run([TOLLGATE, "recover", "-o", "out", "running.incomplete"])
     check(refused.status == 2 and "still runs" in refused.errors and not os.path.exists("out"), refused)
     process.stdin.write(b"\n")
-    process.communicate(timeout=60)
+    process.communicate(timeout=100)
     check(process.returncode == 0, process.returncode)
 
 
@@ -384,7 +384,7 @@ def salvage_overflow():
     while not has_events("much.incomplete"):
         check(process.poll() is None)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=100)
     written = events("much.incomplete", "library_call")
     recovered = run([TOLLGATE, "recover", "--json", "much.incomplete"])
     check(recovered.status == 0 and json.loads(recovered.output)["rings"] >= 2, recovered)
@@ -439,7 +439,7 @@ int main(int argc, char **argv)
                                           os.stat(f"{trace}.incomplete").st_size < enough):
             os.sched_yield()
         process.kill()
-        process.communicate(timeout=60)  # also the program's: it goes on without a recorder
+        process.communicate(timeout=100)  # also the program's: it goes on without a recorder
         if os.path.exists(trace):  # it was faster
             check(count_events(trace) == (made, 0), i, count_events(trace), made)
             continue

@@ -174,7 +174,7 @@ def signals():
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         check(process.stdout.readline() == b"ready\n")
         process.send_signal(number)
-        check(process.wait(60) == -number, number, process.returncode)
+        check(process.wait(100) == -number, number, process.returncode)
 
 
 def killed():
@@ -184,7 +184,7 @@ def killed():
                                 "open", library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     check([process.stdout.readline() for _ in range(2)] == [b"loaded\n", b"ready\n"])
     process.kill()
-    process.wait(60)
+    process.wait(100)
     process.stdin.write(b"\n")
     process.stdin.flush()
     check(process.stdout.read() == b"loaded\n", "the job did not go on")

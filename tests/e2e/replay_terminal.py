@@ -30,7 +30,7 @@ class Terminal:
 
     def expect(self, pattern):
         """Waits until what was written since the last expect matches PATTERN."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 100
         while True:
             match = re.search(pattern, ESCAPES.sub("", self.text))
             if match:
@@ -201,7 +201,7 @@ def interrupted_while_piped():
     process.stdin.flush()
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    check(process.wait(60) == -signal.SIGINT, "it does not end by the signal")
+    check(process.wait(100) == -signal.SIGINT, "it does not end by the signal")
     process.stdin.close()
 
 

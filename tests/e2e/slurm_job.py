@@ -163,7 +163,7 @@ class Slurm:
         # It waits for the controller, and for the nodes.
         try:
             first = subprocess.run(self.srun("-N", str(1 + len(self.others)), "true"), env=dict(os.environ, **self.environment),
-                                   capture_output=True, text=True, timeout=30)
+                                   capture_output=True, text=True, timeout=100)
             problem = first.stderr if first.returncode != 0 else None
         except subprocess.TimeoutExpired:
             problem = "srun waits for ever"
