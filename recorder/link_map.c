@@ -199,11 +199,24 @@ static bool read_node(const struct tg_link_maps *maps, pid_t pid, uint64_t addre
     return true;
 }
 
-/* Whether what is now at an object's place in memory is still that object. NAME: the bytes at its l_name. */
-static bool is_same(const struct tg_object *object, const struct tg_link_node *node, const char *name)
+/* Whether the name at ADDRESS is OBJECT's. */
+static bool has_name(pid_t pid, const struct tg_object *object, uint64_t address)
 {
-    return object->base == node->base && object->name_address == node->name &&
-           object->dynamic == node->dynamic && memcmp(object->path, name, object->path_length + 1) == 0;
+    char text[PATH_MAX + 1];
+    return address != 0 && tg_memory_read_string(pid, address, text, sizeof text) &&
+           strcmp(text, object->path) == 0;
+}
+
+/* Whether what is now at an object's place in memory is still that object, or the same once more: the same
+ * file at the same place. NAME: the bytes where its name was; l_name may be elsewhere then. */
+static bool is_same(pid_t pid, const struct tg_object *object, const struct tg_link_node *node,
+                    const char *name)
+{
+    if (object->base != node->base || object->dynamic != node->dynamic)
+        return false;
+    if (object->name_address != node->name)
+        return has_name(pid, object, node->name);
+    return memcmp(object->path, name, object->path_length + 1) == 0;
 }
 
 /* Where the node of an object and its name were read to. */
@@ -313,7 +326,7 @@ static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *
         ends->tail = parse_node(found.node, maps->word, tail->link_map);
         /* unloaded and loaded again it may look the same, but follows another */
         uint64_t before = space->count > 1 ? space->objects[space->count - 2]->link_map : 0;
-        ends->tail_same = is_same(tail, &ends->tail, found.name) && ends->tail.previous == before;
+        ends->tail_same = is_same(pid, tail, &ends->tail, found.name) && ends->tail.previous == before;
     }
     return take_head(maps, pid, space, debug, &ends->head);
 }
@@ -507,7 +520,7 @@ static void survey(struct comparison *c, size_t first, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct tg_object *object = space->objects[first + i];
         c->nodes[first + i] = parse_node(bytes[i], c->maps->word, object->link_map);
-        c->same[first + i] = is_same(object, &c->nodes[first + i], c->names[i]);
+        c->same[first + i] = is_same(c->pid, object, &c->nodes[first + i], c->names[i]);
     }
 }
 

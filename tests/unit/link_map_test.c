@@ -234,6 +234,29 @@ static void another_object_at_the_same_link_map_is_another_object(void **state)
     assert_string_equal(f->delta.changes[0].added[0]->path, "/lib/lib3.so");
 }
 
+/* Unseen, it has gone and come again; all but its name is where it was. */
+static void the_same_at_the_same_place_is_the_same(void **state)
+{
+    struct fixture *f = *state;
+    char elsewhere[64];
+    link_first(f, 6);
+    update(f, false);
+    strcpy(elsewhere, f->names[3]);
+    f->nodes[3].l_name = elsewhere;
+    update(f, true);
+    assert_null(f->delta.problem);
+    assert_int_equal(f->delta.n_changes, 0);
+    strcpy(elsewhere, "/lib/lib9.so");
+    update(f, true);
+    assert_int_equal(f->delta.n_changes, 1);
+    assert_string_equal(f->delta.changes[0].removed[0]->path, "/lib/lib3.so");
+    assert_string_equal(f->delta.changes[0].added[0]->path, "/lib/lib9.so");
+    f->nodes[3].l_name = NULL;
+    update(f, true);
+    assert_int_equal(f->delta.changes[0].n_removed, 1);
+    assert_string_equal(f->delta.changes[0].removed[0]->path, "/lib/lib9.so");
+}
+
 /* An unload was missed, and what was loaded since has the place of what has gone. */
 static void another_object_behind_the_tail_takes_the_place_of_the_first(void **state)
 {
@@ -516,6 +539,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_tail_that_went_and_came_back_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_object_at_the_same_link_map_is_another_object, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(the_same_at_the_same_place_is_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_object_behind_the_tail_takes_the_place_of_the_first, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_list_that_changes_while_it_is_read_has_each_object_once, set_up,
