@@ -26,6 +26,8 @@ struct stepping {
 
 /* ---- who steps */
 
+static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+
 /*
  * Where the focus names threads by themselves, or those in lockstep, they step and nobody else runs. Else the
  * thread of interest steps, and, in other processes, one that stands at the same place; the others in focus
@@ -207,7 +209,8 @@ static struct tg_error *find_leader(const struct tg_control *control, const stru
     return error;
 }
 
-/* The thread of interest, its companions in other processes, and who runs for them. */
+/* The thread of interest, its companions in other processes, and who runs for them; a process that has one to
+ * step already is left alone. */
 static struct tg_error *prepare_led(const struct tg_control *control, const struct tg_ptset_arena *arena,
                                     struct tg_job_set *movers)
 {
@@ -217,6 +220,8 @@ static struct tg_error *prepare_led(const struct tg_control *control, const stru
     for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         bool steps = process == led;
+        if (tg_job_set_has_any(movers, process))
+            continue;
         if (steps)
             companion = leader;
         else if (process->info.exists)
@@ -224,11 +229,40 @@ static struct tg_error *prepare_led(const struct tg_control *control, const stru
         if (!steps)
             continue;
         error = prepare(control, &companion, false);
-        for (size_t i = 0; i < process->n_threads; i++)
+        for (size_t i = 0; error == NULL && i < process->n_threads; i++)
             if (tg_job_set_has(control->set, process, i))
                 tg_job_set_add(movers, process, i);
     }
     return error;
+}
+
+/* The thread of interest of each arena of a list, with those of that arena; where it cannot step others do.
+ */
+static struct tg_error *prepare_list(const struct tg_control *control, struct tg_job_set *movers)
+{
+    struct tg_error *first = NULL;
+    size_t n_led = 0;
+    for (size_t i = 0; i < tg_ptset_count(control->focus); i++) {
+        const struct tg_ptset_arena *arena = tg_ptset_arena(control->focus, i);
+        TG_AUTO_JOB_SET struct tg_job_set members = {0};
+        if (arena == NULL)
+            continue;
+        struct tg_error *error =
+            tg_ptset_item_members(control->focus, i, control->view, &defaults, &members, NULL);
+        struct tg_control of_arena = *control;
+        of_arena.set = &members;
+        if (error == NULL)
+            error = prepare_led(&of_arena, arena, movers);
+        n_led += error == NULL;
+        if (first == NULL)
+            first = error;
+        else
+            tg_error_destroy(error);
+    }
+    if (n_led == 0)
+        return first;
+    tg_error_destroy(first);
+    return NULL;
 }
 
 static struct tg_error *remember(const struct tg_control *control, const struct tg_job_set *movers)
@@ -340,17 +374,18 @@ static struct tg_error *begin(const struct tg_control *control)
     const struct tg_ptset_arena arena = find_arena(control);
     if (error == NULL && stepping->functions != NULL)
         error = prepare_workers(control, &movers);
+    else if (error == NULL && all_step(control->focus))
+        error = prepare_all(control, &movers);
+    else if (error == NULL && control->focus != NULL && tg_ptset_count(control->focus) > 1)
+        error = prepare_list(control, &movers);
     else if (error == NULL)
-        error =
-            all_step(control->focus) ? prepare_all(control, &movers) : prepare_led(control, &arena, &movers);
+        error = prepare_led(control, &arena, &movers);
     if (error == NULL)
         error = remember(control, &movers);
     return error != NULL ? error : tg_controller_go(control->controller, control->view, &movers, NULL);
 }
 
 /* ---- commands */
-
-static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
 
 static struct tg_error *step(struct tg_console *console, struct stepping *stepping, Tcl_WideInt count,
                              FILE *out)
@@ -462,7 +497,9 @@ static struct tg_error *run_duntil(struct tg_console *console, int argc, Tcl_Obj
 #define WHO                                                                                                  \
     "The thread of interest steps, the others in focus run meanwhile and stop when it is there; in other\n"  \
     "processes in focus a thread at the same place does the same. With the width t or the lockstep group\n"  \
-    "(dfocus t1.2, dfocus pL) each thread in focus steps and nobody else runs. Who is held stays."
+    "(dfocus t1.2, dfocus pL) each thread in focus steps and nobody else runs. Of a list ({p1.2 p2.3}) "     \
+    "each\n"                                                                                                 \
+    "process's first one of interest steps. Who is held stays."
 
 const struct tg_console_command tg_console_dstep = {
     .name = "dstep",

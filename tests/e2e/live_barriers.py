@@ -85,6 +85,7 @@ def team():
     session("holds", [TEAM, "1", "4"])
     session("late", [TEAM, "1", "3", "late"])
     session("errors", [TEAM, "2", "2"])
+    session("lists", [TEAM, "2", "3"])
     output, _ = session("unshared", [TEAM, "2", "1"])
     check(output.count("action point 2: condition") == 1, output)
 
