@@ -148,9 +148,33 @@ static struct tg_error *hold(const struct tg_control *control)
     return tg_controller_hold(control->controller, control->view, control->set, *(bool *)control->context);
 }
 
+/* Who stays held, because the other one of the two holds is on. */
+static size_t count_left(const struct tg_control *control, bool of_processes)
+{
+    const struct tg_barrier_model *barriers = tg_controller_barriers(control->controller);
+    size_t n_left = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            const struct tg_barrier_unit unit = {
+                process->info.dpid, of_processes ? tg_job_view_thread(control->view, process, i)->dtid : 0};
+            n_left += tg_job_set_has(control->set, process, i) && tg_barrier_model_holds(barriers, unit);
+        }
+    }
+    return n_left;
+}
+
 static struct tg_error *unhold(const struct tg_control *control)
 {
-    return tg_controller_unhold(control->controller, control->view, control->set, *(bool *)control->context);
+    bool of_processes = *(bool *)control->context;
+    struct tg_error *error =
+        tg_controller_unhold(control->controller, control->view, control->set, of_processes);
+    size_t n_left = error != NULL ? 0 : count_left(control, of_processes);
+    if (n_left > 0)
+        fprintf(control->out, "%zu thread%s held %s: dunhold %s releases %s\n", n_left,
+                n_left == 1 ? " stays" : "s stay", of_processes ? "alone" : "with the process",
+                of_processes ? "-thread" : "-process", n_left == 1 ? "it" : "them");
+    return error;
 }
 
 /* -process or -thread; without either threads where the focus has the width of one. */

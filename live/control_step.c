@@ -202,7 +202,8 @@ static struct tg_error *find_leader(const struct tg_control *control, const stru
     if (i < (*process)->n_threads) {
         error = tg_standing_take(control, *process, i, &stands, leader);
         if (error == NULL && stands && is_held(control, *process, i))
-            return tg_error_create(TG_ERROR_TARGET, "the thread of interest is held; dunhold releases it");
+            return tg_error_create(TG_ERROR_TARGET, "the thread of interest is held; dunhold %s releases it",
+                                   (*process)->info.held ? "-process" : "-thread");
     }
     if (error == NULL && !stands)
         error = tg_error_create(TG_ERROR_TARGET, "the thread of interest does not stand; dhalt stops it");

@@ -14,9 +14,13 @@ check {members held(p1)} 1.2-3
 dfocus t1.2 {dunhold -thread}
 check {members held(p1)} 1.3
 # a process's hold is another thing than its threads'
+check {dfocus p1 dunhold} "1 thread stays held alone: dunhold -thread releases it"
+check {members held(p1)} 1.3
+check_error {dfocus p1.3 dnext} {is held; dunhold -thread releases it}
 dfocus p1 {dhold -process}
 check {members held(p1)} 1.1-4
-dfocus t1.3 {dunhold -thread}
+check {dfocus t1.3 {dunhold -thread}} "1 thread stays held with the process: dunhold -process releases it"
+check_error {dfocus p1.3 dnext} {is held; dunhold -process releases it}
 check {members held(p1)} 1.1-4
 dfocus p1 {dunhold -process}
 check {members held(p1)} ""
