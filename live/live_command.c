@@ -155,9 +155,12 @@ static struct tg_error *control(const struct live_arguments *arguments,
     const struct tg_live_stops stops = {
         .at_start = !arguments->runs, .ranks = !arguments->runs, .signals = true};
     struct tg_error *error = arguments->script.as_json ? tg_json_console_create(&json) : NULL;
+    bool has_signals = error == NULL && (error = tg_live_signals_catch()) == NULL;
     if (error == NULL)
         error = tg_live_job_create(recording, &stops, json != NULL, &job);
     if (error != NULL) {
+        if (has_signals)
+            tg_live_signals_end();
         tg_json_console_destroy(json);
         tg_front_destroy(front);
         return error;
@@ -169,10 +172,8 @@ static struct tg_error *control(const struct live_arguments *arguments,
     error = tg_live_source_create(job, recording->trace, recording->trace, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
-    bool has_signals = false;
     if (error == NULL)
         error = tg_live_signals_begin(job, recording->command != NULL ? TG_LIVE_KILL : TG_LIVE_DETACH);
-    has_signals = error == NULL;
     if (error == NULL && front != NULL)
         error = tg_front_watch(front, end_session, NULL);
     const struct tg_console_start start = {
@@ -182,12 +183,11 @@ static struct tg_error *control(const struct live_arguments *arguments,
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);
-    if (has_signals)
-        tg_live_signals_end();
     int of_job = 0;
     if (!tg_live_job_has_ended(job, &of_job))
         of_job = 0;
     tg_live_job_end(job, find_end(console, recording, job));
+    tg_live_signals_end();
     if (error == NULL) {
         tg_console_attend(console);
         *status = exit_status(console, of_job, all_well);

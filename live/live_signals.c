@@ -8,9 +8,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { N_SIGNALS = 2 };
+enum { N_SIGNALS = 8 };
 
-static const int signals[N_SIGNALS] = {SIGTERM, SIGHUP};
+/* All that are sent to end somebody, or to tell him something that would end him. */
+static const int signals[N_SIGNALS] = {SIGTERM, SIGHUP, SIGQUIT, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM};
 
 /* A signal's handler has nothing but this. */
 static struct {
@@ -18,6 +19,7 @@ static struct {
     struct tg_live_job *job;
     enum tg_live_end how;
     pthread_t thread;
+    bool has_thread;
     struct sigaction former[N_SIGNALS];
     struct termios terminal; /* as it was found */
     bool has_terminal;
@@ -54,23 +56,12 @@ static void *await_signal(void *context)
     return NULL;
 }
 
-struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end how)
+struct tg_error *tg_live_signals_catch(void)
 {
-    sigset_t all, before;
     if (pipe2(ending.pipe, O_CLOEXEC) != 0)
         return tg_error_create_errno(errno, "cannot create a pipe");
-    ending.job = job;
     ending.has_terminal = tcgetattr(STDIN_FILENO, &ending.terminal) == 0;
-    ending.how = how;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&ending.thread, NULL, await_signal, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (why != 0) {
-        close(ending.pipe[0]);
-        close(ending.pipe[1]);
-        return tg_error_create_errno(why, "cannot create the thread that waits for signals");
-    }
+    ending.has_thread = false;
     struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < N_SIGNALS; i++) {
@@ -79,6 +70,19 @@ struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end
             sigaction(signals[i], &action, NULL);
     }
     return NULL;
+}
+
+struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end how)
+{
+    sigset_t all, before;
+    ending.job = job;
+    ending.how = how;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int why = pthread_create(&ending.thread, NULL, await_signal, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ending.has_thread = why == 0;
+    return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the thread that waits for signals");
 }
 
 void tg_live_signals_take(int signal)
@@ -91,7 +95,8 @@ void tg_live_signals_end(void)
     for (size_t i = 0; i < N_SIGNALS; i++)
         sigaction(signals[i], &ending.former[i], NULL);
     pass_on(0);
-    pthread_join(ending.thread, NULL);
+    if (ending.has_thread)
+        pthread_join(ending.thread, NULL);
     close(ending.pipe[0]);
     close(ending.pipe[1]);
 }

@@ -61,11 +61,14 @@ static void install(int signal, struct sigaction *action)
 static void install_handlers(struct tg_recording *recording, bool attached)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int others[] = {SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM}; /* they would end this process */
     struct sigaction end = {.sa_sigaction = on_end_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction pipe = {.sa_handler = on_pipe_signal, .sa_flags = SA_RESTART};
     target.attached = attached ? recording : NULL;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         install(signals[i], &end);
+    for (size_t i = 0; attached && i < sizeof others / sizeof others[0]; i++)
+        install(others[i], &end);
     install(SIGPIPE, &pipe);
 }
 

@@ -5,7 +5,7 @@ looked, and nothing is left of it, no process, no file of the rings, no byte of 
 usage: attach_killed.py HOW SIGNAL ROUNDS [SEED]
 
 HOW is record (--break), condition (dbreak -if, never true), held (threads held at a barrier) or continuing (dbreak, and
-who has come to it goes on); SIGNAL is KILL, TERM or none (the end that is meant). Or HOW is engine or dattach: the process
+who has come to it goes on); SIGNAL is KILL, TERM, QUIT, USR1 or none (the end that is meant). Or HOW is engine or dattach: the process
 that traces is killed itself, of `record -p` or of a console that has launched something else; there breakpoints are where
 nobody comes.
 """
