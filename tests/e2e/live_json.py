@@ -50,7 +50,7 @@ def check_ranks(console):
         wait_event(console, "stopped", rank=rank, state="stopped")
     threads = console.ask("dfocus gSr0 dstatus")["data"]
     check(sorted(thread["rank"] for thread in threads) == list(range(RANKS)), threads)
-    check(all(thread["state"] == "stopped" and thread["function"] for thread in threads), threads)
+    check(all(thread["state"] == "stopped" and thread["pc"] for thread in threads), threads)
 
 
 def check_zones(console):

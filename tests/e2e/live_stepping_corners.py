@@ -12,7 +12,7 @@ import sys
 PROGRAMS = os.path.join(os.environ["TG_SOURCE"], "tests", "programs")
 
 HEAD = """
-proc line {focus} {regexp {#(\\d+)} [lindex [split [dfocus $focus {dwhere 1}] \\n] 0] - number; return $number}
+proc line {focus} {set number none; regexp {#(\\d+)} [lindex [split [dfocus $focus {dwhere 1}] \\n] 0] - number; return $number}
 proc say {{focus t1.1}} {puts "AT [line $focus]"}
 proc go {mark} {global MARKS FILE; dbreak $FILE#$MARKS($mark); dcont; ddelete -a}
 """

@@ -130,7 +130,7 @@ static void say_globals(void)
     SAY("((struct point *)&all.points)[1].x", "3");
     SAY("(node_t *)second.next == second.next", "1");
     SAY("(size_t)counter", "41");
-    SAY("(int64_t)-counter", "-41");
+    SAY("(long)-counter", "-41");
     SAY("!counter", "0");
     SAY("~counter", "%d", ~counter);
     SAY("0x10 + 010 + 1.5e1", "39");
