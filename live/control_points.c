@@ -179,11 +179,11 @@ const struct tg_console_command tg_console_dbreak = {
     .example = "dbreak solver.c#120 -g",
     .more =
         "LOCATION is LINE (of the file where the thread in focus stands), FILE#LINE, FUNCTION or\n"
-        "LIBRARY`FUNCTION. What stops with the thread that comes there: its group (-g), process (-p, the\n"
-        "default) or nothing else (-t). It is planted in the share group of the process in focus, or, with\n"
-        "a width p or t, in that process. -pending: also where it is in no process yet. CONDITION is a Tcl\n"
-        "expression: $rdi is a register, $count a variable, ${p->a[3]} what dprint takes; where it is false\n"
-        "nobody stops.",
+        "LIBRARY`FUNCTION; of C++ space::f, of Fortran module::f as well. What stops with the thread that\n"
+        "comes there: its group (-g), process (-p, the default) or nothing else (-t). It is planted in the\n"
+        "share group of the process in focus, or, with a width p or t, in that process. -pending: also\n"
+        "where it is in no process yet. CONDITION is a Tcl expression: $rdi is a register, $count a\n"
+        "variable, ${p->a[3]} what dprint takes; where it is false nobody stops.",
     .words = dbreak_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,

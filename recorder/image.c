@@ -233,6 +233,15 @@ static void read_exported(struct tg_image *image)
                                             &image->exported));
 }
 
+/* A procedure of Fortran's that is in no module: f_. */
+static void find_external(struct tg_image *image, const char *name, struct tg_address_set *set)
+{
+    char symbol[128];
+    int length = snprintf(symbol, sizeof symbol, "%s_", name);
+    if (length > 0 && (size_t)length < sizeof symbol && strpbrk(name, ":@") == NULL)
+        find_function(image, symbol, set);
+}
+
 size_t tg_image_find_named(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
 {
     size_t count = tg_image_find_function(image, name, addresses, max);
@@ -245,6 +254,8 @@ size_t tg_image_find_named(struct tg_image *image, const char *name, uint64_t *a
         read_exported(image);
     if (image->exported != NULL)
         tg_symbol_index_find_mangled(image->exported, name, &set);
+    if (set.count == 0)
+        find_external(image, name, &set);
     return set.count;
 }
 

@@ -128,11 +128,31 @@ static bool is_jumped_into(const char *symbol)
     return strstr(symbol, ".cold") != NULL;
 }
 
+/* __MODULE_MOD_PROCEDURE of GNU Fortran, which writes names in small letters. */
+static bool parse_fortran(const char *symbol, struct tg_mangled_name *name)
+{
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789_", joint[] = "_MOD_";
+    const char *module = symbol + 2, *end = module + strspn(module, small);
+    const char *own =
+        end + sizeof joint - 2; /* the first sign of what joins them is a letter of names as well */
+    if (end - module < 2 || strncmp(end - 1, joint, sizeof joint - 1) != 0)
+        return false;
+    size_t length = strspn(own, small);
+    if (length == 0 || (own[length] != '\0' && strchr(".@", own[length]) == NULL))
+        return false;
+    return add_part(name, (struct tg_mangled_part){.text = module, .length = (size_t)(end - 1 - module)}) &&
+           add_part(name, (struct tg_mangled_part){.text = own, .length = length});
+}
+
 bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name)
 {
     static const char std[] = "std";
     name->count = 0;
-    if (symbol[0] != '_' || symbol[1] != 'Z' || is_jumped_into(symbol))
+    if (symbol[0] != '_' || is_jumped_into(symbol))
+        return false;
+    if (symbol[1] == '_')
+        return parse_fortran(symbol, name);
+    if (symbol[1] != 'Z')
         return false;
     const char *at = symbol + 2;
     bool nested = *at == 'N';

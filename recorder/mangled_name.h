@@ -1,6 +1,7 @@
 /*
- * The names of C++ functions in symbol tables, as far as who looks for a function by its name needs them.
- * Source: the Itanium C++ ABI, "External Names (a.k.a. Mangling)".
+ * The names of C++ functions, and of the procedures of Fortran's modules, in symbol tables, as far as who
+ * looks for a function by its name needs them. Sources: the Itanium C++ ABI, "External Names (a.k.a.
+ * Mangling)"; The GNU Fortran Compiler, "Naming conventions".
  */
 #ifndef TG_RECORDER_MANGLED_NAME_H
 #define TG_RECORDER_MANGLED_NAME_H
@@ -10,7 +11,7 @@
 
 enum { TG_MANGLED_MAX_PARTS = 16 };
 
-/* A namespace, a class or the function; template arguments are left out. */
+/* A namespace, a class, a module or the function; template arguments are left out. */
 struct tg_mangled_part {
     const char *text; /* in the symbol, not NUL-terminated */
     size_t length;
@@ -37,8 +38,8 @@ bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *t
 const char *tg_mangled_name_last(const char *text);
 
 /*
- * SYMBOL as people read it, for the caller to free: a::b::f of a C++ function, with what the compiler put
- * behind the symbol (f._omp_fn.0); any other symbol as it is. NULL without memory.
+ * SYMBOL as people read it, for the caller to free: a::b::f of a C++ function, m::f of module m, with what
+ * the compiler put behind the symbol (f._omp_fn.0); any other symbol as it is. NULL without memory.
  */
 char *tg_mangled_name_words(const char *symbol);
 

@@ -33,10 +33,11 @@ struct tg_symbol_index {
 };
 
 /* The length of ".isra.12" or the like at TEXT, 0 for anything else: what compilers append to the name of a
- * function that they changed a copy of. Not ".cold": nobody calls it, it is jumped into. */
+ * function that they changed a copy of, or that is inside of another one (".0"; of Fortran's CONTAINS). Not
+ * ".cold": nobody calls it, it is jumped into. */
 static size_t clone_suffix(const char *text)
 {
-    static const char *const suffixes[] = {".isra.", ".constprop.", ".part.", ".lto_priv."};
+    static const char *const suffixes[] = {".", ".isra.", ".constprop.", ".part.", ".lto_priv."};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         size_t length = strlen(suffixes[i]);
         size_t digits = strncmp(text, suffixes[i], length) == 0 ? strspn(text + length, "0123456789") : 0;
@@ -205,6 +206,12 @@ void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name,
     }
 }
 
+/* A parallel region's body, which threads of the runtime call: it goes by a name of its own. */
+static bool is_outlined(const char *symbol)
+{
+    return strstr(symbol, "._omp_") != NULL || strstr(symbol, ".omp_outlined") != NULL;
+}
+
 void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name,
                                   struct tg_address_set *addresses)
 {
@@ -213,8 +220,9 @@ void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const cha
     uint32_t i = index->buckets[hash_bytes(own, strlen(own)) & index->mask];
     for (; i != 0; i = index->functions[i - 1].next) {
         const struct function *function = &index->functions[i - 1];
-        if (tg_mangled_name_parse(index->strings + function->name, &mangled) &&
-            tg_mangled_name_ends_with(&mangled, name))
+        const char *symbol = index->strings + function->name;
+        if (tg_mangled_name_parse(symbol, &mangled) && tg_mangled_name_ends_with(&mangled, name) &&
+            !is_outlined(symbol))
             add_found(addresses, function);
     }
 }

@@ -24,12 +24,13 @@ struct tg_error *tg_symbol_index_create(const struct tg_elf_object *object, cons
 void tg_symbol_index_destroy(struct tg_symbol_index *index);
 
 /* Adds every function NAME: a symbol NAME@VERSION is found by its bare name, or (VERSION not NULL) by both;
- * the copies that compilers make (NAME.isra.0, .constprop, .part, .lto_priv) are found by NAME. */
+ * the copies that compilers make (NAME.isra.0, .constprop, .part, .lto_priv), and functions that are inside
+ * of others (NAME.0), are found by NAME. */
 void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name, const char *version,
                           struct tg_address_set *addresses);
 
-/* Adds every C++ function that NAME means: "f", "b::f", "a::b::f", whatever its parameters and template
- * arguments are, and whatever more is around it. */
+/* Adds every C++ function, and procedure of a Fortran module, that NAME means: "f", "b::f", "a::b::f",
+ * whatever its parameters and template arguments are, and whatever more is around it. */
 void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name,
                                   struct tg_address_set *addresses);
 

@@ -44,8 +44,8 @@ find_program(TG_FORTRAN gfortran)
 if(TG_CXX AND TG_FORTRAN)
   add_custom_command(OUTPUT ${programs}/break_languages VERBATIM
                      DEPENDS ${sources}/break_languages.cc ${sources}/break_languages_sum.f90
-                     COMMAND ${TG_FORTRAN} -O0 -g -c ${sources}/break_languages_sum.f90 -o ${programs}/break_languages_sum.o
-                     COMMAND ${TG_CXX} -O0 -g ${sources}/break_languages.cc ${programs}/break_languages_sum.o -lgfortran
+                     COMMAND ${TG_FORTRAN} -O0 -g -fopenmp -J ${programs} -c ${sources}/break_languages_sum.f90 -o ${programs}/break_languages_sum.o
+                     COMMAND ${TG_CXX} -O0 -g ${sources}/break_languages.cc ${programs}/break_languages_sum.o -lgfortran -lgomp
                              -o ${programs}/break_languages)
   add_custom_target(break_languages ALL DEPENDS ${programs}/break_languages)
   add_dependencies(break_languages break_host)

@@ -222,6 +222,10 @@ def cxx_and_fortran():
     run = Run(["names::shape::area", "area", "shape::area", "rea", "names::area"], [program])
     equal(sorted(p.id for p in run.planted), [1, 1, 2, 2, 3, 3], "planted by source names")
     equal(collections.Counter(h.id for h in run.hits), {1: 4, 2: 4, 3: 4}, "hits by source names")
+    run = Run(["fortran_sum", "sums::plain_sum", "plain_sum", "same", "ums::plain_sum", "sums::same", "plain_su", "__sums_MOD_plain_sum"],
+              [program])
+    equal(sorted(p.id for p in run.planted), [1, 2, 3, 4, 8], "planted by names of Fortran")
+    equal(collections.Counter(h.id for h in run.hits), {1: 3, 2: 3, 3: 3, 4: 3, 8: 3}, "hits by names of Fortran")
 
 
 if __name__ == "__main__":

@@ -111,6 +111,11 @@ static void a_name_may_leave_out_what_is_around(void **state)
     assert_true(is_meant("_ZN4mesh4gridC1Ev", "grid::grid"));
     assert_true(is_meant("_ZN12_GLOBAL__N_15solveEv", "(anonymous namespace)::solve"));
     assert_true(is_meant("_ZN12_GLOBAL__N_15solveEv", "solve"));
+    assert_true(is_meant("__fields_MOD_smooth", "smooth"));
+    assert_true(is_meant("__fields_MOD_smooth", "fields::smooth"));
+    assert_true(is_meant("__fields_MOD_smooth._omp_fn.0", "smooth"));
+    assert_false(is_meant("__fields_MOD_smooth", "ields::smooth"));
+    assert_false(is_meant("__fields_MOD_smooth", "fields"));
 }
 
 static void check_words(const char *symbol, const char *expected)
@@ -126,6 +131,15 @@ static void words_are_for_people(void **state)
     (void)state;
     check_words("_ZN4mesh4grid5solveEi._omp_fn.0", "mesh::grid::solve._omp_fn.0");
     check_words("_ZN12_GLOBAL__N_15solveEv", "(anonymous namespace)::solve");
+    check_words("__fields_MOD_smooth", "fields::smooth");
+    check_words("__a_b1_MOD__c._omp_fn.0", "a_b1::_c._omp_fn.0");
+    check_words("__fields_MOD_smooth.cold", "__fields_MOD_smooth.cold");
+    check_words("__fields_MOD_Smooth", "__fields_MOD_Smooth");
+    check_words("___MOD_smooth", "___MOD_smooth");
+    check_words("__MOD_smooth", "__MOD_smooth");
+    check_words("__fields_MOD_", "__fields_MOD_");
+    check_words("__fields_MO", "__fields_MO");
+    check_words("__", "__");
     check_words("_ZN4mesh4gridD1Ev", "mesh::grid::~grid");
     check_words("_ZNSt6vectorIiSaIiEE9push_backERKi@@V_3.4", "std::vector::push_back@@V_3.4");
     check_words("main._omp_fn.0", "main._omp_fn.0");
