@@ -282,6 +282,7 @@ void tg_console_destroy(struct tg_console *console)
     tg_listing_destroy(console->listing);
     tg_examination_destroy(console->examination);
     tg_console_data_drop(&console->data);
+    tg_remade_points_deinit(&console->remade);
     tg_focus_deinit(&console->focus);
     free(console);
 }
@@ -319,6 +320,7 @@ bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void
     if (error != NULL)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
     tg_error_destroy(error);
+    tg_remade_points_attend(console, sink);
     tg_news_printer_flush(&printer);
     fflush(console->options.out);
     return printer.has_begun;

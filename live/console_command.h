@@ -16,6 +16,7 @@
 #include "live/console_settings.h"
 #include "live/focus.h"
 #include "live/live_filter.h"
+#include "live/remade_points.h"
 #include "live/script_trace.h"
 #include "live/source.h"
 
@@ -40,6 +41,7 @@ struct tg_console {
     struct tg_listing *listing;             /* of dlist */
     struct tg_examination *examination;     /* of dexamine */
     struct tg_live_filter *filter;          /* sets a live job's dlopen filter, NULL: it is none */
+    struct tg_remade_points remade;         /* of drun */
     Tcl_AsyncHandler interrupt;
     bool is_stopped; /* the running script is being ended */
     bool has_quit;

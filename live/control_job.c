@@ -188,21 +188,7 @@ static char *next_trace(const char *trace)
     return NULL;
 }
 
-/* What the action points were is made again; those whose focus is not there yet are told of. */
-static void make_again(struct tg_console *console, const struct rerun *rerun, FILE *out)
-{
-    char *rest = rerun->points;
-    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        if (*line == '\0' || *line == '#' || Tcl_EvalEx(console->interp, line, -1, 0) == TCL_OK)
-            continue;
-        char shown[200];
-        fprintf(out, "not made again: %s (%s)\n", tg_printable(line, shown, sizeof shown),
-                Tcl_GetStringResult(console->interp));
-    }
-    Tcl_ResetResult(console->interp);
-}
-
-static struct tg_error *run_again(struct tg_console *console, const struct rerun *rerun, FILE *out)
+static struct tg_error *run_again(struct tg_console *console, struct rerun *rerun, FILE *out)
 {
     struct tg_live_job *job = console->options.live;
     char *trace = next_trace(tg_live_job_first_trace(job));
@@ -223,7 +209,7 @@ static struct tg_error *run_again(struct tg_console *console, const struct rerun
     console->focus_changes++;
     error = tg_focus_begin(&console->focus);
     if (error == NULL)
-        make_again(console, rerun, out);
+        tg_remade_points_begin(console, rerun->points, out);
     return error;
 }
 
@@ -238,12 +224,14 @@ static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *
     if (!tg_live_job_has_command(job))
         return tg_error_create(TG_ERROR_USAGE,
                                "there is no command to run: the session attached to what ran");
+    console->remade.is_at_it = true; /* what waits is for the new run, and nothing is made in this one */
     struct tg_error *error = tg_control_run_all(console, look_at, &rerun, out);
     if (error == NULL && (rerun.has_run || tg_live_job_has_ended(job, &status))) {
         tg_live_job_end(job, TG_LIVE_KILL);
         tg_console_attend(console);
         error = run_again(console, &rerun, out);
     }
+    console->remade.is_at_it = false;
     free(rerun.points);
     return error != NULL ? error : tg_control_go(console, out);
 }
@@ -253,8 +241,9 @@ const struct tg_console_command tg_console_drun = {
     .arguments = "",
     .summary = "runs the command from its start, once more where it has run",
     .example = "drun",
-    .more =
-        "What is left of a former run is killed; action points are made again; each run has its own trace.",
+    .more = "What is left of a former run is killed; each run has its own trace. Action points are made "
+            "again, those\n"
+            "about ranks and others that are not there yet as soon as these come.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_drun,
 };

@@ -254,7 +254,10 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
                                      size_t *position)
 {
     struct tg_job_view *view = NULL;
-    char *text = tg_ptset_string(focus);
+    struct tg_error *error = tg_controller_view(controller, &view);
+    if (error != NULL)
+        return error;
+    char *text = tg_ptset_lasting_string(focus, view);
     struct tg_action_point point = {.kind = TG_ACTION_BREAK,
                                     .enabled = true,
                                     .pending = true,
@@ -262,7 +265,8 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
                                     .condition = condition,
                                     .focus = text,
                                     .stop_when_hit = stop_when_hit};
-    struct tg_error *error = text == NULL ? tg_error_no_memory() : tg_controller_view(controller, &view);
+    if (text == NULL)
+        error = tg_error_no_memory();
     if (error == NULL)
         error = find_processes(focus, view, &point, position);
     if (error == NULL)
@@ -335,8 +339,10 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
 {
     struct tg_job_view *view = NULL;
     struct tg_barrier_focus over = {0};
-    char *text = tg_ptset_string(focus);
-    struct tg_error *error = text == NULL ? tg_error_no_memory() : tg_controller_view(controller, &view);
+    struct tg_error *error = tg_controller_view(controller, &view);
+    char *text = error == NULL ? tg_ptset_lasting_string(focus, view) : NULL;
+    if (error == NULL && text == NULL)
+        error = tg_error_no_memory();
     if (error == NULL)
         error = tg_barrier_focus_make(focus, view, &over, position);
     struct tg_action_point point = {.kind = TG_ACTION_BARRIER,

@@ -125,6 +125,12 @@ struct tg_error *tg_ptset_item_members(const struct tg_ptset *set, size_t i, con
 struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
                                    const struct tg_job_process **process, size_t *thread, size_t *position);
 
+/*
+ * SET as a string for the caller to free, by which another run of the same job has those again: a single
+ * arena's process by its rank, where VIEW has one. NULL where memory is short.
+ */
+char *tg_ptset_lasting_string(const struct tg_ptset *set, const struct tg_job_view *view);
+
 /* TEXT on a line and a `^` below byte POSITION of it, cut around it where it is long. */
 void tg_ptset_point(const char *text, size_t position, FILE *stream);
 

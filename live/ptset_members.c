@@ -292,3 +292,18 @@ struct tg_error *tg_ptset_item_members(const struct tg_ptset *set, size_t i, con
             at = set->nodes[at].next;
     return evaluate_at(&evaluation, at, members);
 }
+
+char *tg_ptset_lasting_string(const struct tg_ptset *set, const struct tg_job_view *view)
+{
+    struct tg_ptset_node node = set->nodes[set->root];
+    struct tg_ptset alone = {.nodes = &node, .n_nodes = 1};
+    if (node.kind != TG_NODE_ARENA || !node.arena.has_process || node.arena.by_rank)
+        return tg_ptset_string(set);
+    const struct tg_job_process *process = tg_job_view_process(view, node.arena.process);
+    int64_t rank = process == NULL ? -1 : process->info.rank;
+    if (rank < 0 || rank > UINT32_MAX || tg_job_view_rank(view, (uint32_t)rank) != process)
+        return tg_ptset_string(set);
+    node.arena.by_rank = true;
+    node.arena.process = (uint32_t)rank;
+    return tg_ptset_string(&alone);
+}
