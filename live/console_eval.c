@@ -1,6 +1,7 @@
 /* Scripts of the console: evaluated command by command, their results and errors told. */
 #include "live/console.h"
 
+#include "format/printable.h"
 #include "format/utf8.h"
 #include "live/console_aliases.h"
 #include "live/console_command.h"
@@ -10,6 +11,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MEANT_SIZE = 64, HINT_SIZE = 6 * MEANT_SIZE };
 
 /* ---- results and errors */
 
@@ -48,7 +51,7 @@ static void print_result(struct tg_console *console)
 }
 
 /* "FILE:LINE: MESSAGE" at the innermost place that is known, and what called it. */
-static void write_trace(struct tg_console *console, const struct tg_script_trace *trace)
+static void write_trace(struct tg_console *console, const struct tg_script_trace *trace, const char *hint)
 {
     FILE *stream = console->options.errors;
     size_t known = 0;
@@ -59,6 +62,7 @@ static void write_trace(struct tg_console *console, const struct tg_script_trace
         fprintf(stream, ":%zu: ", trace->frames[known].line);
     }
     tg_console_print_safely(stream, Tcl_GetStringResult(console->interp));
+    fputs(hint, stream);
     fputc('\n', stream);
     for (size_t i = 0; i < trace->n_frames; i++) {
         const struct tg_script_frame *frame = &trace->frames[i];
@@ -77,42 +81,72 @@ static void write_trace(struct tg_console *console, const struct tg_script_trace
     }
 }
 
-/* Element I of Tcl's errorCode, NULL where it is not tollgate's or has none. */
-static const char *error_element(Tcl_Obj *code, int i)
+/* Element I of Tcl's errorCode, NULL where it is not OWNER's or has none. */
+static const char *error_element(Tcl_Obj *code, const char *owner, int i)
 {
     Tcl_Obj *first = NULL, *element = NULL;
     if (code == NULL || Tcl_ListObjIndex(NULL, code, 0, &first) != TCL_OK || first == NULL ||
-        strcmp(Tcl_GetString(first), "TOLLGATE") != 0)
+        strcmp(Tcl_GetString(first), owner) != 0)
         return NULL;
     return Tcl_ListObjIndex(NULL, code, i, &element) == TCL_OK && element != NULL ? Tcl_GetString(element)
                                                                                   : NULL;
 }
 
+/*
+ * What is to be known where one of the console's own COMMANDs (SIZE bytes) has failed because Tcl has taken
+ * [0] or $x of the program's language for its own. Empty: that is not so.
+ */
+static void find_hint(struct tg_console *console, const char *command, int size, char hint[HINT_SIZE])
+{
+    Tcl_Obj *code = Tcl_GetVar2Ex(console->interp, "errorCode", NULL, TCL_GLOBAL_ONLY);
+    const char *what = error_element(code, "TCL", 2), *name = error_element(code, "TCL", 3);
+    char meant[MEANT_SIZE], shown[2 * MEANT_SIZE];
+    *hint = '\0';
+    if (what == NULL || name == NULL || strcmp(error_element(code, "TCL", 1), "LOOKUP") != 0)
+        return;
+    bool is_index = strcmp(what, "COMMAND") == 0;
+    if (!is_index && strcmp(what, "VARNAME") != 0)
+        return;
+    int length = snprintf(meant, sizeof meant, "%s%s", is_index ? "[" : "$", name);
+    if (length < 0 || (size_t)length >= sizeof meant ||
+        memmem(command, (size_t)size, meant, strlen(meant)) == NULL)
+        return;
+    tg_printable(meant, shown, sizeof shown);
+    snprintf(hint, HINT_SIZE,
+             is_index ? "; Tcl takes %s] for itself: put the expression into braces, as {a%s]}"
+                      : "; Tcl takes %s for itself: put the expression into braces, as {%s}",
+             shown, shown);
+}
+
 /* For a program. HAS_CODE: Tcl knows a code of this error. */
 static void tell_failure(struct tg_console *console, const struct tg_script_trace *trace, size_t line,
-                         bool has_code)
+                         bool has_code, const char *hint)
 {
     size_t known = 0;
     while (known < trace->n_frames && trace->frames[known].file == NULL)
         known++;
     Tcl_Obj *code = has_code ? Tcl_GetVar2Ex(console->interp, "errorCode", NULL, TCL_GLOBAL_ONLY) : NULL;
-    const char *name = error_element(code, 1), *offset = error_element(code, 3);
+    const char *name = error_element(code, "TOLLGATE", 1), *offset = error_element(code, "TOLLGATE", 3);
     const char *message = Tcl_GetStringResult(console->interp);
+    char *whole = NULL;
+    if (*hint != '\0' && asprintf(&whole, "%s%s", message, hint) < 0)
+        whole = NULL;
     const struct tg_console_failure failure = {
         .code = name != NULL                          ? name
                 : strcmp(message, "interrupted") == 0 ? "INTERRUPTED"
                                                       : "TCL",
-        .message = message,
+        .message = whole != NULL ? whole : message,
         .file = known < trace->n_frames ? trace->frames[known].file : NULL,
         .line = known < trace->n_frames ? trace->frames[known].line : line,
-        .text = offset == NULL ? NULL : error_element(code, 2),
+        .text = offset == NULL ? NULL : error_element(code, "TOLLGATE", 2),
         .text_offset = offset == NULL ? 0 : strtoul(offset, NULL, 10)};
     console->options.failed(console->options.failed_context, &failure);
+    free(whole);
 }
 
 /* LINE is where the command that failed is. */
 static void print_error(struct tg_console *console, const struct tg_console_place *place, size_t line,
-                        const char *info)
+                        const char *info, const char *hint)
 {
     struct tg_script_trace trace;
     flush_tcl();
@@ -120,9 +154,9 @@ static void print_error(struct tg_console *console, const struct tg_console_plac
     tg_script_trace_read(console->procedures, info, Tcl_GetStringResult(console->interp), place->name, line,
                          &trace);
     if (console->options.failed != NULL)
-        tell_failure(console, &trace, line, *info != '\0');
+        tell_failure(console, &trace, line, *info != '\0', hint);
     else
-        write_trace(console, &trace);
+        write_trace(console, &trace, hint);
     fflush(console->options.errors);
 }
 
@@ -200,8 +234,9 @@ static int run_script(struct tg_console *console, const char *text, int size)
     return code;
 }
 
-/* Evaluates SIZE bytes, one command, that begins on LINE. */
-static bool eval_command(struct tg_console *console, const char *text, int size, bool print,
+/* Evaluates SIZE bytes, one command, that begins on LINE; OWNS: it is one of the console's, with its words.
+ */
+static bool eval_command(struct tg_console *console, const char *text, int size, bool owns, bool print,
                          const struct tg_console_place *place, size_t line)
 {
     tg_console_attend(console);
@@ -231,7 +266,10 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
         Tcl_SetObjResult(console->interp, Tcl_NewStringObj("break or continue outside of a loop", -1));
     int within = has_trace ? Tcl_GetErrorLine(console->interp) : 1;
     const char *info = has_trace ? Tcl_GetVar(console->interp, "errorInfo", TCL_GLOBAL_ONLY) : NULL;
-    print_error(console, place, line + (within > 1 ? (size_t)within - 1 : 0), info == NULL ? "" : info);
+    char hint[HINT_SIZE] = "";
+    if (owns && has_trace)
+        find_hint(console, text, size, hint);
+    print_error(console, place, line + (within > 1 ? (size_t)within - 1 : 0), info == NULL ? "" : info, hint);
     return false;
 }
 
@@ -247,7 +285,7 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
     while (at < end && !console->has_quit) {
         Tcl_Parse parse;
         if (Tcl_ParseCommand(console->interp, at, (int)(end - at), 0, &parse) != TCL_OK) {
-            print_error(console, place, line, "");
+            print_error(console, place, line, "", "");
             return false;
         }
         const char *command = parse.commandStart, *next = command + parse.commandSize;
@@ -256,7 +294,7 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
         line += count_lines(at, command);
         note_procedure(console, &parse, place, line);
         Tcl_FreeParse(&parse);
-        if (!is_empty && !eval_command(console, command, (int)(next - command), shows, place, line)) {
+        if (!is_empty && !eval_command(console, command, (int)(next - command), owns, shows, place, line)) {
             tg_console_data_drop(&console->data);
             return false;
         }

@@ -313,14 +313,18 @@ static struct tg_error *take_text(struct tg_condition *condition, size_t *positi
 {
     Tcl_Parse parse;
     if (Tcl_ParseExpr(condition->interp, condition->text, -1, &parse) != TCL_OK) {
+        static const char bare[] = "invalid bareword \"";
         const char *message = Tcl_GetStringResult(condition->interp);
         size_t length = strcspn(message, "\n");
         const char *at = strstr(message, " at _@_");
         if (at != NULL && (size_t)(at - message) < length)
             length = (size_t)(at - message);
         *position = find_mark(condition->text, message);
-        return tg_error_create(TG_ERROR_USAGE, "the condition is no expression of Tcl: %.*s", (int)length,
-                               message);
+        bool is_bare = strncmp(message, bare, sizeof bare - 1) == 0;
+        const char *word = is_bare ? message + sizeof bare - 1 : "";
+        return tg_error_create(TG_ERROR_USAGE, "the condition is no expression of Tcl: %.*s%s%.*s",
+                               (int)length, message, is_bare ? "; a variable is written $" : "",
+                               (int)strcspn(word, "\""), word);
     }
     struct tg_error *error = take_tokens(condition, parse.tokenPtr, parse.numTokens, 0, position);
     Tcl_FreeParse(&parse);

@@ -287,7 +287,7 @@ static bool find_global(const struct tg_scene *scene, struct search *search, str
 struct similar {
     const char *names[MAX_SIMILAR];
     unsigned distances[MAX_SIMILAR];
-    unsigned n;
+    unsigned n, n_local; /* locals are first */
     const char *wanted;
     unsigned limit;
 };
@@ -315,6 +315,14 @@ static unsigned distance(const char *a, const char *b, unsigned limit)
     return row[m];
 }
 
+/* Of variables of the whole job the order does not depend on which library came first. */
+static bool is_behind(const struct similar *similar, unsigned i, unsigned far, const char *name)
+{
+    if (similar->distances[i] != far)
+        return similar->distances[i] > far;
+    return i >= similar->n_local && strcmp(similar->names[i], name) > 0;
+}
+
 static void compare_name(struct similar *similar, const char *name)
 {
     if (name == NULL)
@@ -326,7 +334,7 @@ static void compare_name(struct similar *similar, const char *name)
         if (strcmp(similar->names[i], name) == 0)
             return;
     unsigned at = similar->n;
-    while (at > 0 && similar->distances[at - 1] > far)
+    while (at > 0 && is_behind(similar, at - 1, far, name))
         at--;
     if (at == MAX_SIMILAR)
         return;
@@ -351,8 +359,10 @@ static struct tg_error *not_found(const struct tg_scene *scene, const struct sea
 {
     struct similar similar = {.wanted = search->name};
     size_t length_wanted = strlen(search->name);
-    similar.limit = length_wanted < 6 ? 1 : length_wanted < 9 ? 2 : 3;
+    /* of two letters everything is similar to something */
+    similar.limit = length_wanted < 3 ? 0 : length_wanted < 6 ? 1 : length_wanted < 9 ? 2 : 3;
     tg_lookup_each_local(scene, compare_local, &similar);
+    similar.n_local = similar.n;
     const struct tg_scene_object *object;
     size_t compared = 0;
     for (size_t i = 0; (object = tg_scene_object(scene, i)) != NULL; i++)

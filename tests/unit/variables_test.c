@@ -268,6 +268,7 @@ static void test_errors(void **state)
     (void)state;
     start(&child, VARIABLES_FOLDER "/variables_gcc_O0", "x");
     check_text(&child, "1 + countre", "4: there is no variable or function 'countre' here; similar: counter");
+    check_text(&child, "zq", "0: there is no variable or function 'zq' here");
     check_text(&child, "counter +", "9: here is the end: a name, a number or '(' is expected");
     check_text(&child, "all.node.wrong",
                "8: there is no member 'wrong'; there are next, name, at, narrow, negative, flag");
@@ -384,6 +385,7 @@ static void test_conditions(void **state)
     check_condition(&child, "${opaque->x} == 1", "$opaque->x: ");
     check_condition(&child, "$countre > 1", "similar: counter");
     check_condition(&child, "$counter >", "no expression of Tcl");
+    check_condition(&child, "counter > 1", "invalid bareword \"counter\"; a variable is written $counter");
     check_condition(&child, "${counter +} > 1", "here is the end");
     check_condition(&child, "$counter ** 999999999", "powers are not computed");
     check_condition(&child, "\"$counter\"", "1");
