@@ -126,6 +126,27 @@ static Tcl_Interp *make_interpreter(struct loading *loading)
     return interp;
 }
 
+/* What went wrong, line by line: a mark may stand below what is meant. */
+static struct tg_error *tell(const char *path, int line, const char *message)
+{
+    enum { MAX_LINES = 4, MAX_LINE = 1024 };
+    char text[MAX_LINES * MAX_LINE], one[MAX_LINE];
+    size_t used = 0;
+    for (unsigned i = 0; i < MAX_LINES; i++) {
+        size_t length = strcspn(message, "\n");
+        char *copy = strndup(message, length);
+        if (copy == NULL)
+            return tg_error_no_memory();
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i == 0 ? "" : "\n",
+                                 tg_printable(copy, one, sizeof one - 1));
+        free(copy);
+        if (message[length] == '\0')
+            break;
+        message += length + 1;
+    }
+    return tg_error_create(TG_ERROR_INPUT, "%s:%d: %s", path, line, text);
+}
+
 static struct tg_error *run(const char *path, const char *script, size_t size, struct loading *loading)
 {
     Tcl_Interp *interp = make_interpreter(loading);
@@ -135,9 +156,7 @@ static struct tg_error *run(const char *path, const char *script, size_t size, s
     int code = Tcl_EvalEx(interp, script, (int)size, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
     if (code != TCL_OK) {
         int line = Tcl_GetErrorLine(interp);
-        char shown[1024];
-        error = tg_error_create(TG_ERROR_INPUT, "%s:%d: %s", path, line < 1 ? 1 : line,
-                                tg_printable(Tcl_GetStringResult(interp), shown, sizeof shown));
+        error = tell(path, line < 1 ? 1 : line, Tcl_GetStringResult(interp));
     }
     Tcl_DeleteInterp(interp);
     return error;

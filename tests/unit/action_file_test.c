@@ -27,7 +27,7 @@ static int note(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const ar
     strcat(strcat(f->calls, Tcl_GetString(words)), "\n");
     Tcl_DecrRefCount(words);
     if (argc > 1 && strcmp(Tcl_GetString(argv[1]), "nowhere") == 0) {
-        Tcl_SetObjResult(interp, Tcl_NewStringObj("there is no nowhere\x1b", -1));
+        Tcl_SetObjResult(interp, Tcl_NewStringObj("there is no nowhere\x1b\n   ^", -1));
         return TCL_ERROR;
     }
     if (strcmp(name, "dfocus") == 0)
@@ -112,7 +112,7 @@ static void test_refused(void **state)
         {"ddisable -a", "takes the number", 0},
         {"ddisable {[exec touch here]}", "takes the number", 0},
         {"dactions -load other", "is for `dactions -suppress`", 0},
-        {"dbreak a\ndbreak nowhere\ndbreak b", ":2: there is no nowhere\\x1b", 1},
+        {"dbreak a\ndbreak nowhere\ndbreak b", ":2: there is no nowhere\\x1b\n   ^", 1},
         {"dbreak {", "missing close-brace", 0},
         {"proc dbreak args {}", "invalid command name \"proc\"", 0},
     };
