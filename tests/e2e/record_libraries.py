@@ -322,9 +322,11 @@ def let_go():
     before = loader_code_of(target.pid)
     recorder = subprocess.Popen([TOLLGATE, "record", "--dlopen=stops", "-o", "trace", "-p", str(target.pid)],
                                 stderr=subprocess.PIPE)
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while "TracerPid:\t0\n" in open(f"/proc/{target.pid}/status").read():  # else the storm may be over first
+        check(recorder.poll() is None and time.monotonic() < deadline, "it is not attached")
     target.stdin.write(b"\n")
     target.stdin.flush()
-    deadline = time.monotonic() + TIME_LIMIT_S
     while run([TOLLGATE, "dump", "--json", "trace.incomplete"]).output.count("library_load") < 10:
         check(recorder.poll() is None and time.monotonic() < deadline, "no loads are recorded")
     recorder.send_signal(signal.SIGINT)
