@@ -231,7 +231,8 @@ struct tg_error *tg_control_await(struct tg_console *console, const struct tg_pt
         int status;
         bool has_ended = tg_live_job_has_ended(console->options.live, &status);
         attend_in_time(console, &gathering);
-        error = tg_control_run(console, defaults, is_done, done, out);
+        error = defaults == NULL ? tg_control_run_all(console, is_done, done, out)
+                                 : tg_control_run(console, defaults, is_done, done, out);
         if (error != NULL && were_there && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
             tg_error_destroy(error); /* they have ended */
             error = NULL;

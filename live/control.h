@@ -73,7 +73,7 @@ void tg_control_watch(struct tg_console *console);
 struct tg_error *tg_control_continue(struct tg_console *console, FILE *out);
 
 /* Waits, while events are taken, until IS_DONE, which is WORK that leaves *DONE true, says so. An interrupt
- * ends it with an error; so does SECONDS, negative: never. */
+ * ends it with an error; so does SECONDS, negative: never. DEFAULTS NULL: about everything, not the focus. */
 struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                   tg_control_work *is_done, bool *done, double seconds, FILE *out);
 

@@ -72,13 +72,44 @@ const struct tg_console_command tg_console_ddetach = {
 /* ---- dattach */
 
 struct attaching {
+    bool done; /* first: see tg_control_await */
+    bool runs; /* it is to run on, as the session's job was let run */
     int32_t pid;
 };
+
+static const double longest_attaching_s = 5; /* who waits for a child of vfork that stands cannot stop */
 
 static struct tg_error *attach(const struct tg_control *control)
 {
     const struct attaching *attaching = control->context;
     return tg_live_engine_attach(control->engine, attaching->pid);
+}
+
+/* Whether the process is known, and all its threads stand or are to run. */
+static struct tg_error *look_at_attached(const struct tg_control *control)
+{
+    struct attaching *attaching = control->context;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        if ((int32_t)process->info.tag != attaching->pid || !process->info.exists || process->n_threads == 0)
+            continue;
+        attaching->done = true;
+        for (size_t i = 0; i < process->n_threads; i++)
+            attaching->done &= attaching->runs ||
+                               tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state);
+    }
+    return NULL;
+}
+
+/* So that the next command finds it, by its number and rank, and standing. */
+static struct tg_error *await_attached(struct tg_console *console, struct attaching *attaching, FILE *out)
+{
+    struct tg_error *error =
+        tg_control_await(console, NULL, look_at_attached, &attaching->done, longest_attaching_s, out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET)
+        return error;
+    tg_error_destroy(error); /* by and by, or it has ended */
+    return NULL;
 }
 
 /* The process on this host that a starter's table names as rank RANK. */
@@ -121,7 +152,7 @@ static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Ob
     if (argc < 1 + by_rank)
         return tg_console_usage(&tg_console_dattach);
     for (int i = by_rank; i < argc; i++) {
-        struct attaching attaching = {0};
+        struct attaching attaching = {.runs = !tg_live_job_stops(console->options.live)->at_start};
         Tcl_WideInt number = 0;
         struct tg_error *error =
             take_number(argv[i], by_rank ? "rank" : "process id", by_rank ? 0 : 1, &number);
@@ -131,6 +162,8 @@ static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Ob
             attaching.pid = (int32_t)number;
         if (error == NULL)
             error = tg_control_run_all(console, attach, &attaching, out);
+        if (error == NULL)
+            error = await_attached(console, &attaching, out);
         if (error != NULL)
             return error;
     }
@@ -144,7 +177,8 @@ const struct tg_console_command tg_console_dattach = {
     .arguments = "PID... | -rank N...",
     .summary = "takes running processes under control as well, or ranks that the job's starter names",
     .example = "dattach -rank 3",
-    .more = "They stand then. Ranks are those of `info mpi` that were left out (--ranks), on this host.",
+    .more = "They stand then, but with --run. Ranks are those of `info mpi` that were left out (--ranks), on "
+            "this host.",
     .words = dattach_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dattach,

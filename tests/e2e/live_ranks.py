@@ -35,7 +35,7 @@ while {![regexp {not selected} [info mpir]]} {catch {dwait -timeout 0.05}}
 while {![file exists there]} {catch {dwait -timeout 0.05}}
 # that it is left out is told before it has been let go
 while {[catch {dattach -rank 1} message]} {if {![string match "*still being let go*" $message]} {error $message}}
-dfocus r1 {dhalt; dwait}
+dfocus r1 {dhalt; dwait} ;# with --run it runs on
 puts "STACK [dfocus r1 dwhere]"
 close [open go w]
 dfocus a {dgo; dwait}
