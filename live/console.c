@@ -94,6 +94,11 @@ static struct tg_error *give_data(const struct binding *binding, int argc, Tcl_O
     return error;
 }
 
+static bool tells_what_happened(const struct tg_console_command *command)
+{
+    return strncmp(command->name, "info ", 5) == 0 || strcmp(command->name, "where") == 0;
+}
+
 static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     const struct binding *binding = data;
@@ -103,11 +108,20 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return tg_console_fail(console, tg_error_no_memory());
+    /* of a live job it is told as far as it has happened by now, and of everybody as long as nobody has set a
+     * focus: the first one is the job's starter alone */
+    bool is_of_live = console->options.live != NULL && tells_what_happened(binding->command);
+    bool is_widened = is_of_live && console->focus_changes == 0;
+    if (is_of_live)
+        tg_console_catch_up(console);
     console->error_text = NULL;
     tg_console_data_drop(&console->data);
     struct tg_error *error = check_needs(console, binding->command);
     if (error == NULL)
         error = tg_focus_refresh(&console->focus, console->source);
+    struct tg_focus focus = console->focus;
+    if (is_widened)
+        tg_focus_init(&console->focus);
     if (error == NULL)
         error = binding->command->run(console, argc - 1, argv + 1, out);
     if (fclose(out) != 0 && error == NULL)
@@ -118,6 +132,10 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
         keep_data(console, binding->command, result);
     if (error == NULL && binding->command->data != NULL && console->data.stream == NULL)
         error = give_data(binding, argc - 1, argv + 1, text);
+    if (is_widened) {
+        tg_focus_deinit(&console->focus);
+        console->focus = focus;
+    }
     if (error == NULL && size > INT32_MAX)
         error = tg_error_create(TG_ERROR_LIMIT, "the answer is too long");
     if (error == NULL && result == NULL && !console->has_quit && size > 0) {

@@ -24,13 +24,12 @@ static const char *value_name(unsigned kind, const char *field, uint64_t value)
     return "?";
 }
 
-/* Of a live job all where nobody has set its focus, and those that have ended, which no focus names. */
+/* Of a live job those that have ended as well, which no focus names. */
 static bool is_shown(const struct tg_console *console, size_t process)
 {
     const struct tg_process_model *model = console->source->moment->processes;
     bool is_live = console->options.live != NULL;
-    return (is_live && (console->focus_changes == 0 ||
-                        tg_process_model_at(model, process)->end != TG_PROCESS_RUNNING)) ||
+    return (is_live && tg_process_model_at(model, process)->end != TG_PROCESS_RUNNING) ||
            tg_focus_has(&console->focus, process);
 }
 

@@ -395,13 +395,21 @@ static void take_moves(struct tg_live_engine *engine, void *context)
     free(stops);
 }
 
+static bool runs_on(const struct live_source *live)
+{
+    const struct tg_process_model *processes = live->moment->processes;
+    bool was_detached = false;
+    for (size_t i = 0; !was_detached && i < tg_process_model_count(processes); i++)
+        was_detached = tg_process_model_at(processes, i)->end == TG_PROCESS_DETACHED;
+    return was_detached || tg_live_job_was_let_go(live->job);
+}
+
 static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
 {
     if (live->end_told)
         return;
     live->end_told = true;
-    const char *text =
-        tg_live_job_was_let_go(live->job) ? "what is left of the job runs on" : "the job has ended";
+    const char *text = runs_on(live) ? "what is left of the job runs on" : "the job has ended";
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
 }
 

@@ -184,6 +184,7 @@ static struct tg_error *run_dfocus(struct tg_console *console, int argc, Tcl_Obj
     struct tg_focus former = console->focus;
     uint64_t changes = console->focus_changes;
     console->focus = focus;
+    console->focus_changes++;
     error = run_focused(console, argc - 1, argv + 1);
     set_focus(console, &former);
     console->focus_changes = changes;

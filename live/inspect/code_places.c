@@ -1,5 +1,7 @@
 #include "live/inspect/code_places.h"
 
+#include "recorder/mangled_name.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +15,17 @@ struct entry {
     struct tg_code_place place;
 };
 
+/* A mangled name of the image's, as people write it. */
+struct words {
+    const char *symbol;
+    UT_hash_handle hh;
+    char *text;
+};
+
 struct tg_code_places {
     struct entry *entries;
-    struct entry *last; /* where there was no memory to keep it */
+    struct entry *last;  /* where there was no memory to keep it */
+    struct words *words; /* by symbol; they outlive the entries */
 };
 
 struct tg_code_places *tg_code_places_create(void)
@@ -36,9 +46,15 @@ static void clear(struct tg_code_places *places)
 
 void tg_code_places_destroy(struct tg_code_places *places)
 {
+    struct words *words, *next;
     if (places == NULL)
         return;
     clear(places);
+    HASH_ITER (hh, places->words, words, next) {
+        HASH_DEL(places->words, words);
+        free(words->text);
+        free(words);
+    }
     free(places);
 }
 
@@ -93,6 +109,30 @@ static size_t read_place(struct tg_debug_units *units, struct tg_image *image, u
     return count;
 }
 
+/* A name from the image's symbol table, as people write it; without memory as it is. */
+static const char *words_of(struct tg_code_places *places, const char *symbol)
+{
+    struct words *words = NULL;
+    if (symbol == NULL || *symbol != '_')
+        return symbol;
+    HASH_FIND_PTR(places->words, &symbol, words);
+    if (words != NULL)
+        return words->text;
+    words = calloc(1, sizeof *words);
+    if (words == NULL)
+        return symbol;
+    words->symbol = symbol;
+    words->text = tg_mangled_name_words(symbol);
+    if (words->text != NULL)
+        HASH_ADD_PTR(places->words, symbol, words);
+    if (words->text == NULL || words->hh.tbl == NULL) { /* memory was short */
+        free(words->text);
+        free(words);
+        return symbol;
+    }
+    return words->text;
+}
+
 const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,
                                                 struct tg_image *image, uint64_t address)
 {
@@ -104,6 +144,8 @@ const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, s
         clear(places);
     struct tg_code_call calls[TG_CODE_PLACE_MAX_CALLS];
     size_t count = read_place(units, image, address, calls);
+    if (!calls[count - 1].has_function)
+        calls[count - 1].name = words_of(places, calls[count - 1].name);
     entry = calloc(1, sizeof *entry + count * sizeof *calls);
     if (entry == NULL)
         return NULL;

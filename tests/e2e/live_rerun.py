@@ -24,6 +24,8 @@ JOB = "PMI_RANK=0 PMI_SIZE=2 ./rank & PMI_RANK=1 PMI_SIZE=2 ./rank; wait"
 SCRIPT = """
 proc ranks {} {dgo; dwait -ranks 2}
 if 1 ranks
+# what happened is told of everybody where no focus was set, and of those in a focus
+puts "EVERYBODY [llength [split [info processes] \\n]] [llength [split [dfocus r1 {info processes}] \\n]]"
 dfocus gSr0 {dbreak meet -t -if {$count == 0}}
 dfocus gSr0 {dbreak main}
 ddisable 2
@@ -49,7 +51,7 @@ def main():
     done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-o", "trace.tgt", "-x", "script.tcl", "--", "sh", "-c", JOB],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     for pattern, times in ((r"^2 action points are made again when those are there", 3), (r"^made again: dfocus \{gSr0\.<\} dbreak \{meet\} -t -if ", 2),
-                           (r"^  \d \[<?.*#8\] Disabled$", 1), (r"^STAND breakpoint\(a\): 2:2\[0-1\.1\]$", 2), (r"^not made again", 0)):
+                           (r"^  \d \[<?.*#8\] Disabled$", 1), (r"^STAND breakpoint\(a\): 2:2\[0-1\.1\]$", 2), (r"^not made again", 0), (r"^EVERYBODY 4 2$", 1)):
         if len(re.findall(pattern, done.stdout, re.MULTILINE)) < times or (times == 0 and re.search(pattern, done.stdout, re.MULTILINE)):
             sys.exit(f"FAILED: {pattern} is not there {times} times, status {done.returncode}:\n{done.stdout}{done.stderr}")
     if done.returncode != 0:

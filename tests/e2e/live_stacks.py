@@ -3,6 +3,7 @@
 and of a plug-in. usage: live_stacks.py"""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -60,6 +61,20 @@ TREE = r"""1:3\[p1\.1-3\]
 """
 
 
+# a library without debugging information has its functions' names from its symbol table alone
+PLAIN = "namespace mesh { void give_up(int); __attribute__((noinline)) void solve(int x) { give_up(x); asm volatile(\"\"); } }\n" \
+        "__attribute__((noinline)) void mesh::give_up(int) { __builtin_trap(); } int main() { mesh::solve(1); }"
+
+
+def check_plain():
+    subprocess.run(["g++", "-O0", "-x", "c++", "-", "-o", "plain"], input=PLAIN, text=True, check=True)
+    done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-o", "plain.tgt", "-e", "dcont", "-e", "puts [dwhere]", "-e", "ddetach",
+                           "-e", "catch {dwait}", "-e", "quit 0", "--", "./plain"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, check=False)
+    check(re.search(r"^ +0 +0x\w+ +mesh::give_up +plain\n +1 +0x\w+ +mesh::solve +plain$", done.stdout, re.MULTILINE), done.stdout + done.stderr)
+    check("what is left of the job runs on" in done.stdout and "the job has ended" not in done.stdout, done.stdout + done.stderr)
+
+
 def build():
     for name, text in (("library.c", LIBRARY), ("plugin.c", PLUGIN), ("stacks.c", SOURCE)):
         with open(name, "w", encoding="utf-8") as file:
@@ -76,6 +91,8 @@ def by_thread(console, expression):
 
 
 def main():
+    if shutil.which("g++") is not None:
+        check_plain()
     build()
     console = Console("live", "-o", "trace", "--", "./stacks", env=dict(os.environ, LD_LIBRARY_PATH="."))
     # at a function's first instruction: arguments are not stored yet
