@@ -41,7 +41,7 @@ static struct tg_error *list_settings(struct tg_console *console, FILE *out)
         tg_json_begin_array(json);
     for (const struct tg_setting *setting = tg_setting_table; error == NULL && setting->name != NULL;
          setting++) {
-        char value[80];
+        char value[32]; /* dset NAME gives all of it */
         const char *text = tg_console_settings_text(console->settings, setting->name);
         const char *cells[] = {setting->name, *text == '\0' ? "{}" : tg_printable(text, value, sizeof value),
                                setting->meaning};

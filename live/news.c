@@ -206,7 +206,10 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
     case TG_BARRIER_LEFT:
         if (news->other > 1)
             fprintf(stream, "%" PRIu64 " threads of ", news->other);
-        write_unit(news, stream);
+        if (news->set != NULL)
+            tg_printable_write(stream, news->set);
+        else
+            write_unit(news, stream);
         fprintf(stream,
                 news->count == 0  ? " will not come to barrier %" PRIu32 " (%s)"
                 : news->other > 1 ? " have left barrier %" PRIu32 " (%s)"

@@ -26,7 +26,8 @@
     X(STOPPED, "stopped")     /* STATE, POINT, STATUS the signal (0 none), PC, PLACE, COUNT threads, SET,    \
                                  STEPPED */                                                                  \
     X(RUNNING, "running")     /* COUNT threads, SET */                                                       \
-    X(BARRIER, "barrier")     /* POINT; DECISION, REASON, COUNT and OTHER as the barrier model has them */   \
+    X(BARRIER, "barrier")     /* POINT; DECISION, REASON, COUNT and OTHER as the barrier model has them; SET \
+                                 as of EXITED */                                                             \
     X(POINT, "point")         /* POINT, 0 all of them; NAME: made, enabled, ...; PC, PLACE */                \
     X(PLANTED, "planted")     /* a pending action point was found: POINT, PC, PLACE */                       \
     X(LIBRARIES, "libraries") /* COUNT came with one event, OTHER went; NAME one of them */                  \

@@ -16,38 +16,6 @@ static void print_line(struct tg_news_printer *printer, const struct tg_news *ne
     fputc('\n', printer->stream);
 }
 
-/* ---- threads that leave a barrier */
-
-static void print_left(struct tg_news_printer *printer)
-{
-    if (printer->left.other > 1)
-        printer->left.unit.dtid = 0;
-    if (printer->left.other > 0)
-        print_line(printer, &printer->left);
-    printer->left.other = 0;
-}
-
-static bool is_left(const struct tg_news *news)
-{
-    return news->kind == TG_NEWS_BARRIER && news->decision == TG_BARRIER_LEFT && news->unit.dtid != 0;
-}
-
-/* Texts live while they are told only, and these news have none. */
-static void take_left(struct tg_news_printer *printer, const struct tg_news *news)
-{
-    struct tg_news *left = &printer->left;
-    bool is_another = left->other > 0 && left->point == news->point && left->reason == news->reason &&
-                      left->unit.dpid == news->unit.dpid && left->count == news->count;
-    uint64_t n_before = is_another ? left->other : 0;
-    if (!is_another)
-        print_left(printer);
-    *left = *news;
-    left->set = left->name = left->place = left->text = NULL;
-    left->other = n_before + 1;
-}
-
-/* ---- processes that end */
-
 static int compare_numbers(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -74,66 +42,78 @@ static size_t count_ranges(const uint32_t *numbers, size_t count)
 }
 
 /* Scattered numbers of a shell's commands say nothing to anybody; ranks, and what a signal has killed, do. */
-static bool are_only_counted(const struct tg_news_ends *ends)
+static bool are_only_counted(const struct tg_news_crowd *ends, size_t n_dpids)
 {
-    return ends->ranks == NULL && ends->first.how == TG_EXIT_STATUS &&
-           count_ranges(ends->dpids, ends->count) > MAX_RANGES;
+    return ends->first.kind == TG_NEWS_EXITED && ends->ranks == NULL && ends->first.how == TG_EXIT_STATUS &&
+           count_ranges(ends->dpids, n_dpids) > MAX_RANGES;
 }
 
-static void write_ends(struct tg_news_ends *ends, FILE *stream)
+/* "processes 3-7", "ranks 0-3 (processes 3-6)". */
+static void write_whom(struct tg_news_crowd *crowd, size_t n_dpids, FILE *stream)
 {
-    size_t n_dpids = sort_numbers(ends->dpids, ends->count);
-    if (are_only_counted(ends)) {
-        fprintf(stream, "%zu of the processes %" PRIu32 "-%" PRIu32, n_dpids, ends->dpids[0],
-                ends->dpids[n_dpids - 1]);
+    if (are_only_counted(crowd, n_dpids)) {
+        fprintf(stream, "%zu of the processes %" PRIu32 "-%" PRIu32, n_dpids, crowd->dpids[0],
+                crowd->dpids[n_dpids - 1]);
         return;
     }
-    if (ends->ranks != NULL) {
+    if (crowd->ranks != NULL) {
         fputs("ranks ", stream);
-        tg_job_list_numbers(ends->ranks, sort_numbers(ends->ranks, ends->count), stream);
+        tg_job_list_numbers(crowd->ranks, sort_numbers(crowd->ranks, crowd->count), stream);
         fputs(" (", stream);
     }
     fputs("processes ", stream);
-    tg_job_list_numbers(ends->dpids, n_dpids, stream);
-    if (ends->ranks != NULL)
+    tg_job_list_numbers(crowd->dpids, n_dpids, stream);
+    if (crowd->ranks != NULL)
         fputc(')', stream);
 }
 
-static void print_ends(struct tg_news_printer *printer, struct tg_news_ends *ends)
+static void print_crowd(struct tg_news_printer *printer, struct tg_news_crowd *crowd)
 {
     char *whom = NULL;
-    size_t size;
-    struct tg_news news = ends->first;
-    FILE *stream = ends->count < 2 ? NULL : open_memstream(&whom, &size);
+    size_t size, n_dpids = sort_numbers(crowd->dpids, crowd->count);
+    struct tg_news news = crowd->first;
+    bool are_threads = news.kind == TG_NEWS_BARRIER;
+    FILE *stream = n_dpids < 2 ? NULL : open_memstream(&whom, &size);
     if (stream != NULL) {
-        write_ends(ends, stream);
+        write_whom(crowd, n_dpids, stream);
         news.set = fclose(stream) == 0 ? whom : NULL;
     }
-    for (size_t i = 0; news.set == NULL && i < ends->count; i++) { /* one, or memory is short */
-        news.unit.dpid = ends->dpids[i];
-        if (ends->ranks != NULL)
-            news.rank = ends->ranks[i];
+    if (are_threads)
+        news.other = crowd->count;
+    if (are_threads && crowd->count > 1)
+        news.unit.dtid = 0;
+    if (n_dpids < 2 || news.set != NULL)
         print_line(printer, &news);
-    }
-    if (news.set != NULL)
-        print_line(printer, &news);
+    else
+        for (size_t i = 0; i < n_dpids; i++) { /* memory is short */
+            news.unit.dpid = crowd->dpids[i];
+            news.has_rank = false;
+            print_line(printer, &news);
+        }
     free(whom);
-    free(ends->dpids);
-    free(ends->ranks);
-    *ends = (struct tg_news_ends){0};
-}
-
-static void print_all_ends(struct tg_news_printer *printer)
-{
-    for (size_t i = 0; i < printer->n_ends; i++)
-        print_ends(printer, &printer->ends[i]);
-    printer->n_ends = 0;
 }
 
 static bool is_end(const struct tg_news *news)
 {
-    return news->kind == TG_NEWS_EXITED && news->unit.dtid == 0 && news->unit.dpid != 0 &&
+    return news->kind == TG_NEWS_EXITED && news->unit.dtid == 0;
+}
+
+static bool is_left(const struct tg_news *news)
+{
+    return news->kind == TG_NEWS_BARRIER && news->decision == TG_BARRIER_LEFT && news->unit.dtid != 0;
+}
+
+/* Whether NEWS may be one of a crowd. */
+static bool is_of_many(const struct tg_news *news)
+{
+    return (is_end(news) || is_left(news)) && news->unit.dpid != 0 &&
            (!news->has_rank || (news->rank >= 0 && news->rank <= UINT32_MAX));
+}
+
+static bool is_alike(const struct tg_news *a, const struct tg_news *b)
+{
+    return a->kind == b->kind && a->has_rank == b->has_rank && a->how == b->how && a->status == b->status &&
+           a->point == b->point && a->reason == b->reason && a->count == b->count;
 }
 
 static bool grow(uint32_t **numbers, size_t capacity)
@@ -145,63 +125,63 @@ static bool grow(uint32_t **numbers, size_t capacity)
 }
 
 /* False: there is no memory. */
-static bool add_end(struct tg_news_ends *ends, const struct tg_news *news)
+static bool add(struct tg_news_crowd *crowd, const struct tg_news *news)
 {
-    if (ends->count == ends->capacity) {
-        size_t capacity = ends->capacity == 0 ? 16 : 2 * ends->capacity;
-        if (!grow(&ends->dpids, capacity) || (news->has_rank && !grow(&ends->ranks, capacity)))
+    if (crowd->count == crowd->capacity) {
+        size_t capacity = crowd->capacity == 0 ? 16 : 2 * crowd->capacity;
+        if (!grow(&crowd->dpids, capacity) || (news->has_rank && !grow(&crowd->ranks, capacity)))
             return false;
-        ends->capacity = capacity;
+        crowd->capacity = capacity;
     }
-    ends->dpids[ends->count] = news->unit.dpid;
-    if (ends->ranks != NULL)
-        ends->ranks[ends->count] = (uint32_t)news->rank;
-    ends->count++;
+    crowd->dpids[crowd->count] = news->unit.dpid;
+    if (crowd->ranks != NULL)
+        crowd->ranks[crowd->count] = (uint32_t)news->rank;
+    crowd->count++;
     return true;
 }
 
-static void take_end(struct tg_news_printer *printer, const struct tg_news *news)
+static void take(struct tg_news_printer *printer, const struct tg_news *news)
 {
     size_t i = 0;
-    while (i < printer->n_ends &&
-           (printer->ends[i].first.how != news->how || printer->ends[i].first.status != news->status ||
-            printer->ends[i].first.has_rank != news->has_rank))
+    while (i < printer->n_crowds && !is_alike(&printer->crowds[i].first, news))
         i++;
-    if (i == TG_NEWS_PRINTER_ENDS) {
-        print_all_ends(printer);
+    if (i == TG_NEWS_PRINTER_CROWDS) {
+        tg_news_printer_flush(printer);
         i = 0;
     }
-    struct tg_news_ends *ends = &printer->ends[i];
-    if (i == printer->n_ends) {
-        *ends = (struct tg_news_ends){.first = *news};
-        ends->first.set = ends->first.name = ends->first.place = ends->first.text = NULL;
-        printer->n_ends++;
+    struct tg_news_crowd *crowd = &printer->crowds[i];
+    if (i == printer->n_crowds) {
+        *crowd = (struct tg_news_crowd){.first = *news};
+        /* texts live while they are told only, and these news have none */
+        crowd->first.set = crowd->first.name = crowd->first.place = crowd->first.text = NULL;
+        printer->n_crowds++;
     }
-    if (add_end(ends, news))
+    if (add(crowd, news))
         return;
-    print_all_ends(printer);
+    tg_news_printer_flush(printer);
     print_line(printer, news);
 }
-
-/* ---- */
 
 void tg_news_printer_tell(void *context, const struct tg_news *news)
 {
     struct tg_news_printer *printer = context;
-    if (!is_left(news))
-        print_left(printer);
-    if (!is_end(news))
-        print_all_ends(printer);
-    if (is_left(news))
-        take_left(printer, news);
-    else if (is_end(news))
-        take_end(printer, news);
-    else
-        print_line(printer, news);
+    if (is_of_many(news)) {
+        take(printer, news);
+        return;
+    }
+    tg_news_printer_flush(printer);
+    print_line(printer, news);
 }
 
 void tg_news_printer_flush(struct tg_news_printer *printer)
 {
-    print_left(printer);
-    print_all_ends(printer);
+    for (size_t i = 0; i < printer->n_crowds; i++) {
+        struct tg_news_crowd *crowd = &printer->crowds[i];
+        if (crowd->count > 0)
+            print_crowd(printer, crowd);
+        free(crowd->dpids);
+        free(crowd->ranks);
+        *crowd = (struct tg_news_crowd){0};
+    }
+    printer->n_crowds = 0;
 }

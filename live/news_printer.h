@@ -1,6 +1,6 @@
 /*
- * News to people: a line each, in their order, but one for what many do alike and one after the other:
- * threads of a process that leave a barrier, processes that end in the same way.
+ * News to people: a line each, in their order, but one for what many do alike as long as nothing else is
+ * told: threads that leave a barrier, processes that end in the same way.
  */
 #ifndef TG_LIVE_NEWS_PRINTER_H
 #define TG_LIVE_NEWS_PRINTER_H
@@ -12,12 +12,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { TG_NEWS_PRINTER_ENDS = 4 };
+enum { TG_NEWS_PRINTER_CROWDS = 8 };
 
-/* Processes that have ended in one way. */
-struct tg_news_ends {
+/* Those who do alike: processes, or threads of processes. */
+struct tg_news_crowd {
     struct tg_news first;
-    uint32_t *dpids, *ranks; /* of processes that are ranks; else RANKS is NULL */
+    uint32_t *dpids, *ranks; /* of each; of those that have no rank RANKS is NULL */
     size_t count, capacity;
 };
 
@@ -26,10 +26,9 @@ struct tg_news_printer {
     FILE *stream;
     void (*before)(void *context); /* the first line, NULL nothing */
     void *context;
-    bool has_begun;                                 /* a line was printed */
-    struct tg_news left;                            /* not printed yet; as many as its `other` says, 0 none */
-    struct tg_news_ends ends[TG_NEWS_PRINTER_ENDS]; /* not printed yet */
-    size_t n_ends;
+    bool has_begun;                                      /* a line was printed */
+    struct tg_news_crowd crowds[TG_NEWS_PRINTER_CROWDS]; /* not printed yet */
+    size_t n_crowds;
 };
 
 /* As of a sink: CONTEXT is a struct tg_news_printer. */

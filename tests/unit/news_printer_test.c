@@ -98,19 +98,43 @@ static void test_order_of_what_is_no_end(void **state)
                 "process 6 has ended with status 0\n");
 }
 
+static struct tg_news left_by(uint32_t dpid, uint32_t dtid, int64_t rank)
+{
+    return (struct tg_news){.kind = TG_NEWS_BARRIER,
+                            .unit = {dpid, dtid},
+                            .has_rank = rank >= 0,
+                            .rank = rank,
+                            .point = 4,
+                            .decision = TG_BARRIER_LEFT,
+                            .reason = TG_BARRIER_BY_EXIT};
+}
+
 static void test_threads_that_leave_a_barrier(void **state)
 {
-    const struct tg_news left = {.kind = TG_NEWS_BARRIER,
-                                 .unit = {2, 3},
-                                 .point = 4,
-                                 .decision = TG_BARRIER_LEFT,
-                                 .reason = TG_BARRIER_BY_EXIT};
-    const struct tg_news news[] = {left, left, end_of(2, -1, TG_EXIT_STATUS, 0), left};
+    const struct tg_news of_one[] = {left_by(2, 3, -1), left_by(2, 4, -1), end_of(2, -1, TG_EXIT_STATUS, 0),
+                                     left_by(2, 5, -1)};
+    const struct tg_news of_many[] = {left_by(5, 2, 2),
+                                      left_by(3, 2, 0),
+                                      end_of(9, -1, TG_EXIT_SIGNAL, 9),
+                                      left_by(5, 3, 2),
+                                      left_by(3, 9, 0),
+                                      end_of(8, -1, TG_EXIT_SIGNAL, 9),
+                                      left_by(4, 1, 1),
+                                      end_of(4, 1, TG_EXIT_SIGNAL, 9)};
+    struct tg_news another = left_by(3, 2, 0);
     (void)state;
-    check_lines(news, sizeof news / sizeof news[0],
-                "2 threads of process 2 will not come to barrier 4 (exited)\n"
-                "process 2 has ended with status 0\n"
-                "thread 2.3 will not come to barrier 4 (exited)\n");
+    check_lines(of_one, 4,
+                "3 threads of process 2 will not come to barrier 4 (exited)\n"
+                "process 2 has ended with status 0\n");
+    check_lines(of_many, 8,
+                "5 threads of ranks 0-2 (processes 3-5) will not come to barrier 4 (exited)\n"
+                "processes 8-9 were killed by SIGKILL\n"
+                "process 4 (rank 1) was killed by SIGKILL\n");
+    another.point = 5;
+    const struct tg_news of_two[] = {left_by(3, 2, 0), another};
+    check_lines(of_two, 2,
+                "thread 3.2 (rank 0) will not come to barrier 4 (exited)\n"
+                "thread 3.2 (rank 0) will not come to barrier 5 (exited)\n");
 }
 
 int main(void)
