@@ -236,10 +236,25 @@ static const char *stop_word(const struct tg_action_point *point, enum tg_barrie
     return stop == TG_BARRIER_STOP_PROCESS || of_processes ? "process" : none;
 }
 
+/* FILE:LINE as places are written, with a #. */
+static void print_location(const char *location, FILE *stream)
+{
+    const char *colon = strrchr(location, ':');
+    bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+    char *file = is_line ? strndup(location, (size_t)(colon - location)) : NULL;
+    tg_printable_write(stream, file == NULL ? location : file);
+    if (file != NULL)
+        fprintf(stream, "#%s", colon + 1);
+    free(file);
+}
+
 static void print_place(const struct tg_action_point *point, FILE *stream)
 {
     fputc('[', stream);
-    tg_printable_write(stream, *point->place != '\0' ? point->place : point->location);
+    if (*point->place != '\0')
+        tg_printable_write(stream, point->place);
+    else
+        print_location(point->location, stream);
     fputc(']', stream);
 }
 

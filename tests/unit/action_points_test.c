@@ -143,6 +143,12 @@ static void breakpoints_have_a_full_form_too(void **state)
                  "1 shared action point for group 3:\n1 [573]\nDisabled (pending)\n"
                  "Share in group: true\nStop when hit: group\nCondition: $rax\\x1b == 1\n");
     assert_fails(tg_action_points_unplace(points, 2), TG_ERROR_NOT_FOUND);
+    point =
+        (struct tg_action_point){.pending = true, .shared = true, .group = 3, .location = "lib.so`a::b.c:12"};
+    add(points, &point);
+    assert_shown(points, 2,
+                 "1 shared action point for group 3:\n2 [lib.so`a::b.c#12]\nDisabled (pending)\n"
+                 "Share in group: true\nStop when hit: thread\n");
 }
 
 static void the_list_is_short_and_by_group(void **state)
