@@ -172,8 +172,9 @@ static struct tg_error *run_with(struct tg_console *console, const char *text, t
 
 static struct tg_error *run_dptsets(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    static const char *const usual[] = {"existent(a)", "running(a)",    "stopped(a)",
-                                        "held(a)",     "breakpoint(a)", "error(a)"};
+    /* with C, or a focus on workers would leave the others out */
+    static const char *const usual[] = {"existent(aC)", "running(aC)",    "stopped(aC)",
+                                        "held(aC)",     "breakpoint(aC)", "error(aC)"};
     struct tg_error *error = NULL;
     for (int i = 0; error == NULL && i < argc; i++) {
         char name[200];
@@ -181,7 +182,7 @@ static struct tg_error *run_dptsets(struct tg_console *console, int argc, Tcl_Ob
         error = run_with(console, Tcl_GetString(argv[i]), print_set, out);
     }
     for (size_t i = 0; error == NULL && argc == 0 && i < sizeof usual / sizeof usual[0]; i++) {
-        fprintf(out, "%-14s ", usual[i]);
+        fprintf(out, "%-15s ", usual[i]);
         error = run_with(console, usual[i], print_set, out);
     }
     return error;

@@ -90,10 +90,21 @@ def by_thread(console, expression):
     return {answer["threads"]: answer.get("text", answer.get("error")) for answer in answers}
 
 
+def check_everybody():
+    """dptsets tells of all threads, also where the focus is on workers, which are not all."""
+    done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-o", "all.tgt", "-e", "dset manager_libraries stacks", "-e",
+                           "dbreak stacks.c#20 -if {$me == 3}", "-e", "dcont", "-e", "puts [dfocus gW {dptsets gW}]", "-e", "dfocus gW dptsets",
+                           "-e", "quit -kill 0", "--", "./stacks"], stdin=subprocess.DEVNULL, env=dict(os.environ, LD_LIBRARY_PATH="."),
+                          capture_output=True, text=True, timeout=60, check=False)
+    check(re.search(r"^gW: 1:1\[p1\.1\]$", done.stdout, re.MULTILINE), done.stdout + done.stderr)
+    check(re.search(r"^existent\(aC\) +1:3\[p1\.1-3\]$", done.stdout, re.MULTILINE), done.stdout + done.stderr)
+
+
 def main():
     if shutil.which("g++") is not None:
         check_plain()
     build()
+    check_everybody()
     console = Console("live", "-o", "trace", "--", "./stacks", env=dict(os.environ, LD_LIBRARY_PATH="."))
     # at a function's first instruction: arguments are not stored yet
     console.ask("dbreak together -stop_when_hit none")
