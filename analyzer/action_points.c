@@ -274,6 +274,12 @@ static void print_heading(const struct tg_action_point *point, size_t count, FIL
             point->shared ? point->group : point->process);
 }
 
+void tg_action_points_print_suppressed(const struct tg_action_points *points, FILE *stream)
+{
+    if (points->suppressed)
+        fputs("Action points are suppressed: none is in force\n", stream);
+}
+
 void tg_action_point_print(const struct tg_action_point *point, FILE *stream)
 {
     print_heading(point, 1, stream);
@@ -353,8 +359,7 @@ struct tg_error *tg_action_points_print(const struct tg_action_points *points,
         if (is_wanted(&points->points[i], which))
             sorted[n++] = &points->points[i];
     qsort(sorted, n, sizeof(void *), compare_points);
-    if (points->suppressed)
-        fputs("Action points are suppressed: none is in force\n", stream);
+    tg_action_points_print_suppressed(points, stream);
     print_sorted(sorted, n, stream);
     free(sorted);
     return NULL;

@@ -68,6 +68,9 @@ bool tg_action_points_in_force(const struct tg_action_points *points, uint32_t i
 size_t tg_action_points_count(const struct tg_action_points *points);
 const struct tg_action_point *tg_action_points_at(const struct tg_action_points *points, size_t i);
 
+/* A line where action points are suppressed, else nothing: in front of what `dactions` says of some. */
+void tg_action_points_print_suppressed(const struct tg_action_points *points, FILE *stream);
+
 /* All of one: `dactions ID`. */
 void tg_action_point_print(const struct tg_action_point *point, FILE *stream);
 

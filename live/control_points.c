@@ -359,6 +359,8 @@ static struct tg_error *list(const struct tg_control *control)
         return tg_action_points_print(points, listing->which, control->out);
     for (size_t i = 0; error == NULL && i < listing->numbers.count; i++) {
         error = tg_action_points_find(points, listing->numbers.ids[i], &point);
+        if (error == NULL && i == 0)
+            tg_action_points_print_suppressed(points, control->out);
         if (error == NULL)
             tg_action_point_print(point, control->out);
     }

@@ -4,7 +4,9 @@
 #include "format/printable.h"
 #include "live/live_steps.h"
 #include "live/standing.h"
+#include "recorder/image_file.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +113,13 @@ static void find_functions(const struct tg_standing *standing, struct stepping *
             stepping->request.n_addresses++;
 }
 
+/* Nobody ever comes to what is none, and to plant a breakpoint there would change data. */
+static bool is_code(const struct tg_standing *standing, uint64_t address)
+{
+    struct tg_image_mapping mapping;
+    return tg_image_file_mapping(standing->thread->tid, address, &mapping) && mapping.executable;
+}
+
 static struct tg_error *find_place(const struct tg_standing *standing, struct stepping *stepping)
 {
     char shown[256];
@@ -128,7 +137,11 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct st
         return tg_error_create(TG_ERROR_NOT_FOUND, "there is no code for line '%s'",
                                tg_printable(stepping->place, shown, sizeof shown));
     stepping->request.n_addresses = 1;
-    return tg_standing_address(standing, stepping->place, &stepping->addresses[0]);
+    struct tg_error *error = tg_standing_address(standing, stepping->place, &stepping->addresses[0]);
+    if (error == NULL && !is_code(standing, stepping->addresses[0]))
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no code at %s (0x%" PRIx64 ")",
+                                tg_printable(stepping->place, shown, sizeof shown), stepping->addresses[0]);
+    return error;
 }
 
 /* ---- begin */

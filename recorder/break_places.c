@@ -1,5 +1,6 @@
 #include "recorder/break_places.h"
 
+#include "recorder/image_file.h"
 #include "recorder/memory.h"
 #include "recorder/symbol_probe.h"
 
@@ -123,6 +124,14 @@ static void look_for_code(struct question *question, const struct tg_break_objec
     tg_image_unref(opened);
 }
 
+/* A breakpoint in data would change what the program reads there. What is not mapped is another's to refuse.
+ */
+static bool is_data(const struct question *question, uint64_t address)
+{
+    struct tg_image_mapping mapping;
+    return tg_image_file_mapping(question->tid, address, &mapping) && !mapping.executable;
+}
+
 static void look_for_address(struct question *question, const struct tg_break_object *object,
                              struct tg_image *image)
 {
@@ -130,6 +139,8 @@ static void look_for_address(struct question *question, const struct tg_break_ob
     if (question->spec->library != NULL)
         address += object->load_bias;
     else if (!tg_break_object_holds(object, address))
+        return;
+    if (is_data(question, address))
         return;
     struct tg_image *opened = image == NULL ? open_image(question, object) : NULL;
     add_place(question, object, image == NULL ? opened : image, address);
@@ -172,7 +183,8 @@ static void look_anywhere(struct question *question)
     static const struct tg_break_object none = {.path = ""};
     uint8_t byte;
     if (question->n == 0 && question->spec->kind == TG_BREAK_ADDRESS && question->spec->library == NULL &&
-        tg_memory_read(question->tid, question->spec->address, &byte, 1))
+        tg_memory_read(question->tid, question->spec->address, &byte, 1) &&
+        !is_data(question, question->spec->address))
         add_place(question, &none, NULL, question->spec->address);
 }
 

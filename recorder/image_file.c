@@ -138,9 +138,11 @@ bool tg_image_file_mapping(pid_t pid, uint64_t address, struct tg_image_mapping 
         struct tg_image_mapping mapping;
         bool whole = at_start; /* the rest of a line with an overlong name is no line */
         at_start = strchr(line, '\n') != NULL;
-        if (!whole || sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64, &mapping.start,
-                             &mapping.end, &mapping.major, &mapping.minor, &mapping.inode) != 5)
+        char rights[8];
+        if (!whole || sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64, &mapping.start,
+                             &mapping.end, rights, &mapping.major, &mapping.minor, &mapping.inode) != 6)
             continue;
+        mapping.executable = strchr(rights, 'x') != NULL;
         if (address >= mapping.start && address < mapping.end) {
             *result = mapping;
             found = true;

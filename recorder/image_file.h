@@ -13,6 +13,7 @@ struct tg_image_mapping {
     uint64_t start, end;
     unsigned major, minor;
     uint64_t inode; /* 0: no file */
+    bool executable;
 };
 
 /* PATH as the recorder's own root has it: cheaper, and mostly the same file; only its build-id can tell. -1

@@ -39,6 +39,17 @@ dfocus t1.3 dhold
 if {![catch {dfocus t1.3 dnext} message]} {error "who is held steps"}
 dfocus t1.3 dunhold
 if {![catch {dfocus t1.2 {duntil 999}} message]} {error "there is no line 999"}
+# where no code is nobody comes to, and a breakpoint there would change data
+foreach place {0x10 {$rsp}} {
+    if {![catch {dfocus t1.2 [list duntil -address $place]} message] || ![string match "*there is no code at *" $message]} {
+        error "duntil -address $place says: $message"
+    }
+}
+set stack [dfocus t1.2 {dexamine -format address -count 1 rsp}]
+if {![regexp {0x[0-9a-f]+} $stack stack] || ![catch {dbreak -address $stack} message] ||
+    ![string match "*no process has code at *" $message]} {
+    error "dbreak -address $stack says: $message"
+}
 set before [dfocus t1.4 {dexamine -format address -count 1 pc}]
 dfocus t1.4 {dstepi 3}
 if {[dfocus t1.4 {dexamine -format address -count 1 pc}] eq $before} {error "three instructions lead nowhere"}

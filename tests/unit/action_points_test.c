@@ -87,6 +87,7 @@ static char *shown(const struct tg_action_points *points, uint32_t id, enum tg_a
         assert_null(tg_action_points_print(points, which, stream));
     } else {
         assert_null(tg_action_points_find(points, id, &point));
+        tg_action_points_print_suppressed(points, stream);
         tg_action_point_print(point, stream);
     }
     fclose(stream);
@@ -177,6 +178,9 @@ static void the_list_is_short_and_by_group(void **state)
     tg_action_points_suppress(points, true);
     text = shown(points, 0, TG_ACTION_POINTS_ALL);
     assert_non_null(strstr(text, "suppressed"));
+    free(text);
+    text = shown(points, 1, TG_ACTION_POINTS_ALL);
+    assert_int_equal(strncmp(text, "Action points are suppressed: none is in force\n1 unshared", 57), 0);
     free(text);
 }
 
