@@ -11,18 +11,18 @@ static void put_place(const struct tg_control *control, struct tg_barrier_unit u
                       struct tg_json *json)
 {
     struct tg_debug_row row;
-    uint64_t offset;
-    const struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
+    uint64_t offset, code;
+    struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
     if (thread == NULL || !tg_thread_is_kept(thread) || pc == 0)
         return;
+    struct tg_modules *modules = tg_live_engine_look(control->engine, thread, &pc, &code);
     tg_json_key(json, "pc");
     tg_json_address(json, pc);
-    struct tg_modules *modules = tg_live_engine_modules(control->engine, thread->process);
-    char *name = modules != NULL ? tg_modules_function_at(modules, pc, &offset) : NULL;
+    char *name = modules != NULL ? tg_modules_function_at(modules, code, &offset) : NULL;
     if (name != NULL)
         tg_json_member_string(json, "function", name);
     free(name);
-    if (modules != NULL && tg_modules_row_at(modules, pc, &row)) {
+    if (modules != NULL && tg_modules_row_at(modules, code, &row)) {
         tg_json_member_string(json, "file", row.file);
         tg_json_member_signed(json, "line", row.line);
     }

@@ -22,11 +22,12 @@ static struct tg_modules *find_place(const struct tg_control *control, const str
         return NULL;
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
     const struct tg_barrier_unit unit = {process->info.dpid, of_view->dtid};
-    const struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
+    struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
     *pc = of_view->pc;
     if (thread == NULL || !tg_thread_is_kept(thread) || *pc == 0)
         return NULL;
-    return tg_live_engine_modules(control->engine, thread->process);
+    uint64_t shown = *pc;
+    return tg_live_engine_look(control->engine, thread, &shown, pc);
 }
 
 static void name_key(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,

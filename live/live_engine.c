@@ -4,6 +4,7 @@
 #include "live/live_modules.h"
 #include "live/live_points.h"
 #include "live/manager_threads.h"
+#include "live/thread_scene.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -257,8 +258,8 @@ const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live
 }
 
 /* Without memory nobody is told of a stop, that is all. */
-static void add_stop(struct tg_live_engine *live, const struct tg_thread *thread,
-                     const struct stop_reason *reason, uint64_t pc, bool stepped)
+static void add_stop(struct tg_live_engine *live, struct tg_thread *thread, const struct stop_reason *reason,
+                     uint64_t pc, bool stepped)
 {
     struct tg_live_stop stop = {.pid = thread->process->pid,
                                 .tid = thread->tid,
@@ -280,6 +281,7 @@ static void add_stop(struct tg_live_engine *live, const struct tg_thread *thread
         live->stops = stops;
         live->max_stops = max;
     }
+    (void)tg_live_engine_look(live, thread, &stop.pc, &stop.code);
     live->stops[live->n_stops++] = stop;
 }
 
@@ -562,6 +564,22 @@ struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_
 {
     const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     return process == NULL ? NULL : tg_live_engine_modules(live, process);
+}
+
+struct tg_modules *tg_live_engine_look(struct tg_live_engine *live, struct tg_thread *thread, uint64_t *pc,
+                                       uint64_t *code)
+{
+    struct tg_registers registers;
+    struct tg_modules *modules = tg_live_engine_modules(live, thread->process);
+    *code = *pc;
+    if (modules == NULL || !tg_module_is_agent(tg_modules_find(modules, *pc)) ||
+        !tg_thread_scene_registers(thread, &registers))
+        return modules;
+    const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
+    const struct tg_frame frame = tg_frames_innermost(modules, &memory, &registers);
+    *pc = frame.registers.value[TG_RIP];
+    *code = tg_frame_place(&frame);
+    return modules;
 }
 
 void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place)

@@ -63,6 +63,11 @@ struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const str
 /* The same of process PID; NULL also where it is none. */
 struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_t pid);
 
+/* The objects of the process of THREAD, which stands at *PC. Who is in our agent stands, for people, where
+ * the program called it: *PC is then there. *CODE: where its code is looked up. */
+struct tg_modules *tg_live_engine_look(struct tg_live_engine *live, struct tg_thread *thread, uint64_t *pc,
+                                       uint64_t *code);
+
 /* Whose steps are begun by letting them go. */
 struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live);
 
@@ -85,10 +90,10 @@ struct tg_live_stop {
     struct tg_barrier_unit unit;
     int32_t pid, tid;
     enum tg_job_state state;
-    int signal;     /* that made it stop, 0 none */
-    uint32_t point; /* the first action point that it came to, 0 none */
-    uint64_t pc;
-    bool stepped; /* it is where its step was to end */
+    int signal;        /* that made it stop, 0 none */
+    uint32_t point;    /* the first action point that it came to, 0 none */
+    uint64_t pc, code; /* of the innermost frame that is shown, and where its code is looked up */
+    bool stepped;      /* it is where its step was to end */
 };
 
 /* Those that came to stand since the last call and still do. Valid until somebody stands or runs; there are

@@ -324,7 +324,7 @@ static bool is_alike(struct tg_live_engine *engine, const struct tg_live_stop *l
         return alike;
     if (exact || is_incidental(left))
         return !exact;
-    tg_live_engine_place(engine, right->pid, right->pc, other);
+    tg_live_engine_place(engine, right->pid, right->code, other);
     return *place != '\0' && strcmp(place, other) == 0;
 }
 
@@ -338,7 +338,7 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
     size_t n_left = 0, n_told = 0;
     bool exact = tells_running(live), at_one_place = true;
     char place[TG_PLACE_SIZE] = "";
-    tg_live_engine_place(engine, first.pid, first.pc, place);
+    tg_live_engine_place(engine, first.pid, first.code, place);
     for (size_t i = 0; error == NULL && i < *count; i++) {
         if (!is_alike(engine, &first, place, &stops[i], exact)) {
             stops[n_left++] = stops[i];

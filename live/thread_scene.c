@@ -101,11 +101,13 @@ void tg_thread_scene_of_call(struct tg_thread *thread, struct tg_module_scene *o
         first--;
     found->memory = tg_thread_scene_memory(thread);
     found->frame = frames->calls[level].frame;
-    if (next < frames->count)
+    bool has_caller = next < frames->count && !frames->calls[next].is_behind;
+    if (has_caller)
         found->caller = frames->calls[next].frame;
     /* no register of these is kept over a call */
-    found->scene = tg_module_scene_of(objects, &found->memory, first == 0 ? &wide : NULL, &found->frame,
-                                      next < frames->count ? &found->caller : NULL, fs_base_of(thread));
+    bool has_wide = first == 0 && !frames->calls[0].is_behind;
+    found->scene = tg_module_scene_of(objects, &found->memory, has_wide ? &wide : NULL, &found->frame,
+                                      has_caller ? &found->caller : NULL, fs_base_of(thread));
     found->scene->inlined = (unsigned)(level - first);
 }
 
@@ -115,10 +117,10 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
 {
     struct tg_registers registers;
     struct tg_frames frames;
-    if (level == 0)
-        return tg_thread_scene_innermost(thread, modules, objects, TG_SCENE_FRAME, found);
     if (!tg_thread_scene_registers(thread, &registers))
         return gone();
+    if (level == 0 && !tg_module_is_agent(tg_modules_find(modules, registers.value[TG_RIP])))
+        return tg_thread_scene_innermost(thread, modules, objects, TG_SCENE_FRAME, found);
     if (level > MAX_LEVEL)
         return tg_error_create(TG_ERROR_NOT_FOUND, "no stack is looked into beyond frame %d", MAX_LEVEL);
     const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);

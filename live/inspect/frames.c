@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_BYTES = 4096, N_PAGES = 4 };
+enum { PAGE_BYTES = 4096, N_PAGES = 4, MAX_HIDDEN = 256 };
 
 /* The pages of the stack in hand: a frame asks for a word here and a word there. */
 struct pages {
@@ -40,6 +40,8 @@ struct list {
     struct tg_frames frames;
     size_t capacity;
     size_t max;
+    bool with_agent;
+    bool is_behind; /* the call before was one of the agent's, which is left out */
 };
 
 /* NULL: the list is full, or there is no memory. */
@@ -74,6 +76,10 @@ static bool add_frame(struct list *list, struct tg_modules *modules, const struc
         place_at =
             frame->registers.value[TG_RIP]; /* returned to, never called: the byte before is another's */
     const struct tg_module *module = tg_modules_find(modules, place_at);
+    if (!list->with_agent && tg_module_is_agent(module)) {
+        list->is_behind = true;
+        return true;
+    }
     struct tg_debug_info *info = module != NULL ? tg_modules_debug_info(modules, module, &bias) : NULL;
     const struct tg_code_place *place = info != NULL ? tg_debug_info_place(info, place_at - bias) : NULL;
     bool no_memory = info != NULL && place == NULL;
@@ -89,16 +95,19 @@ static bool add_frame(struct list *list, struct tg_modules *modules, const struc
         call->code.offset += call->code.name != NULL ? frame->registers.value[TG_RIP] - place_at : 0;
         call->is_signal = note->is_signal;
         call->is_guessed = note->is_guessed;
+        call->is_behind = list->is_behind;
     }
+    list->is_behind = false;
     return !no_memory;
 }
 
-struct tg_error *tg_frames_read(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                                const struct tg_registers *registers, size_t max, struct tg_frames *result)
+static struct tg_error *read_calls(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                                   const struct tg_registers *registers, size_t max, bool with_agent,
+                                   struct tg_frames *result)
 {
     struct pages pages = {.memory = memory};
     struct tg_inspect_memory cached = {.context = &pages, .read = read_through};
-    struct list list = {.max = max};
+    struct list list = {.max = max, .with_agent = with_agent};
     struct tg_frame frame = tg_frame_innermost(registers), caller, tortoise = frame;
     list.frames.end = TG_UNWIND_CALLER;
     size_t n = 0, next_rest = 16;
@@ -121,6 +130,32 @@ struct tg_error *tg_frames_read(struct tg_modules *modules, const struct tg_insp
     }
     *result = list.frames;
     return NULL;
+}
+
+struct tg_error *tg_frames_read(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                                const struct tg_registers *registers, size_t max, struct tg_frames *result)
+{
+    struct tg_error *error = read_calls(modules, memory, registers, max, false, result);
+    if (error != NULL || result->count > 0)
+        return error;
+    tg_frames_deinit(result);
+    return read_calls(modules, memory, registers, max, true, result);
+}
+
+struct tg_frame tg_frames_innermost(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                                    const struct tg_registers *registers)
+{
+    const struct tg_frame innermost = tg_frame_innermost(registers);
+    struct tg_frame frame = innermost, caller;
+    struct tg_unwind_note note;
+    for (unsigned i = 0; i < MAX_HIDDEN; i++) {
+        if (!tg_module_is_agent(tg_modules_find(modules, tg_frame_place(&frame))))
+            return frame;
+        if (tg_unwind_caller(modules, memory, &frame, &caller, &note) != TG_UNWIND_CALLER)
+            break;
+        frame = caller;
+    }
+    return innermost;
 }
 
 void tg_frames_deinit(struct tg_frames *frames)

@@ -11,6 +11,7 @@ struct tg_call {
     struct tg_code_call code;       /* strings valid as the module */
     bool is_signal;                 /* a signal trampoline: who it interrupted comes next */
     bool is_guessed;                /* who called it is a guess: it has no unwind information */
+    bool is_behind;                 /* what it called is code of our agent, which is left out */
 };
 
 /* A stack: innermost first. */
@@ -23,11 +24,15 @@ struct tg_frames {
 
 /*
  * At most MAX calls of the thread that stands with REGISTERS. What could be read before something went wrong
- * is there. Fails only for want of memory.
+ * is there. Calls of our agent are left out, where there are others. Fails only for want of memory.
  */
 struct tg_error *tg_frames_read(struct tg_modules *modules, const struct tg_inspect_memory *memory,
                                 const struct tg_registers *registers, size_t max, struct tg_frames *frames);
 void tg_frames_deinit(struct tg_frames *frames);
+
+/* The frame of level 0 of such a stack: the innermost, or whose calls of the agent are in the way. */
+struct tg_frame tg_frames_innermost(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                                    const struct tg_registers *registers);
 
 /* Where the stack ends early: why, in a few words; else "". */
 const char *tg_frames_remark(const struct tg_frames *frames);

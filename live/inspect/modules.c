@@ -225,6 +225,14 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
     return module != NULL && address < module->end ? module : NULL;
 }
 
+bool tg_module_is_agent(const struct tg_module *module)
+{
+    static const char name[] = "tollgate-agent.so";
+    const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
+    return slash != NULL && strncmp(slash + 1, name, sizeof name - 1) == 0 &&
+           (slash[sizeof name] == '\0' || slash[sizeof name] == ' '); /* " (deleted)" */
+}
+
 bool tg_modules_is_same_code(const struct tg_modules *a, uint64_t a_pc, const struct tg_modules *b,
                              uint64_t b_pc)
 {

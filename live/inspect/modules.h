@@ -37,6 +37,9 @@ const struct tg_module *tg_modules_at(const struct tg_modules *modules, size_t i
 /* The object that ADDRESS lies in, or NULL. */
 const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64_t address);
 
+/* Whether MODULE, NULL none, is our agent in the process, which is nothing of the program's. */
+bool tg_module_is_agent(const struct tg_module *module);
+
 /*
  * What is known of MODULE's code, checked to be that of the file that is mapped; BIAS takes its addresses to
  * memory's. Opened at the first question, when a thread of the process must stand. NULL where there is

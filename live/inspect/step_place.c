@@ -14,7 +14,7 @@ static const char *name_of_module(struct tg_modules *modules, uint64_t pc)
 /* The agent stands between programs and run-time systems: nobody wants to see its lines. */
 static bool is_ours(struct tg_modules *modules, uint64_t pc)
 {
-    return strstr(name_of_module(modules, pc), "tollgate-agent") != NULL;
+    return tg_module_is_agent(tg_modules_find(modules, pc));
 }
 
 static void look_at_code(struct tg_modules *modules, struct tg_step_place *here)

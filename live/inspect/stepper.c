@@ -325,6 +325,12 @@ static struct tg_step_order step_over_instruction(struct tg_stepper *stepper, st
     return is_call ? run_to_return(stepper, code, rsp + 8) : done();
 }
 
+/* Levels are those that people see: without those of the agent. */
+static bool is_hidden(const struct tg_stepper *stepper, const struct tg_frame *frame)
+{
+    return tg_module_is_agent(tg_modules_find(stepper->modules, tg_frame_place(frame)));
+}
+
 static struct tg_step_order step_out(struct tg_stepper *stepper, const struct tg_step_place *here,
                                      unsigned level)
 {
@@ -337,7 +343,7 @@ static struct tg_step_order step_out(struct tg_stepper *stepper, const struct tg
             return impossible("there is no caller: the frame is the outermost");
         if (result != TG_UNWIND_CALLER)
             return impossible("who called this function cannot be told");
-        if (note.is_signal && i == level) /* its handler was meant */
+        if (is_hidden(stepper, &frame) || (note.is_signal && i == level)) /* its handler was meant */
             level++;
         else if (i == level)
             break;
@@ -484,7 +490,9 @@ static struct tg_step_order first_order(struct tg_stepper *stepper, const struct
         stepper->cfa = here->frame.registers.value[TG_RSP]; /* a call pushes onto that */
         return one();
     case TG_STEP_OUT:
-        return request->level == 0 && here->n_calls > 1 ? one() : step_out(stepper, here, request->level);
+        return request->level == 0 && here->n_calls > 1 && !is_hidden(stepper, &here->frame)
+                   ? one()
+                   : step_out(stepper, here, request->level);
     case TG_STEP_UNTIL:
         if (stepper->n_addresses > 0)
             return step_until(stepper, here);

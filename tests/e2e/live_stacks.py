@@ -100,7 +100,44 @@ def check_everybody():
     check(re.search(r"^existent\(aC\) +1:3\[p1\.1-3\]$", done.stdout, re.MULTILINE), done.stdout + done.stderr)
 
 
+OPENMP = """static int total;
+static void work(int me, int twice) { __atomic_fetch_add(&total, me + twice, __ATOMIC_RELAXED); }
+int main(void)
+{
+    int start = 5;
+#pragma omp parallel num_threads(1)
+    {
+        int here = start + 1;
+        work(here, 2 * here);
+    }
+    return 0;
+}
+"""
+
+
+def check_agent():
+    """Calls of the agent, which stands between a program and its runtime, are left out; levels are those that are shown."""
+    with open("team.c", "w", encoding="utf-8") as file:
+        file.write(OPENMP)
+    subprocess.run(["gcc", "-g", "-O0", "-fopenmp", "team.c", "-o", "team"], check=True)
+    script = ["dbreak team.c#6", "dcont", "dbreak GOMP_parallel", "dcont", "puts [dwhere]", "puts [dfocus g dstatus]",
+              "puts [dfocus g {dstatus -group_by line}]", "puts level-0:[dprint start]", "ddelete -a", "dbreak work", "dcont",
+              "puts [dfocus t1.1 dwhere]", "puts level-1:[dfocus t1.1 {dprint -frame 1 here}]",
+              "puts level-3:[dfocus t1.1 {dprint -frame 3 start}]", "puts [dfocus g dwhere]", "quit -kill 0"]
+    done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-o", "agent.tgt", *(word for line in script for word in ("-e", line)),
+                           "--", "./team"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    shown = done.stdout + done.stderr
+    # at the agent's GOMP_parallel: that is where main calls it
+    for wanted in (r"^thread 1\.1 stands at action point 2: main \(team\.c#6\)$", r"^ +0  0x\w+  main +team\.c#6$", r"^ +main: 1:1\[p1\.1\]$",
+                   r"^team\.c#6: 1:1\[p1\.1\]$", r"^level-0:start = 5$", r"^level-1:here = 6$", r"^level-3:start = 5$",
+                   r"^ +0  0x\w+  work +team\.c#2\n +1  0x\w+  main\._omp_fn\.0 +team\.c#9\n +2  0x\w+  GOMP_parallel +libgomp.*\n"
+                   r" +3  0x\w+  main +team\.c#6$"):
+        check(re.search(wanted, shown, re.MULTILINE), f"{wanted}: {shown}")
+    check("run_body" not in shown and "tg_openmp" not in shown and "tollgate-agent" not in shown, shown)
+
+
 def main():
+    check_agent()
     if shutil.which("g++") is not None:
         check_plain()
     build()
