@@ -65,7 +65,7 @@ void tg_controller_destroy(struct tg_controller *controller); /* NULL is accepte
 struct tg_error *tg_controller_event(struct tg_controller *controller, const struct tg_event *event);
 /* Libraries came: what was pending is looked for again in PID. */
 struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid);
-/* The library that action point ID was in is gone, and it is in no process any more. */
+/* What action point ID was in is gone (a library, a program, a process), and it is in no process any more. */
 struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id);
 /* A thread stands still, at PC, because of STATE: it was told to stop, or something made it. */
 struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,

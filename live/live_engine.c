@@ -293,6 +293,28 @@ static void give_reason(struct tg_live_engine *live, struct tg_thread *thread, e
     tg_thread_keep(thread);
 }
 
+static bool is_planted(const struct tg_live_engine *live, uint32_t id)
+{
+    const struct tg_process *process;
+    for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
+        if (tg_live_points_has(live->points, process, id))
+            return true;
+    return false;
+}
+
+/* Action points whose code is gone, with its library, program or process, are pending again; where no process
+ * is left, those that are not in force as well. */
+static void lose_points(struct tg_live_engine *live, bool is_over)
+{
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    for (size_t i = 0; i < tg_action_points_count(points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(points, i);
+        if (!point->pending &&
+            (is_over || (tg_action_points_in_force(points, point->id) && !is_planted(live, point->id))))
+            tell_error(live, tg_controller_lost(live->controller, point->id));
+    }
+}
+
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_live_engine *live = context;
@@ -304,6 +326,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     live->reason =
         (struct stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
     tg_live_points_begin(live->points, thread->process);
+    lose_points(live, false);
     tg_live_modules_change(live->modules, thread->process);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
     if (attached && stops->at_start)
@@ -406,6 +429,8 @@ static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_live_engine *live = context;
     tg_live_points_forget(live->points, process);
+    /* it is in the engine's table still */
+    lose_points(live, tg_engine_first_process(live->parts.engine) == process && process->hh.next == NULL);
     tg_live_steps_forget(live->steps, process);
     tg_live_modules_forget(live->modules, process);
 }
@@ -516,32 +541,12 @@ void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread 
     tg_live_points_look_in(live->points, NULL);
 }
 
-static bool is_planted(const struct tg_live_engine *live, uint32_t id)
-{
-    const struct tg_process *process;
-    for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
-        if (tg_live_points_has(live->points, process, id))
-            return true;
-    return false;
-}
-
-/* Action points that were in a library which is gone are pending again. */
-static void lose_points(struct tg_live_engine *live)
-{
-    const struct tg_action_points *points = tg_controller_points(live->controller);
-    for (size_t i = 0; i < tg_action_points_count(points); i++) {
-        const struct tg_action_point *point = tg_action_points_at(points, i);
-        if (tg_action_points_in_force(points, point->id) && !is_planted(live, point->id))
-            tell_error(live, tg_controller_lost(live->controller, point->id));
-    }
-}
-
 void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
                              const struct tg_break_object *object)
 {
     tg_live_modules_change(live->modules, thread->process);
     if (tg_live_points_unloaded(live->points, thread, object))
-        lose_points(live);
+        lose_points(live, false);
     tg_live_steps_unloaded(live->steps, thread->process, object->header, object->size_bytes);
 }
 

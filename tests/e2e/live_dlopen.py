@@ -52,9 +52,16 @@ def pending():
         planted = [(event["breakpoint"], bool(event["late"])) for event in events("trace", "breakpoint_planted")]
         check(sorted(planted) == [(1, not in_time), (2, False), (3, not in_time)], always, match, planted)
         check_model()
-
-
     closed()
+    replaced()
+
+
+def replaced():
+    """An action point is pending again when its program has executed another, or when the job has ended."""
+    done = live(["env", HOST, "host", "1"], "dbreak -pending execve", "dfocus p1 {dbreak -pending host_function}", "dgo", "dwait",
+                "dactions 1", "dgo", "dwait", "dactions 1 2", "dgo", "dwait", "dactions 2")
+    shown = [line.split(" ")[1].split("=")[0] for line in done.output.splitlines() if re.match(r"\d (addr=|\[)", line)]
+    check(shown == ["addr", "[execve]", "addr", "[host_function]"], shown, done.output)
 
 
 def closed():
