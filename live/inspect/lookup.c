@@ -13,6 +13,7 @@ enum {
     MAX_SIMILAR = 3,
     MAX_NAME = 64, /* longer names are not compared */
     MAX_BASES = 24,
+    MAX_LAYERS = 16, /* of a type */
 };
 
 static bool is_variable(int tag)
@@ -241,6 +242,36 @@ static enum rank rank_of(const struct search *search, const struct tg_scene_obje
     return !external ? RANK_STATIC : object == search->here ? RANK_HERE_EXTERNAL : RANK_EXTERNAL;
 }
 
+static bool is_constant(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die type = *die;
+    for (unsigned i = 0; i < MAX_LAYERS; i++) { /* an array of constants is one too */
+        if (dwarf_attr_integrate(&type, DW_AT_type, &attribute) == NULL ||
+            dwarf_formref_die(&attribute, &type) == NULL)
+            return false;
+        int tag = dwarf_tag(&type);
+        if (tag != DW_TAG_array_type && tag != DW_TAG_volatile_type && tag != DW_TAG_typedef)
+            return tag == DW_TAG_const_type;
+    }
+    return false;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* Whether both come from one declaration, in a header: of functions and constants any copy will do, while
+ * each unit has its own variable. */
+static bool is_copy(Dwarf_Die *a, Dwarf_Die *b, enum tg_name_kind kind)
+{
+    int a_line, b_line;
+    return is_same_text(dwarf_decl_file(a), dwarf_decl_file(b)) && dwarf_decl_line(a, &a_line) == 0 &&
+           dwarf_decl_line(b, &b_line) == 0 && a_line == b_line &&
+           (kind != TG_NAME_VARIABLE || is_constant(a));
+}
+
 static void search_object(struct search *search, const struct tg_scene_object *object, struct tg_found *found)
 {
     size_t at = 0;
@@ -251,7 +282,7 @@ static void search_object(struct search *search, const struct tg_scene_object *o
             continue;
         enum rank rank = rank_of(search, object, &die, kind);
         /* a typedef is the same as a struct of that name; the first of types and externals counts */
-        if (rank == search->best && rank == RANK_STATIC) {
+        if (rank == search->best && rank == RANK_STATIC && !is_copy(&found->die, &die, kind)) {
             search->second = die;
             search->n_best++;
         }
@@ -386,11 +417,38 @@ static struct tg_error *not_found(const struct tg_scene *scene, const struct sea
     return tg_error_create(TG_ERROR_NOT_FOUND, "there is no %s '%s' here%s", what, search->name, names);
 }
 
-static const char *file_of(Dwarf_Die *die)
+static const char *base_of(const char *file)
 {
-    const char *file = dwarf_decl_file(die);
     const char *slash = file == NULL ? NULL : strrchr(file, '/');
     return file == NULL ? "?" : slash == NULL ? file : slash + 1;
+}
+
+static const char *unit_of(Dwarf_Die *die)
+{
+    Dwarf_Die unit;
+    return base_of(dwarf_diecu(die, &unit, NULL, NULL) == NULL ? NULL : dwarf_diename(&unit));
+}
+
+/* Which one is meant is said by the file of its declaration; where that is one header, by the file that is
+ * compiled; by more of the paths where those are called the same. */
+static struct tg_error *ambiguous(const char *name, Dwarf_Die *first, Dwarf_Die *second)
+{
+    const char *files[] = {base_of(dwarf_decl_file(first)), base_of(dwarf_decl_file(second))};
+    if (strcmp(files[0], files[1]) == 0) {
+        files[0] = unit_of(first);
+        files[1] = unit_of(second);
+    }
+    if (strcmp(files[0], files[1]) == 0 && dwarf_decl_file(first) != NULL &&
+        dwarf_decl_file(second) != NULL) {
+        files[0] = dwarf_decl_file(first);
+        files[1] = dwarf_decl_file(second);
+    }
+    if (strcmp(files[0], files[1]) == 0)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "there are several '%s', all of '%s': say '%s'::%s for the first of them",
+                               name, files[0], files[0], name);
+    return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': say '%s'::%s or '%s'::%s", name,
+                           files[0], name, files[1], name);
 }
 
 struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
@@ -405,8 +463,7 @@ struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const
     }
     if (find_global(scene, &search, &best)) {
         if (search.n_best > 1 && file == NULL)
-            return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': say '%s'::%s or '%s'::%s",
-                                   name, file_of(&best.die), name, file_of(&search.second), name);
+            return ambiguous(name, &best.die, &search.second);
         *found = best;
         return NULL;
     }

@@ -39,7 +39,8 @@ static struct object *open_object(struct tg_module_scene *scene, size_t index)
     if (object->object.dwarf == NULL)
         return object;
     object->object.bias = object->bias + tg_debug_info_delta(object->info);
-    object->object.names = tg_debug_info_names(object->info);
+    if (!tg_module_is_agent(object->module)) /* whose names nobody means */
+        object->object.names = tg_debug_info_names(object->info);
     return object;
 }
 
@@ -126,7 +127,7 @@ static bool symbol_named(void *context, const char *name, uint64_t *address, uin
     for (size_t i = 0; i < scene->n_objects; i++) {
         struct object *object = open_object(scene, i);
         struct wanted wanted = {.name = name};
-        if (object->info != NULL)
+        if (object->info != NULL && !tg_module_is_agent(object->module))
             tg_image_each_symbol(tg_debug_info_image(object->info), name, false, take_symbol, &wanted);
         if (wanted.is_found) {
             *address = wanted.found.address + object->bias;

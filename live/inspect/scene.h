@@ -15,7 +15,7 @@ struct tg_scene_object {
     const char *name;            /* its path */
     Dwarf *dwarf;                /* NULL: no debug information */
     uint64_t bias;               /* an address in memory less the same in DWARF */
-    struct tg_name_index *names; /* of DWARF; NULL with it */
+    struct tg_name_index *names; /* of DWARF; NULL with it, and of what is not the program's */
     void *context;               /* of who made the scene */
 };
 

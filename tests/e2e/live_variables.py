@@ -40,7 +40,35 @@ dkill
 """
 
 
+HEADER = """static const int limit = 7; static const double table[2] = {1, 2}; static int calls;
+static int twice(int x) { return 2 * x; }
+"""
+UNIT = """#include "common.h"
+static int own = %d; int %s(void) { calls += %d; return twice(limit + calls + own + (int)table[calls & 1]); }
+"""
+
+
+def check_ambiguous():
+    """Copies of a header's constant or function are one; other names say whose they are by files that differ."""
+    files = {"common.h": HEADER, "one.c": UNIT % (1, "one", 1), "two.c": UNIT % (2, "two", 2),
+             "names.c": "int one(void); int two(void); int main(void) { int all = one() + two();\nreturn all == 0; }\n"}
+    for name, text in files.items():
+        pathlib.Path(name).write_text(text, encoding="utf-8")
+    subprocess.run(["gcc", "-g", "-O0", "one.c", "two.c", "names.c", "-o", "names"], check=True)
+    asked = ["limit", "table", "calls", "'two.c'::calls", "'one.c'::calls", "own", "tg_agent_moment", "begin_body"]
+    script = ["dbreak names.c#2", "dcont", *(f"catch {{dprint {{{name}}}}} text; puts $text" for name in asked)]
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "n.tgt", *(word for line in script for word in ("-e", line)), "-e",
+                           "quit -kill 0", "--", "./names"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
+                          check=False)
+    for wanted in ("limit = 7\n", "table = {1, 2}\n", "several files have a 'calls': say 'one.c'::calls or 'two.c'::calls\n",
+                   "'two.c'::calls = 2\n", "'one.c'::calls = 1\n", "several files have a 'own': say 'one.c'::own or 'two.c'::own\n",
+                   "there is no variable or function 'tg_agent_moment' here", "there is no variable or function 'begin_body' here"):
+        if wanted not in done.stdout:
+            sys.exit(f"{wanted} is not there: {done.stdout}{done.stderr}")
+
+
 def main():
+    check_ambiguous()
     with open("script.tcl", "w", encoding="utf-8") as script:
         script.write(SCRIPT)
     done = subprocess.run([TOLLGATE, "live", "-q", "-o", "t.tgt", "-x", "script.tcl", "--", PROGRAM], capture_output=True,
