@@ -1,4 +1,5 @@
 #include "live/action_file.h"
+#include "live/script_nesting.h"
 
 #include "format/printable.h"
 
@@ -149,6 +150,8 @@ static struct tg_error *tell(const char *path, int line, const char *message)
 
 static struct tg_error *run(const char *path, const char *script, size_t size, struct loading *loading)
 {
+    if (tg_script_nests_too_deep(script, size))
+        return tg_error_create(TG_ERROR_INPUT, "%s: " TG_SCRIPT_NESTS_TOO_DEEP, path);
     Tcl_Interp *interp = make_interpreter(loading);
     if (interp == NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "this Tcl makes no safe interpreter");

@@ -7,6 +7,7 @@
 #include "live/console_command.h"
 #include "live/console_names.h"
 #include "live/interrupt.h"
+#include "live/script_nesting.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,7 +170,7 @@ static void notify_interrupt(void *context)
 
 bool tg_console_is_complete(const char *script)
 {
-    return Tcl_CommandComplete(script) != 0;
+    return tg_script_nests_too_deep(script, strlen(script)) || Tcl_CommandComplete(script) != 0;
 }
 
 /* Whether a parsed command is one of the console's own. */
@@ -280,6 +281,11 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
     size_t line = place->line;
     if (end - script > INT32_MAX) {
         fputs("the script is too long\n", console->options.errors);
+        return false;
+    }
+    if (tg_script_nests_too_deep(script, (size_t)(end - script))) {
+        Tcl_SetObjResult(console->interp, Tcl_NewStringObj(TG_SCRIPT_NESTS_TOO_DEEP, -1));
+        print_error(console, place, line, "", "");
         return false;
     }
     while (at < end && !console->has_quit) {

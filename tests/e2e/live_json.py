@@ -69,6 +69,10 @@ def check_zones(console):
         check(any(place.startswith(("GOMP_", "main")) for place in places), places)
     check("which zone" in console.fails("opm next", "USAGE")["message"], "no zone")
     console.fails("opm step", "UNSUPPORTED")
+    check("nested" in console.fails("[" * 100000, "TCL")["message"], "brackets")
+    with open("deep", "w", encoding="utf-8") as file:
+        file.write("dbreak " + "[" * 100000)
+    check("nested" in console.fails("dactions -load deep", "INPUT")["message"], "brackets in a file")
 
 
 def kinds_of(console, dpid):
