@@ -137,6 +137,14 @@ struct tg_error *tg_action_points_remove(struct tg_action_points *points, uint32
     return NULL;
 }
 
+void tg_action_points_take_back(struct tg_action_points *points, uint32_t id)
+{
+    struct tg_error *error = tg_action_points_remove(points, id);
+    if (error == NULL && id == points->last_id)
+        points->last_id--;
+    tg_error_destroy(error);
+}
+
 struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32_t id, bool enabled)
 {
     struct tg_action_point *point = NULL;

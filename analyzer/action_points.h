@@ -48,6 +48,8 @@ struct tg_error *tg_action_points_add(struct tg_action_points *points, const str
                                       uint32_t *id);
 /* NOT_FOUND errors where there is no action point ID. */
 struct tg_error *tg_action_points_remove(struct tg_action_points *points, uint32_t id);
+/* The same of the one added last, of which nobody has heard: the next one has its number. */
+void tg_action_points_take_back(struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32_t id, bool enabled);
 struct tg_error *tg_action_points_find(const struct tg_action_points *points, uint32_t id,
                                        const struct tg_action_point **point);

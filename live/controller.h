@@ -37,6 +37,9 @@ struct tg_controller_engine {
      */
     struct tg_error *(*plant)(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
                               const char **place);
+    /* The last line with code of the file of LOCATION, a FILE:LINE, in process PID; 0: it has none. NULL:
+     * nobody knows. */
+    uint64_t (*last_line)(void *engine, int32_t pid, const char *location);
     /* The opposite; the process may be gone, or never have had it. */
     struct tg_error *(*unplant)(void *engine, int32_t pid, uint32_t id);
     /* Whether a thread is a library's own, no worker: *IS_MANAGER. False: it cannot be told yet, and is asked

@@ -189,8 +189,21 @@ static struct tg_error *unplant_everywhere(struct tg_controller *controller, uin
     return error;
 }
 
+/* LOCATION, a FILE:LINE, is in no process: behind which line of the file, 0 the file is in none either. */
+static uint64_t find_last_line(const struct tg_controller *controller, const char *location)
+{
+    const struct tg_controlled_process *process;
+    uint64_t last = 0;
+    for (process = controller->processes; process != NULL && controller->operations->last_line != NULL;
+         process = process->hh.next) {
+        uint64_t line = controller->operations->last_line(controller->engine, process->pid, location);
+        last = line > last ? line : last;
+    }
+    return last;
+}
+
 /* FILE:LINE as people write it, with a #. */
-static struct tg_error *tell_missing(const char *location)
+static struct tg_error *tell_missing(const struct tg_controller *controller, const char *location)
 {
     const char *colon = strrchr(location, ':');
     bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
@@ -199,6 +212,11 @@ static struct tg_error *tell_missing(const char *location)
         return tg_error_create(TG_ERROR_NOT_FOUND,
                                "no process has code at %s; with -pending it is planted when it comes",
                                location + 1);
+    uint64_t last = is_line ? find_last_line(controller, location) : 0;
+    if (last != 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "'%.*s' has no code at or behind line %s: its last line with code is %" PRIu64,
+                               head, location, colon + 1, last);
     return tg_error_create(
         TG_ERROR_NOT_FOUND,
         "'%.*s%s%s' is in none of the processes; with -pending it is planted when it comes", head, location,
@@ -221,12 +239,16 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
         error = unplant_everywhere(controller, *id);
     if (error == NULL)
         error = tg_action_points_find(controller->points, *id, &added);
-    if (error == NULL && added->pending && !may_be_pending)
-        error = tell_missing(point->location);
+    bool is_missing = error == NULL && added->pending && !may_be_pending;
+    if (is_missing)
+        error = tell_missing(controller, point->location);
     if (error == NULL)
         return NULL;
     tg_error_destroy(unplant_everywhere(controller, *id));
-    tg_error_destroy(tg_action_points_remove(controller->points, *id));
+    if (is_missing || tg_error_code(error) == TG_ERROR_INPUT) /* its number was never heard of */
+        tg_action_points_take_back(controller->points, *id);
+    else
+        tg_error_destroy(tg_action_points_remove(controller->points, *id));
     return error;
 }
 

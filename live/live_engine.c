@@ -99,6 +99,13 @@ static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, cons
     return process == NULL ? NULL : tg_live_points_plant(live->points, process, id, location, address, place);
 }
 
+static uint64_t order_last_line(void *engine, int32_t pid, const char *location)
+{
+    struct tg_live_engine *live = engine;
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? 0 : tg_live_points_last_line(live->points, process, location);
+}
+
 static struct tg_error *order_unplant(void *engine, int32_t pid, uint32_t id)
 {
     struct tg_live_engine *live = engine;
@@ -137,6 +144,7 @@ static const struct tg_controller_engine orders = {
     .stop = order_stop,
     .resume = order_resume,
     .plant = order_plant,
+    .last_line = order_last_line,
     .unplant = order_unplant,
     .ask_manager = order_ask_manager,
     .record = order_record,

@@ -359,3 +359,54 @@ char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_proc
     tg_error_destroy(error);
     return file;
 }
+
+/* The line with code that is meant by LINE of SPEC's file, 0 none; *LIBRARY where it is, for the caller. */
+static uint64_t line_with_code(struct tg_live_points *points, const struct tg_process *process,
+                               const struct tg_break_spec *spec, const char *library, uint64_t line,
+                               char **where)
+{
+    struct tg_break_place found = {0};
+    size_t count = 0;
+    char *text = NULL;
+    if (asprintf(&text, "%s:%" PRIu64, spec->name, line) < 0)
+        return 0;
+    const struct tg_break_spec asked = {.kind = TG_BREAK_LINE,
+                                        .text = text,
+                                        .library = (char *)(uintptr_t)library,
+                                        .name = spec->name,
+                                        .line = line};
+    tg_error_destroy(tg_break_places_find(points->places, process, &asked, &found, 1, &count));
+    uint64_t real = count > 0 ? found.line : 0;
+    if (where != NULL && count > 0)
+        *where = strdup(found.library);
+    tg_break_places_release(&found, count);
+    free(text);
+    return real;
+}
+
+uint64_t tg_live_points_last_line(struct tg_live_points *points, const struct tg_process *process,
+                                  const char *location)
+{
+    struct tg_break_spec *spec = NULL;
+    char *where = NULL;
+    uint64_t last = 0;
+    struct tg_error *error = tg_break_spec_parse(location, &spec);
+    if (error == NULL && spec->kind == TG_BREAK_LINE)
+        last = line_with_code(points, process, spec, spec->library, 1, &where);
+    /* only there: a name is a pattern, where it has no special bytes itself alone */
+    const char *library = where != NULL && strpbrk(where, "*?[]\\") == NULL ? where : NULL;
+    for (uint64_t low = last, high = last == 0 ? 0 : spec->line; low < high;) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        uint64_t real = line_with_code(points, process, spec, library, middle, NULL);
+        if (real == 0) {
+            high = middle - 1;
+        } else {
+            last = real > last ? real : last;
+            low = real > middle ? real : middle;
+        }
+    }
+    free(where);
+    tg_break_spec_destroy(spec);
+    tg_error_destroy(error);
+    return last;
+}

@@ -50,6 +50,10 @@ struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_p
  * is new in the process, all else was looked at. */
 void tg_live_points_look_in(struct tg_live_points *points, const struct tg_loader_handled *handled);
 
+/* The last line with code of the file of LOCATION, a FILE:LINE, in PROCESS; 0 where it has no such file. */
+uint64_t tg_live_points_last_line(struct tg_live_points *points, const struct tg_process *process,
+                                  const char *location);
+
 /* The source file of FUNCTION in PROCESS, for the caller to free; NULL not known. */
 char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
                              const char *function);

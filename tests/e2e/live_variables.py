@@ -49,18 +49,21 @@ static int own = %d; int %s(void) { calls += %d; return twice(limit + calls + ow
 
 
 def check_ambiguous():
-    """Copies of a header's constant or function are one; other names say whose they are by files that differ."""
+    """Copies of a header's constant or function are one; other names say whose they are by files that differ. Lines that there are not."""
     files = {"common.h": HEADER, "one.c": UNIT % (1, "one", 1), "two.c": UNIT % (2, "two", 2),
              "names.c": "int one(void); int two(void); int main(void) { int all = one() + two();\nreturn all == 0; }\n"}
     for name, text in files.items():
         pathlib.Path(name).write_text(text, encoding="utf-8")
     subprocess.run(["gcc", "-g", "-O0", "one.c", "two.c", "names.c", "-o", "names"], check=True)
     asked = ["limit", "table", "calls", "'two.c'::calls", "'one.c'::calls", "own", "tg_agent_moment", "begin_body"]
-    script = ["dbreak names.c#2", "dcont", *(f"catch {{dprint {{{name}}}}} text; puts $text" for name in asked)]
+    script = ["catch {dbreak names.c#9999} text; puts $text", "catch {dbarrier names.c#3} text; puts $text", "catch {dbreak nowhere.c#1} text; puts $text",
+              "puts number-[dbreak common.h#1]", "puts [dactions 1]", "ddelete 1", "dbreak names.c#2", "dcont", *(f"catch {{dprint {{{name}}}}} text; puts $text" for name in asked)]
     done = subprocess.run([TOLLGATE, "live", "-q", "-o", "n.tgt", *(word for line in script for word in ("-e", line)), "-e",
                            "quit -kill 0", "--", "./names"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
                           check=False)
-    for wanted in ("limit = 7\n", "table = {1, 2}\n", "several files have a 'calls': say 'one.c'::calls or 'two.c'::calls\n",
+    for wanted in ("'names.c' has no code at or behind line 9999: its last line with code is 2\n",
+                   "'names.c' has no code at or behind line 3: its last line with code is 2\n", "'nowhere.c#1' is in none of the processes;",
+                   "number-1\n", "/common.h#2]\n", "limit = 7\n", "table = {1, 2}\n", "several files have a 'calls': say 'one.c'::calls or 'two.c'::calls\n",
                    "'two.c'::calls = 2\n", "'one.c'::calls = 1\n", "several files have a 'own': say 'one.c'::own or 'two.c'::own\n",
                    "there is no variable or function 'tg_agent_moment' here", "there is no variable or function 'begin_body' here"):
         if wanted not in done.stdout:

@@ -84,6 +84,12 @@ static struct tg_error *plant(void *engine, int32_t pid, uint32_t id, const char
     return NULL;
 }
 
+static uint64_t last_line(void *engine, int32_t pid, const char *location)
+{
+    (void)engine;
+    return strncmp(location, "lib.c:", 6) == 0 ? (uint64_t)pid / 100 : 0; /* versions of it */
+}
+
 static struct tg_error *unplant(void *engine, int32_t pid, uint32_t id)
 {
     struct fake *fake = engine;
@@ -117,8 +123,14 @@ static bool ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager
     return !thread->is_library || thread->is_known_at_once || !thread->runs;
 }
 
-static const struct tg_controller_engine operations = {stop,        resume, plant, unplant,
-                                                       ask_manager, record, tell};
+static const struct tg_controller_engine operations = {.stop = stop,
+                                                       .resume = resume,
+                                                       .plant = plant,
+                                                       .last_line = last_line,
+                                                       .unplant = unplant,
+                                                       .ask_manager = ask_manager,
+                                                       .record = record,
+                                                       .tell = tell};
 
 /* What the engine records and tells of. */
 static void happen(struct fake *fake, struct tg_event event)
@@ -536,8 +548,19 @@ static void what_is_not_there_yet_is_pending(void **state)
     assert_int_equal(tg_error_code(error), TG_ERROR_INPUT);
     tg_error_destroy(error);
     assert_int_equal(tg_action_points_count(tg_controller_points(fake->controller)), 0);
+    error =
+        tg_controller_break(fake->controller, focus, "lib.c:99", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
+    assert_string_equal(tg_error_message(error),
+                        "'lib.c' has no code at or behind line 99: its last line with code is 3");
+    tg_error_destroy(error);
+    error =
+        tg_controller_break(fake->controller, focus, "lib:99", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
+    assert_string_equal(tg_error_message(error), "'lib#99' is in none of the processes; with -pending it is "
+                                                 "planted when it comes");
+    tg_error_destroy(error);
     assert_null(tg_controller_barrier(fake->controller, focus, "lib.c#1", TG_BARRIER_STOP_GROUP,
                                       TG_BARRIER_STOP_NONE, true, &id, NULL));
+    assert_int_equal(id, 1); /* those that were refused have used up none */
     assert_true(tg_action_points_at(tg_controller_points(fake->controller), 0)->pending);
     fake->library = true;
     assert_null(tg_controller_libraries_changed(fake->controller, pid_of(1)));
