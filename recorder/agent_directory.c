@@ -30,6 +30,7 @@ enum {
         2000, /* and others look whether somebody lives there, for as long as they have no processor */
     LOCK_PAUSE_NS = 5000000,
     HALF_MADE_SECONDS = 60, /* a directory without control file and younger than this is being made */
+    ELSEWHERE_SECONDS = 7 * 24 * 3600, /* what a recorder of another container left is kept for so long */
 };
 
 struct tg_agent_directory {
@@ -124,6 +125,29 @@ static bool read_text(int directory, const char *name, char *text, size_t size)
     return true;
 }
 
+/* Names the mount namespace and root folder of this process: paths have one meaning for all that share them.
+ */
+static void describe_view(char *text, size_t size)
+{
+    char mounts[64];
+    struct stat root = {0};
+    ssize_t length = readlink("/proc/self/ns/mnt", mounts, sizeof mounts - 1);
+    mounts[length > 0 ? length : 0] = '\0';
+    (void)stat("/", &root);
+    snprintf(text, size, "%s %ju:%ju", mounts, (uintmax_t)root.st_dev, (uintmax_t)root.st_ino);
+}
+
+/* Whether its recorder saw other files than this process does, as in another container with the same shared
+ * memory: then nobody here can say whether its trace is there. */
+static bool is_of_elsewhere(int directory)
+{
+    char here[128], there[sizeof here];
+    struct stat status;
+    describe_view(here, sizeof here);
+    return read_text(directory, "view", there, sizeof there) && strcmp(here, there) != 0 &&
+           fstat(directory, &status) == 0 && time(NULL) - status.st_mtime < ELSEWHERE_SECONDS;
+}
+
 /* Whether the interrupted trace of the directory PATH is still there: `recover` will want the rings. */
 static bool is_needed(int directory, const char *path)
 {
@@ -213,7 +237,7 @@ static void clean_one(const char *parent, const char *name)
     bool dead = false;
     if (is_directory_of_ours(fd)) {
         lock = look_at_control(fd);
-        dead = lock >= 0 ? !is_needed(fd, path) && flock(lock, LOCK_EX | LOCK_NB) == 0
+        dead = lock >= 0 ? !is_of_elsewhere(fd) && !is_needed(fd, path) && flock(lock, LOCK_EX | LOCK_NB) == 0
                          : errno == ENOENT && is_abandoned_half_made(fd);
     }
     if (dead) {
@@ -364,8 +388,12 @@ static struct tg_error *note_trace(struct tg_agent_directory *directory, const c
 {
     char *path = trace == NULL ? NULL : absolute_path(trace);
     struct tg_error *error = NULL;
+    char view[128];
+    describe_view(view, sizeof view);
     if (path != NULL)
         error = write_file(directory, "trace", path, strlen(path), NULL);
+    if (path != NULL && error == NULL)
+        error = write_file(directory, "view", view, strlen(view), NULL);
     free(path);
     return error;
 }

@@ -58,8 +58,8 @@ void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_
 /* Ends the wait of another thread. */
 void tg_agent_directory_call(const struct tg_agent_directory *directory);
 
-/* Removes the directories of this user whose recorder is dead and that no interrupted trace needs. Best
- * effort. */
+/* Removes the directories of this user whose recorder is dead and that no interrupted trace needs; where the
+ * recorder saw other files than this process does (another container), a week later. Best effort. */
 void tg_agent_directory_clean(void);
 
 #endif

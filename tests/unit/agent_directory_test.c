@@ -173,6 +173,25 @@ static void what_an_interrupted_trace_needs_stays(void **state)
     temporary_deinit(&temporary);
 }
 
+static void what_another_container_left_stays_for_a_week(void **state)
+{
+    (void)state;
+    char path[PATH_BYTES], view[PATH_BYTES + 8];
+    leave_directory(NULL, path);
+    snprintf(view, sizeof view, "%s/view", path);
+    FILE *file = fopen(view, "w");
+    assert_non_null(file);
+    fputs("mnt:[1] 2:3", file);
+    assert_int_equal(fclose(file), 0);
+    tg_agent_directory_clean();
+    assert_true(exists(path));
+    const struct timespec long_ago[2] = {{.tv_sec = time(NULL) - 8 * 24 * 3600},
+                                         {.tv_sec = time(NULL) - 8 * 24 * 3600}};
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    tg_agent_directory_clean();
+    assert_false(exists(path));
+}
+
 static void what_living_recorders_use_stays(void **state)
 {
     (void)state;
@@ -308,6 +327,7 @@ int main(void)
         cmocka_unit_test(impossible_ring_sizes_are_refused),
         cmocka_unit_test(what_dead_recorders_left_is_removed),
         cmocka_unit_test(what_an_interrupted_trace_needs_stays),
+        cmocka_unit_test(what_another_container_left_stays_for_a_week),
         cmocka_unit_test(what_living_recorders_use_stays),
         cmocka_unit_test(only_what_a_dead_recorder_left_is_opened),
         cmocka_unit_test(who_only_looks_does_not_count_as_a_recorder),
