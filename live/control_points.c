@@ -3,6 +3,7 @@
 #include "live/control.h"
 #include "live/control_data.h"
 #include "live/inspect/condition.h"
+#include "live/line_function.h"
 #include "live/location.h"
 
 #include <errno.h>
@@ -98,24 +99,45 @@ static struct tg_error *find_focus(const struct tg_control *control, struct tg_p
     return error;
 }
 
+static char *file_of(void *context, const char *spec)
+{
+    const struct tg_control *control = context;
+    return tg_live_engine_file_of(control->engine, spec);
+}
+
+/* What WORDS->location means; where it names a function its line has to be in that. */
+static struct tg_error *find_spec(const struct tg_control *control, struct point_words *words)
+{
+    const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
+    char *function = NULL, *file = tg_control_file(control);
+    struct tg_error *error = tg_location_parse(words->location, file, &code, &words->spec, &function);
+    if (error == NULL && function != NULL)
+        error = tg_line_function_check(control, words->spec, function);
+    free(function);
+    free(file);
+    return error;
+}
+
+static struct tg_error *take_address(struct point_words *words)
+{
+    if (asprintf(&words->spec, "*%s", words->address) >= 0)
+        return NULL;
+    words->spec = NULL;
+    return tg_error_no_memory();
+}
+
 static struct tg_error *make(const struct tg_control *control)
 {
     struct point_words *words = control->context;
-    char *file = NULL, *address = NULL;
     const struct tg_ptset *focus;
     struct tg_ptset *made;
     struct tg_error *error = find_focus(control, &made, &focus);
     if (error == NULL && words->condition != NULL)
         error = check_condition(words);
-    if (error == NULL && words->address != NULL && asprintf(&address, "*%s", words->address) < 0)
-        error = tg_error_no_memory();
-    if (error != NULL) {
-        tg_ptset_destroy(made);
-        return error;
-    }
-    if (address == NULL)
-        file = tg_control_file(control);
-    error = tg_location_parse(address != NULL ? address : words->location, file, &words->spec);
+    if (error == NULL && words->address == NULL)
+        error = find_spec(control, words);
+    else if (error == NULL)
+        error = take_address(words);
     if (error == NULL && words->is_barrier)
         error =
             tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
@@ -124,8 +146,6 @@ static struct tg_error *make(const struct tg_control *control)
         error = tg_controller_break(control->controller, focus, words->spec, words->condition,
                                     words->stop_when_hit, words->pending, &words->id, &words->focus_position);
     tg_ptset_destroy(made);
-    free(address);
-    free(file);
     free(words->spec);
     if (error == NULL)
         fprintf(control->out, "%" PRIu32 "\n", words->id);
@@ -179,11 +199,12 @@ const struct tg_console_command tg_console_dbreak = {
     .example = "dbreak solver.c#120 -g",
     .more =
         "LOCATION is LINE (of the file where the thread in focus stands), FILE#LINE, FUNCTION or\n"
-        "LIBRARY`FUNCTION; of C++ space::f, of Fortran module::f as well. What stops with the thread that\n"
-        "comes there: its group (-g), process (-p, the default) or nothing else (-t). It is planted in the\n"
-        "share group of the process in focus, or, with a width p or t, in that process. -pending: also\n"
-        "where it is in no process yet. CONDITION is a Tcl expression: $rdi is a register, $count a\n"
-        "variable, ${p->a[3]} what dprint takes; where it is false nobody stops.",
+        "LIBRARY`FUNCTION; of C++ space::f, of Fortran module::f as well. In FUNCTION#LINE and\n"
+        "FILE#FUNCTION#LINE the line has to be in that function; ##LIBRARY# may be in front. What stops\n"
+        "with the thread that comes there: its group (-g), process (-p, the default) or nothing else (-t).\n"
+        "It is planted in the share group of the process in focus, or, with a width p or t, in that\n"
+        "process. -pending: also where it is in no process yet. CONDITION is a Tcl expression: $rdi is a\n"
+        "register, $count a variable, ${p->a[3]} what dprint takes; where it is false nobody stops.",
     .words = dbreak_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,

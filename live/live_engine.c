@@ -628,6 +628,15 @@ struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const 
     return tg_live_modules_scene(live->modules, process);
 }
 
+char *tg_live_engine_file_of(struct tg_live_engine *live, const char *spec)
+{
+    const struct tg_process *process = tg_engine_first_process(live->parts.engine);
+    char *file = NULL;
+    for (; file == NULL && process != NULL; process = process->hh.next)
+        file = tg_live_points_file_of(live->points, process, spec);
+    return file;
+}
+
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid)
 {
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);

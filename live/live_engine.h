@@ -82,6 +82,9 @@ struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const 
 /* What is known of their variables; the same lifetime. */
 struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process);
 
+/* The source file where SPEC (format/break_spec.h) is in any process, for the caller to free; NULL not known.
+ */
+char *tg_live_engine_file_of(struct tg_live_engine *live, const char *spec);
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);
 

@@ -345,12 +345,12 @@ void tg_live_points_unplant(struct tg_live_points *points, struct tg_process *pr
 }
 
 char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
-                             const char *function)
+                             const char *location)
 {
     struct tg_break_spec *spec = NULL;
     struct tg_break_place found;
     size_t count = 0;
-    struct tg_error *error = tg_break_spec_parse(function, &spec);
+    struct tg_error *error = tg_break_spec_parse(location, &spec);
     if (error == NULL)
         error = tg_break_places_find(points->places, process, spec, &found, 1, &count);
     char *file = error == NULL && count > 0 && found.line != 0 ? strdup(found.file) : NULL;

@@ -54,9 +54,9 @@ void tg_live_points_look_in(struct tg_live_points *points, const struct tg_loade
 uint64_t tg_live_points_last_line(struct tg_live_points *points, const struct tg_process *process,
                                   const char *location);
 
-/* The source file of FUNCTION in PROCESS, for the caller to free; NULL not known. */
+/* The source file of the first place of LOCATION in PROCESS, for the caller to free; NULL not known. */
 char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
-                             const char *function);
+                             const char *location);
 
 void tg_live_points_unplant(struct tg_live_points *points, struct tg_process *process, uint32_t id);
 

@@ -12,6 +12,20 @@ proc say {what focus} {puts "AT $what: [where $focus]"}
 dbreak work
 dcont
 say work t1.1
+# a line that is said to be in a function has to be there
+proc is_in {function line} {
+    if {[catch {dbreak stepped.c#$function#$line} point]} {return $point}
+    ddelete $point
+    return yes
+}
+set line [where t1.1]
+set point [dbreak work#$line]
+if {![string match "*stepped.c#$line*" [dactions $point]]} {error "work#$line: [dactions $point]"}
+ddelete $point
+if {[is_in work $line] ne "yes"} {error "line $line in work: [is_in work $line]"}
+if {![string match "line $line of stepped.c is in 'work', not in 'main'" [is_in main $line]]} {
+    error "line $line in main: [is_in main $line]"
+}
 dstep
 say step t1.1
 dnext
@@ -21,6 +35,7 @@ ddisable 1
 dbreak leaf -t
 dstep
 say body t1.1
+if {[is_in work [where t1.1]] ne "yes"} {error "a region's line: [is_in work [where t1.1]]"}
 dfocus p1 dcont
 say all p1
 # all of them in lockstep, nobody else
