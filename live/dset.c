@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { VALUE_WIDTH = 18 }; /* columns of a value in the table */
 
 /* ---- dset */
 
@@ -31,23 +35,83 @@ static bool is_of_use(const struct tg_console *console, const struct tg_setting 
     return !setting->is_live || console->options.live != NULL;
 }
 
+/* Columns that the table may have. */
+static size_t table_width(void)
+{
+    enum { USUAL = 100, LEAST = 80 };
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return USUAL;
+    return size.ws_col > USUAL ? USUAL : size.ws_col < LEAST ? LEAST : size.ws_col;
+}
+
+/* How much of TEXT is a line of at most WIDTH columns: up to a blank, a word that is longer whole. */
+static size_t line_length(const char *text, size_t width)
+{
+    size_t length = strcspn(text, " ");
+    for (size_t next; text[length] != '\0'; length = next) {
+        next = length + 1 + strcspn(text + length + 1, " ");
+        if (next > width)
+            break;
+    }
+    return length;
+}
+
+/* A row, and below it the rest of a MEANING that has more than WIDTH columns. */
+static struct tg_error *add_setting(struct tg_text_table *table, const char *name, const char *value,
+                                    const char *meaning, size_t width)
+{
+    char line[256];
+    struct tg_error *error = NULL;
+    while (error == NULL && *meaning != '\0') {
+        size_t length = line_length(meaning, width);
+        snprintf(line, sizeof line, "%.*s", (int)length, meaning);
+        error = tg_text_table_add(table, (const char *const[]){name, value, line});
+        meaning += length + (meaning[length] == ' ');
+        name = value = "";
+    }
+    return error;
+}
+
+/* dset NAME gives all of it. */
+static const char *shown_value(const struct tg_console *console, const struct tg_setting *setting,
+                               char buffer[VALUE_WIDTH + 1])
+{
+    const char *text = tg_console_settings_text(console->settings, setting->name);
+    return *text == '\0' ? "{}" : tg_printable(text, buffer, VALUE_WIDTH + 1);
+}
+
+/* Of the columns of names and values, with the blanks behind them. */
+static size_t width_of_others(const struct tg_console *console)
+{
+    char value[VALUE_WIDTH + 1];
+    size_t name = 0, text = strlen("VALUE");
+    for (const struct tg_setting *setting = tg_setting_table; setting->name != NULL; setting++) {
+        if (!is_of_use(console, setting))
+            continue;
+        size_t sizes[] = {strlen(setting->name), strlen(shown_value(console, setting, value))};
+        name = sizes[0] > name ? sizes[0] : name;
+        text = sizes[1] > text ? sizes[1] : text;
+    }
+    return name + 2 + text + 2;
+}
+
 static struct tg_error *list_settings(struct tg_console *console, FILE *out)
 {
     static const char *const headings[] = {"NAME", "VALUE", "MEANING", NULL};
     struct tg_text_table *table = NULL;
+    size_t width = table_width() - width_of_others(console);
     struct tg_error *error = tg_text_table_create(headings, false, &table);
     struct tg_json *json = tg_console_data_begin(&console->data);
     if (json != NULL)
         tg_json_begin_array(json);
     for (const struct tg_setting *setting = tg_setting_table; error == NULL && setting->name != NULL;
          setting++) {
-        char value[32]; /* dset NAME gives all of it */
-        const char *text = tg_console_settings_text(console->settings, setting->name);
-        const char *cells[] = {setting->name, *text == '\0' ? "{}" : tg_printable(text, value, sizeof value),
-                               setting->meaning};
+        char value[VALUE_WIDTH + 1];
         if (!is_of_use(console, setting))
             continue;
-        error = tg_text_table_add(table, cells);
+        error =
+            add_setting(table, setting->name, shown_value(console, setting, value), setting->meaning, width);
         if (json != NULL)
             put_setting(console, setting, json);
     }

@@ -2,6 +2,7 @@
 """dprint and conditions of breakpoints on a live job of OpenMP threads."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -57,10 +58,14 @@ def check_ambiguous():
     subprocess.run(["gcc", "-g", "-O0", "one.c", "two.c", "names.c", "-o", "names"], check=True)
     asked = ["limit", "table", "calls", "'two.c'::calls", "'one.c'::calls", "own", "tg_agent_moment", "begin_body"]
     script = ["catch {dbreak names.c#9999} text; puts $text", "catch {dbarrier names.c#3} text; puts $text", "catch {dbreak nowhere.c#1} text; puts $text",
-              "puts number-[dbreak common.h#1]", "puts [dactions 1]", "ddelete 1", "dbreak names.c#2", "dcont", *(f"catch {{dprint {{{name}}}}} text; puts $text" for name in asked)]
+              "puts [dset]", "puts number-[dbreak common.h#1]", "puts [dactions 1]", "ddelete 1", "dbreak names.c#2", "dcont", *(f"catch {{dprint {{{name}}}}} text; puts $text" for name in asked)]
     done = subprocess.run([TOLLGATE, "live", "-q", "-o", "n.tgt", *(word for line in script for word in ("-e", line)), "-e",
                            "quit -kill 0", "--", "./names"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
                           check=False)
+    table = re.search(r"^NAME +VALUE +MEANING\n(?:.+\n)+?ASSEMBLER_SYNTAX .*\n", done.stdout, re.MULTILINE)
+    if table is None or max(map(len, table[0].splitlines())) > 100 or \
+            not re.search(r"^STOP_ALL +process +whom dbreak stops when .*\n +without -p, -g, -t$", table[0], re.MULTILINE):
+        sys.exit(f"the table of dset: {done.stdout}{done.stderr}")
     for wanted in ("'names.c' has no code at or behind line 9999: its last line with code is 2\n",
                    "'names.c' has no code at or behind line 3: its last line with code is 2\n", "'nowhere.c#1' is in none of the processes;",
                    "number-1\n", "/common.h#2]\n", "limit = 7\n", "table = {1, 2}\n", "several files have a 'calls': say 'one.c'::calls or 'two.c'::calls\n",
