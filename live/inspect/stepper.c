@@ -504,7 +504,8 @@ static struct tg_step_order first_order(struct tg_stepper *stepper, const struct
         break;
     }
     if (here->frame.cfa == 0)
-        return impossible("its frame cannot be told: the code has no unwind information");
+        return impossible("its frame cannot be told here: the code has no unwind information; let it go on "
+                          "and halt it elsewhere (dgo, dhalt), let it run to a breakpoint, or use dstepi");
     return here->has_row ? one() : leave(stepper, here);
 }
 

@@ -136,8 +136,28 @@ def check_agent():
     check("run_body" not in shown and "tg_openmp" not in shown and "tollgate-agent" not in shown, shown)
 
 
+LOST = r"""__asm__(".text\n.globl lost\n.type lost,@function\nlost: push %rbx\n lea -128(%rsp), %rsp\n xor %ebp, %ebp\n nop\n nop\n"
+        "1: nop\n jmp 1b\n.size lost,.-lost");
+void lost(void);
+int main(void) { lost(); }
+"""
+
+
+def check_lost():
+    """Where no frame can be told a line cannot be stepped over: what can be done instead is said."""
+    with open("lost.c", "w", encoding="utf-8") as file:
+        file.write(LOST)
+    subprocess.run(["gcc", "-g", "-O0", "lost.c", "-o", "lost"], check=True)
+    done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-q", "-o", "lost.tgt", "-e", "dbreak lost", "-e", "dcont", "-e", "dstepi 6", "-e",
+                           "catch dnext text; puts $text", "-e", "quit -kill 0", "--", "./lost"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, check=False)
+    check(re.search(r"^thread 1\.1: its frame cannot be told here: .*\(dgo, dhalt\).* breakpoint, or use dstepi$", done.stdout, re.MULTILINE),
+          done.stdout + done.stderr)
+
+
 def main():
     check_agent()
+    check_lost()
     if shutil.which("g++") is not None:
         check_plain()
     build()
