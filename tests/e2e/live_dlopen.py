@@ -84,8 +84,9 @@ def storm():
                 "for {set i 0} {$i < 30} {incr i} {set_mode false {}; set_mode true {}; set_mode false *3*.so:*7*.so}", "dwait",
                 "dinfo libraries */lib*.so", "dinfo dlopen", "ddelete 1", "dgo", "dwait", options=["--json"])
     data = [json.loads(line).get("data") for line in done.output.splitlines()]
-    loaded = next(answer for answer in data if answer and isinstance(answer, list) and "state" in answer[0])
-    check({library["state"] for library in loaded} <= {"handled", "handled late"}, loaded)
+    loaded = next((answer for answer in data if answer and isinstance(answer, list) and "state" in answer[0]), None)
+    check(loaded is not None, done.output, done.errors)
+    check({library["state"] for library in loaded} <= {"handled", "handled late"}, loaded, done.output)
     check({os.path.basename(library["path"]) for library in loaded if library["path"].startswith(os.getcwd())} ==
           {f"lib{i}.so" for i in range(count) if i % 3 != 0}, loaded)
     check(events("trace", "loss") == [], events("trace", "loss"))

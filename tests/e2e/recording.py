@@ -32,9 +32,10 @@ def run(command, environment=None, standard_input=None):
                                env=dict(os.environ, **(environment or {})), start_new_session=True)
     try:
         output, errors = process.communicate(standard_input, timeout=TIME_LIMIT_S)
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as late:
         os.killpg(process.pid, signal.SIGKILL)
-        sys.exit(f"FAILED: {' '.join(command)}: still running after {TIME_LIMIT_S} s")
+        said = b"\n".join(part or b"" for part in (late.stdout, late.stderr)).decode(errors="replace")
+        sys.exit(f"FAILED: {' '.join(command)}: still running after {TIME_LIMIT_S} s; it has said:\n{said}")
     return Run(output.decode(errors="replace"), errors.decode(errors="replace"), process.returncode)
 
 
