@@ -140,6 +140,13 @@ static void held_word(const struct entry *entry, const struct tg_job_thread *thr
                                                       : "not held");
 }
 
+/* Whether KEY says something of those alone who exist. */
+static bool is_of_existent(enum tg_status_key key)
+{
+    return key != TG_STATUS_CONTROL_GROUP && key != TG_STATUS_SHARE_GROUP && key != TG_STATUS_DPID &&
+           key != TG_STATUS_HOSTNAME;
+}
+
 /* What KEY is of ENTRY, as it is shown. */
 static void value_of(const struct tg_status_input *input, const struct entry *entry, enum tg_status_key key,
                      char *value)
@@ -147,6 +154,10 @@ static void value_of(const struct tg_status_input *input, const struct entry *en
     const struct tg_job_process_info *info = &entry->process->info;
     const struct tg_job_thread *thread = thread_of(input->view, entry);
     bool mixed;
+    if (!info->exists && is_of_existent(key)) {
+        snprintf(value, VALUE_SIZE, "has ended"); /* no name of code has such words */
+        return;
+    }
     switch (key) {
     case TG_STATUS_CONTROL_GROUP:
         snprintf(value, VALUE_SIZE, "control group %" PRIu32, info->control_group);
@@ -233,6 +244,8 @@ struct level {
     const enum tg_status_key *keys;
     size_t n_keys, depth;
     FILE *stream;
+    bool ended;     /* those here do not exist, which is said */
+    size_t skipped; /* keys that say nothing of them */
 };
 
 static int by_group(const void *x, const void *y)
@@ -255,7 +268,7 @@ static struct tg_error *print_group(const struct level *level, const struct entr
     for (size_t i = 0; i < n; i++)
         tg_job_set_add(&members, entries[i].process, entries[i].i);
     value_of(level->input, &entries[0], level->keys[level->depth], value);
-    fprintf(level->stream, "%*s%s: ", (int)(2 * level->depth), "", value);
+    fprintf(level->stream, "%*s%s: ", (int)(2 * (level->depth - level->skipped)), "", value);
     error = tg_job_list_print(level->input->view, &members, level->stream);
     fputc('\n', level->stream);
     return error;
@@ -268,6 +281,12 @@ static struct tg_error *print_level(const struct level *level, struct entry *ent
     char text[VALUE_SIZE];
     if (level->depth == level->n_keys)
         return NULL;
+    if (level->ended && is_of_existent(level->keys[level->depth])) {
+        struct level next = *level;
+        next.depth++;
+        next.skipped++;
+        return print_level(&next, entries, n);
+    }
     for (size_t i = 0; i < n; i++) {
         value_of(level->input, &entries[i], level->keys[level->depth], text);
         const struct value *value = find_or_add(&values, text);
@@ -276,12 +295,15 @@ static struct tg_error *print_level(const struct level *level, struct entry *ent
         entries[i].group = value->group;
     }
     qsort(entries, n, sizeof *entries, by_group);
-    const struct level below = {level->input, level->keys, level->n_keys, level->depth + 1, level->stream};
+    struct level below = *level;
+    below.depth++;
     struct tg_error *error = NULL;
     for (size_t i = 0, end; error == NULL && i < n; i = end) {
         for (end = i + 1; end < n && entries[end].group == entries[i].group;)
             end++;
         error = print_group(level, entries + i, end - i);
+        below.ended =
+            level->ended || (!entries[i].process->info.exists && is_of_existent(level->keys[level->depth]));
         if (error == NULL)
             error = print_level(&below, entries + i, end - i);
     }
@@ -301,7 +323,7 @@ struct tg_error *tg_status_print(const struct tg_status_input *input, const enum
             if (tg_job_set_has(input->set, process, i))
                 entries[n++] = (struct entry){.process = process, .i = i};
     }
-    const struct level level = {input, keys, n_keys, 0, stream};
+    const struct level level = {.input = input, .keys = keys, .n_keys = n_keys, .stream = stream};
     struct tg_error *error = print_level(&level, entries, n);
     free(entries);
     return error;

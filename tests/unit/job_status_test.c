@@ -110,6 +110,59 @@ static void threads_come_together_by_what_is_asked_for(void **state)
     assert_status("stop_reason", "stop_reason not known: 5:13[0-3.1-3, p1.1]\n");
 }
 
+static void those_that_have_ended_are_one_line(void **state)
+{
+    (void)state;
+    struct tg_job_view *view = NULL;
+    struct tg_job_set set = {0};
+    assert_null(tg_job_view_create(&view));
+    for (uint32_t dpid = 1; dpid <= 3; dpid++) {
+        const struct tg_job_process_info info = {.dpid = dpid,
+                                                 .rank = -1,
+                                                 .control_group = 1,
+                                                 .share_group = dpid == 1 ? 4 : 3,
+                                                 .exists = dpid == 2};
+        assert_null(tg_job_view_add_process(view, &info));
+        if (info.exists)
+            assert_null(
+                tg_job_view_add_thread(view, &(struct tg_job_thread){.dtid = 1, .state = TG_JOB_RUNNING}));
+    }
+    assert_null(tg_job_set_init(&set, view));
+    for (size_t p = 0; p < 3; p++)
+        tg_job_set_add(&set, tg_job_view_at(view, p), 0);
+    const struct tg_status_input input = {.view = view, .set = &set};
+    static const struct {
+        const char *keys, *text;
+    } cases[] = {
+        {"control_group,process_state,thread_state,share_group,function",
+         "control group 1: 3:1[p1,3, p2.1]\n"
+         "  has ended: 2:0[p1,3]\n"
+         "    share group 4: 1:0[p1]\n"
+         "    share group 3: 1:0[p3]\n"
+         "  running: 1:1[p2.1]\n"
+         "    running: 1:1[p2.1]\n"
+         "      share group 3: 1:1[p2.1]\n"
+         "        function not known: 1:1[p2.1]\n"},
+        {"held,pc", "has ended: 2:0[p1,3]\nnot held: 1:1[p2.1]\n  pc not known: 1:1[p2.1]\n"},
+        {"dpid,line", "process 1: 1:0[p1]\n  has ended: 1:0[p1]\n"
+                      "process 2: 1:1[p2.1]\n  line not known: 1:1[p2.1]\n"
+                      "process 3: 1:0[p3]\n  has ended: 1:0[p3]\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        enum tg_status_key keys[TG_STATUS_KEY_COUNT];
+        size_t n_keys, size;
+        char *text = NULL;
+        assert_null(tg_status_parse_keys(cases[i].keys, keys, &n_keys));
+        FILE *stream = open_memstream(&text, &size);
+        assert_null(tg_status_print(&input, keys, n_keys, stream));
+        fclose(stream);
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+    tg_job_set_deinit(&set);
+    tg_job_view_destroy(view);
+}
+
 static void every_key_has_a_name(void **state)
 {
     (void)state;
@@ -306,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_come_together_by_what_is_asked_for),
+        cmocka_unit_test(those_that_have_ended_are_one_line),
         cmocka_unit_test(every_key_has_a_name),
         cmocka_unit_test(states_have_letters),
         cmocka_unit_test(numbers_become_ranges),
