@@ -75,15 +75,23 @@ static void stopped_by_parent(int threads, int signal)
 
 static void stops_itself(void)
 {
+    int told[2];
+    char byte = 'g';
+    if (pipe(told) != 0)
+        return;
     pid_t child = fork();
     if (child == 0) {
         raise(SIGSTOP);
+        if (read(told[0], &byte, 1) != 1) /* until its parent has seen that it goes on */
+            _exit(1);
         raise(SIGTSTP);
         _exit(21);
     }
     await(child, "own stop");
     kill(child, SIGCONT);
     await(child, "continue");
+    if (write(told[1], &byte, 1) != 1)
+        return;
     int status = 0; /* an orphaned process group ignores SIGTSTP; either is fine as long as it is the same */
     while (waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status)) {
         printf("then %s\n", describe(status));
