@@ -1,18 +1,13 @@
 /* Any bytes as a symbol's name, split and said again: parts lie within it, and the name ends with itself. */
-#include "fuzz.h"
 #include "recorder/mangled_name.h"
+#include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *symbol = malloc(size + 1);
-    if (symbol == NULL)
-        abort();
-    if (size > 0)
-        memcpy(symbol, data, size);
-    symbol[size] = '\0';
+    char *symbol = fuzz_string(data, size);
     struct tg_mangled_name name;
     if (tg_mangled_name_parse(symbol, &name)) {
         if (name.count == 0 || name.count > TG_MANGLED_MAX_PARTS)
