@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, and the Debian package of it.
 install(TARGETS tollgate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The program finds them from where it is itself (recorder/agent_files.c).
+# The program finds them from where it is itself (recorder/inject/files.c).
 install(TARGETS tg_agent tg_audit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tollgate)
 
 # Manual pages: docs/man/*.1, listed where they are written.
@@ -16,9 +16,14 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/completions/tollgate.bash)
 endif()
 
 # The trace library, for programs that read traces themselves: static, with its headers and a pkg-config file.
-install(TARGETS tg_format ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES format/error.h format/event.h format/trace_meta.h format/trace_reader.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tollgate/format)
+add_library(tg_trace_library STATIC $<TARGET_OBJECTS:tg_format_base> $<TARGET_OBJECTS:tg_format_event>
+                                    $<TARGET_OBJECTS:tg_format_trace>)
+set_target_properties(tg_trace_library PROPERTIES OUTPUT_NAME tg_format)
+install(TARGETS tg_trace_library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(header base/error event/event trace/meta trace/reader)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES format/${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tollgate/format/${folder})
+endforeach()
 configure_file(cmake/tollgate.pc.in tollgate.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tollgate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -3,7 +3,7 @@
 #ifndef TG_TESTS_TCL_SCRIPT_ORACLE_H
 #define TG_TESTS_TCL_SCRIPT_ORACLE_H
 
-#include "format/tcl_script.h"
+#include "format/base/tcl_script.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,9 @@ static inline char *oracle_put(char *out, const char *bytes, int size)
     return mempcpy(out, bytes, (size_t)size);
 }
 
-/*
- * The value of the word that starts at TOKEN, by libtcl. Returns false where it is not to be compared: \U
+/* The value of the word that starts at TOKEN, by libtcl. Returns false where it is not to be compared: \U
  * (Tcl 8.6 gives U+FFFD beyond U+FFFF) and backslashes in front of bytes that are no ASCII (Tcl decodes
- * malformed ones).
- */
+ * malformed ones). */
 static inline bool oracle_value(const Tcl_Token *token, char *buffer, size_t *size, bool *substituted)
 {
     char *out = buffer;
@@ -87,10 +85,8 @@ static inline bool oracle_next(const char **p, const char *end, Tcl_Parse *parse
     return true;
 }
 
-/*
- * NULL where both agree on every command of TEXT, else on what they do not. With NUL bytes nothing is
- * compared: in the scripts that libtcl hands to its parser they are C0 80.
- */
+/* NULL where both agree on every command of TEXT, else on what they do not. With NUL bytes nothing is
+ * compared: in the scripts that libtcl hands to its parser they are C0 80. */
 static inline const char *tcl_script_disagreement(const char *text, size_t size)
 {
     if (memchr(text, '\0', size) != NULL)

@@ -1,16 +1,15 @@
-/*
- * The inside of the agent: where its parts put what they see. Everything here may be called at any time, by
+/* The inside of the agent: where its parts put what they see. Everything here may be called at any time, by
  * any thread, also in signal handlers, before main, in fork children and while a thread ends; where nothing
  * is recorded (no recorder, stepped aside) it does nothing. It never changes errno.
  *
  * The agent links libc alone, allocates nothing with malloc, and takes no lock while it records. What belongs
  * to the process and is read by all parts is in `tg_agent`; each part keeps what it alone needs in a static
- * struct of its own (gomp.c the runtimes that it found, mpi_*.c tables of handles, dl_calls.c its sites).
+ * struct of its own (recorder/agent/gomp/gomp.c the runtimes that it found, mpi_*.c tables of handles, dl_calls.c its sites).
  *
  * Thread-local variables are initial-exec: a handler can reach them, and they are there before a thread's
  * first instruction. They come out of the static thread-local storage, which the recorder enlarges by what
- * they take (agent_files.h); all of them together stay below 640 bytes (a test holds them to that).
- */
+ * they take (recorder/inject/files.h); all of them together stay below 640 bytes (a test holds them to
+ * that). */
 #ifndef TG_RECORDER_AGENT_AGENT_H
 #define TG_RECORDER_AGENT_AGENT_H
 
@@ -82,11 +81,9 @@ static inline void tg_agent_signal_fence(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/*
- * Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
+/* Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
  * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
- * two nothing else may be called.
- */
+ * two nothing else may be called. */
 static inline __attribute__((always_inline)) uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
@@ -127,19 +124,15 @@ enum { TG_AGENT_AHEAD_BYTES = 1024 };
  * that of a handler of the caller.) */
 void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
 
-/*
- * A record that was written at once: the position behind it, in the lowest bits half of its words; 0: none.
+/* A record that was written at once: the position behind it, in the lowest bits half of its words; 0: none.
  * The clock is most of what a record costs: who knows that another one is of the same moment passes this on,
- * and that one takes over the time, if nothing was recorded in between.
- */
+ * and that one takes over the time, if nothing was recorded in between. */
 typedef uint64_t tg_agent_moment;
 enum { TG_AGENT_MOMENT_WORDS = 15 };
 
-/*
- * tg_agent_begin and tg_agent_commit for what is hot: N_WORDS is constant and nothing is called, so that no
+/* tg_agent_begin and tg_agent_commit for what is hot: N_WORDS is constant and nothing is called, so that no
  * register is saved, and the next record does not wait for this one's size to come back from memory. MOMENT
- * 0: now. NULL: nothing was begun.
- */
+ * 0: now. NULL: nothing was begun. */
 static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(unsigned kind, uint64_t n_words,
                                                                               tg_agent_moment moment)
 {
@@ -251,10 +244,8 @@ void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words);
 /* Records TEXT as KIND: TG_RECORD_NOTE or TG_RECORD_ASIDE. */
 void tg_agent_say(unsigned kind, const char *text);
 
-/*
- * The definition of NAME that comes after the agent in the search order of the calling program, NULL where
- * there is none (yet: a library may still arrive, ask again later). Never changes what dlerror says.
- */
+/* The definition of NAME that comes after the agent in the search order of the calling program, NULL where
+ * there is none (yet: a library may still arrive, ask again later). Never changes what dlerror says. */
 void *tg_agent_next(const char *name);
 
 /* The definition of NAME in the program or library that OBJECT, an address, is in; NULL: none there. */

@@ -1,5 +1,4 @@
-/*
- * The contract between the agent (a library preloaded into the traced program) and the recorder: what lies in
+/* The contract between the agent (a library preloaded into the traced program) and the recorder: what lies in
  * the shared directory, how a ring is laid out, and what its records mean. Both sides include this and
  * nothing else of each other. Whatever changes here changes TG_AGENT_PROTOCOL: an agent and a recorder of
  * different protocols leave each other alone.
@@ -21,8 +20,7 @@
  * already) TG_AGENT_TUNABLES bytes              (auditors make static thread-local storage scarce)
  *     TG_AGENT_VARIABLE=directory
  * The agent takes them away again and leaves the auxiliary vector's AT_IGNORE in their place (TG_AGENT_HIDE),
- * so that the program and its children see the environment that they would have seen.
- */
+ * so that the program and its children see the environment that they would have seen. */
 #ifndef TG_RECORDER_AGENT_CONTRACT_H
 #define TG_RECORDER_AGENT_CONTRACT_H
 
@@ -62,10 +60,8 @@ enum tg_agent_clock {
     TG_AGENT_CLOCK_TSC,       /* ticks are rdtsc; the recorder knows their relation to time */
 };
 
-/*
- * Made by the recorder. It holds an exclusive flock on the file as long as it lives: an agent that waits for
- * room and could take a shared one knows that nobody will come.
- */
+/* Made by the recorder. It holds an exclusive flock on the file as long as it lives: an agent that waits for
+ * room and could take a shared one knows that nobody will come. */
 struct tg_agent_control {
     uint64_t magic;
     uint32_t protocol;
@@ -98,11 +94,9 @@ struct tg_agent_count {
     uint64_t events;
 };
 
-/*
- * At the start of a ring file, which is HEADER_BYTES + DATA_BYTES long. Positions count bytes written and
+/* At the start of a ring file, which is HEADER_BYTES + DATA_BYTES long. Positions count bytes written and
  * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
- * publishes with a release store to head, the recorder gives room back with one to tail.
- */
+ * publishes with a release store to head, the recorder gives room back with one to tail. */
 struct tg_agent_ring_header {
     uint64_t magic; /* stored last, when the ring is ready */
     uint32_t protocol;
@@ -119,13 +113,11 @@ struct tg_agent_ring_header {
 
     uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on and found waiting set, it
                                                    clears waiting and wakes one sleeper */
-    /*
-     * The recorder's notes for who salvages after it was killed. PASSED: three boundaries of records
+    /* The recorder's notes for who salvages after it was killed. PASSED: three boundaries of records
      * that it has passed, the oldest one first, the last one where it has got to, and the thread that is
      * recorded there. MARKS: what of the ring is in the trace's file when as many events are: one for each of
      * the last chunks, noted before it is written; unused ones are 0, one that is being written has events
-     * UINT64_MAX.
-     */
+     * UINT64_MAX. */
     struct tg_agent_passed {
         uint64_t position;
         int64_t tid;
@@ -140,10 +132,8 @@ struct tg_agent_ring_header {
 _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFSET,
                "the agent's own begins there");
 
-/*
- * What all rings of one program in one process have in common; another one after fork and exec. RANDOM are
- * the 16 bytes that AT_RANDOM points to; they cannot be told from the result.
- */
+/* What all rings of one program in one process have in common; another one after fork and exec. RANDOM are
+ * the 16 bytes that AT_RANDOM points to; they cannot be told from the result. */
 static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pid)
 {
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ (uint32_t)pid;
@@ -154,14 +144,12 @@ static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pi
     return hash;
 }
 
-/*
- * A record: two words, then arguments; padded to an even number of words, never split at the ring's end
+/* A record: two words, then arguments; padded to an even number of words, never split at the ring's end
  * (TG_RECORD_PAD fills up to there).
  *     word 0    ticks
  *     word 1    bits 0-7 kind, 8-19 words (all, the two first included), 20-35 thread_num, 36-63 low bits of
  *               the team: where OpenMP says the thread is
- * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES.
- */
+ * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES. */
 enum {
     TG_AGENT_WORDS_SHIFT = 8,
     TG_AGENT_THREAD_NUM_SHIFT = 20,
@@ -178,13 +166,11 @@ enum {
     TG_AGENT_ENUM_SHIFT = 56,
 };
 
-/*
- * Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST stand last: a list is
+/* Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST stand last: a list is
  * its count and then its items.
  * "place(x)" is one word: bits 0-47 the code address behind the call (0 unknown), 48-55 enum tg_omp_seen,
- * 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those of format/event.h, "call" of MPI
- * is enum tg_mpi_call of recorder/agent/mpi_calls.h.
- */
+ * 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those of format/event/event.h, "call" of MPI
+ * is enum tg_mpi_call of recorder/agent/mpi/calls.h. */
 #define TG_AGENT_RECORDS(X)                                                                                  \
     X(PAD, 0)             /* up to the end of the data; its words field counts */                            \
     X(THREAD, 1)          /* tid: what follows in this ring is of this thread, outside of all teams */       \
@@ -194,11 +180,11 @@ enum {
     X(LIBRARY_CALL, 6)    /* tg_library_call, flags, namespace, handle, caller, STRING path ("" for NULL) */ \
     X(LIBRARY_RETURN, 3)  /* tg_library_call, handle, STRING error */                                        \
     X(LOADER_ACTIVITY, 3) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete */                  \
-    X(LOADER_OPEN, 11)    /* tid, namespace, tg_agent_open bits, link map, base, size in bytes, build-id's   \
-                             length in bytes, the build-id in 3 words (cut at 24 bytes), STRING path */      \
-    X(LOADER_CLOSE, 3)    /* tid, namespace, link map */                                                     \
-    X(LOADER_PREINIT, 1)  /* tid: the start-up libraries are there, none is initialised */                   \
-    X(OMP_RUNTIME, 3)     /* tg_omp_seen, STRING name, STRING version */                                     \
+    X(LOADER_OPEN, 11) /* tid, namespace, tg_agent_open bits, link map, base, size in bytes, build-id's   \
+                             length in bytes, the build-id in 3 words (cut at 24 bytes), STRING path */  \
+    X(LOADER_CLOSE, 3) /* tid, namespace, link map */                                                        \
+    X(LOADER_PREINIT, 1)     /* tid: the start-up libraries are there, none is initialised */                \
+    X(OMP_RUNTIME, 3)        /* tg_omp_seen, STRING name, STRING version */                                  \
     X(OMP_PARALLEL_BEGIN, 4) /* place(0), new team (all bits), requested threads, body */                    \
     X(OMP_PARALLEL_END, 2)   /* place(0), ended team (all bits) */                                           \
     X(OMP_IMPLICIT_BEGIN, 5) /* place(0), team (all bits), parent team (all bits), size, level */            \

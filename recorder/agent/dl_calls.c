@@ -1,12 +1,10 @@
-/*
- * The program's calls of dlopen, dlmopen and dlclose. The audit library sees what is loaded, but not who
+/* The program's calls of dlopen, dlmopen and dlclose. The audit library sees what is loaded, but not who
  * asked for it, how, and what came of it; what this file sees is only told, never changed: see dl_thunk.S.
  *
  * dlerror is the program's: reading it would take the text away. libc keeps the error in a variable of the
- * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected.
- */
-#include "recorder/agent/gomp.h"
-#include "recorder/agent/ompt_redirect.h"
+ * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected. */
+#include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/ompt/redirect.h"
 #include "recorder/agent/return_site.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,4 @@
-/*
- * dlopen and dlmopen as the program calls them: they tell dl_calls.c, and enter the real function so that it
+/* dlopen and dlmopen as the program calls them: they tell dl_calls.c, and enter the real function so that it
  * finds its real caller's object behind its return address, and the agent sees what it returns.
  *
  * S is the stack pointer at entry, which points to the caller's return address. The real function is entered
@@ -9,8 +8,7 @@
  *     framed    S-32: a `ret` of the caller's object, S-24: where that leads to, S-8: rbp; rbp = S-8
  * (see return_site.h): from that `ret` an unwinder gets to the caller by the row of the function around it;
  * where the row is CFA = rsp + 8, by way of the plain return here. Nothing but the stack holds state, so it may
- * be left by longjmp, an exception or cancellation, and entered anew by a constructor.
- */
+ * be left by longjmp, an exception or cancellation, and entered anew by a constructor. */
 
 	.text
 

@@ -63,8 +63,7 @@ static bool are_the_agents(char **variables)
 }
 
 /* A constructor of another library was first to call setenv or putenv: takes the same strings out of its
- * copy.
- */
+ * copy. */
 static void take_out(char **copy, char *const *variables)
 {
     char **kept = copy;

@@ -1,5 +1,4 @@
-/*
- * Which thread was the last one to enter a lock. Who enters and finds itself there knows that nobody was in
+/* Which thread was the last one to enter a lock. Who enters and finds itself there knows that nobody was in
  * the lock since it left, so that it did not wait: it enters when it arrives, and one look at the clock says
  * both.
  *
@@ -13,8 +12,7 @@
  * This holds where every way into the lock is seen. Whoever enters a lock also leaves it: who does not says
  * so.
  *
- * All of it is async-signal-safe.
- */
+ * All of it is async-signal-safe. */
 #ifndef TG_RECORDER_AGENT_LOCK_OWNER_H
 #define TG_RECORDER_AGENT_LOCK_OWNER_H
 

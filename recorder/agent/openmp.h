@@ -1,29 +1,25 @@
-/*
- * OpenMP inside of the traced program: what the capture back ends share. A back end sees a runtime in some
+/* OpenMP inside of the traced program: what the capture back ends share. A back end sees a runtime in some
  * way and says what it sees with the functions below, one per kind of record; where the thread is (its team,
  * its number in it) they take from the thread's frame, which back ends change with tg_openmp_enter and
  * tg_openmp_return only.
  *
  * All of them are async-signal-safe, and do nothing where nothing is recorded. MOMENT is that of the record
  * before where both are of the same, 0: now (agent.h); they return their own. CODE is the address behind the
- * call in the program, NULL unknown; SEEN is enum tg_omp_seen of how the back end knows.
- */
+ * call in the program, NULL unknown; SEEN is enum tg_omp_seen of how the back end knows. */
 #ifndef TG_RECORDER_AGENT_OPENMP_H
 #define TG_RECORDER_AGENT_OPENMP_H
 
-#include "format/event.h"
+#include "format/event/event.h"
 #include "recorder/agent/agent.h"
 
-/*
- * To add a back end:
+/* To add a back end:
  *   1. write its files, NAME*.c, with one `const struct tg_openmp_backend tg_NAME_backend`;
  *   2. name them in CMakeLists.txt, declare it below and put it into the table in openmp.c: where two back
  *      ends cover a runtime the first one records, the other one lets everything pass;
  *   3. record what it sees with the functions below, and no region without tg_openmp_enter;
  *   4. if it sees in a new way, append that to enum tg_omp_seen;
  *   5. say in docs/openmp.md which constructs it sees, and compare its events with a program's own log in
- *      tests/e2e/openmp_NAME.py.
- */
+ *      tests/e2e/openmp_NAME.py. */
 struct tg_openmp_backend {
     const char *name;
     const char *help; /* one line: what it watches, and how */
@@ -41,11 +37,9 @@ extern const struct tg_openmp_backend *const tg_openmp_backends[];
 /* The back end that records for the runtime with the address OBJECT in it; NULL: none. */
 const struct tg_openmp_backend *tg_openmp_owner(const void *object);
 
-/*
- * Where OpenMP says that a thread is. By value: a back end that brings the thread into a region keeps the
+/* Where OpenMP says that a thread is. By value: a back end that brings the thread into a region keeps the
  * frame around it somewhere, and gives it back when the region is left; nothing here points into a stack that
- * a longjmp may have left.
- */
+ * a longjmp may have left. */
 struct tg_openmp_frame {
     uint64_t team;     /* id of the innermost region, 0 outside of all */
     uint64_t task;     /* id of the explicit task that runs, 0: the implicit one */

@@ -1,5 +1,4 @@
-/*
- * A place in a caller's own object through which a function called on its behalf can return to the agent.
+/* A place in a caller's own object through which a function called on its behalf can return to the agent.
  *
  * Some functions of libc ask who called them by their return address: dlopen's search path ($ORIGIN, RUNPATH)
  * and namespace are the caller's. A wrapper would be the caller itself. So it calls them with a return
@@ -7,8 +6,7 @@
  *
  * Whoever unwinds the stack (exceptions, cancellation, backtraces) takes such a return address for that of a
  * call in the function around the `ret`, and expects the stack to look as that function's unwind row for the
- * byte before it says. Only rows are taken that the agent's thunk can honour.
- */
+ * byte before it says. Only rows are taken that the agent's thunk can honour. */
 #ifndef TG_RECORDER_AGENT_RETURN_SITE_H
 #define TG_RECORDER_AGENT_RETURN_SITE_H
 
@@ -29,11 +27,9 @@ struct tg_return_site {
     unsigned skipped; /* bytes; a multiple of 16 */
 };
 
-/*
- * Finds one for a call that would return to CALLER: in the caller's function where that has one, otherwise
+/* Finds one for a call that would return to CALLER: in the caller's function where that has one, otherwise
  * anywhere in its object. Looks at nothing but the object's unwind tables and code, takes no lock, and is
- * async-signal-safe.
- */
+ * async-signal-safe. */
 struct tg_return_site tg_return_site_find(uint64_t caller);
 
 /* Whether this thread has a shadow stack, which no such return gets past. */

@@ -101,8 +101,8 @@ static void put_idle(struct tg_agent_ring_header *header)
 
 /* ---- getting a ring */
 
-/* The recorder looks into all rings that it knows at its leisure; one that is new or rather full cannot wait.
- */
+/* The recorder looks into all rings that it knows at its leisure; one that is new or rather full cannot
+ * wait. */
 static void ask_for_attention(void)
 {
     uint32_t *attention = &tg_agent.control->attention;
@@ -404,10 +404,8 @@ uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
     return record + 2;
 }
 
-/*
- * Whether who was interrupted will ever go on. A handler that left by siglongjmp never does; its frame is
- * then among those that were unwound, while a handler that interrupts has its frame below.
- */
+/* Whether who was interrupted will ever go on. A handler that left by siglongjmp never does; its frame is
+ * then among those that were unwound, while a handler that interrupts has its frame below. */
 static bool is_interrupted_alive(const void *frame)
 {
     stack_t stack;

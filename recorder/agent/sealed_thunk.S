@@ -1,8 +1,6 @@
-/*
- * prctl and syscall as the program calls them: they tell sealed.c what may forbid system calls, and go on in the
+/* prctl and syscall as the program calls them: they tell sealed.c what may forbid system calls, and go on in the
  * real function with the stack and the arguments as they were (a child that begins on another stack finds what
- * it would find).
- */
+ * it would find). */
 
 	.text
 

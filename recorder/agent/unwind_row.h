@@ -1,9 +1,7 @@
-/*
- * What an object's unwind table (.eh_frame_hdr, .eh_frame) says of its functions: enough of DWARF's call
+/* What an object's unwind table (.eh_frame_hdr, .eh_frame) says of its functions: enough of DWARF's call
  * frame information to judge the plain rows that compilers write; whatever is beyond that is refused.
  *
- * The tables are the program's own and are read where they are mapped. Async-signal-safe.
- */
+ * The tables are the program's own and are read where they are mapped. Async-signal-safe. */
 #ifndef TG_RECORDER_AGENT_UNWIND_ROW_H
 #define TG_RECORDER_AGENT_UNWIND_ROW_H
 

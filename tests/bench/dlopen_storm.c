@@ -1,7 +1,5 @@
-/*
- * dlopens DIRECTORY/libbench_00000.so ... N of them, once each, and says how long that took.
- * Usage: dlopen_storm DIRECTORY N [RESULT-FILE]; the result is milliseconds of wall time.
- */
+/* dlopens DIRECTORY/libbench_00000.so ... N of them, once each, and says how long that took.
+ * Usage: dlopen_storm DIRECTORY N [RESULT-FILE]; the result is milliseconds of wall time. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

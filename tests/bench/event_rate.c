@@ -1,9 +1,7 @@
-/*
- * Makes OpenMP events at a given rate, for event_rate.py: each thread takes and gives back a lock of its own,
+/* Makes OpenMP events at a given rate, for event_rate.py: each thread takes and gives back a lock of its own,
  * three events, in bursts that keep to the clock.
  *
- * usage: event_rate EVENTS-PER-SECOND SECONDS THREADS     prints "EVENTS NS": how many, in what time
- */
+ * usage: event_rate EVENTS-PER-SECOND SECONDS THREADS     prints "EVENTS NS": how many, in what time */
 #include <err.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,10 +1,8 @@
-/*
- * What no tracer can do without, as a floor to compare with.
+/* What no tracer can do without, as a floor to compare with.
  *   floor_tracer --stops COMMAND...   one int3 at r_brk; each stop: registers, one read of the stack and one
  *                                     of r_debug, registers, continue
  *   floor_tracer --forks COMMAND...   follows forks, clones and execs, and does nothing else
- * Hands through the exit status. 64-bit dynamic programs only; not made to be robust.
- */
+ * Hands through the exit status. 64-bit dynamic programs only; not made to be robust. */
 #include <elf.h>
 #include <errno.h>
 #include <link.h>

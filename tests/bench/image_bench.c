@@ -1,11 +1,9 @@
-/*
- * What looking for breakpoints in images costs, in microseconds (medians).
+/* What looking for breakpoints in images costs, in microseconds (medians).
  *
  *   image_bench FILE...         open, a function that is not there, one that is, the same again, a line
- *   image_bench --processes N LIBRARY   N processes that map LIBRARY ask the cache for it
- */
-#include "recorder/image.h"
-#include "recorder/image_cache.h"
+ *   image_bench --processes N LIBRARY   N processes that map LIBRARY ask the cache for it */
+#include "format/image/cache.h"
+#include "format/image/image.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,6 @@
-/*
- * Threads for a debugger to be measured with: `live_load THREADS NAP_US` runs THREADS of them until it is
- * killed; each calls come_by again and again, with a nap in between. "ready" is printed when all are there.
- */
+/* Threads for a debugger to be measured with: `live_load THREADS NAP_US` runs THREADS of them until it is
+ * killed; each calls come_by again and again, with a nap in between. "ready" is printed when all are
+ * there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,10 +1,8 @@
-/*
- * make_dlopen_trace OUT [EVENTS [PROCESSES [LIBRARIES [DEPENDENCIES]]]]: a trace recorded in slow mode, with
+/* make_dlopen_trace OUT [EVENTS [PROCESSES [LIBRARIES [DEPENDENCIES]]]]: a trace recorded in slow mode, with
  * EVENTS dlopen events (1000000) of PROCESSES ranks (1000) that run side by side and open LIBRARIES distinct
  * plug-ins (400) with DEPENDENCIES (1) further libraries each; a null event in front of each, a decision
- * behind it, a signal now and then, one breakpoint wanted.
- */
-#include "format/trace_writer.h"
+ * behind it, a signal now and then, one breakpoint wanted. */
+#include "format/trace/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

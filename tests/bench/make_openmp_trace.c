@@ -1,9 +1,8 @@
-/*
- * make_openmp_trace OUT [EVENTS [THREADS [PROCESSES [mpi]]]]: writes a trace of a hydrodynamics program (see
+/* make_openmp_trace OUT [EVENTS [THREADS [PROCESSES [mpi]]]]: writes a trace of a hydrodynamics program (see
  * openmp_load.h), to draw and to report on. Default a million events of four threads of one process; it ends
- * in the middle, as of a program that was killed. With "mpi" the processes are ranks that exchange messages.
- */
-#include "format/trace_writer.h"
+ * in the middle, as of a program that was killed. With "mpi" the processes are ranks that exchange
+ * messages. */
+#include "format/trace/writer.h"
 #include "openmp_load.h"
 
 #include <inttypes.h>

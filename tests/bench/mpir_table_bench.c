@@ -1,10 +1,8 @@
-/*
- * How long a starter's table takes to be read out of another process, against the floor (one copy of all that
+/* How long a starter's table takes to be read out of another process, against the floor (one copy of all that
  * memory) and against asking for one field after the other.
  *
- *   mpir_table_bench [ENTRIES]      default: 100000
- */
-#include "recorder/mpir_table.h"
+ *   mpir_table_bench [ENTRIES]      default: 100000 */
+#include "recorder/mpir/table.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,7 @@
-/*
- * What OpenMP constructs cost, for openmp_bench.py: one line for each, "NAME N WALL CPU": how many were
+/* What OpenMP constructs cost, for openmp_bench.py: one line for each, "NAME N WALL CPU": how many were
  * executed, and nanoseconds of one, by the clock and of all its threads together.
  *
- * usage: openmp_bench [NAME...]
- */
+ * usage: openmp_bench [NAME...] */
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -182,8 +180,8 @@ static void fibonacci_tasks(long n)
     sink = fibonacci(24);
 }
 
-/* As hydrodynamics codes do: sweeps over a grid, each a region with a loop, a reduction, now and then more.
- */
+/* As hydrodynamics codes do: sweeps over a grid, each a region with a loop, a reduction, now and then
+ * more. */
 static double grid[2][HEIGHT][WIDTH];
 
 static void stencil(long n)

@@ -1,14 +1,12 @@
-/*
- * ring_bench [MILLIONS [RINGS [FILE]]]: what a record of an agent costs the recorder. Rings are filled with
+/* ring_bench [MILLIONS [RINGS [FILE]]]: what a record of an agent costs the recorder. Rings are filled with
  * the events of a loop with critical sections and barriers, one after the other in time as threads write
  * them, and then emptied three times over: decoded and put in order; the same into a trace; and beside them,
  * as the floor, only copied out and looked at. One line a figure, in processor time of the thread that does
- * it and, for the trace, of the whole program with its compressing thread; nothing passes or fails.
- */
-#include "format/trace_writer.h"
-#include "recorder/mapping_guard.h"
-#include "recorder/ring_reader.h"
-#include "recorder/ring_set.h"
+ * it and, for the trace, of the whole program with its compressing thread; nothing passes or fails. */
+#include "format/trace/writer.h"
+#include "recorder/rings/mapping_guard.h"
+#include "recorder/rings/reader.h"
+#include "recorder/rings/ring_set.h"
 #include "tests/support/ring_producer.h"
 
 #include <fcntl.h>

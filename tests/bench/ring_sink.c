@@ -1,9 +1,7 @@
-/*
- * The floor under a recorder: runs a command with the agent, counts what its threads record, and keeps
+/* The floor under a recorder: runs a command with the agent, counts what its threads record, and keeps
  * nothing of it. What the command costs beyond that is the recorder's.
  *
- * usage: ring_sink AGENT COMMAND...      AGENT may be empty; "records bytes" on standard error at the end
- */
+ * usage: ring_sink AGENT COMMAND...      AGENT may be empty; "records bytes" on standard error at the end */
 #include "recorder/agent/contract.h"
 
 #include <dirent.h>

@@ -1,13 +1,11 @@
-/*
- * trace_bench [--levels] [EVENTS [FILE]]: what writing and reading a trace costs, beside two floors in the
+/* trace_bench [--levels] [EVENTS [FILE]]: what writing and reading a trace costs, beside two floors in the
  * same run: copying the decoded payloads, and decompressing them alone. The traces are made up: 64 threads in
  * 4 processes that start, take signals, hit breakpoints and exit, at jittered times with jittered stop costs,
  * or without stop costs, as an observer without stops writes them; and the OpenMP events of a hydrodynamics
- * program. trace_bench --read FILE: the reading of any trace. One line a figure; nothing passes or fails.
- */
-#include "format/section_codec.h"
-#include "format/trace_reader.h"
-#include "format/trace_writer.h"
+ * program. trace_bench --read FILE: the reading of any trace. One line a figure; nothing passes or fails. */
+#include "format/trace/reader.h"
+#include "format/trace/section_codec.h"
+#include "format/trace/writer.h"
 #include "tests/bench/openmp_load.h"
 
 #include <inttypes.h>

@@ -55,7 +55,7 @@ def options_of_bash(bash, source, tollgate, command):
 
 def check_values(bash, source, tollgate):
     """Values are completed too, and the kinds of events are all of them."""
-    event_header = open(f"{source}/format/event.h", encoding="utf-8").read()
+    event_header = open(f"{source}/format/event/event.h", encoding="utf-8").read()
     kinds = set(re.findall(r'X\([A-Z_]+, 0x[0-9a-f]+, [a-z_]+, "([a-z_]+)"\)', event_header))
     script = f"""
         source {source}/completions/tollgate.bash
@@ -65,15 +65,15 @@ def check_values(bash, source, tollgate):
     """
     problems = []
     if set(run(bash, "-c", script).split()) != kinds:
-        problems.append("tollgate.bash completes other kinds than format/event.h has")
+        problems.append("tollgate.bash completes other kinds than format/event/event.h has")
     zsh = open(f"{source}/completions/_tollgate", encoding="utf-8").read()
     listed = re.search(r"_sequence compadd - ([a-z_ ]+)", zsh).group(1).split()
     if set(listed) != kinds:
-        problems.append("_tollgate completes other kinds than format/event.h has")
+        problems.append("_tollgate completes other kinds than format/event/event.h has")
     page = open(f"{source}/docs/man/tollgate-dump.1", encoding="utf-8").read()
     listed = re.findall(r"^\.BR ([a-z_]+) [,.]$", page.split(".SH KINDS")[1].split(".SH")[0], re.M)
     if set(listed) != kinds:
-        problems.append("tollgate-dump(1) lists other kinds than format/event.h has")
+        problems.append("tollgate-dump(1) lists other kinds than format/event/event.h has")
     return problems
 
 

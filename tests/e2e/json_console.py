@@ -118,9 +118,9 @@ def check_interrupt():
 
 def check_document():
     """The events of the document are those of the program, and so are their members."""
-    header = open(os.path.join(SOURCE, "live/news.h"), encoding="utf-8").read()
+    header = open(os.path.join(SOURCE, "live/source/news.h"), encoding="utf-8").read()
     kinds = set(re.findall(r'^    X\(\w+, "(\w+)"\)', header, re.M))
-    source = open(os.path.join(SOURCE, "live/news.c"), encoding="utf-8").read()
+    source = open(os.path.join(SOURCE, "live/source/news.c"), encoding="utf-8").read()
     members = set(re.findall(r'\b(?:put_\w+|tg_json_\w+)\(json, "(\w+)"', source)) | {"event"}
     section = DOCUMENT.split("### `event`\n")[1].split("\n### ")[0]
     table = section.split("| common")[0]

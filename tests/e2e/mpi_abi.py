@@ -14,7 +14,7 @@ from recording import check  # noqa: E402
 def main(name):
     flavour = flavour_named(name)
     source = os.environ["TG_SOURCE"]
-    program = build(flavour.c, ["mpi_abi_check.c", os.path.join(source, "recorder/agent/mpi_abi.c")], "abi_check",
+    program = build(flavour.c, ["mpi_abi_check.c", os.path.join(source, "recorder/agent/mpi/abi.c")], "abi_check",
                     "-I" + source, "-D_GNU_SOURCE")
     made = run_natively([program])
     check(made.status == 0 and made.output.endswith(": 0 problems\n"), made)

@@ -37,7 +37,7 @@ ORIGINS = ["world", "self", "dup", "split", "create", "spawn", "intercomm", "mer
 
 
 def _calls():
-    with open(os.path.join(os.environ["TG_SOURCE"], "recorder/agent/mpi_calls.h")) as file:
+    with open(os.path.join(os.environ["TG_SOURCE"], "recorder/agent/mpi/calls.h")) as file:
         return ["MPI_" + name for name in re.findall(r"X\(([A-Z]\w*[a-z]\w*)\)", file.read())]
 
 

@@ -1,9 +1,7 @@
-/*
- * Any events of live control in any order: bytes choose kinds and numbers, most of them small enough to meet.
+/* Any events of live control in any order: bytes choose kinds and numbers, most of them small enough to meet.
  * Who is held does not run, a barrier that has been satisfied waits for nobody, and a copy of the model says
- * the same.
- */
-#include "analyzer/barrier_trace.h"
+ * the same. */
+#include "analyzer/job/barrier_trace.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* First line: a breakpoint specification; the rest: the path of an object. */
-#include "format/break_spec.h"
-#include "format/tcl_match.h"
+#include "format/base/tcl_match.h"
+#include "format/settings/break_spec.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

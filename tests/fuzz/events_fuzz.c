@@ -1,12 +1,10 @@
-/*
- * Events with any values at all, in any order, through the models and every form of output: bytes choose
+/* Events with any values at all, in any order, through the models and every form of output: bytes choose
  * kinds, processes and fields by the schema. Whatever comes in, what comes out is safe on a terminal, the
- * JSON is well-formed, and sums hold.
- */
-#include "analyzer/dump.h"
-#include "analyzer/process_shape.h"
-#include "analyzer/report.h"
-#include "format/utf8.h"
+ * JSON is well-formed, and sums hold. */
+#include "analyzer/dump/dump.h"
+#include "analyzer/report/process_shape.h"
+#include "analyzer/report/report.h"
+#include "format/base/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

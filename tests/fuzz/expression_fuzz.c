@@ -1,7 +1,7 @@
 /* An expression that somebody typed: parsed, and evaluated where nothing is known but registers and zeroed
  * memory. */
-#include "live/inspect/expression.h"
-#include "live/inspect/value_text.h"
+#include "live/inspect/expression/expression.h"
+#include "live/inspect/value/text.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* First line: a glob-list; each further line: a library. Verdicts follow from the patterns one by one. */
-#include "format/glob_list.h"
-#include "format/tcl_match.h"
+#include "format/base/tcl_match.h"
+#include "format/settings/glob_list.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,12 +1,10 @@
-/*
- * Any bytes as the initial stack of a program, in this process's own memory: read, looked at, and where that
+/* Any bytes as the initial stack of a program, in this process's own memory: read, looked at, and where that
  * works enlarged; then what was there and what was added must both be in the image.
  *
  * A word whose upper two bytes are 0x5354 ("TS" in memory) stands for an address: its lower four bytes are an
- * offset from the stack pointer.
- */
+ * offset from the stack pointer. */
 #include "fuzz.h"
-#include "recorder/initial_stack.h"
+#include "recorder/process/initial_stack.h"
 
 #include <assert.h>
 #include <elf.h>

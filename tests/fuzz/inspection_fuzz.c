@@ -1,9 +1,7 @@
-/*
- * Bytes of a process as instructions, memory and text. The first line is a format as dexamine has it, the
- * rest is the memory at BASE. What is printed must be harmless, and what is data well-formed.
- */
-#include "live/inspect/disassembly.h"
-#include "live/inspect/memory_dump.h"
+/* Bytes of a process as instructions, memory and text. The first line is a format as dexamine has it, the
+ * rest is the memory at BASE. What is printed must be harmless, and what is data well-formed. */
+#include "live/inspect/memory/disassembly.h"
+#include "live/inspect/memory/memory_dump.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Any bytes as /etc/ld.so.cache. The names that are looked up are taken from it, and are others. */
 #include "fuzz.h"
-#include "recorder/library_cache.h"
+#include "recorder/inject/library_cache.h"
 
 #include <assert.h>
 

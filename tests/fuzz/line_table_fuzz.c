@@ -1,6 +1,6 @@
 /* Any bytes as .debug_line; the same bytes serve as the string sections. */
+#include "format/image/line_index.h"
 #include "fuzz.h"
-#include "recorder/line_index.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
-/*
- * A location expression out of a hostile file: the input is DW_AT_location of the one variable in a DWARF
- * that is made around it, read by libdw and evaluated.
- */
-#include "live/inspect/location.h"
+/* A location expression out of a hostile file: the input is DW_AT_location of the one variable in a DWARF
+ * that is made around it, read by libdw and evaluated. */
+#include "live/inspect/value/location.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Any bytes as a symbol's name, split and said again: parts lie within it, and the name ends with itself. */
-#include "recorder/mangled_name.h"
+#include "format/image/mangled_name.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -1,11 +1,9 @@
-/*
- * First line: a set; the second: a focus (none: the first one). Whatever is accepted is printed in a form
- * that says the same, also completed, and means the same to the same job.
- */
-#include "live/ptset.h"
+/* First line: a set; the second: a focus (none: the first one). Whatever is accepted is printed in a form
+ * that says the same, also completed, and means the same to the same job. */
+#include "live/sets/ptset.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/job_list.h"
+#include "analyzer/job/list.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
-/* Runs a fuzz target on every file of the folders named, and on the files named. Fails where there is none.
- */
+/* Runs a fuzz target on every file of the folders named, and on the files named. Fails where there is
+ * none. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>

@@ -1,10 +1,8 @@
-/*
- * Scripts for the console, on events of any kind in any order: what is before the first NUL is the script,
+/* Scripts for the console, on events of any kind in any order: what is before the first NUL is the script,
  * the bytes behind it make the events. The interpreter is safe, and of Tcl's own commands only those are left
- * that cannot be asked for the whole memory. Whatever is typed, what is printed is safe on a terminal.
- */
-#include "format/utf8.h"
-#include "live/console_command.h"
+ * that cannot be asked for the whole memory. Whatever is typed, what is printed is safe on a terminal. */
+#include "format/base/utf8.h"
+#include "live/console/command.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>

@@ -1,13 +1,11 @@
-/*
- * Any bytes as the rings of a process, read, put in order and decoded to the end.
+/* Any bytes as the rings of a process, read, put in order and decoded to the end.
  *
  * The first byte says how the rest is used (enum mode); behind it, where RAW_HEADER says so, the first bytes
- * of the header as the file has them; then data from the ring's tail on.
- */
+ * of the header as the file has them; then data from the ring's tail on. */
 #include "fuzz.h"
 #include "recorder/agent/contract.h"
-#include "recorder/mapping_guard.h"
-#include "recorder/ring_set.h"
+#include "recorder/rings/mapping_guard.h"
+#include "recorder/rings/ring_set.h"
 
 #include <assert.h>
 #include <fcntl.h>

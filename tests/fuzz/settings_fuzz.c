@@ -1,6 +1,6 @@
 /* A settings file; also a script for libtcl's parser, and a glob-list to be written and read back. */
-#include "format/glob_list.h"
-#include "format/settings.h"
+#include "format/settings/glob_list.h"
+#include "format/settings/settings.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tcl_script_oracle.h"
 

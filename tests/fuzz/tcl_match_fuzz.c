@@ -1,14 +1,12 @@
 /* First line: pattern; the rest: text. The answer is libtcl's. */
-#include "format/tcl_match.h"
+#include "format/base/tcl_match.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>
 #include <tcl.h>
 
-/*
- * Whether libtcl can be asked: its matcher recurses for each `*`, so its time grows like the ways to lay the
- * runs of stars over the text.
- */
+/* Whether libtcl can be asked: its matcher recurses for each `*`, so its time grows like the ways to lay the
+ * runs of stars over the text. */
 static bool oracle_is_quick(const char *pattern, const char *text)
 {
     double ways = 1;

@@ -1,15 +1,13 @@
-/*
- * The trace reader. The first byte says what the rest is: 1 the payload of an EVENTS section behind two bytes
+/* The trace reader. The first byte says what the rest is: 1 the payload of an EVENTS section behind two bytes
  * with the number of events, 4 of one by thread likewise, 2 of META, 3 of INDEX, all without compression and
  * checksums, which mutations would only break; otherwise a whole file, whose checksums are made right first.
- * What decodes is walked, encoded again and must be the same when decoded from that.
- */
-#include "format/chunk_decoder.h"
-#include "format/chunk_encoder.h"
-#include "format/section_codec.h"
-#include "format/trace_index.h"
-#include "format/trace_reader.h"
-#include "format/trace_recovery.h"
+ * What decodes is walked, encoded again and must be the same when decoded from that. */
+#include "format/trace/chunk_decoder.h"
+#include "format/trace/chunk_encoder.h"
+#include "format/trace/index.h"
+#include "format/trace/reader.h"
+#include "format/trace/recovery.h"
+#include "format/trace/section_codec.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/event_sample.h"
 

@@ -1,6 +1,6 @@
 /* A program of somebody else's that reads a trace through the installed library: prints how many events it
  * has. */
-#include <format/trace_reader.h>
+#include <format/trace/reader.h>
 
 #include <stdio.h>
 

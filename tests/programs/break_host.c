@@ -1,5 +1,4 @@
-/*
- * Does what its arguments say, in order:
+/* Does what its arguments say, in order:
  *   open LIB    dlopen       run N     plugin_run(N) of the last opened one, its sum is checked
  *   close       dlclose the last opened one
  *   fork        a child goes on with the rest; the parent waits for it and exits
@@ -9,8 +8,7 @@
  *   host N      calls host_function N times
  *   wait        says "waiting" and waits for a line
  *   forks N LIB N children, one by one, each of which opens and closes LIB
- *   storm DIR N opens and closes DIR/lib0.so to lib(N-1).so in four threads, each its share
- */
+ *   storm DIR N opens and closes DIR/lib0.so to lib(N-1).so in four threads, each its share */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,9 +1,7 @@
-/*
- * Threads and processes come and go all the time: `churn END` works in lanes until the file END is there,
+/* Threads and processes come and go all the time: `churn END` works in lanes until the file END is there,
  * each lane in turns that begin and end threads, forked children with threads of their own, vforked and
  * executed ones, and children that are killed. It prints "churned" and ends with 5, or says what went wrong
- * and ends with 1. `churn END ready FILE` creates FILE when all lanes have had a turn.
- */
+ * and ends with 1. `churn END ready FILE` creates FILE when all lanes have had a turn. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

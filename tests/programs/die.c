@@ -1,5 +1,5 @@
-/* Ends by the signal whose number is its argument; `die exit N` exits; `die list` prints the signals to try.
- */
+/* Ends by the signal whose number is its argument; `die exit N` exits; `die list` prints the signals to
+ * try. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,7 @@
-/*
- * Calls of dlopen and its relatives whose outcome depends on who calls, how, and from where; prints what came
+/* Calls of dlopen and its relatives whose outcome depends on who calls, how, and from where; prints what came
  * of each. Argument: a scenario; the libraries that it needs are in the current directory.
  *
- *   -DAS_LIBRARY   the same code as a library, whose begin(scenario) the program `through` calls
- */
+ *   -DAS_LIBRARY   the same code as a library, whose begin(scenario) the program `through` calls */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

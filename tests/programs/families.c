@@ -1,8 +1,6 @@
-/*
- * Processes that create processes in all ways there are: fork trees, vfork, posix_spawn, clone that shares
+/* Processes that create processes in all ways there are: fork trees, vfork, posix_spawn, clone that shares
  * memory, orphans, zombies. `families exec N` is what the exec tests run. Output does not depend on
- * scheduling.
- */
+ * scheduling. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,8 +1,6 @@
-/*
- * An MPI + OpenMP program that never ends, or ends badly. usage: hang HOW, one of the names in `ways`
+/* An MPI + OpenMP program that never ends, or ends badly. usage: hang HOW, one of the names in `ways`
  * Rank 1 is the culprit; every rank that stays somewhere says "rank R is there" when it is. Lines with
- * "culprit" are what a post-mortem has to name.
- */
+ * "culprit" are what a post-mortem has to name. */
 #include <mpi.h>
 #include <omp.h>
 #include <pthread.h>

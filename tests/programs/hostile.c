@@ -1,7 +1,5 @@
-/*
- * Programs that make it hard for whoever controls them: `hostile HOW` does it, calls arrive in the end and
- * ends with 9, or says what is not as it would be without a tracer and ends with 1.
- */
+/* Programs that make it hard for whoever controls them: `hostile HOW` does it, calls arrive in the end and
+ * ends with 9, or says what is not as it would be without a tracer and ends with 1. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

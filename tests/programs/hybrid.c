@@ -1,9 +1,7 @@
-/*
- * A small hybrid MPI + OpenMP job: heat in a rod, one slab a rank, threads inside a slab; the material is a
+/* A small hybrid MPI + OpenMP job: heat in a rod, one slab a rank, threads inside a slab; the material is a
  * plug-in that every rank dlopens. Prints one line from rank 0, so runs can be compared.
  *
- *   hybrid [PLUG-IN [STEPS]]    the default plug-in is libhybrid_material.so beside the program
- */
+ *   hybrid [PLUG-IN [STEPS]]    the default plug-in is libhybrid_material.so beside the program */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <omp.h>

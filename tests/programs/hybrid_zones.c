@@ -1,7 +1,5 @@
-/*
- * An MPI + OpenMP program that tells what it does. usage: hybrid_zones THREADS ROUNDS
- * Each line: "rank R entries N sum S": entries into the critical, and what all ranks agree on.
- */
+/* An MPI + OpenMP program that tells what it does. usage: hybrid_zones THREADS ROUNDS
+ * Each line: "rank R entries N sum S": entries into the critical, and what all ranks agree on. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>

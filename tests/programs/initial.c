@@ -1,5 +1,4 @@
-/*
- * Says what a program can see of how it was started: arguments, environment and auxiliary vector as they lie
+/* Says what a program can see of how it was started: arguments, environment and auxiliary vector as they lie
  * on its stack, and what libc and the kernel say of the same. The same words for the same start, wherever
  * things are in memory.
  *
@@ -9,8 +8,7 @@
  *       chain N               N times
  *       vfork, spawn          in a child
  *       thread                from a second thread
- *       empty                 with no arguments and no environment
- */
+ *       empty                 with no arguments and no environment */
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>

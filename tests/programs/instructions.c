@@ -1,8 +1,6 @@
-/*
- * Runs instructions of many kinds in functions named step_*, whose every instruction gets a breakpoint:
+/* Runs instructions of many kinds in functions named step_*, whose every instruction gets a breakpoint:
  * alone, in several threads at once, while signals arrive, and in forked children. Prints sums of what they
- * computed.
- */
+ * computed. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

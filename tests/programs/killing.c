@@ -1,8 +1,6 @@
-/*
- * Kills its children with SIGKILL at all moments of their lives: while they fork, vfork, create threads,
+/* Kills its children with SIGKILL at all moments of their lives: while they fork, vfork, create threads,
  * execute programs and exit. `killing ROUNDS SEED` prints "survived ROUNDS" when every descendant has been
- * waited for.
- */
+ * waited for. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

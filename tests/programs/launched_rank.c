@@ -1,10 +1,8 @@
-/*
- * A rank that says who it is: "rank 2 of 4: pid 1234 on node1". Built with a compiler of MPI (-DWITH_MPI) it
+/* A rank that says who it is: "rank 2 of 4: pid 1234 on node1". Built with a compiler of MPI (-DWITH_MPI) it
  * asks MPI, else the variables of srun.
  *
  * usage: launched_rank [FILE|- [STATUS]]     waits until there is FILE in the current directory; rank 0's
- * exit status
- */
+ * exit status */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/*
- * For tests of live control: an MPI job, whose ranks have a team of four threads each, which all call
+/* For tests of live control: an MPI job, whose ranks have a team of four threads each, which all call
  * before(), work() and after(), ROUNDS times.
  *
  *   live_ranks [ROUNDS [ends | grows | spawns | loads LIBRARY...]]
@@ -7,8 +6,7 @@
  * `ends`: between before() and work() the first thread of rank 3 leaves the job, and that of rank 1 executes
  * another program. `grows`: there rank 1 begins a thread and a process, which call after(). `spawns`: rank 0
  * spawns a process that runs this program, the others call meet(), and so do both in the end. `loads`: ranks
- * load each LIBRARY and call its function plug().
- */
+ * load each LIBRARY and call its function plug(). */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <omp.h>

@@ -1,12 +1,11 @@
-/*
- * For tests of barriers of live control: processes with teams of threads that go through the same functions.
+/* For tests of barriers of live control: processes with teams of threads that go through the same functions.
  *
  *   live_team PROCESSES THREADS [exec | late | lonely]
  *
  * PROCESSES are this one and its children, THREADS with the first one, which begins last. All call before(),
  * work(), after(). `exec`: then the last process executes another program. `late`: the first thread starts
- * one more, which calls after(), between work() and after(). `lonely`: the last thread leaves after before().
- */
+ * one more, which calls after(), between work() and after(). `lonely`: the last thread leaves after
+ * before(). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,8 @@
-/*
- * Signals that come while the loader tells of what it does: dlopen and dlclose of PATH, ROUNDS times, while a
+/* Signals that come while the loader tells of what it does: dlopen and dlclose of PATH, ROUNDS times, while a
  * thread sends SIGUSR1 and SIGUSR2 in turn to the one that loads, each as soon as the last was handled. Every
  * one must come once, as it was sent, and at a place where code is. (Not SIGTRAP: one that is sent in the
  * moment in which a breakpoint is hit is one signal with the hit's.) Usage: loader_signals ROUNDS PATH; says
- * "undisturbed" and exits with 0, or what was wrong and exits with 1.
- */
+ * "undisturbed" and exits with 0, or what was wrong and exits with 1. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>

@@ -1,5 +1,4 @@
-/*
- * Loads and unloads libraries as its arguments say, one after the other, and prints one line for each:
+/* Loads and unloads libraries as its arguments say, one after the other, and prints one line for each:
  *
  *   open PATH        dlopen; handles are numbered from 0 in order of success
  *   close N          dlclose of handle N
@@ -14,8 +13,7 @@
  *   cancel           cancels a thread, for which libc loads an unwinder by itself
  *   storm N PATH...  N times dlopen of every PATH, then dlclose
  *   await            prints "ready" and waits for a line on standard input
- *   exec ARG...      replaces the program
- */
+ *   exec ARG...      replaces the program */
 #include <dlfcn.h>
 #include <iconv.h>
 #include <netdb.h>

@@ -1,8 +1,6 @@
-/*
- * Much of one kind, for what a long session may keep of it: `many threads COUNT`, `many processes COUNT`,
+/* Much of one kind, for what a long session may keep of it: `many threads COUNT`, `many processes COUNT`,
  * `many calls COUNT THREADS` (of come_by, by each thread), `many programs COUNT` (that execute this one).
- * half_way is called when half of them have been, done at the end.
- */
+ * half_way is called when half of them have been, done at the end. */
 #include <pthread.h>
 #include <spawn.h>
 #include <stdint.h>

@@ -1,8 +1,6 @@
-/*
- * Compares the agent's description of this MPI's binary interface with what its mpi.h says. Built with the
- * implementation's compiler; exits with 0 where they agree.
- */
-#include "recorder/agent/mpi_abi.h"
+/* Compares the agent's description of this MPI's binary interface with what its mpi.h says. Built with the
+ * implementation's compiler; exits with 0 where they agree. */
+#include "recorder/agent/mpi/abi.h"
 
 #include <mpi.h>
 #include <stdint.h>

@@ -1,5 +1,4 @@
-/*
- * Uses MPI in every way that is recorded, and logs into calls.RANK what it does, as a trace has it:
+/* Uses MPI in every way that is recorded, and logs into calls.RANK what it does, as a trace has it:
  *
  *     enter call=MPI_Send function=NAME comm=NAME instance=N peer=N tag=N root=N bytes=N
  *     complete peer=N tag=N bytes=N cancelled=N
@@ -7,8 +6,7 @@
  *     comm name=NAME parent=NAME origin=WORD rank=N size=N members=N,N,...
  *     free name=NAME
  *
- * Meant for four processes. usage: mpi_calls [FAMILY...]
- */
+ * Meant for four processes. usage: mpi_calls [FAMILY...] */
 #include <assert.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
-/*
- * A PMPI tool: counts calls and bytes, and says so in MPI_Finalize, in the order of the ranks. Linked into
- * the program, in front of the MPI library, or preloaded.
- */
+/* A PMPI tool: counts calls and bytes, and says so in MPI_Finalize, in the order of the ranks. Linked into
+ * the program, in front of the MPI library, or preloaded. */
 #include <mpi.h>
 #include <stdio.h>
 

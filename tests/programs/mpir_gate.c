@@ -1,8 +1,6 @@
-/*
- * A rank that waits at its gate, if it has one:  mpir_gate NUMBER
+/* A rank that waits at its gate, if it has one:  mpir_gate NUMBER
  *   GATE     it has one
- *   STAYS    it waits for SIGTERM before it ends
- */
+ *   STAYS    it waits for SIGTERM before it ends */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

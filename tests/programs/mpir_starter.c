@@ -1,5 +1,4 @@
-/*
- * A starter as no real one behaves. Its arguments are what it does, in order:
+/* A starter as no real one behaves. Its arguments are what it does, in order:
  *   start N PROGRAM        N ranks, told their numbers; in the table under this host's name
  *   entry HOST NAME PID    one more entry; "-" for a NULL name, "?" for a pointer to nowhere
  *   size N                 the table is said to have N entries
@@ -10,8 +9,7 @@
  *   say                    prints MPIR_being_debugged
  *   wait                   for the ranks
  *   pause                  for SIGTERM, after saying so
- *   exit N | exec PROGRAM ARGUMENT...
- */
+ *   exit N | exec PROGRAM ARGUMENT... */
 #include "mpir_variables.h"
 
 #include <pthread.h>

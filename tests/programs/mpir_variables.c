@@ -1,10 +1,8 @@
-/*
- * The variables of a starter (MPIR). Built into the starter or as a library of it, with
+/* The variables of a starter (MPIR). Built into the starter or as a library of it, with
  *   PADDED      a descriptor that only DWARF tells of
  *   PARTIAL     MPIR_partial_attach_ok is there: ranks do not wait at a gate
  *   PRE_MAIN    MPIR_acquired_pre_main is there: ranks are left stopped
- *   SILENT      without MPIR_being_debugged
- */
+ *   SILENT      without MPIR_being_debugged */
 #include "mpir_variables.h"
 
 MPIR_PROCDESC *MPIR_proctable;

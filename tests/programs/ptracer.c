@@ -1,5 +1,5 @@
-/* A program that is a tracer itself: of a child that asks for it, of one that it seizes; and what it may not.
- */
+/* A program that is a tracer itself: of a child that asks for it, of one that it seizes; and what it may
+ * not. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
-/*
- * Signals as a program notices them: what a handler is told, which system calls are interrupted and which go
- * on, masks, waits, timers. Prints one line per observation; nothing in it depends on time.
- */
+/* Signals as a program notices them: what a handler is told, which system calls are interrupted and which go
+ * on, masks, waits, timers. Prints one line per observation; nothing in it depends on time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,6 @@
-/*
- * Calls functions in ways that are hard on whoever steps over breakpoints at their first instructions.
+/* Calls functions in ways that are hard on whoever steps over breakpoints at their first instructions.
  * Usage: stepping CASE. Standard output is the same however it is run; standard error says how often each
- * function was called: "calls FUNCTION N".
- */
+ * function was called: "calls FUNCTION N". */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

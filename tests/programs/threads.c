@@ -1,7 +1,5 @@
-/*
- * Threads in all stages of life, one scenario a run: storm, zombie-leader, exec-from-thread, exec-storm,
- * exit-in-thread, fork-in-thread, killed.
- */
+/* Threads in all stages of life, one scenario a run: storm, zombie-leader, exec-from-thread, exec-storm,
+ * exit-in-thread, fork-in-thread, killed. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

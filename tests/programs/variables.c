@@ -1,7 +1,5 @@
-/*
- * Variables of all kinds. Says for each expression what its value is, EXPRESSION <tab> TEXT, then stops by a
- * breakpoint instruction, in look() or, argument "inlined", in a function that is inlined into it.
- */
+/* Variables of all kinds. Says for each expression what its value is, EXPRESSION <tab> TEXT, then stops by a
+ * breakpoint instruction, in look() or, argument "inlined", in a function that is inlined into it. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stdint.h>

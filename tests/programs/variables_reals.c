@@ -1,7 +1,5 @@
-/*
- * Real numbers where compilers keep them. Says for each expression what its value is, EXPRESSION <tab> TEXT,
- * then stops by a breakpoint instruction.
- */
+/* Real numbers where compilers keep them. Says for each expression what its value is, EXPRESSION <tab> TEXT,
+ * then stops by a breakpoint instruction. */
 #include <complex.h>
 #include <stdio.h>
 

@@ -1,8 +1,6 @@
-/*
- * A busy process to attach to: threads that compute and check what they computed, threads that wait in system
+/* A busy process to attach to: threads that compute and check what they computed, threads that wait in system
  * calls without end, threads and children that come and go. Says "ready PID", works until its standard
- * input ends, then says whether everything was as it should be. Exit status 0: it was.
- */
+ * input ends, then says whether everything was as it should be. Exit status 0: it was. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,10 +1,8 @@
-/*
- * `barrier_verdict TRACE...`: the decisions of a live session once more, by the models, from the events of
+/* `barrier_verdict TRACE...`: the decisions of a live session once more, by the models, from the events of
  * its trace. One line a trace: how many there were alike, how many only one side has, how many events made no
- * sense. Exit status 1 where there is a difference or such an event, or where the trace is damaged.
- */
-#include "analyzer/barrier_trace.h"
-#include "format/trace_reader.h"
+ * sense. Exit status 1 where there is a difference or such an event, or where the trace is damaged. */
+#include "analyzer/job/barrier_trace.h"
+#include "format/trace/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,13 +1,11 @@
-/*
- * Runs a command with user breakpoints under the engine and the loader watcher, without a trace, and writes
+/* Runs a command with user breakpoints under the engine and the loader watcher, without a trace, and writes
  * what becomes of the breakpoints as tab-separated lines:
  *
  *   break_driver FILE MODE GLOBLIST SPEC... -- COMMAND...
  *
  *   spec ID TEXT | planted PID ID ADDRESS LATE WINDOW_NS LIBRARY | hit PID ID ADDRESS | removed PID ID
- * ADDRESS LIBRARY note PID TEXT | opened IMAGES
- */
-#include "recorder/loader.h"
+ * ADDRESS LIBRARY note PID TEXT | opened IMAGES */
+#include "recorder/loader/loader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

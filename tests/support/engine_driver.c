@@ -1,5 +1,4 @@
-/*
- * Runs a command, or attaches to processes, under the engine alone, and writes what the engine says as lines
+/* Runs a command, or attaches to processes, under the engine alone, and writes what the engine says as lines
  * of text: "pid=TID/PID kind field=value...". For tests of the engine; what it exits with is what the command
  * exited with, a signal is raised again.
  *
@@ -10,13 +9,12 @@
  * attaches, -r detaches and attaches again so many times. A line "hits N" at the end counts breakpoint hits.
  * -c meddles: another thread has the engine halt, step and let go threads chosen at random, and some hits
  * keep their thread, until the command has ended; a line "kept N stepped N" tells how often. -a puts the
- * agent of that directory (absolute) into the programs, -d says where its rings go.
- */
-#include "recorder/agent_injector.h"
-#include "recorder/engine.h"
-#include "recorder/image_cache.h"
-#include "recorder/memory.h"
-#include "recorder/ptrace_use.h"
+ * agent of that directory (absolute) into the programs, -d says where its rings go. */
+#include "format/image/cache.h"
+#include "recorder/engine/engine.h"
+#include "recorder/inject/injector.h"
+#include "recorder/process/memory.h"
+#include "recorder/record/ptrace_use.h"
 
 #include <elf.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef TG_TESTS_EVENT_SAMPLE_H
 #define TG_TESTS_EVENT_SAMPLE_H
 
-#include "format/event.h"
+#include "format/event/event.h"
 
 #include <stdbool.h>
 #include <stdint.h>

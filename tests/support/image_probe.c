@@ -1,7 +1,7 @@
 #include "image_probe.h"
 
-#include "recorder/image.h"
-#include "recorder/mangled_name.h"
+#include "format/image/image.h"
+#include "format/image/mangled_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FD: a memfd of the caller's, overwritten with the SIZE bytes. Aborts where an answer is not even possible.
- */
+/* FD: a memfd of the caller's, overwritten with the SIZE bytes. Aborts where an answer is not even
+ * possible. */
 void tg_image_probe(int fd, const uint8_t *bytes, size_t size);
 
 #endif

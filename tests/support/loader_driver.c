@@ -1,5 +1,4 @@
-/*
- * Runs a command under the engine and the loader watcher, writes a trace, and does meanwhile what lines on
+/* Runs a command under the engine and the loader watcher, writes a trace, and does meanwhile what lines on
  * descriptor 3 say; the answer to each, on descriptor 4, ends with a line ".":
  *
  *   loader_driver TRACE MODE GLOBLIST COMMAND... 3<commands 4>answers
@@ -8,12 +7,11 @@
  *   find SPEC             where SPEC is in the first process: "place ADDRESS FILE LINE LIBRARY" each
  *   libraries             of the first process: "handled|deferred NAMESPACE PATH" each
  *   break SPEC            planted in every process where it is, and wherever libraries are handled
- *   halt, step, go        the first process's first thread; answered when it stands (halt, step)
- */
-#include "format/trace_meta.h"
-#include "format/trace_writer.h"
-#include "recorder/break_places.h"
-#include "recorder/loader.h"
+ *   halt, step, go        the first process's first thread; answered when it stands (halt, step) */
+#include "format/trace/meta.h"
+#include "format/trace/writer.h"
+#include "recorder/loader/break_places.h"
+#include "recorder/loader/loader.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

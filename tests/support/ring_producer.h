@@ -1,7 +1,5 @@
-/*
- * An agent's end of a ring, as recorder/agent/contract.h has it, for tests of the recorder's end. Aborts
- * where a file cannot be made.
- */
+/* An agent's end of a ring, as recorder/agent/contract.h has it, for tests of the recorder's end. Aborts
+ * where a file cannot be made. */
 #ifndef TG_TESTS_RING_PRODUCER_H
 #define TG_TESTS_RING_PRODUCER_H
 

@@ -1,6 +1,6 @@
 #include "tests/support/stopped_child.h"
 
-#include "recorder/memory.h"
+#include "recorder/process/memory.h"
 
 #include <assert.h>
 #include <signal.h>

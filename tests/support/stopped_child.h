@@ -2,7 +2,7 @@
 #ifndef TG_TESTS_STOPPED_CHILD_H
 #define TG_TESTS_STOPPED_CHILD_H
 
-#include "live/inspect/target.h"
+#include "live/inspect/target/target.h"
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 #include "tests/support/trace_fixture.h"
 
-#include "format/chunk_encoder.h"
-#include "format/trace_file.h"
+#include "format/trace/chunk_encoder.h"
+#include "format/trace/file.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
 

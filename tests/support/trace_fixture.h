@@ -2,9 +2,9 @@
 #ifndef TG_TESTS_TRACE_FIXTURE_H
 #define TG_TESTS_TRACE_FIXTURE_H
 
-#include "format/error.h"
-#include "format/trace_meta.h"
-#include "format/trace_reader.h"
+#include "format/base/error.h"
+#include "format/trace/meta.h"
+#include "format/trace/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,8 @@
-/*
- * trace_from_json IN OUT: writes the trace OUT (existing ones are replaced) from lines in the shape of
+/* trace_from_json IN OUT: writes the trace OUT (existing ones are replaced) from lines in the shape of
  * `tollgate dump --json --meta`; IN "-" is standard input. Every field may be left out (0, "", empty);
  * numbers may be given as decimal or "0x..." strings as well; a name that the schema does not have is an
- * error. An "\udcXX" escape is the byte XX. Empty lines and lines that begin with '#' are passed over.
- */
-#include "format/trace_writer.h"
+ * error. An "\udcXX" escape is the byte XX. Empty lines and lines that begin with '#' are passed over. */
+#include "format/trace/writer.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -65,11 +63,9 @@ static const char *copy_of_string(const char *line, char **to, bool *after_high)
     return line + length;
 }
 
-/*
- * What JSON readers do not take although it is meant: lone surrogates, which stand for bytes that are not
+/* What JSON readers do not take although it is meant: lone surrogates, which stand for bytes that are not
  * UTF-8 (each "\udcXX" becomes the pair "\udbff\udcXX", a character for private use at the very end of
- * Unicode, which get_text turns into the byte), and numbers beyond 63 bits (they become strings).
- */
+ * Unicode, which get_text turns into the byte), and numbers beyond 63 bits (they become strings). */
 static char *prepare_line(const char *line)
 {
     char *prepared = allocate(3 * strlen(line) + 1, 1), *to = prepared;

@@ -37,7 +37,7 @@ def compare(name, lines):
 
 
 def check_kinds():
-    header = open(f"{source}/format/event.h", encoding="utf-8").read()
+    header = open(f"{source}/format/event/event.h", encoding="utf-8").read()
     coded = {int(number, 16): name for number, name in
              re.findall(r'X\([A-Z_]+, (0x[0-9a-f]+), [a-z_]+, "([a-z_]+)"\)', header)}
     assert len(coded) > 20

@@ -1,9 +1,7 @@
-/*
- * An OpenMP tool: tells every callback that it gets in a line, with everything that it is given, to the file
+/* An OpenMP tool: tells every callback that it gets in a line, with everything that it is given, to the file
  * that $TOOL_LOG names, TID first. Built as a library, or into a program.
  *
- * $TOOL_MODE: "none" starts no tool, "refuse" starts one that wants nothing.
- */
+ * $TOOL_MODE: "none" starts no tool, "refuse" starts one that wants nothing. */
 #include <omp-tools.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,0 +1,474 @@
+/* The trace event format that the Perfetto UI and chrome://tracing read: lifetimes of threads, OpenMP zones,
+ * MPI calls and stops as complete events ("X"), other events as instants ("i"). A lifetime is written when it
+ * is over, so that the document is well-formed however the trace ends; viewers sort by themselves. */
+#include "analyzer/dump/dump.h"
+#include "analyzer/dump/event_json.h"
+#include "analyzer/models/event_headline.h"
+#include "analyzer/models/mpi.h"
+#include "analyzer/models/openmp.h"
+#include "format/base/json_writer.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+/* A thread that is alive. */
+struct track {
+    int32_t tid;
+    uint64_t start_ns;
+    uint64_t last_ns; /* end of its last stop */
+    UT_hash_handle hh;
+};
+
+/* A process with live threads. Its entry is the process model's. */
+struct process_tracks {
+    size_t index;
+    const struct tg_process_entry *entry;
+    const char *program; /* that the lifetimes under way belong to */
+    struct track *threads;
+    UT_hash_handle hh;
+};
+
+struct chrome {
+    struct tg_json json;
+    struct process_tracks *processes;
+    uint64_t last_ns; /* of the trace so far */
+    struct tg_openmp_model *openmp;
+    struct tg_mpi_model *mpi;
+};
+
+static struct process_tracks *find_process(struct chrome *chrome, size_t index)
+{
+    struct process_tracks *found = NULL;
+    HASH_FIND(hh, chrome->processes, &index, sizeof index, found);
+    return found;
+}
+
+/* Viewers know a process by its number alone: one that reuses a pid gets another number. pid 0 is the
+ * kernel's idle task to them, so the recorder gets a number that no process has. */
+static int64_t shown_number(const struct tg_process_entry *entry, int32_t number)
+{
+    enum { RECORDER = 9999999, GENERATION = 10000000 };
+    return entry == NULL ? RECORDER : number + (int64_t)entry->generation * GENERATION;
+}
+
+static uint64_t clip(const struct tg_dump *dump, uint64_t time_ns)
+{
+    const struct tg_selection *selection = dump->selection;
+    if (selection->has_from && time_ns < selection->from_ns)
+        time_ns = selection->from_ns;
+    if (selection->has_to && time_ns > selection->to_ns)
+        time_ns = selection->to_ns;
+    return time_ns < dump->start_ns ? dump->start_ns : time_ns;
+}
+
+static uint64_t end_of_stop(const struct tg_event *event)
+{
+    uint64_t end_ns = event->time_ns + event->stop_ns;
+    return end_ns < event->time_ns ? event->time_ns : end_ns;
+}
+
+/* Begins an event: what all have in common. Times become microseconds with three digits. */
+static void begin_event(const struct tg_dump *dump, const char *phase, const char *name,
+                        const struct tg_process_entry *entry, int64_t tid, uint64_t time_ns)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    tg_json_begin_object(json);
+    json->pretty = false; /* an event is a line */
+    tg_json_member_string(json, "ph", phase);
+    tg_json_member_string(json, "name", name);
+    tg_json_member_signed(json, "pid", shown_number(entry, entry == NULL ? 0 : entry->pid));
+    tg_json_member_signed(json, "tid", tid);
+    tg_json_key(json, "ts");
+    tg_json_decimal(json, clip(dump, time_ns) - dump->start_ns, 3);
+}
+
+static void end_event(const struct tg_dump *dump)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    tg_json_end_object(json);
+    json->pretty = true;
+}
+
+static void write_duration(const struct tg_dump *dump, uint64_t start_ns, uint64_t end_ns)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    tg_json_key(json, "dur");
+    tg_json_decimal(json, clip(dump, end_ns) - clip(dump, start_ns), 3);
+}
+
+static void write_metadata(const struct tg_dump *dump, const struct tg_process_entry *entry, const char *what,
+                           const char *name, const int64_t *number)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    begin_event(dump, "M", what, entry, shown_number(entry, entry == NULL ? 0 : entry->pid), dump->start_ns);
+    tg_json_key(json, "args");
+    tg_json_begin_object(json);
+    if (number != NULL)
+        tg_json_member_signed(json, "sort_index", *number);
+    else
+        tg_json_member_string(json, "name", name);
+    tg_json_end_object(json);
+    end_event(dump);
+}
+
+static void name_process(const struct tg_dump *dump, const struct tg_process_entry *entry)
+{
+    char program[128], name[192];
+    if (!tg_selection_admits_process(dump->selection, entry))
+        return;
+    tg_printable(tg_process_entry_name(entry), program, sizeof program);
+    if (entry->rank >= 0)
+        snprintf(name, sizeof name, "rank %" PRId64 ", %s", entry->rank, program);
+    else
+        snprintf(name, sizeof name, "%s", program);
+    write_metadata(dump, entry, "process_name", name, NULL);
+    if (entry->rank >= 0)
+        write_metadata(dump, entry, "process_sort_index", NULL, &entry->rank);
+}
+
+/* ---- zones and calls: told by the models when they are left */
+
+static bool is_shown(const struct tg_dump *dump, const struct tg_process_entry *entry,
+                     enum tg_event_kind kind, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct tg_selection *selection = dump->selection;
+    return tg_selection_admits_kind(selection, kind) && tg_selection_admits_process(selection, entry) &&
+           (!selection->has_from || end_ns >= selection->from_ns) &&
+           (!selection->has_to || start_ns <= selection->to_ns);
+}
+
+static void write_slice(const struct tg_dump *dump, const struct tg_process_entry *entry, int32_t tid,
+                        const char *name, const char *category, uint64_t start_ns, uint64_t end_ns,
+                        uint64_t code)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    begin_event(dump, "X", name, entry, shown_number(entry, tid), start_ns);
+    write_duration(dump, start_ns, end_ns);
+    tg_json_member_string(json, "cat", category);
+    tg_json_key(json, "args");
+    tg_json_begin_object(json);
+    tg_json_key(json, "code");
+    tg_json_address(json, code);
+    struct tg_code_name where;
+    if (dump->names != NULL && tg_code_names_find_return(dump->names, entry->pid, code, &where) &&
+        where.symbol.function != NULL)
+        tg_json_member_string(json, "function", where.symbol.function);
+    if (dump->names != NULL && tg_code_names_find_return(dump->names, entry->pid, code, &where) &&
+        where.symbol.file != NULL) {
+        tg_json_member_string(json, "file", where.symbol.file);
+        tg_json_member_unsigned(json, "line", where.symbol.line);
+    }
+    tg_json_end_object(json);
+    end_event(dump);
+}
+
+/* The kind of event that begins PLACE, and the name of its slice. */
+static enum tg_event_kind place_kind(const struct tg_openmp_place *place, char *name, size_t size)
+{
+    static const struct {
+        enum tg_event_kind kind;
+        const char *prefix;
+    } kinds[] = {
+        [TG_OPENMP_IN_REGION] = {TG_EVENT_OMP_IMPLICIT_BEGIN, "parallel"},
+        [TG_OPENMP_IN_ZONE] = {TG_EVENT_OMP_ZONE_BEGIN, ""},
+        [TG_OPENMP_IN_MUTEX_WAIT] = {TG_EVENT_OMP_MUTEX_WAIT, "wait: "},
+        [TG_OPENMP_IN_MUTEX] = {TG_EVENT_OMP_MUTEX_ENTER, ""},
+        [TG_OPENMP_IN_SYNC] = {TG_EVENT_OMP_SYNC_BEGIN, "wait: "},
+        [TG_OPENMP_IN_TASK] = {TG_EVENT_OMP_TASK_BEGIN, "task "},
+    };
+    enum { BEHIND_PLACE = 5 };
+    enum tg_event_kind kind = kinds[place->kind].kind;
+    const struct tg_field *field = &tg_event_schema(kind)->fields[BEHIND_PLACE];
+    const char *what = field->type == TG_FIELD_ENUM ? tg_field_value_name(field, place->what) : NULL;
+    if (place->kind == TG_OPENMP_IN_TASK)
+        snprintf(name, size, "task %" PRIu64, place->id);
+    else
+        snprintf(name, size, "%s%s", kinds[place->kind].prefix, what == NULL ? "" : what);
+    return kind;
+}
+
+static void write_place(const struct tg_dump *dump, const struct tg_openmp_worker *worker,
+                        const struct tg_openmp_place *place, uint64_t end_ns)
+{
+    const struct process_tracks *tracks = find_process(dump->state, worker->process);
+    char name[64];
+    enum tg_event_kind kind = place_kind(place, name, sizeof name);
+    if (tracks != NULL && is_shown(dump, tracks->entry, kind, place->since_ns, end_ns))
+        write_slice(dump, tracks->entry, worker->tid, name, "openmp", place->since_ns, end_ns, place->code);
+}
+
+static struct tg_error *left_place(void *context, const struct tg_openmp_worker *worker,
+                                   const struct tg_openmp_place *place, uint64_t time_ns)
+{
+    /* A lock that is given back before one that was taken behind it: viewers nest slices, so the first one's
+     * is cut where the second one's begins. */
+    for (size_t i = worker->n_places; i-- > 0;)
+        if (worker->places[i].since_ns > place->since_ns && worker->places[i].since_ns < time_ns)
+            time_ns = worker->places[i].since_ns;
+    write_place(context, worker, place, time_ns);
+    return NULL;
+}
+
+static struct tg_error *left_call(void *context, const struct tg_mpi_thread *thread,
+                                  const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
+                                  uint64_t time_ns)
+{
+    const struct tg_dump *dump = context;
+    const struct process_tracks *tracks = find_process(dump->state, thread->process);
+    (void)leave;
+    if (tracks != NULL && is_shown(dump, tracks->entry, TG_EVENT_MPI_ENTER, call->since_ns, time_ns))
+        write_slice(dump, tracks->entry, thread->tid, call->name, "mpi", call->since_ns, time_ns, call->code);
+    return NULL;
+}
+
+/* What the threads of PROCESS, or only TID, are inside of when it ends: they never leave it. */
+static void close_places(const struct tg_dump *dump, const struct process_tracks *tracks, int32_t tid,
+                         uint64_t end_ns)
+{
+    const struct chrome *chrome = dump->state;
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(chrome->openmp, tracks->index, tid);
+    for (size_t i = 0; worker != NULL && i < worker->n_places; i++)
+        write_place(dump, worker, &worker->places[i], end_ns);
+    for (size_t i = 0; i < tg_mpi_model_thread_count(chrome->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(chrome->mpi, i);
+        if (thread->process == tracks->index && thread->tid == tid && thread->alive && thread->in_call)
+            left_call((void *)(uintptr_t)dump, thread, &thread->call, NULL, end_ns);
+    }
+}
+
+/* An event that a slice stands for. */
+static bool is_in_a_slice(enum tg_event_kind kind)
+{
+    switch ((unsigned)kind) {
+    case TG_EVENT_OMP_IMPLICIT_BEGIN:
+    case TG_EVENT_OMP_IMPLICIT_END:
+    case TG_EVENT_OMP_ZONE_BEGIN:
+    case TG_EVENT_OMP_ZONE_END:
+    case TG_EVENT_OMP_SYNC_BEGIN:
+    case TG_EVENT_OMP_SYNC_END:
+    case TG_EVENT_OMP_MUTEX_WAIT:
+    case TG_EVENT_OMP_MUTEX_ENTER:
+    case TG_EVENT_OMP_MUTEX_LEAVE:
+    case TG_EVENT_OMP_TASK_BEGIN:
+    case TG_EVENT_OMP_TASK_END:
+    case TG_EVENT_MPI_ENTER:
+    case TG_EVENT_MPI_LEAVE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Writes the lifetime of a thread that ends at END_NS, and forgets it. */
+static void close_track(const struct tg_dump *dump, struct process_tracks *tracks, struct track *track,
+                        uint64_t end_ns, bool open_end)
+{
+    const struct tg_process_entry *entry = tracks->entry;
+    if (end_ns < track->last_ns)
+        end_ns = track->last_ns;
+    close_places(dump, tracks, track->tid, end_ns);
+    bool in_window = (!dump->selection->has_from || end_ns >= dump->selection->from_ns) &&
+                     (!dump->selection->has_to || track->start_ns <= dump->selection->to_ns);
+    if (in_window && tg_selection_admits_process(dump->selection, entry)) {
+        char name[128] = "thread";
+        if (track->tid == entry->pid)
+            tg_printable(tg_event_headline_base_name(tracks->program), name, sizeof name);
+        begin_event(dump, "X", name, entry, shown_number(entry, track->tid), track->start_ns);
+        write_duration(dump, track->start_ns, end_ns);
+        struct tg_json *json = &((struct chrome *)dump->state)->json;
+        tg_json_member_string(json, "cat", "lifetime");
+        if (open_end) {
+            tg_json_key(json, "args");
+            tg_json_begin_object(json);
+            tg_json_member_string(json, "end", "not in the trace");
+            tg_json_end_object(json);
+        }
+        end_event(dump);
+    }
+    HASH_DEL(tracks->threads, track);
+    free(track);
+}
+
+static void close_threads(const struct tg_dump *dump, struct process_tracks *tracks, uint64_t end_ns,
+                          bool open_end)
+{
+    struct track *track, *next;
+    HASH_ITER (hh, tracks->threads, track, next)
+        close_track(dump, tracks, track, end_ns, open_end);
+}
+
+/* ---- lifetimes */
+
+/* Ends what is under way, and names the process: only now its name is final. */
+static void close_process(const struct tg_dump *dump, struct process_tracks *tracks, uint64_t end_ns,
+                          bool open_end)
+{
+    struct chrome *chrome = dump->state;
+    close_threads(dump, tracks, end_ns, open_end);
+    name_process(dump, tracks->entry);
+    HASH_DEL(chrome->processes, tracks);
+    free(tracks);
+}
+
+/* Finds or begins the lifetime that EVENT is part of. */
+static struct tg_error *open_track(const struct tg_dump *dump, const struct tg_event *event,
+                                   const struct tg_process_entry *entry)
+{
+    struct chrome *chrome = dump->state;
+    struct process_tracks *tracks = find_process(chrome, entry->index);
+    if (tracks == NULL) {
+        tracks = calloc(1, sizeof *tracks);
+        if (tracks == NULL)
+            return tg_error_no_memory();
+        tracks->index = entry->index;
+        tracks->entry = entry;
+        HASH_ADD(hh, chrome->processes, index, sizeof tracks->index, tracks);
+        if (tracks->hh.tbl == NULL) {
+            free(tracks);
+            return tg_error_no_memory();
+        }
+    }
+    tracks->program = *entry->program == '\0' ? "(starting)" : entry->program;
+    struct track *track = NULL;
+    HASH_FIND(hh, tracks->threads, &event->tid, sizeof event->tid, track);
+    if (track == NULL) {
+        track = calloc(1, sizeof *track);
+        if (track == NULL)
+            return tg_error_no_memory();
+        track->tid = event->tid;
+        track->start_ns = event->time_ns;
+        HASH_ADD(hh, tracks->threads, tid, sizeof track->tid, track);
+        if (track->hh.tbl == NULL) {
+            free(track);
+            return tg_error_no_memory();
+        }
+    }
+    if (end_of_stop(event) > track->last_ns)
+        track->last_ns = end_of_stop(event);
+    return NULL;
+}
+
+static struct tg_error *follow_lifetimes(const struct tg_dump *dump, const struct tg_event *event,
+                                         const struct tg_process_entry *entry)
+{
+    struct chrome *chrome = dump->state;
+    struct process_tracks *tracks = find_process(chrome, entry->index);
+    if (event->kind == TG_EVENT_PROCESS_EXIT || event->kind == TG_EVENT_DETACH) {
+        if (tracks != NULL)
+            close_process(dump, tracks, end_of_stop(event), false);
+        else
+            name_process(dump, entry);
+        return NULL;
+    }
+    if (event->kind == TG_EVENT_EXEC && tracks != NULL)
+        close_threads(dump, tracks, event->time_ns, false);
+    if (event->kind == TG_EVENT_THREAD_EXIT) {
+        struct track *track = NULL;
+        if (tracks != NULL)
+            HASH_FIND(hh, tracks->threads, &event->tid, sizeof event->tid, track);
+        if (track != NULL)
+            close_track(dump, tracks, track, end_of_stop(event), false);
+        return NULL;
+    }
+    return entry->end == TG_PROCESS_RUNNING ? open_track(dump, event, entry) : NULL;
+}
+
+/* Sees every event, wanted or not. */
+static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *event,
+                               const struct tg_process_entry *entry)
+{
+    struct chrome *chrome = dump->state;
+    if (end_of_stop(event) > chrome->last_ns)
+        chrome->last_ns = end_of_stop(event);
+    if (entry == NULL)
+        return NULL;
+    struct tg_error *error = follow_lifetimes(dump, event, entry);
+    /* the models come last: what ends with a thread is written with it */
+    if (error == NULL)
+        error = tg_openmp_model_feed(chrome->openmp, event, entry->index);
+    return error != NULL ? error : tg_mpi_model_feed(chrome->mpi, event, entry->index);
+}
+static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
+                                    const struct tg_process_entry *entry)
+{
+    struct chrome *chrome = dump->state;
+    struct tg_error *error = follow(dump, event, entry);
+    struct tg_event_headline headline = {0};
+    if (error == NULL && is_in_a_slice(event->kind) && event->stop_ns == 0)
+        return NULL;
+    if (error == NULL)
+        error = tg_event_headline_keep(&headline, event);
+    if (error != NULL)
+        return error;
+    char name[256];
+    tg_event_headline_print(&headline, name, sizeof name);
+    tg_event_headline_deinit(&headline);
+    int64_t tid = shown_number(entry, event->tid);
+    begin_event(dump, event->stop_ns == 0 ? "i" : "X", name, entry, tid, event->time_ns);
+    if (event->stop_ns == 0)
+        tg_json_member_string(&chrome->json, "s", "t");
+    else
+        write_duration(dump, event->time_ns, end_of_stop(event));
+    tg_json_member_string(&chrome->json, "cat", tg_event_kind_name(event->kind));
+    tg_json_key(&chrome->json, "args");
+    tg_json_begin_object(&chrome->json);
+    tg_event_json_payload(&chrome->json, event, dump->names);
+    tg_json_end_object(&chrome->json);
+    end_event(dump);
+    return NULL;
+}
+
+static struct tg_error *begin(struct tg_dump *dump)
+{
+    struct chrome *chrome = calloc(1, sizeof *chrome);
+    if (chrome == NULL)
+        return tg_error_no_memory();
+    dump->state = chrome;
+    struct tg_json *json = &chrome->json;
+    tg_json_init(json, dump->stream, true);
+    tg_json_begin_object(json);
+    tg_json_member_string(json, "displayTimeUnit", "ns");
+    tg_json_key(json, "otherData");
+    tg_json_begin_object(json);
+    for (size_t i = 0; i < tg_trace_meta_count(dump->meta); i++)
+        tg_json_member_string(json, tg_trace_meta_key_at(dump->meta, i),
+                              tg_trace_meta_value_at(dump->meta, i));
+    tg_json_end_object(json);
+    tg_json_key(json, "traceEvents");
+    tg_json_begin_array(json);
+    write_metadata(dump, NULL, "process_name", "tollgate recorder", NULL);
+    const struct tg_openmp_model_options openmp = {.left = left_place, .context = dump};
+    const struct tg_mpi_model_options mpi = {.left = left_call, .context = dump};
+    struct tg_error *error = tg_openmp_model_create(&openmp, &chrome->openmp);
+    if (error == NULL)
+        error = tg_mpi_model_create(&mpi, &chrome->mpi);
+    return error; /* end frees what there is */
+}
+
+static struct tg_error *end(struct tg_dump *dump)
+{
+    struct chrome *chrome = dump->state;
+    if (chrome == NULL)
+        return NULL;
+    struct process_tracks *tracks, *next;
+    HASH_ITER (hh, chrome->processes, tracks, next)
+        close_process(dump, tracks, chrome->last_ns, true);
+    tg_json_end_array(&chrome->json);
+    tg_json_end_object(&chrome->json);
+    tg_json_end_line(&chrome->json);
+    tg_openmp_model_destroy(chrome->openmp);
+    tg_mpi_model_destroy(chrome->mpi);
+    free(chrome);
+    return NULL;
+}
+
+const struct tg_dump_format tg_dump_chrome = {.name = "chrome",
+                                              .wants_processes = true,
+                                              .begin = begin,
+                                              .event = write_event,
+                                              .left_out = follow,
+                                              .end = end};

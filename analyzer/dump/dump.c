@@ -1,0 +1,124 @@
+#include "analyzer/dump/dump.h"
+
+#include "analyzer/output/trace_pass.h"
+#include "format/trace/reader.h"
+
+struct dump_run {
+    const struct tg_dump_request *request;
+    struct tg_output *output;
+    struct tg_dump dump;
+    struct tg_trace_reader *reader;
+    struct tg_process_model *processes; /* NULL: the format and the selection do without */
+    struct tg_error **damage;
+};
+
+static struct tg_error *handle_event(struct dump_run *run, const struct tg_event *event)
+{
+    const struct tg_dump_format *format = run->request->format;
+    const struct tg_selection *selection = run->request->selection;
+    struct tg_process_entry unknown = {.pid = event->pid, .rank = -1};
+    struct tg_process_entry *entry = event->pid == 0 ? NULL : &unknown;
+    if (run->dump.names != NULL) {
+        struct tg_error *error = tg_code_names_feed(run->dump.names, event);
+        if (error != NULL)
+            return error;
+    }
+    if (run->processes != NULL) {
+        struct tg_error *error = tg_process_model_feed(run->processes, event, &entry);
+        if (error != NULL)
+            return error;
+    }
+    if (tg_selection_admits_time(selection, event->time_ns) &&
+        tg_selection_admits_kind(selection, event->kind) && tg_selection_admits_process(selection, entry))
+        return format->event(&run->dump, event, entry);
+    return format->left_out == NULL ? NULL : format->left_out(&run->dump, event, entry);
+}
+
+/* Reads the first event, which may say when the trace began, and goes to where the window begins. */
+static struct tg_error *start(struct dump_run *run, const struct tg_event **event)
+{
+    struct tg_selection *selection = run->request->selection;
+    *event = NULL;
+    *run->damage = tg_trace_reader_next(run->reader, event);
+    if (*run->damage != NULL)
+        *event = NULL;
+    run->dump.start_ns = tg_trace_start_ns(run->reader, *event);
+    tg_selection_start(selection, run->dump.start_ns);
+    run->dump.meta = tg_trace_reader_meta(run->reader);
+    if (*event == NULL || !selection->has_from || run->processes != NULL || run->dump.names != NULL)
+        return NULL;
+    struct tg_error *error = tg_trace_reader_seek(run->reader, selection->from_ns);
+    if (error != NULL)
+        return error;
+    *event = NULL;
+    *run->damage = tg_trace_reader_next(run->reader, event);
+    if (*run->damage != NULL)
+        *event = NULL;
+    return NULL;
+}
+
+static struct tg_error *run_events(struct dump_run *run, const struct tg_event *event)
+{
+    struct tg_error *error = NULL;
+    while (error == NULL && event != NULL && !tg_output_closed(run->output)) {
+        error = handle_event(run, event);
+        if (error != NULL)
+            break;
+        event = NULL;
+        *run->damage = tg_trace_reader_next(run->reader, &event);
+        if (*run->damage != NULL)
+            event = NULL;
+    }
+    return error;
+}
+
+static struct tg_error *run_dump(struct dump_run *run)
+{
+    const struct tg_dump_format *format = run->request->format;
+    const struct tg_event *event;
+    struct tg_error *error = start(run, &event);
+    if (error != NULL)
+        return error;
+    if (format->begin != NULL)
+        error = format->begin(&run->dump);
+    if (error == NULL)
+        error = run_events(run, event);
+    if (format->end != NULL) {
+        struct tg_error *end_error = format->end(&run->dump);
+        if (error == NULL)
+            error = end_error;
+        else
+            tg_error_destroy(end_error);
+    }
+    return error;
+}
+
+struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_output *output,
+                               struct tg_error **damage, bool *interrupted)
+{
+    struct dump_run run = {.request = request,
+                           .output = output,
+                           .damage = damage,
+                           .dump = {.stream = tg_output_stream(output),
+                                    .selection = request->selection,
+                                    .with_meta = request->with_meta,
+                                    .colour = tg_output_colour(output)}};
+    *damage = NULL;
+    struct tg_error *error = tg_trace_resolve_processes(request->path, request->selection);
+    if (error == NULL)
+        error = tg_trace_reader_open(request->path, &run.reader);
+    if (error == NULL && (request->format->wants_processes || request->selection->n_ranks > 0))
+        error = tg_process_model_create(&run.processes);
+    if (error == NULL && request->symbols != NULL)
+        error = tg_code_names_create(request->symbols, &run.dump.names);
+    if (error == NULL)
+        error = run_dump(&run);
+    if (error == NULL) {
+        struct tg_trace_summary summary = tg_trace_reader_summary(run.reader);
+        *interrupted = summary.truncated || !summary.complete;
+    }
+    tg_code_names_destroy(run.dump.names);
+    tg_process_model_destroy(run.processes);
+    tg_trace_reader_close(run.reader);
+    return error;
+}

@@ -1,0 +1,62 @@
+/* The events of a trace one after the other, in a format of choice. */
+#ifndef TG_ANALYZER_DUMP_DUMP_H
+#define TG_ANALYZER_DUMP_DUMP_H
+
+#include "analyzer/models/process.h"
+#include "analyzer/output/code_names.h"
+#include "analyzer/output/output_file.h"
+#include "analyzer/output/selection.h"
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "format/trace/meta.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What a format writes with, and its own state. */
+struct tg_dump {
+    FILE *stream;
+    const struct tg_trace_meta *meta;
+    const struct tg_selection *selection; /* started */
+    struct tg_code_names *names;          /* of code addresses; NULL: not asked for */
+    uint64_t start_ns;                    /* times are told relative to it */
+    bool with_meta;                       /* asked for what the trace says about itself */
+    bool colour;
+    void *state; /* the format's */
+};
+
+/* A format. To add one: fill the struct in dump_NAME.c, declare it below, give analyzer/dump/command.c an option for
+ * it. Callbacks may be NULL = not interested. */
+struct tg_dump_format {
+    const char *name;
+    bool wants_processes; /* needs the process model; otherwise ENTRY knows its pid alone. NULL: as
+                             tg_process_model_feed says */
+    struct tg_error *(*begin)(struct tg_dump *dump);
+    struct tg_error *(*event)(struct tg_dump *dump, const struct tg_event *event,
+                              const struct tg_process_entry *entry);
+    /* An event that the selection leaves out, seen because wants_processes. */
+    struct tg_error *(*left_out)(struct tg_dump *dump, const struct tg_event *event,
+                                 const struct tg_process_entry *entry);
+    /* After the last event, also where reading failed: what was begun is closed, the state is freed. */
+    struct tg_error *(*end)(struct tg_dump *dump);
+};
+
+extern const struct tg_dump_format tg_dump_text, tg_dump_json, tg_dump_chrome;
+
+struct tg_dump_request {
+    const char *path;
+    struct tg_selection *selection; /* not started yet */
+    const struct tg_dump_format *format;
+    bool with_meta;
+    const struct tg_command_services *symbols; /* that name code addresses; NULL: they stay numbers */
+};
+
+/* Writes the events of the trace that were asked for to OUTPUT, which is not committed. Stops early where
+ * nobody reads any more. Where the trace is damaged, everything before the damage is written, properly
+ * closed, and the error comes back in *DAMAGE (owned by the caller; NULL: none). *INTERRUPTED: the trace was
+ * not closed. */
+struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_output *output,
+                               struct tg_error **damage, bool *interrupted);
+
+#endif

@@ -1,0 +1,18 @@
+/* Payloads of events as JSON, by the schema alone. */
+#ifndef TG_ANALYZER_DUMP_EVENT_JSON_H
+#define TG_ANALYZER_DUMP_EVENT_JSON_H
+
+#include "analyzer/output/code_names.h"
+#include "format/base/json_writer.h"
+#include "format/event/event.h"
+
+/* Adds the fields of PAYLOAD to the object that JSON is in, in schema order: numbers, "0x..." addresses,
+ * names of enum values (a number where unknown), booleans, arrays of objects, and arrays of strings where an
+ * element is one string. */
+void tg_event_json_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload);
+
+/* Likewise EVENT's payload, with what NAMES (NULL: nothing) knows behind each code address FIELD:
+ * FIELD_object, FIELD_function, FIELD_offset, FIELD_file, FIELD_line, as far as they are known. */
+void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, struct tg_code_names *names);
+
+#endif

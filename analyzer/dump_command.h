@@ -1,9 +1,0 @@
-/* `tollgate dump`: its row in the table of commands. */
-#ifndef TG_ANALYZER_DUMP_COMMAND_H
-#define TG_ANALYZER_DUMP_COMMAND_H
-
-#include "format/command.h"
-
-extern const struct tg_command tg_dump_command;
-
-#endif

@@ -1,0 +1,413 @@
+/* `tollgate filter` */
+#include "analyzer/filter/command.h"
+
+#include "analyzer/filter/explain.h"
+#include "analyzer/filter/report.h"
+#include "analyzer/output/output_file.h"
+#include "format/base/printable.h"
+#include "format/settings/settings.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_MATCH = 0x100,
+    KEY_BREAK,
+    KEY_MODE,
+    KEY_SETTINGS,
+    KEY_EXPLAIN,
+    KEY_JSON,
+    KEY_DECISIONS,
+    KEY_CHECK,
+    KEY_CALIBRATE,
+    KEY_PROCESSES,
+    KEY_CLIENTS,
+    KEY_ROUND_TRIP,
+    KEY_SUGGEST,
+    KEY_ALWAYS,
+    KEY_NOT_ALWAYS,
+    KEY_ON_MATCH,
+};
+
+struct filter_arguments {
+    struct tg_filter_request request;
+    const char **texts; /* storage for matches, breaks and libraries: argc entries each */
+    const char **matches, **breaks, **operands;
+    size_t n_operands;
+    struct tg_settings settings;
+    bool has_always, always; /* -dlopen_always_recalculate and its negation, last one wins */
+    const char *on_match;    /* -dlopen_recalculate_on_match, NULL not given */
+    bool explain, json, decisions, check, calibrate, has_clients;
+    struct tg_error *error;
+};
+
+/* ---- options ---- */
+
+static const struct argp_option options[] = {
+    {"match", KEY_MATCH, "GLOBLIST", 0, "Evaluate Medium with this glob-list; any number, side by side", 1},
+    {"break", KEY_BREAK, "SPEC", 0, "A breakpoint wanted, besides those that were recorded; any number", 1},
+    {"mode", KEY_MODE, "MODE", 0, "Show only slow, medium or fast; any number", 1},
+    {"settings", KEY_SETTINGS, "FILE", 0, "Take the filter from the dset lines of a settings file", 1},
+    {"dlopen_always_recalculate", KEY_ALWAYS, NULL, 0, "Slow (also with one dash, as the next two)", 2},
+    {"no_dlopen_always_recalculate", KEY_NOT_ALWAYS, NULL, 0, "Medium or Fast, by the glob-list", 2},
+    {"dlopen_recalculate_on_match", KEY_ON_MATCH, "GLOBLIST", 0, "As --match; \"\" is Fast", 2},
+    {"suggest", KEY_SUGGEST, NULL, 0, "Find the cheapest setting that plants every wanted breakpoint in time",
+     3},
+    {"calibrate", KEY_CALIBRATE, NULL, 0, "Measure on this machine what a stop costs", 3},
+    {"check", KEY_CHECK, NULL, 0, "Exit with 1 where the recorded decisions are not the model's", 3},
+    {"processes", KEY_PROCESSES, "N", 0, "Simulate N processes that report to the clients", 4},
+    {"clients", KEY_CLIENTS, "M", 0, "Number of clients (1)", 4},
+    {"round-trip-us", KEY_ROUND_TRIP, "US", 0,
+     "Client's time for a request besides its work (what a stop costs)", 4},
+    {"explain", KEY_EXPLAIN, NULL, 0, "Decide on one event that brought the LIBs, and say why", 5},
+    {"decisions", KEY_DECISIONS, NULL, 0, "Write what each setting would decide, event by event", 5},
+    {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-filter(1) documents", 5},
+    {0},
+};
+
+static bool parse_count(const char *text, uint64_t *count)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0)
+        return false;
+    *count = value;
+    return true;
+}
+
+static bool parse_microseconds(const char *text, uint64_t *ns)
+{
+    char *end = NULL;
+    double us = strtod(text, &end);
+    if (end == text || *end != '\0' || !(us >= 0) || us > 1e12)
+        return false;
+    *ns = (uint64_t)(us * 1e3 + 0.5);
+    return true;
+}
+
+/* The first thing wrong with the command line is the one that is told. */
+__attribute__((format(printf, 2, 0))) static void refuse(struct filter_arguments *arguments,
+                                                         const char *format, const char *text)
+{
+    if (arguments->error == NULL)
+        arguments->error = tg_error_create(TG_ERROR_USAGE, format, text);
+}
+
+static void parse_mode(struct filter_arguments *arguments, const char *text)
+{
+    static const char *const names[] = {"slow", "medium", "fast"};
+    for (size_t mode = 0; mode < 3; mode++) {
+        if (strcmp(names[mode], text) == 0) {
+            arguments->request.modes[mode] = true;
+            return;
+        }
+    }
+    refuse(arguments, "there is no mode '%s': use slow, medium or fast", text);
+}
+
+static void read_settings(struct filter_arguments *arguments, const char *path)
+{
+    if (arguments->error != NULL)
+        return;
+    arguments->error = tg_settings_read(path, &arguments->settings);
+}
+
+static error_t parse_number_option(struct filter_arguments *arguments, int key, const char *argument)
+{
+    struct tg_simulation_options *simulation = &arguments->request.simulation;
+    switch (key) {
+    case KEY_PROCESSES:
+        arguments->request.has_simulation = true;
+        if (!parse_count(argument, &simulation->processes) || simulation->processes == 0)
+            refuse(arguments, "--processes takes a number from 1 up, not '%s'", argument);
+        return 0;
+    case KEY_CLIENTS:
+        arguments->has_clients = true;
+        if (!parse_count(argument, &simulation->clients) || simulation->clients == 0)
+            refuse(arguments, "--clients takes a number from 1 up, not '%s'", argument);
+        return 0;
+    case KEY_ROUND_TRIP:
+        if (!parse_microseconds(argument, &simulation->round_trip_ns))
+            refuse(arguments, "--round-trip-us takes microseconds, not '%s'", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct filter_arguments *arguments = state->input;
+    struct tg_filter_request *request = &arguments->request;
+    switch (key) {
+    case KEY_MATCH:
+        arguments->matches[request->n_matches++] = argument;
+        return 0;
+    case KEY_ON_MATCH:
+        arguments->on_match = argument;
+        return 0;
+    case KEY_ALWAYS:
+    case KEY_NOT_ALWAYS:
+        arguments->has_always = true;
+        arguments->always = key == KEY_ALWAYS;
+        return 0;
+    case KEY_BREAK:
+        arguments->breaks[request->n_breaks++] = argument;
+        return 0;
+    case KEY_MODE:
+        parse_mode(arguments, argument);
+        return 0;
+    case KEY_SETTINGS:
+        read_settings(arguments, argument);
+        return 0;
+    case KEY_EXPLAIN:
+        return arguments->explain = true, 0;
+    case KEY_JSON:
+        return arguments->json = true, 0;
+    case KEY_DECISIONS:
+        return arguments->decisions = true, 0;
+    case KEY_CHECK:
+        return arguments->check = true, 0;
+    case KEY_CALIBRATE:
+        return arguments->calibrate = true, 0;
+    case KEY_SUGGEST:
+        return request->suggest = true, 0;
+    case ARGP_KEY_ARG:
+        arguments->operands[arguments->n_operands++] = argument;
+        return 0;
+    default:
+        return parse_number_option(arguments, key, argument);
+    }
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse_option,
+    .args_doc = "TRACE\n--match GLOBLIST --explain LIB...",
+    .doc = "Say what each dlopen filter mode would have cost a recorded job, and which setting to use. With "
+           "--explain: whether an event that brings the LIBs is reported (exit status 0) or deferred (1).",
+};
+
+/* The interface that these options come from writes them with one dash. */
+static void lengthen_dashes(int argc, char **argv)
+{
+    static char *const spellings[] = {"--dlopen_always_recalculate", "--no_dlopen_always_recalculate",
+                                      "--dlopen_recalculate_on_match"};
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (size_t s = 0; s < sizeof spellings / sizeof *spellings; s++)
+            if (strcmp(argv[i], spellings[s] + 1) == 0)
+                argv[i] = spellings[s];
+}
+
+/* ---- the filter that options and settings file give ---- */
+
+static const char *match_in_force(const struct filter_arguments *arguments)
+{
+    if (arguments->on_match != NULL)
+        return arguments->on_match;
+    if (arguments->request.n_matches > 0)
+        return arguments->matches[arguments->request.n_matches - 1];
+    return arguments->settings.match;
+}
+
+/* For a trace: -dlopen_… and settings become a further column, or narrow the columns to Slow. */
+static void add_columns(struct filter_arguments *arguments)
+{
+    struct tg_filter_request *request = &arguments->request;
+    const struct tg_settings *settings = &arguments->settings;
+    if (settings->match != NULL)
+        arguments->matches[request->n_matches++] = settings->match;
+    if (arguments->on_match != NULL)
+        arguments->matches[request->n_matches++] = arguments->on_match;
+    if (arguments->has_always && arguments->always)
+        request->modes[TG_FILTER_SLOW] = true;
+    if (arguments->has_always && !arguments->always)
+        request->modes[request->n_matches > 0 && arguments->matches[request->n_matches - 1][0] != '\0'
+                           ? TG_FILTER_MEDIUM
+                           : TG_FILTER_FAST] = true;
+}
+
+static struct tg_error *check_usage(const struct filter_arguments *arguments)
+{
+    const struct tg_filter_request *request = &arguments->request;
+    if (arguments->explain) {
+        if (arguments->n_operands == 0)
+            return tg_error_create(TG_ERROR_USAGE, "--explain needs the library names of one event");
+        if (request->n_matches > 1)
+            return tg_error_create(TG_ERROR_USAGE, "--explain decides by one glob-list: give --match once");
+        if (request->n_matches == 0 && arguments->on_match == NULL && arguments->settings.match == NULL &&
+            !arguments->has_always && !arguments->settings.has_always_recalculate)
+            return tg_error_create(TG_ERROR_USAGE, "--explain needs a glob-list: add --match GLOBLIST");
+        return NULL;
+    }
+    if (arguments->n_operands != 1)
+        return tg_error_create(TG_ERROR_USAGE, arguments->n_operands == 0
+                                                   ? "name the TRACE to evaluate (or see --explain)"
+                                                   : "one TRACE at a time");
+    if (arguments->has_clients && !request->has_simulation)
+        return tg_error_create(TG_ERROR_USAGE, "--clients belongs to a simulation: add --processes N");
+    if (request->simulation.round_trip_ns != UINT64_MAX && !request->has_simulation)
+        return tg_error_create(TG_ERROR_USAGE, "--round-trip-us belongs to a simulation: add --processes N");
+    return NULL;
+}
+
+static void print_notes(const struct tg_settings *settings)
+{
+    for (size_t i = 0; i < settings->n_notes; i++) {
+        fputs("tollgate: note: ", stderr);
+        tg_printable_write(stderr, settings->notes[i]);
+        putc('\n', stderr);
+    }
+}
+
+/* ---- what is done ---- */
+
+static struct tg_error *explain(const struct filter_arguments *arguments, FILE *stream, int *status)
+{
+    const struct tg_settings *settings = &arguments->settings;
+    const char *match = match_in_force(arguments);
+    /* a glob-list alone means what the interface says of it with always_recalculate false */
+    bool always = arguments->has_always              ? arguments->always
+                  : settings->has_always_recalculate ? settings->always_recalculate
+                                                     : false;
+    if (!arguments->has_always && (arguments->on_match != NULL || arguments->request.n_matches > 0))
+        always = false;
+    struct tg_dlopen_filter filter;
+    struct tg_error *error = tg_dlopen_filter_init(&filter);
+    if (error != NULL)
+        return error;
+    error = tg_dlopen_filter_set(&filter, always, match != NULL ? match : "");
+    if (error == NULL)
+        *status =
+            tg_filter_explain(&filter, arguments->operands, arguments->n_operands, arguments->json, stream)
+                ? 0
+                : 1;
+    tg_dlopen_filter_deinit(&filter);
+    return error;
+}
+
+/* Where predictions go: each says its setting itself. */
+struct decision_writer {
+    const struct tg_filter_evaluation *evaluation;
+    struct tg_output *output;
+    bool json;
+};
+
+static struct tg_error *write_decision(void *context, const struct tg_filter_prediction *prediction)
+{
+    const struct decision_writer *writer = context;
+    const struct tg_filter_column *column = &writer->evaluation->columns[prediction->lane];
+    if (!tg_output_closed(writer->output))
+        tg_filter_write_prediction(prediction, column->mode, column->match, writer->json,
+                                   tg_output_stream(writer->output));
+    return NULL;
+}
+
+static struct tg_error *write_evaluation(const struct filter_arguments *arguments,
+                                         const struct tg_filter_evaluation *evaluation,
+                                         struct tg_output *output)
+{
+    if (arguments->decisions)
+        return NULL;
+    if (arguments->json)
+        return tg_filter_write_json(evaluation, arguments->request.trace, tg_output_stream(output));
+    return tg_filter_write_text(evaluation, tg_output_colour(output), tg_output_stream(output));
+}
+
+static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_output *output,
+                                 const struct tg_command_services *services, int *status)
+{
+    struct tg_filter_request *request = &arguments->request;
+    struct tg_stop_cost floor;
+    struct tg_error *error = NULL;
+    struct tg_filter_evaluation evaluation = {0};
+    struct decision_writer writer = {&evaluation, output, arguments->json};
+    add_columns(arguments);
+    request->trace = arguments->operands[0];
+    if (arguments->calibrate) {
+        if (services->measure_stop_cost == NULL)
+            return tg_error_create(TG_ERROR_UNSUPPORTED, "this build cannot measure what a stop costs");
+        error = services->measure_stop_cost(&floor);
+        if (error != NULL)
+            return tg_error_prefix(error, "--calibrate");
+        request->floor = &floor;
+    }
+    if (arguments->decisions) {
+        request->predict = write_decision;
+        request->context = &writer;
+    }
+    error = tg_filter_evaluate(request, &evaluation);
+    if (error == NULL)
+        error = write_evaluation(arguments, &evaluation, output);
+    if (error == NULL && arguments->check)
+        *status = evaluation.check.decisions_differ > 0 || evaluation.check.handlings_differ > 0;
+    if (error == NULL &&
+        evaluation.damage != NULL) { /* what could be read was shown; this says what could not */
+        error = evaluation.damage;
+        evaluation.damage = NULL;
+    }
+    tg_filter_evaluation_deinit(&evaluation);
+    return error;
+}
+
+static struct tg_error *run_filter(struct filter_arguments *arguments,
+                                   const struct tg_command_services *services, int *status)
+{
+    struct tg_error *error = check_usage(arguments);
+    if (error != NULL)
+        return error;
+    print_notes(&arguments->settings);
+    struct tg_output *output = NULL;
+    error = tg_output_open(NULL, false, &output);
+    if (error == NULL)
+        error = arguments->explain ? explain(arguments, tg_output_stream(output), status)
+                                   : evaluate(arguments, output, services, status);
+    struct tg_error *written = output != NULL ? tg_output_commit(output) : NULL;
+    if (error == NULL)
+        error = written;
+    else
+        tg_error_destroy(written);
+    tg_output_destroy(output);
+    return error;
+}
+
+static int run(int argc, char **argv, const struct tg_command_services *services)
+{
+    size_t room = (size_t)argc + 2; /* the settings file and -dlopen_recalculate_on_match add a list each */
+    struct filter_arguments arguments = {.texts = calloc(3 * room, sizeof *arguments.texts)};
+    int status = 0;
+    if (arguments.texts == NULL) {
+        arguments.error = tg_error_no_memory();
+    } else {
+        arguments.matches = arguments.texts;
+        arguments.breaks = arguments.texts + room;
+        arguments.operands = arguments.texts + 2 * room;
+        arguments.request.matches = arguments.matches;
+        arguments.request.breaks = arguments.breaks;
+        arguments.request.simulation =
+            (struct tg_simulation_options){.processes = 1, .clients = 1, .round_trip_ns = UINT64_MAX};
+        argp_err_exit_status = 2;
+        lengthen_dashes(argc, argv);
+        if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0)
+            arguments.error = tg_error_no_memory();
+    }
+    if (arguments.error == NULL)
+        arguments.error = run_filter(&arguments, services, &status);
+    if (arguments.error != NULL) {
+        tg_printable_error(arguments.error);
+        status = tg_error_exit_status(arguments.error);
+    }
+    tg_error_destroy(arguments.error);
+    tg_settings_deinit(&arguments.settings);
+    free(arguments.texts);
+    return status;
+}
+
+const struct tg_command tg_filter_command = {
+    .name = "filter",
+    .summary = "Slow, Medium and Fast side by side: what each dlopen filter would have cost",
+    .run = run,
+};

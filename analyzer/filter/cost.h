@@ -1,0 +1,58 @@
+/* What stops cost the traced program, from measurements alone: those in the trace, and the floor that any
+ * stop pays on the machine (measured when recording began, or by --calibrate). */
+#ifndef TG_ANALYZER_FILTER_COST_H
+#define TG_ANALYZER_FILTER_COST_H
+
+#include "format/settings/command.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tg_cost_floor_source {
+    TG_COST_FLOOR_NONE,
+    TG_COST_FLOOR_RECORDED,   /* in the trace's meta section */
+    TG_COST_FLOOR_CALIBRATED, /* measured on this machine now */
+};
+
+/* What costs are computed from; fill it before any tg_cost_ call, it does not change in between. */
+struct tg_cost_basis {
+    enum tg_cost_floor_source floor_source;
+    struct tg_stop_cost floor;  /* meaningful where floor_source is not NONE */
+    uint64_t measured_stops;    /* loader stops whose time the trace has */
+    uint64_t unmeasured_stops;  /* loader events seen without a stop: costs come from the floor */
+    uint64_t handle_ns;         /* tracer time spent on handling libraries... */
+    uint64_t handled_libraries; /* ...and how many these were */
+};
+
+/* A sum of costs. Estimates are kept apart from measurements so that a report can say what is which. Plain
+ * data: zero-initialised it is no cost at all. */
+struct tg_cost {
+    uint64_t ns;              /* known cost, hidden parts and estimates included */
+    uint64_t estimated_ns;    /* part of ns that was not measured on the event itself */
+    uint64_t unknown_stops;   /* stops for which there is neither a measurement nor a floor */
+    uint64_t unknown_handles; /* libraries whose handling was never measured */
+};
+
+/* The part of a stop that a tracer cannot see (the way into it and back), 0 without a floor. */
+uint64_t tg_cost_hidden_ns(const struct tg_cost_basis *basis);
+
+/* One stop: STOP_NS as the trace has it, 0 where it was not measured. */
+void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, struct tg_cost *cost);
+
+/* Handling of LIBRARIES that took HANDLE_NS; 0 where that was not measured: the trace's mean per library. */
+void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns, uint64_t libraries,
+                          struct tg_cost *cost);
+
+/* Takes back what a stop would not have done: DONE_NS at most as much as was added. */
+void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost);
+
+void tg_cost_add(const struct tg_cost *other, struct tg_cost *cost);
+
+/* Whether the sum can be stated: nothing in it is unknown for want of a floor. */
+bool tg_cost_is_known(const struct tg_cost *cost);
+
+/* One line on where the figures come from, or how to get them; cut to SIZE (200 is enough). */
+void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t size);
+
+#endif

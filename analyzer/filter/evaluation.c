@@ -1,0 +1,381 @@
+#include "analyzer/filter/evaluation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the lanes of one reading feed. */
+struct feed {
+    const struct tg_filter_request *request;
+    size_t n_columns;
+    size_t check_lane; /* SIZE_MAX: none */
+    struct tg_filter_check *check;
+};
+
+void tg_filter_evaluation_deinit(struct tg_filter_evaluation *evaluation)
+{
+    tg_filter_model_destroy(evaluation->model);
+    tg_filter_model_destroy(evaluation->trial_model);
+    tg_suggestion_lists_deinit(&evaluation->lists);
+    for (size_t i = 0; i < evaluation->n_filters; i++)
+        tg_dlopen_filter_deinit(&evaluation->filters[i]);
+    for (size_t i = 0; i < evaluation->n_trial_filters; i++)
+        tg_dlopen_filter_deinit(&evaluation->trial_filters[i]);
+    tg_filter_survey_deinit(&evaluation->survey);
+    tg_error_destroy(evaluation->damage);
+    *evaluation = (struct tg_filter_evaluation){0};
+}
+
+/* ---- reading ---- */
+
+typedef struct tg_error *visitor(void *context, const struct tg_event *event);
+
+/* Visits up to the end, or to a damaged place: that is told in *DAMAGE if it is empty, and ends every reading
+   alike. */
+static struct tg_error *visit(struct tg_trace_reader *reader, visitor *visit_event, void *context,
+                              struct tg_error **damage)
+{
+    for (;;) {
+        const struct tg_event *event = NULL;
+        struct tg_error *error = tg_trace_reader_next(reader, &event);
+        if (error != NULL && tg_error_code(error) == TG_ERROR_INPUT) {
+            if (*damage == NULL)
+                *damage = error;
+            else
+                tg_error_destroy(error);
+            return NULL;
+        }
+        if (error != NULL || event == NULL)
+            return error;
+        error = visit_event(context, event);
+        if (error != NULL)
+            return error;
+    }
+}
+
+static struct tg_error *survey_event(void *context, const struct tg_event *event)
+{
+    return tg_filter_survey_add(context, event);
+}
+
+static struct tg_error *survey(const struct tg_filter_request *request,
+                               struct tg_filter_evaluation *evaluation)
+{
+    struct tg_error *error = tg_filter_survey_init(&evaluation->survey);
+    for (size_t i = 0; error == NULL && i < request->n_breaks; i++)
+        error = tg_break_goals_want(&evaluation->survey.goals, request->breaks[i]);
+    if (error != NULL)
+        return error;
+    struct tg_trace_reader *reader = NULL;
+    error = tg_trace_reader_open(request->trace, &reader);
+    if (error != NULL)
+        return error;
+    error = visit(reader, survey_event, &evaluation->survey, &evaluation->damage);
+    if (error == NULL) {
+        evaluation->summary = tg_trace_reader_summary(reader);
+        error = tg_filter_survey_finish(&evaluation->survey, tg_trace_reader_meta(reader));
+    }
+    tg_trace_reader_close(reader);
+    if (error == NULL && request->floor != NULL)
+        tg_filter_survey_use_floor(&evaluation->survey, request->floor);
+    return error;
+}
+
+struct replay {
+    struct tg_filter_model *model;
+    struct tg_filter_check *check; /* NULL: none */
+};
+
+static struct tg_error *replay_event(void *context, const struct tg_event *event)
+{
+    const struct replay *replay = context;
+    struct tg_error *error = tg_filter_model_add(replay->model, event);
+    if (error == NULL && replay->check != NULL)
+        error = tg_filter_check_add(replay->check, event);
+    return error;
+}
+
+static struct tg_error *replay_trace(const char *path, struct replay *replay, struct tg_error **damage)
+{
+    struct tg_trace_reader *reader = NULL;
+    struct tg_error *error = tg_trace_reader_open(path, &reader);
+    if (error != NULL)
+        return error;
+    error = visit(reader, replay_event, replay, damage);
+    tg_trace_reader_close(reader);
+    return error != NULL ? error : tg_filter_model_finish(replay->model);
+}
+
+/* ---- columns ---- */
+
+static bool is_wanted(const struct tg_filter_request *request, enum tg_filter_mode mode)
+{
+    bool any = request->modes[0] || request->modes[1] || request->modes[2];
+    return !any || request->modes[mode];
+}
+
+static struct tg_error *add_filter(struct tg_dlopen_filter *filters, size_t *count, size_t max,
+                                   enum tg_filter_mode mode, const char *match)
+{
+    if (*count == max)
+        return tg_error_create(TG_ERROR_LIMIT, "more than %zu settings side by side: use fewer --match", max);
+    struct tg_error *error = tg_dlopen_filter_init(&filters[*count]);
+    if (error != NULL)
+        return error;
+    ++*count;
+    return tg_dlopen_filter_set(&filters[*count - 1], mode == TG_FILTER_SLOW, match);
+}
+
+/* The column or hidden lane with this setting, SIZE_MAX where there is none. */
+static size_t find_filter(const struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
+                          const char *match)
+{
+    for (size_t i = 0; i < evaluation->n_filters; i++) {
+        const struct tg_dlopen_filter *filter = &evaluation->filters[i];
+        if (filter->mode == mode &&
+            (mode != TG_FILTER_MEDIUM || strcmp(tg_glob_list_text(filter->list), match) == 0))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static struct tg_error *ensure_filter(struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
+                                      const char *match)
+{
+    if (find_filter(evaluation, mode, match) != SIZE_MAX)
+        return NULL;
+    return add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, mode, match);
+}
+
+static void label_columns(struct tg_filter_evaluation *evaluation)
+{
+    size_t mediums = 0, named = 0;
+    for (size_t i = 0; i < evaluation->n_columns; i++)
+        mediums += evaluation->columns[i].mode == TG_FILTER_MEDIUM;
+    for (size_t i = 0; i < evaluation->n_columns; i++) {
+        struct tg_filter_column *column = &evaluation->columns[i];
+        if (column->mode != TG_FILTER_MEDIUM)
+            strcpy(column->label, column->mode == TG_FILTER_SLOW ? "Slow" : "Fast");
+        else if (mediums == 1)
+            strcpy(column->label, "Medium");
+        else
+            snprintf(column->label, sizeof column->label, "Medium %c", (char)('A' + named++));
+    }
+}
+
+/* A lane for the setting that was recorded; one of its own where that changed. */
+static struct tg_error *choose_recorded_lane(struct tg_filter_evaluation *evaluation)
+{
+    const struct tg_filter_survey *made = &evaluation->survey;
+    struct tg_error *error = NULL;
+    evaluation->recorded_lane = SIZE_MAX;
+    if (!made->has_settings)
+        return NULL;
+    if (made->settings_changed)
+        error = add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, made->mode,
+                           made->match);
+    else
+        error = ensure_filter(evaluation, made->mode, made->match);
+    if (error == NULL)
+        evaluation->recorded_lane = made->settings_changed ? evaluation->n_filters - 1
+                                                           : find_filter(evaluation, made->mode, made->match);
+    return error;
+}
+
+/* Slow, every Medium, Fast: then hidden lanes, for Slow's cost and for the setting that was recorded. */
+static struct tg_error *choose_lanes(const struct tg_filter_request *request,
+                                     struct tg_filter_evaluation *evaluation)
+{
+    const struct tg_filter_survey *survey_made = &evaluation->survey;
+    struct tg_error *error = NULL;
+    if (is_wanted(request, TG_FILTER_SLOW))
+        error = ensure_filter(evaluation, TG_FILTER_SLOW, "");
+    if (is_wanted(request, TG_FILTER_MEDIUM)) {
+        if (error == NULL && survey_made->match[0] != '\0')
+            error = ensure_filter(evaluation, TG_FILTER_MEDIUM, survey_made->match);
+        for (size_t i = 0; error == NULL && i < request->n_matches; i++)
+            if (request->matches[i][0] != '\0')
+                error = ensure_filter(evaluation, TG_FILTER_MEDIUM, request->matches[i]);
+    }
+    if (error == NULL && is_wanted(request, TG_FILTER_FAST))
+        error = ensure_filter(evaluation, TG_FILTER_FAST, "");
+    if (error == NULL && evaluation->n_filters > TG_FILTER_MAX_COLUMNS)
+        error = tg_error_create(TG_ERROR_LIMIT, "more than %d settings side by side: use fewer --match",
+                                TG_FILTER_MAX_COLUMNS);
+    if (error != NULL)
+        return error;
+    evaluation->n_columns = evaluation->n_filters;
+    if (error == NULL)
+        error = ensure_filter(evaluation, TG_FILTER_SLOW, "");
+    if (error == NULL)
+        error = choose_recorded_lane(evaluation);
+    for (size_t i = 0; i < evaluation->n_columns; i++)
+        evaluation->columns[i] = (struct tg_filter_column){
+            .mode = evaluation->filters[i].mode,
+            .match = tg_glob_list_text(evaluation->filters[i].list),
+            .as_recorded = survey_made->has_settings && !survey_made->settings_changed &&
+                           i == find_filter(evaluation, survey_made->mode, survey_made->match),
+        };
+    label_columns(evaluation);
+    return error;
+}
+
+/* ---- the main reading ---- */
+
+static struct tg_error *feed_prediction(void *context, const struct tg_filter_prediction *prediction)
+{
+    struct feed *feed = context;
+    struct tg_error *error = NULL;
+    if (prediction->lane == feed->check_lane)
+        error = tg_filter_check_predict(feed->check, prediction);
+    if (error == NULL && prediction->lane < feed->n_columns && feed->request->predict != NULL)
+        error = feed->request->predict(feed->request->context, prediction);
+    return error;
+}
+
+static struct tg_error *replay_columns(const struct tg_filter_request *request,
+                                       struct tg_filter_evaluation *evaluation)
+{
+    const struct tg_filter_survey *made = &evaluation->survey;
+    struct feed feed = {.request = request, .n_columns = evaluation->n_columns, .check_lane = SIZE_MAX};
+    struct tg_error *error = NULL;
+    size_t recorded_lane = evaluation->recorded_lane;
+    evaluation->has_check = recorded_lane != SIZE_MAX && made->decisions > 0;
+    if (evaluation->has_check) {
+        feed.check_lane = recorded_lane;
+        error = tg_filter_check_create(&feed.check);
+    }
+    struct tg_filter_model_options options = {
+        .survey = made,
+        .filters = evaluation->filters,
+        .n_filters = evaluation->n_filters,
+        .recorded_lane = recorded_lane,
+        .follows = made->settings_changed,
+        .keep_timelines = request->has_simulation,
+        .predict = evaluation->has_check || request->predict != NULL ? feed_prediction : NULL,
+        .context = &feed,
+    };
+    if (error == NULL)
+        error = tg_filter_model_create(&options, &evaluation->model);
+    if (error == NULL)
+        error =
+            replay_trace(request->trace, &(struct replay){.model = evaluation->model, .check = feed.check},
+                         &evaluation->damage);
+    if (error == NULL && feed.check != NULL)
+        tg_filter_check_finish(feed.check, &evaluation->check);
+    tg_filter_check_destroy(feed.check);
+    for (size_t i = 0; error == NULL && i < evaluation->n_columns; i++)
+        evaluation->columns[i].outcome = tg_filter_model_outcome(evaluation->model, i);
+    if (error == NULL)
+        evaluation->slow =
+            tg_filter_model_outcome(evaluation->model, find_filter(evaluation, TG_FILTER_SLOW, ""));
+    return error;
+}
+
+/* ---- simulation ---- */
+
+static struct tg_error *simulate(const struct tg_filter_request *request,
+                                 struct tg_filter_evaluation *evaluation)
+{
+    const struct tg_cost_basis *basis = &evaluation->survey.basis;
+    evaluation->simulation = request->simulation;
+    if (request->simulation.round_trip_ns == UINT64_MAX) {
+        if (basis->floor_source == TG_COST_FLOOR_NONE)
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "the trace does not say what a stop costs, so a round trip to "
+                                   "the client cannot be estimated: give --round-trip-us, or "
+                                   "--calibrate");
+        evaluation->simulation.round_trip_ns = basis->floor.stop_ns;
+    }
+    evaluation->has_simulation = true;
+    for (size_t i = 0; i < evaluation->n_columns; i++) {
+        struct tg_filter_column *column = &evaluation->columns[i];
+        const struct tg_timeline *timelines =
+            tg_filter_model_timelines(evaluation->model, i, &evaluation->simulated_from);
+        if (evaluation->simulated_from == 0)
+            continue;
+        struct tg_error *error =
+            tg_simulate(timelines, evaluation->simulated_from, &evaluation->simulation, &column->simulation);
+        if (error != NULL)
+            return tg_error_prefix(error, "%s", column->label);
+        column->has_simulation = true;
+    }
+    return NULL;
+}
+
+/* ---- suggestion ---- */
+
+static bool has_unknown_goals(const struct tg_break_goals *goals)
+{
+    for (size_t i = 0; i < goals->count; i++)
+        if (goals->items[i].state == TG_GOAL_UNKNOWN)
+            return true;
+    return false;
+}
+
+static struct tg_error *add_trial(struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
+                                  const char *match)
+{
+    return add_filter(evaluation->trial_filters, &evaluation->n_trial_filters, TG_SUGGESTION_MAX_LISTS + 2,
+                      mode, match);
+}
+
+/* Replays every proposal next to Slow and Fast; the choice is made on what the model says, not on the
+ * idea. */
+static struct tg_error *suggest(const struct tg_filter_request *request,
+                                struct tg_filter_evaluation *evaluation)
+{
+    struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
+    struct tg_error *error = tg_suggestion_propose(&evaluation->survey, &evaluation->lists);
+    suggestion->unknown_goals = has_unknown_goals(&evaluation->survey.goals);
+    if (error == NULL &&
+        !suggestion->unknown_goals) /* the first one: where nothing tells them apart, it wins */
+        error = add_trial(evaluation, TG_FILTER_FAST, "");
+    if (error == NULL)
+        error = add_trial(evaluation, TG_FILTER_SLOW, "");
+    for (size_t i = 0; error == NULL && !suggestion->unknown_goals && i < evaluation->lists.count; i++)
+        error = add_trial(evaluation, TG_FILTER_MEDIUM, evaluation->lists.lists[i]);
+    if (error != NULL)
+        return error;
+    struct tg_filter_model_options options = {.survey = &evaluation->survey,
+                                              .filters = evaluation->trial_filters,
+                                              .n_filters = evaluation->n_trial_filters,
+                                              .recorded_lane = SIZE_MAX};
+    error = tg_filter_model_create(&options, &evaluation->trial_model);
+    if (error == NULL)
+        error = replay_trace(request->trace, &(struct replay){.model = evaluation->trial_model},
+                             &evaluation->damage);
+    if (error != NULL)
+        return error;
+    struct tg_suggestion_trial trials[TG_SUGGESTION_MAX_LISTS + 2];
+    for (size_t i = 0; i < evaluation->n_trial_filters; i++)
+        trials[i] = (struct tg_suggestion_trial){
+            .mode = evaluation->trial_filters[i].mode,
+            .match = tg_glob_list_text(evaluation->trial_filters[i].list),
+            .outcome = tg_filter_model_outcome(evaluation->trial_model, i),
+        };
+    size_t best = tg_suggestion_choose(trials, evaluation->n_trial_filters);
+    suggestion->mode = trials[best].mode;
+    suggestion->match = trials[best].match;
+    suggestion->outcome = trials[best].outcome;
+    suggestion->colon = evaluation->lists.colon && strchr(suggestion->match, '?') != NULL;
+    suggestion->wanted = evaluation->lists.wanted;
+    evaluation->has_suggestion = true;
+    return NULL;
+}
+
+struct tg_error *tg_filter_evaluate(const struct tg_filter_request *request,
+                                    struct tg_filter_evaluation *evaluation)
+{
+    if (strcmp(request->trace, "-") == 0)
+        return tg_error_create(TG_ERROR_USAGE, "the trace is read more than once: give a file, not \"-\"");
+    struct tg_error *error = survey(request, evaluation);
+    if (error == NULL)
+        error = choose_lanes(request, evaluation);
+    if (error == NULL)
+        error = replay_columns(request, evaluation);
+    if (error == NULL && request->has_simulation)
+        error = simulate(request, evaluation);
+    if (error == NULL && request->suggest)
+        error = suggest(request, evaluation);
+    return error;
+}

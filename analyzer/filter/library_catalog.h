@@ -1,0 +1,40 @@
+/* Every distinct library path of a trace, once, with what is known about it. */
+#ifndef TG_ANALYZER_FILTER_LIBRARY_CATALOG_H
+#define TG_ANALYZER_FILTER_LIBRARY_CATALOG_H
+
+#include "format/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tg_library_catalog;
+
+enum { TG_LIBRARY_CATALOG_MAX = 1 << 24 };
+
+/* Facts about one path. Owned by the catalog; ids count from 0 in the order of first sight. */
+struct tg_catalog_library {
+    const char *path; /* valid as long as the catalog */
+    uint32_t id;
+    uint32_t n_goals;  /* breakpoints wanted that have a location in it */
+    uint32_t *goals;   /* their indices in the survey, ascending */
+    uint64_t dlopens;  /* dlopen events that brought it */
+    uint64_t startups; /* times it was there without a dlopen event: start-up, attach */
+    bool cuda;         /* a CUDA driver library, by "* /libcuda.so*" (without the blank) */
+};
+
+struct tg_error *tg_library_catalog_create(struct tg_library_catalog **catalog);
+void tg_library_catalog_destroy(struct tg_library_catalog *catalog);
+
+/* The entry for PATH, made if it is new. LIMIT error beyond TG_LIBRARY_CATALOG_MAX paths. */
+struct tg_error *tg_library_catalog_intern(struct tg_library_catalog *catalog, const char *path,
+                                           struct tg_catalog_library **library);
+
+size_t tg_library_catalog_count(const struct tg_library_catalog *catalog);
+/* For ID in [0, count). */
+struct tg_catalog_library *tg_library_catalog_at(const struct tg_library_catalog *catalog, size_t id);
+
+/* Notes that breakpoint GOAL has a location in LIBRARY; again is harmless. */
+struct tg_error *tg_catalog_library_add_goal(struct tg_catalog_library *library, uint32_t goal);
+
+#endif

@@ -1,0 +1,672 @@
+#include "analyzer/filter/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- create and destroy ---- */
+
+struct tg_error *tg_filter_model_create(const struct tg_filter_model_options *options,
+                                        struct tg_filter_model **model)
+{
+    size_t n = options->n_filters;
+    struct tg_filter_model *new = calloc(1, sizeof *new + n * sizeof *new->lanes);
+    if (new == NULL)
+        return tg_error_no_memory();
+    new->options = *options;
+    new->basis = &options->survey->basis;
+    for (size_t i = 0; i < n; i++) {
+        struct tg_lane *lane = &new->lanes[i];
+        lane->filter = &options->filters[i];
+        lane->verdicts.list = lane->filter->list;
+        lane->fast =
+            lane->filter->mode == TG_FILTER_FAST && !(options->follows && i == options->recorded_lane);
+        new->fast_lanes |= lane->fast ? 1U << i : 0;
+        lane->outcome.goals = calloc(options->survey->goals.count + 1, sizeof *lane->outcome.goals);
+        if (lane->outcome.goals == NULL) {
+            tg_filter_model_destroy(new);
+            return tg_error_no_memory();
+        }
+    }
+    *model = new;
+    return NULL;
+}
+
+void tg_filter_model_destroy(struct tg_filter_model *model)
+{
+    if (model == NULL)
+        return;
+    struct tg_filter_process *process, *next;
+    HASH_ITER (hh, model->processes, process, next) {
+        HASH_DEL(model->processes, process);
+        tg_filter_process_destroy(process, model->options.n_filters);
+    }
+    for (size_t i = 0; i < model->options.n_filters; i++) {
+        struct tg_lane *lane = &model->lanes[i];
+        tg_verdict_cache_deinit(&lane->verdicts);
+        for (size_t t = 0; t < model->n_timelines; t++)
+            tg_timeline_deinit(&lane->timelines[t]);
+        free(lane->timelines);
+        free(lane->outcome.goals);
+    }
+    tg_dlopen_filter_deinit(&model->followed);
+    free(model->libraries);
+    free(model->paths);
+    free(model->again);
+    free(model);
+}
+
+const struct tg_filter_outcome *tg_filter_model_outcome(const struct tg_filter_model *model, size_t lane)
+{
+    return &model->lanes[lane].outcome;
+}
+
+/* ---- dlopen events ---- */
+
+/* One dlopen event on its way through the lanes. */
+struct dlopen {
+    const struct tg_event *event;
+    struct tg_filter_process *process;
+    size_t count;      /* of the model's libraries */
+    bool stop;         /* costs a loader stop wherever the loader is watched */
+    uint64_t since_ns; /* when the program could use the libraries */
+    unsigned deferred; /* lanes in which they wait */
+    size_t n_again;    /* libraries that nobody sees who did not stop at their unload */
+    bool caught_up;    /* found at another stop, not at the loader's */
+    bool by_agent;     /* seen without a stop, where it would have been one */
+    bool cuda;
+};
+
+static struct tg_error *gather_libraries(struct tg_filter_model *model, const struct tg_list *list)
+{
+    if (list->count > model->libraries_capacity) {
+        struct tg_catalog_library **libraries =
+            reallocarray(model->libraries, list->count, sizeof *libraries);
+        if (libraries == NULL)
+            return tg_error_no_memory();
+        model->libraries = libraries;
+        bool *again = reallocarray(model->again, list->count, sizeof *again);
+        if (again == NULL)
+            return tg_error_no_memory();
+        model->again = again;
+        model->libraries_capacity = list->count;
+    }
+    const struct tg_library *items = list->items;
+    for (uint64_t i = 0; i < list->count; i++) {
+        struct tg_error *error =
+            tg_library_catalog_intern(model->options.survey->catalog, items[i].path, &model->libraries[i]);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+/* Handling time of the event itself: measured, or 0 with UNMEASURED libraries to estimate. */
+static uint64_t handling_ns(const struct tg_filter_model *model, const struct dlopen *dlopen,
+                            uint64_t *unmeasured)
+{
+    uint64_t ns = dlopen->event->library_load.handle_ns;
+    bool recorded =
+        ns > 0 || (!dlopen->by_agent && model->options.survey->has_settings &&
+                   !model->options.survey->settings_changed && model->options.survey->mode == TG_FILTER_SLOW);
+    *unmeasured = recorded ? 0 : dlopen->count;
+    return ns;
+}
+
+/* The stop alone, without handling: that is the client's part. A measured stop's time contains it. */
+static void add_stop_cost(const struct tg_filter_model *model, const struct dlopen *dlopen,
+                          struct tg_lane_wait *wait, struct tg_cost *total)
+{
+    const struct tg_event *event = dlopen->event;
+    bool loader = event->library_load.found == TG_FOUND_LOADER;
+    struct tg_cost cost = {0};
+    if (dlopen->stop)
+        tg_cost_add_stop(model->basis, loader ? event->stop_ns : 0, &cost);
+    if (!loader)
+        cost.ns += event->library_load.read_ns;
+    tg_cost_add(&cost, total);
+    wait->overhead_ns += cost.ns;
+    if (loader && (event->stop_ns > 0 || !dlopen->stop)) {
+        uint64_t handle_ns = event->library_load.handle_ns;
+        tg_cost_subtract(handle_ns, total);
+        wait->overhead_ns -= handle_ns < wait->overhead_ns ? handle_ns : wait->overhead_ns;
+    }
+}
+
+static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
+{
+    struct tg_lane *lane = &model->lanes[index];
+    struct tg_lane_wait *wait = &dlopen->process->waits[index];
+    bool fast = lane->fast;
+    uint64_t unmeasured = 0;
+    uint64_t handle_ns = handling_ns(model, dlopen, &unmeasured);
+    lane->outcome.deferred++;
+    lane->outcome.defers_cuda |= dlopen->cuda;
+    wait->events++;
+    wait->libraries += dlopen->count - (fast ? dlopen->n_again : 0);
+    for (size_t i = 0; fast && dlopen->n_again > 0 && i < dlopen->count; i++)
+        if (model->again[i])
+            tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_NEVER, 0);
+    wait->handle_ns += handle_ns;
+    wait->unmeasured += unmeasured;
+    if (fast)
+        wait->read_ns += dlopen->event->library_load.read_ns;
+    dlopen->deferred |= 1U << index;
+}
+
+static struct tg_error *report(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
+{
+    struct tg_lane *lane = &model->lanes[index];
+    struct tg_lane_wait *wait = &dlopen->process->waits[index];
+    uint64_t time_ns = dlopen->event->time_ns;
+    uint64_t libraries = dlopen->count + wait->libraries;
+    uint64_t unmeasured = 0;
+    struct tg_cost cost = {.ns = handling_ns(model, dlopen, &unmeasured)};
+    if (unmeasured > 0)
+        tg_cost_add_handling(model->basis, 0, unmeasured, &cost);
+    lane->outcome.reported++;
+    for (size_t i = 0; i < dlopen->count; i++)
+        tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_IN_TIME, 0);
+    struct tg_error *error = NULL;
+    if (wait->libraries > 0)
+        error = tg_lane_take_waiting(model, dlopen->process, index, TG_TRIGGER_REPORTED_EVENT, time_ns, false,
+                                     &cost);
+    else
+        tg_lane_settle(model, dlopen->process, index, TG_FATE_NEVER, time_ns);
+    return error != NULL ? error
+                         : tg_lane_request_client(model, dlopen->process, index, time_ns, libraries, &cost);
+}
+
+static struct tg_error *decide(struct tg_filter_model *model, struct tg_lane *lane,
+                               const struct dlopen *dlopen, struct tg_filter_prediction *prediction)
+{
+    prediction->decision = TG_DECISION_REPORTED;
+    prediction->rule = TG_RULE_ALWAYS_RECALCULATE;
+    prediction->pattern = prediction->library = "";
+    if (lane->filter->mode == TG_FILTER_SLOW)
+        return NULL;
+    if (lane->filter->mode == TG_FILTER_FAST) {
+        prediction->decision = TG_DECISION_NOT_STOPPED;
+        prediction->rule = TG_RULE_NO_STOP;
+        return NULL;
+    }
+    struct tg_glob_verdict verdict;
+    struct tg_error *error =
+        tg_verdict_cache_decide(&lane->verdicts, model->libraries, dlopen->count, &verdict);
+    if (error != NULL)
+        return error;
+    prediction->decision = verdict.report ? TG_DECISION_REPORTED : TG_DECISION_DEFERRED;
+    prediction->rule = verdict.rule;
+    if (verdict.rule == TG_RULE_PATTERN) {
+        prediction->pattern = tg_glob_list_pattern(lane->filter->list, verdict.pattern);
+        prediction->library = model->libraries[verdict.library]->path;
+    }
+    return NULL;
+}
+
+static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
+{
+    struct tg_lane *lane = &model->lanes[index];
+    if (lane->fast) {
+        defer(model, dlopen, index);
+        return NULL;
+    }
+    struct tg_filter_prediction prediction = {0};
+    /* what was found without a stop in the very setting under which it was recorded is so there again */
+    bool unstopped = dlopen->caught_up && index == model->options.recorded_lane;
+    struct tg_error *error = decide(model, lane, dlopen, &prediction);
+    if (unstopped) {
+        prediction = (struct tg_filter_prediction){.pattern = "", .library = ""};
+        prediction.decision = TG_DECISION_NOT_STOPPED;
+        prediction.rule = TG_RULE_NO_STOP;
+    }
+    if (error == NULL && model->options.predict != NULL)
+        error = tg_lane_predict_decision(model, dlopen->process, index, dlopen->event->time_ns, dlopen->count,
+                                         &prediction);
+    if (error != NULL)
+        return error;
+    if (!unstopped) {
+        add_stop_cost(model, dlopen, &dlopen->process->waits[index], &lane->outcome.cost);
+        lane->outcome.stops += dlopen->stop;
+    }
+    if (prediction.decision == TG_DECISION_REPORTED)
+        return report(model, dlopen, index);
+    defer(model, dlopen, index);
+    return NULL;
+}
+
+static uint16_t clip_namespace(uint64_t index)
+{
+    return index < TG_FILTER_LAST_NAMESPACE ? (uint16_t)index : TG_FILTER_LAST_NAMESPACE;
+}
+
+static struct tg_error *log_waiting(struct tg_filter_model *model, const struct dlopen *dlopen)
+{
+    struct tg_filter_process *process = dlopen->process;
+    const struct tg_event_library_load *load = &dlopen->event->library_load;
+    const struct tg_library *items = load->libraries.items;
+    process->load_first = process->log.count;
+    process->load_epoch = process->log.epoch;
+    for (size_t i = 0; dlopen->deferred != 0 && i < dlopen->count; i++) {
+        bool again = dlopen->n_again > 0 && model->again[i];
+        struct tg_pending item = {
+            .time_ns = dlopen->since_ns,
+            .link_map = items[i].link_map,
+            .library = model->libraries[i]->id,
+            .lanes = (uint16_t)(dlopen->deferred & ~(again ? model->fast_lanes : 0)),
+            .namespace_index = clip_namespace(load->namespace_index),
+        };
+        struct tg_error *error = tg_pending_log_append(&process->log, &item);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+/* Whether EVENT begins a loader stop, rather than being a further event of one. */
+static bool is_new_loader_stop(struct tg_filter_process *process, const struct tg_event *event)
+{
+    bool again = process->loader_ns == event->time_ns && process->loader_tid == event->tid &&
+                 event->stop_ns == 0 && event->time_ns != 0;
+    process->loader_ns = event->time_ns;
+    process->loader_tid = event->tid;
+    return !again;
+}
+
+/* Start-up: handled before the program's own code in every mode, so no dlopen event. Where the loader is
+ * watched, which shows by a null event before it, it is a stop (which the recorder's own, at the entry point,
+ * is not). */
+static void add_startup(struct tg_filter_model *model, struct tg_filter_process *process,
+                        const struct tg_event *event)
+{
+    const struct tg_event_library_load *load = &event->library_load;
+    bool watched = event->stop_ns > 0 || process->loader_ns != 0;
+    bool stop = load->found == TG_FOUND_STARTUP && watched && is_new_loader_stop(process, event);
+    struct tg_cost cost = {0};
+    struct tg_cost work = {.ns = load->read_ns + load->handle_ns};
+    if (stop) {
+        tg_filter_process_note_stop(process, event->time_ns, event->tid);
+        tg_cost_add_stop(model->basis, event->stop_ns, &cost);
+    }
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        struct tg_lane *lane = &model->lanes[index];
+        bool fast = lane->fast;
+        for (uint64_t i = 0; i < load->libraries.count; i++)
+            tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_IN_TIME, 0);
+        if (load->found != TG_FOUND_STARTUP)
+            continue;
+        const struct tg_cost *spent = fast || !stop ? &work : &cost;
+        lane->outcome.stops += stop && !fast;
+        lane->outcome.startup_stops += stop && !fast;
+        tg_cost_add(spent, &lane->outcome.cost);
+        process->waits[index].overhead_ns += spent->ns;
+    }
+}
+
+/* Which libraries came back to where the same one was unloaded since the last other stop: whoever looks at
+   the list only at other stops sees no change. */
+static void find_again(struct tg_filter_model *model, struct dlopen *dlopen)
+{
+    const struct tg_library *items = dlopen->event->library_load.libraries.items;
+    uint16_t namespace_index = clip_namespace(dlopen->event->library_load.namespace_index);
+    for (size_t i = 0; model->fast_lanes != 0 && dlopen->process->unloaded.count > 0 && i < dlopen->count;
+         i++) {
+        struct tg_pending *gone = tg_pending_log_find(&dlopen->process->unloaded, items[i].link_map);
+        model->again[i] = gone != NULL && gone->lanes != 0 && gone->library == model->libraries[i]->id &&
+                          gone->time_ns == items[i].base && gone->namespace_index == namespace_index;
+        if (!model->again[i])
+            continue;
+        gone->lanes = 0;
+        dlopen->n_again++;
+    }
+}
+
+static struct tg_error *add_load(struct tg_filter_model *model, struct tg_filter_process *process,
+                                 const struct tg_event *event)
+{
+    const struct tg_event_library_load *load = &event->library_load;
+    struct tg_error *error = gather_libraries(model, &load->libraries);
+    if (error != NULL)
+        return error;
+    if (!tg_library_load_is_dlopen(load)) {
+        add_startup(model, process, event);
+        return NULL;
+    }
+    struct dlopen dlopen = {.event = event,
+                            .process = process,
+                            .count = load->libraries.count,
+                            .stop = true,
+                            .since_ns = event->time_ns,
+                            .caught_up = load->found == TG_FOUND_CATCH_UP,
+                            .by_agent = load->found == TG_FOUND_AGENT};
+    process->has_dlopens = true;
+    process->by_agent = process->by_agent || dlopen.by_agent;
+    if (load->found == TG_FOUND_LOADER || dlopen.by_agent) {
+        dlopen.stop = is_new_loader_stop(process, event);
+        tg_filter_process_note_stop(process, event->time_ns, event->tid);
+    }
+    if (dlopen.caught_up)
+        dlopen.since_ns = tg_filter_process_unseen_since(process, event->time_ns);
+    for (size_t i = 0; i < dlopen.count; i++)
+        dlopen.cuda |= model->libraries[i]->cuda;
+    find_again(model, &dlopen);
+    for (size_t index = 0; error == NULL && index < model->options.n_filters; index++)
+        error = pass_lane(model, &dlopen, index);
+    if (error == NULL)
+        error = log_waiting(model, &dlopen);
+    /* found at another stop: handled there too; where the trace tells of handlings, its event follows */
+    if (error == NULL && dlopen.caught_up && model->options.survey->handlings == 0 && process->other_stop &&
+        process->stop_ns == event->time_ns)
+        error = tg_filter_handle_waiting(model, process, process->trigger, event->time_ns, false, 0);
+    return error;
+}
+
+/* ---- other events ---- */
+
+static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_process *process,
+                            const struct tg_event *event, bool null)
+{
+    if (!is_new_loader_stop(process, event))
+        return;
+    tg_filter_process_note_stop(process, event->time_ns, event->tid);
+    struct tg_cost cost = {0};
+    tg_cost_add_stop(model->basis, event->stop_ns, &cost);
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        struct tg_lane *lane = &model->lanes[index];
+        if (lane->fast)
+            continue;
+        lane->outcome.stops++;
+        lane->outcome.null_stops += null;
+        lane->outcome.unload_stops += !null;
+        tg_cost_add(&cost, &lane->outcome.cost);
+        process->waits[index].overhead_ns += cost.ns;
+    }
+}
+
+/* The library is unloaded before anybody handled it. Returns whether fast lanes still waited for it. */
+static bool drop_unloaded(struct tg_filter_model *model, struct tg_filter_process *process, uint64_t link_map,
+                          uint32_t library)
+{
+    struct tg_pending *item = tg_pending_log_find(&process->log, link_map);
+    if (item != NULL && item->library != library)
+        item = NULL; /* whose unload was not seen */
+    unsigned lanes = item != NULL ? item->lanes : 0;
+    for (size_t index = 0; lanes != 0 && index < model->options.n_filters; index++) {
+        if (!(lanes & 1U << index))
+            continue;
+        process->waits[index].libraries--;
+        model->lanes[index].outcome.dropped_libraries++;
+        tg_lane_plant_goals(&model->lanes[index], tg_filter_library_at(model, item->library), TG_FATE_NEVER,
+                            0);
+    }
+    if (item != NULL)
+        item->lanes = 0;
+    return lanes & model->fast_lanes;
+}
+
+static struct tg_error *add_unload(struct tg_filter_model *model, struct tg_filter_process *process,
+                                   const struct tg_event *event)
+{
+    const struct tg_event_library_unload *unload = &event->library_unload;
+    const struct tg_library *items = unload->libraries.items;
+    bool caught_up = unload->found == TG_FOUND_CATCH_UP;
+    if (unload->found == TG_FOUND_LOADER || unload->found == TG_FOUND_AGENT)
+        add_loader_stop(model, process, event, false);
+    struct tg_error *error = gather_libraries(model, &unload->libraries);
+    for (uint64_t i = 0; error == NULL && i < unload->libraries.count; i++) {
+        bool unseen = drop_unloaded(model, process, items[i].link_map, model->libraries[i]->id);
+        struct tg_pending gone = {.time_ns = items[i].base,
+                                  .link_map = items[i].link_map,
+                                  .library = model->libraries[i]->id,
+                                  .lanes = 1,
+                                  .namespace_index = clip_namespace(unload->namespace_index)};
+        if (!unseen && !caught_up && model->fast_lanes != 0)
+            error = tg_pending_log_append(&process->unloaded, &gone);
+    }
+    return error;
+}
+
+/* Breakpoints in the program itself, or wherever no library event tells of: in time in every mode. */
+static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_filter_process *process,
+                                    const struct tg_event_breakpoint_planted *planted)
+{
+    uint32_t goal = 0;
+    if (!tg_break_goals_find(&model->options.survey->goals, planted->breakpoint, &goal))
+        return NULL;
+    struct tg_catalog_library *library = NULL;
+    struct tg_error *error =
+        tg_library_catalog_intern(model->options.survey->catalog, planted->library, &library);
+    if (error != NULL)
+        return error;
+    if (library->dlopens > 0 || library->startups > 0)
+        return tg_filter_process_plant(process, planted->address, library->id);
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        tg_planting_count(&model->lanes[index].outcome.goals[goal], TG_FATE_IN_TIME, 0);
+        tg_planting_count(&model->lanes[index].outcome.planting, TG_FATE_IN_TIME, 0);
+    }
+    return NULL;
+}
+
+/* Bit of the lane that follows the recording, 0 none. */
+static unsigned following_lane(const struct tg_filter_model *model)
+{
+    size_t recorded = model->options.recorded_lane;
+    return model->options.follows && recorded < model->options.n_filters ? 1U << recorded : 0;
+}
+
+/* The lane that follows handles what waits, once more libraries that were found at the stop cannot come. */
+static struct tg_error *handle_due(struct tg_filter_model *model, struct tg_filter_process *process)
+{
+    if (!process->is_due)
+        return NULL;
+    process->is_due = false;
+    return tg_filter_handle_waiting(model, process, process->due_trigger, process->due_ns, process->due_final,
+                                    ~following_lane(model));
+}
+
+static struct tg_error *other_stop(struct tg_filter_model *model, struct tg_filter_process *process,
+                                   const struct tg_event *event, enum tg_stop_trigger trigger, bool final,
+                                   unsigned except)
+{
+    unsigned follows = following_lane(model);
+    tg_filter_process_note_stop(process, event->time_ns, event->tid);
+    process->other_stop = true;
+    process->trigger = trigger;
+    if (follows & ~except && !process->is_due) {
+        process->is_due = true;
+        process->due_final = final;
+        process->due_ns = event->time_ns;
+        process->due_trigger = trigger;
+    }
+    return tg_filter_handle_waiting(model, process, trigger, event->time_ns, final, except | follows);
+}
+
+static struct tg_error *end_process(struct tg_filter_model *model, struct tg_filter_process *process)
+{
+    struct tg_error *due = handle_due(model, process);
+    if (due != NULL)
+        return due;
+    tg_filter_drop_waiting(model, process);
+    struct tg_error *error = model->options.keep_timelines ? tg_filter_keep_timelines(model, process) : NULL;
+    HASH_DEL(model->processes, process);
+    if (model->recent == process)
+        model->recent = NULL;
+    tg_filter_process_destroy(process, model->options.n_filters);
+    return error;
+}
+
+static struct tg_error *find_process(struct tg_filter_model *model, const struct tg_event *event,
+                                     struct tg_filter_process **found)
+{
+    struct tg_filter_process *process = model->recent;
+    if (process == NULL || process->pid != event->pid)
+        HASH_FIND(hh, model->processes, &event->pid, sizeof event->pid, process);
+    if (process == NULL) {
+        process = tg_filter_process_create(event->pid, model->options.n_filters, event->time_ns);
+        if (process == NULL)
+            return tg_error_no_memory();
+        HASH_ADD(hh, model->processes, pid, sizeof process->pid, process);
+        if (process->hh.tbl == NULL) {
+            tg_filter_process_destroy(process, model->options.n_filters);
+            return tg_error_no_memory();
+        }
+    }
+    model->recent = process;
+    *found = process;
+    return NULL;
+}
+
+/* A process begins: an old one of the same pid is over, its parent's stop at the fork is another stop. */
+static struct tg_error *start_process(struct tg_filter_model *model, const struct tg_event *event)
+{
+    struct tg_filter_process *process = NULL;
+    HASH_FIND(hh, model->processes, &event->pid, sizeof event->pid, process);
+    struct tg_error *error = process != NULL ? end_process(model, process) : NULL;
+    if (error == NULL)
+        error = find_process(model, event, &process);
+    int32_t parent_pid = (int32_t)event->process_start.parent_pid;
+    struct tg_filter_process *parent = NULL;
+    HASH_FIND(hh, model->processes, &parent_pid, sizeof parent_pid, parent);
+    if (error != NULL || parent == NULL || parent == process)
+        return error;
+    struct tg_event stop = *event;
+    stop.tid = 0; /* which thread forked is not known here */
+    return other_stop(model, parent, &stop, TG_TRIGGER_FORK, false, 0);
+}
+
+/* A recorded handling shows a stop for another reason, whatever that stop's own event is. */
+static struct tg_error *add_handled(struct tg_filter_model *model, struct tg_filter_process *process,
+                                    const struct tg_event *event)
+{
+    uint64_t trigger = event->deferred_handled.trigger;
+    bool final = trigger == TG_TRIGGER_DETACH || (trigger == TG_TRIGGER_EXIT && process->threads <= 1);
+    if (trigger == TG_TRIGGER_REPORTED_EVENT || trigger > TG_TRIGGER_HALT)
+        return NULL;
+    struct tg_error *error = other_stop(model, process, event, (enum tg_stop_trigger)trigger, final, 0);
+    return error != NULL ? error : handle_due(model, process);
+}
+
+/* A thread of the job stands by control: a stop for another reason. The recorded lane has the recorded
+ * handling, which may be that of a breakpoint in the same stop. */
+static struct tg_error *add_control_stop(struct tg_filter_model *model, struct tg_filter_process *process,
+                                         const struct tg_event *event)
+{
+    size_t recorded = model->options.recorded_lane;
+    return other_stop(model, process, event, TG_TRIGGER_HALT, false,
+                      recorded < model->options.n_filters ? 1U << recorded : 0);
+}
+
+/* The recorded lane is in another setting from here on. What waits in it goes on waiting. */
+static struct tg_error *follow_settings(struct tg_filter_model *model,
+                                        const struct tg_event_filter_settings *settings)
+{
+    struct tg_dlopen_filter filter;
+    if (!model->options.follows || model->options.recorded_lane >= model->options.n_filters)
+        return NULL;
+    struct tg_error *error = tg_dlopen_filter_init(&filter);
+    if (error != NULL)
+        return error;
+    error = tg_dlopen_filter_set(&filter, settings->mode == TG_FILTER_SLOW, settings->match);
+    if (error != NULL) {
+        tg_dlopen_filter_deinit(&filter);
+        return error;
+    }
+    struct tg_lane *lane = &model->lanes[model->options.recorded_lane];
+    tg_dlopen_filter_deinit(&model->followed);
+    model->followed = filter;
+    lane->filter = &model->followed;
+    tg_verdict_cache_deinit(&lane->verdicts);
+    lane->verdicts = (struct tg_verdict_cache){.list = model->followed.list};
+    return NULL;
+}
+
+static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter_process *process,
+                                 const struct tg_event *event)
+{
+    unsigned kind = event->kind;
+    switch (kind) {
+    case TG_EVENT_LIBRARY_LOAD:
+        return add_load(model, process, event);
+    case TG_EVENT_LIBRARY_NULL:
+        add_loader_stop(model, process, event, true);
+        return NULL;
+    case TG_EVENT_LIBRARY_UNLOAD:
+        return add_unload(model, process, event);
+    case TG_EVENT_BREAKPOINT_PLANTED:
+        return add_planted(model, process, &event->breakpoint_planted);
+    case TG_EVENT_BREAKPOINT_REMOVED:
+        tg_filter_process_unplant(process, event->breakpoint_removed.address);
+        return NULL;
+    case TG_EVENT_BREAKPOINT_HIT:
+        return other_stop(model, process, event, TG_TRIGGER_BREAKPOINT, false,
+                          tg_filter_process_lanes_without(process, event->breakpoint_hit.address));
+    case TG_EVENT_ENTRY:
+        return other_stop(model, process, event, TG_TRIGGER_ENTRY, false, 0);
+    case TG_EVENT_SIGNAL:
+        return other_stop(model, process, event, TG_TRIGGER_SIGNAL, false, 0);
+    case TG_EVENT_GROUP_STOP:
+        return other_stop(model, process, event, TG_TRIGGER_GROUP_STOP, false, 0);
+    case TG_EVENT_THREAD_START:
+        process->threads++;
+        return other_stop(model, process, event, TG_TRIGGER_THREAD, false, 0);
+    case TG_EVENT_THREAD_EXIT:
+        process->threads--;
+        return other_stop(model, process, event, TG_TRIGGER_EXIT, process->threads <= 0, 0);
+    case TG_EVENT_DETACH:
+        return other_stop(model, process, event, TG_TRIGGER_DETACH, true, 0);
+    case TG_EVENT_CONTROL_STOPPED:
+        return add_control_stop(model, process, event);
+    case TG_EVENT_DEFERRED_HANDLED:
+        return add_handled(model, process, event);
+    case TG_EVENT_EXEC:
+        tg_filter_drop_waiting(model, process);
+        process->threads = 1;
+        process->by_agent = false;
+        process->loader_ns = 0;
+        tg_filter_process_note_stop(process, event->time_ns, event->tid);
+        return NULL;
+    case TG_EVENT_IDENTITY:
+        process->rank = event->identity.rank;
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+struct tg_error *tg_filter_model_add(struct tg_filter_model *model, const struct tg_event *event)
+{
+    if (event->kind == TG_EVENT_FILTER_SETTINGS)
+        return follow_settings(model, &event->filter_settings);
+    if (event->pid == 0)
+        return NULL;
+    if (event->kind == TG_EVENT_PROCESS_START)
+        return start_process(model, event);
+    struct tg_filter_process *process = NULL;
+    struct tg_error *error = find_process(model, event, &process);
+    if (error == NULL && event->time_ns != process->due_ns)
+        error = handle_due(model, process);
+    if (error != NULL)
+        return error;
+    if (event->kind == TG_EVENT_PROCESS_EXIT) {
+        process->last_ns = event->time_ns;
+        if (event->process_exit.how != TG_EXIT_LOST)
+            error = other_stop(model, process, event, TG_TRIGGER_EXIT, true, 0);
+        return error != NULL ? error : end_process(model, process);
+    }
+    error = dispatch(model, process, event);
+    if (event->time_ns > process->last_ns)
+        process->last_ns = event->time_ns;
+    if (event->stop_ns > 0)
+        process->stopped_ns += event->stop_ns + tg_cost_hidden_ns(model->basis);
+    return error;
+}
+
+struct tg_error *tg_filter_model_finish(struct tg_filter_model *model)
+{
+    struct tg_filter_process *process, *next;
+    HASH_ITER (hh, model->processes, process, next) {
+        struct tg_error *error = end_process(model, process);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}

@@ -1,9 +1,0 @@
-/* `tollgate filter`: see docs/man/tollgate-filter.1. */
-#ifndef TG_ANALYZER_FILTER_COMMAND_H
-#define TG_ANALYZER_FILTER_COMMAND_H
-
-#include "format/command.h"
-
-extern const struct tg_command tg_filter_command;
-
-#endif

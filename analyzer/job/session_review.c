@@ -1,0 +1,308 @@
+#include "analyzer/job/session_review.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/* A process that was called DPID, or that may be. */
+struct process {
+    int32_t pid;
+    uint32_t dpid; /* 0 none */
+    int64_t rank;
+};
+
+struct barrier {
+    struct tg_control_barrier public;
+    bool is_frozen; /* the lists are of before members ended */
+};
+
+struct tg_control_model {
+    struct tg_barrier_trace *trace;
+    struct barrier *barriers;
+    size_t n_barriers, barriers_capacity;
+    struct process *processes; /* one a pid: of a pid that is used again the latest */
+    size_t n_processes, processes_capacity;
+    struct tg_control_units units; /* that there ever were */
+    bool is_called_for;
+};
+
+struct tg_error *tg_control_model_create(struct tg_control_model **model)
+{
+    struct tg_control_model *made = calloc(1, sizeof *made);
+    struct tg_error *error = made == NULL ? tg_error_no_memory() : tg_barrier_trace_create(&made->trace);
+    if (error == NULL)
+        *model = made;
+    else
+        free(made);
+    return error;
+}
+
+void tg_control_model_destroy(struct tg_control_model *model)
+{
+    if (model == NULL)
+        return;
+    for (size_t i = 0; i < model->n_barriers; i++) {
+        free((void *)(uintptr_t)model->barriers[i].public.location);
+        free(model->barriers[i].public.arrived.items);
+        free(model->barriers[i].public.missing.items);
+    }
+    tg_barrier_trace_destroy(model->trace);
+    free(model->barriers);
+    free(model->processes);
+    free(model->units.items);
+    free(model);
+}
+
+/* ITEMS with room for one more behind COUNT; NULL without memory. */
+static void *make_room(void *items, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return items;
+    size_t larger = *capacity == 0 ? 16 : *capacity * 2;
+    void *moved = reallocarray(items, larger, size);
+    if (moved != NULL)
+        *capacity = larger;
+    return moved;
+}
+
+static struct tg_error *add_unit(struct tg_control_units *units, struct tg_barrier_unit unit)
+{
+    void *items = make_room(units->items, units->count, &units->capacity, sizeof *units->items);
+    if (items == NULL)
+        return tg_error_no_memory();
+    units->items = items;
+    units->items[units->count++] = unit;
+    return NULL;
+}
+
+/* ---- who is there */
+
+static struct tg_error *add_process(struct tg_control_model *model, int32_t pid, struct process **process)
+{
+    for (size_t i = model->n_processes; i-- > 0;) {
+        if (model->processes[i].pid != pid)
+            continue;
+        *process = &model->processes[i];
+        return NULL;
+    }
+    void *items =
+        make_room(model->processes, model->n_processes, &model->processes_capacity, sizeof(struct process));
+    if (items == NULL)
+        return tg_error_no_memory();
+    model->processes = items;
+    *process = &model->processes[model->n_processes++];
+    **process = (struct process){.pid = pid, .rank = -1};
+    return NULL;
+}
+
+static struct tg_error *meet(struct tg_control_model *model, const struct tg_event *event)
+{
+    struct process *process;
+    struct tg_barrier_unit unit = {0};
+    if (event->kind == TG_EVENT_CONTROL_THREAD) {
+        unit = (struct tg_barrier_unit){(uint32_t)event->control_thread.dpid,
+                                        (uint32_t)event->control_thread.dtid};
+        return tg_barrier_model_has_thread(tg_barrier_trace_model(model->trace), unit)
+                   ? NULL /* told again: it is a manager */
+                   : add_unit(&model->units, unit);
+    }
+    struct tg_error *error = add_process(model, event->pid, &process);
+    if (error != NULL)
+        return error;
+    if (event->kind == TG_EVENT_IDENTITY) {
+        process->rank = event->identity.rank;
+        return NULL;
+    }
+    model->is_called_for = true;
+    unit.dpid = (uint32_t)event->control_process.dpid;
+    if (process->dpid == unit.dpid)
+        return NULL;
+    if (process->dpid != 0)
+        process->rank = -1; /* another process of that pid */
+    process->dpid = unit.dpid;
+    return add_unit(&model->units, unit);
+}
+
+/* ---- barriers */
+
+static struct barrier *find(const struct tg_control_model *model, uint64_t id)
+{
+    for (size_t i = model->n_barriers; i-- > 0;)
+        if (model->barriers[i].public.id == id)
+            return &model->barriers[i];
+    return NULL;
+}
+
+static struct tg_error *create(struct tg_control_model *model, const struct tg_event *event)
+{
+    const struct tg_event_barrier_created *told = &event->barrier_created;
+    void *items =
+        make_room(model->barriers, model->n_barriers, &model->barriers_capacity, sizeof(struct barrier));
+    if (items == NULL)
+        return tg_error_no_memory();
+    model->barriers = items;
+    char *location = strdup(told->location);
+    if (location == NULL)
+        return tg_error_no_memory();
+    model->barriers[model->n_barriers++] = (struct barrier){.public = {
+                                                                .id = (uint32_t)told->barrier,
+                                                                .location = location,
+                                                                .of_threads = told->of_threads != 0,
+                                                                .enabled = true,
+                                                                .created_ns = event->time_ns,
+                                                            }};
+    return NULL;
+}
+
+/* Who has arrived at a barrier that somebody waits at, and who has not. */
+static struct tg_error *freeze(const struct tg_control_model *model, struct barrier *barrier)
+{
+    const struct tg_barrier_model *now = tg_barrier_trace_model(model->trace);
+    struct tg_control_barrier *public = &barrier->public;
+    struct tg_barrier_status status;
+    struct tg_error *error = NULL;
+    if (barrier->is_frozen || !tg_barrier_model_status(now, public->id, &status) || status.n_arrived == 0)
+        return NULL;
+    barrier->is_frozen = true;
+    for (size_t i = 0; error == NULL && i < model->units.count; i++) {
+        struct tg_barrier_unit unit = model->units.items[i];
+        struct tg_barrier_membership membership = {0};
+        if ((unit.dtid != 0) == public->of_threads)
+            membership = tg_barrier_model_membership(now, public->id, unit);
+        if (membership.is_member)
+            error = add_unit(membership.has_arrived ? &public->arrived : &public->missing, unit);
+    }
+    return error;
+}
+
+static struct tg_error *freeze_all(struct tg_control_model *model)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < model->n_barriers; i++)
+        if (!model->barriers[i].public.deleted)
+            error = freeze(model, &model->barriers[i]);
+    return error;
+}
+
+static void begin_anew(struct barrier *barrier)
+{
+    barrier->is_frozen = barrier->public.stuck = false;
+    barrier->public.arrived.count = barrier->public.missing.count = 0;
+}
+
+/* All of these begin with the barrier's id. */
+static void take(struct barrier *barrier, const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_BARRIER_DELETED:
+        barrier->public.deleted = true;
+        begin_anew(barrier);
+        break;
+    case TG_EVENT_BARRIER_ENABLED:
+        barrier->public.enabled = event->barrier_enabled.enabled != 0;
+        begin_anew(barrier);
+        break;
+    case TG_EVENT_BARRIER_SATISFIED:
+        barrier->public.rounds++;
+        if (event->barrier_satisfied.lost == 0) /* else who did not come is told */
+            begin_anew(barrier);
+        break;
+    case TG_EVENT_BARRIER_ARRIVAL:
+        begin_anew(barrier);
+        break;
+    case TG_EVENT_BARRIER_STUCK:
+        barrier->public.stuck = true;
+        barrier->public.stuck_unit = (struct tg_barrier_unit){(uint32_t)event->barrier_stuck.dpid,
+                                                              (uint32_t)event->barrier_stuck.dtid};
+        barrier->public.holder = (uint32_t)event->barrier_stuck.holder;
+        barrier->public.blocked = event->barrier_stuck.blocked;
+        break;
+    default:
+        break;
+    }
+}
+
+struct tg_error *tg_control_model_feed(struct tg_control_model *model, const struct tg_event *event)
+{
+    struct tg_error *error = NULL;
+    struct barrier *barrier = NULL;
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_IDENTITY:
+    case TG_EVENT_CONTROL_PROCESS:
+    case TG_EVENT_CONTROL_THREAD:
+        error = meet(model, event);
+        break;
+    case TG_EVENT_THREAD_EXIT:
+    case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_DETACH:
+    case TG_EVENT_EXEC:
+        error = freeze_all(model);
+        break;
+    case TG_EVENT_BARRIER_CREATED:
+        error = create(model, event);
+        break;
+    case TG_EVENT_BARRIER_DELETED:
+    case TG_EVENT_BARRIER_ENABLED:
+    case TG_EVENT_BARRIER_SATISFIED:
+    case TG_EVENT_BARRIER_ARRIVAL:
+    case TG_EVENT_BARRIER_STUCK:
+        barrier = find(model, event->barrier_deleted.barrier);
+        if (barrier != NULL)
+            take(barrier, event);
+        break;
+    default:
+        break;
+    }
+    return error != NULL ? error : tg_barrier_trace_feed(model->trace, event);
+}
+
+struct tg_error *tg_control_model_finish(struct tg_control_model *model)
+{
+    return freeze_all(model);
+}
+
+/* ---- questions */
+
+bool tg_control_model_is_called_for(const struct tg_control_model *model)
+{
+    return model->is_called_for || model->n_barriers > 0;
+}
+
+size_t tg_control_model_count(const struct tg_control_model *model)
+{
+    return model->n_barriers;
+}
+
+const struct tg_control_barrier *tg_control_model_at(const struct tg_control_model *model, size_t i)
+{
+    return &model->barriers[i].public;
+}
+
+void tg_control_model_verdict(const struct tg_control_model *model, struct tg_barrier_trace_verdict *verdict)
+{
+    tg_barrier_trace_verdict(model->trace, verdict);
+}
+
+int64_t tg_control_model_rank(const struct tg_control_model *model, uint32_t dpid)
+{
+    for (size_t i = 0; i < model->n_processes; i++)
+        if (model->processes[i].dpid == dpid)
+            return model->processes[i].rank;
+    return -1;
+}
+
+char *tg_control_model_name(const struct tg_control_model *model, struct tg_barrier_unit unit, char *buffer,
+                            size_t size)
+{
+    int64_t rank = tg_control_model_rank(model, unit.dpid);
+    char thread[16] = "";
+    if (unit.dtid != 0)
+        snprintf(thread, sizeof thread, ".%" PRIu32, unit.dtid);
+    if (rank >= 0)
+        snprintf(buffer, size, "rank %" PRId64 "%s", rank, thread);
+    else
+        snprintf(buffer, size, "%" PRIu32 "%s", unit.dpid, thread);
+    return buffer;
+}

@@ -1,0 +1,124 @@
+/* Which barriers can be satisfied no more: those that wait for a member which another barrier holds that can
+ * be satisfied no more either. Whoever is held by somebody, or runs, or is stopped, may still arrive. */
+#include "analyzer/job/run_model_internal.h"
+
+/* What keeps a member from arriving. */
+struct blockage {
+    bool is_blocked;
+    uint32_t barrier; /* id of one that holds it */
+};
+
+/* Of a thread or process slot: whether a barrier holds it that has not been found satisfiable. */
+static struct blockage held_for_good(const struct tg_barrier_model *model, bool is_thread, uint32_t slot)
+{
+    uint32_t n_holds = is_thread ? model->threads[slot].n_holds : model->processes[slot].n_holds;
+    for (size_t i = 0; n_holds > 0 && i < model->n_barriers; i++) {
+        const struct tg_barrier *barrier = model->barriers[i];
+        if (barrier->definition.of_threads == is_thread && slot < barrier->n_flags &&
+            (barrier->flags[slot] & TG_BARRIER_FLAG_HOLDS) != 0 && !barrier->can_be_satisfied)
+            return (struct blockage){true, barrier->definition.id};
+    }
+    return (struct blockage){0};
+}
+
+/* A thread that is being stopped may be at any barrier already: nothing is said of it before it stands. */
+static struct blockage thread_blockage(const struct tg_barrier_model *model, uint32_t slot)
+{
+    if (model->threads[slot].run == TG_BARRIER_STOPPING)
+        return (struct blockage){0};
+    struct blockage blockage = held_for_good(model, true, slot);
+    return blockage.is_blocked ? blockage : held_for_good(model, false, model->threads[slot].process);
+}
+
+/* A process can arrive as long as one of its threads can. */
+static struct blockage process_blockage(const struct tg_barrier_model *model, uint32_t slot)
+{
+    const struct tg_barrier_process_slot *process = &model->processes[slot];
+    struct blockage blockage = {0};
+    for (size_t i = 0; i < process->n_threads; i++) {
+        blockage = thread_blockage(model, process->threads[i]);
+        if (!blockage.is_blocked)
+            break;
+    }
+    return blockage;
+}
+
+/* The first of BARRIER's members that cannot arrive, and how many there are; 0: all can. */
+static uint64_t count_blocked(const struct tg_barrier_model *model, const struct tg_barrier *barrier,
+                              uint32_t *slot, uint32_t *other, bool all)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < barrier->n_flags; i++) {
+        if ((barrier->flags[i] & (TG_BARRIER_FLAG_MEMBER | TG_BARRIER_FLAG_ARRIVED)) !=
+            TG_BARRIER_FLAG_MEMBER)
+            continue;
+        struct blockage blockage =
+            barrier->definition.of_threads ? thread_blockage(model, i) : process_blockage(model, i);
+        if (!blockage.is_blocked)
+            continue;
+        if (count++ == 0) {
+            *slot = i;
+            *other = blockage.barrier;
+        }
+        if (!all)
+            break;
+    }
+    return count;
+}
+
+/* Finds all barriers that can be satisfied, from those that wait for nobody who is held. */
+static void find_satisfiable(struct tg_barrier_model *model)
+{
+    uint32_t slot, other;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < model->n_barriers; i++) {
+            struct tg_barrier *barrier = model->barriers[i];
+            if (barrier->can_be_satisfied || barrier->n_arrived == 0 ||
+                count_blocked(model, barrier, &slot, &other, false) > 0)
+                continue;
+            barrier->can_be_satisfied = changed = true;
+        }
+    }
+}
+
+/* Who cannot arrive at BARRIER, which is stuck. */
+static struct tg_barrier_decision explain(const struct tg_barrier_model *model,
+                                          const struct tg_barrier *barrier)
+{
+    uint32_t slot = 0, other = 0;
+    struct tg_barrier_decision stuck = {.kind = TG_BARRIER_STUCK, .barrier = barrier->definition.id};
+    stuck.count = count_blocked(model, barrier, &slot, &other, true);
+    stuck.number = other;
+    if (stuck.count > 0)
+        stuck.unit = tg_barrier_unit_of(model, barrier, slot);
+    return stuck;
+}
+
+bool tg_barrier_model_why_stuck(const struct tg_barrier_model *model, uint32_t id,
+                                struct tg_barrier_decision *why)
+{
+    const struct tg_barrier *barrier = tg_barrier_find(model, id);
+    if (barrier == NULL || !barrier->stuck)
+        return false;
+    *why = explain(model, barrier);
+    return why->count > 0;
+}
+
+void tg_barrier_check_stuck(struct tg_barrier_model *model)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < model->n_barriers; i++) {
+        waiting += model->barriers[i]->n_arrived > 0;
+        model->barriers[i]->can_be_satisfied = false;
+    }
+    if (waiting > 1) /* it takes two */
+        find_satisfiable(model);
+    for (size_t i = 0; i < model->n_barriers; i++) {
+        struct tg_barrier *barrier = model->barriers[i];
+        bool was_stuck = barrier->stuck;
+        barrier->stuck = waiting > 1 && barrier->n_arrived > 0 && !barrier->can_be_satisfied;
+        if (barrier->stuck && !was_stuck)
+            tg_barrier_decide(model, explain(model, barrier));
+    }
+}

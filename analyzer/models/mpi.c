@@ -1,0 +1,576 @@
+#include "analyzer/models/mpi.h"
+
+#include "analyzer/models/mpi_collectives.h"
+#include "analyzer/models/mpi_comms.h"
+#include "analyzer/models/mpi_messages.h"
+#include "format/base/string_pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct thread_key {
+    size_t process;
+    int64_t tid;
+};
+
+struct thread {
+    struct tg_mpi_thread public;
+    struct thread_key key;
+    UT_hash_handle hh; /* among the live ones */
+};
+
+struct process {
+    struct tg_mpi_process public;
+    UT_hash_handle hh;
+};
+
+struct tg_mpi_model {
+    struct tg_mpi_model_options options;
+    struct tg_string_pool names;
+    struct thread **threads;
+    size_t n_threads, thread_capacity;
+    struct thread *live;
+    struct process **processes;
+    size_t n_processes, process_capacity;
+    struct process *by_process;
+    struct tg_mpi_comms comms;
+    struct tg_mpi_collectives collectives;
+    struct tg_mpi_messages *messages;
+    uint64_t impossible;
+};
+
+/* ---- life */
+
+struct tg_error *tg_mpi_model_create(const struct tg_mpi_model_options *options, struct tg_mpi_model **model)
+{
+    struct tg_mpi_model *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    if (options != NULL)
+        made->options = *options;
+    struct tg_error *error = tg_mpi_messages_create(&made->messages);
+    if (error != NULL) {
+        free(made);
+        return error;
+    }
+    *model = made;
+    return NULL;
+}
+
+void tg_mpi_model_destroy(struct tg_mpi_model *model)
+{
+    if (model == NULL)
+        return;
+    tg_mpi_collectives_deinit(&model->collectives);
+    tg_mpi_comms_deinit(&model->comms);
+    HASH_CLEAR(hh, model->live);
+    HASH_CLEAR(hh, model->by_process);
+    for (size_t i = 0; i < model->n_threads; i++)
+        free(model->threads[i]);
+    for (size_t i = 0; i < model->n_processes; i++)
+        free(model->processes[i]);
+    free(model->threads);
+    free(model->processes);
+    tg_mpi_messages_destroy(model->messages);
+    tg_string_pool_deinit(&model->names);
+    free(model);
+}
+
+/* ---- processes and threads */
+
+/* ITEMS, an array of pointers, with room for one more than COUNT; NULL without memory. */
+static void *with_room(void *items, size_t count, size_t *capacity)
+{
+    if (count < *capacity)
+        return items;
+    size_t larger = *capacity == 0 ? 16 : 2 * *capacity;
+    void *grown = reallocarray(items, larger, sizeof(void *));
+    if (grown != NULL)
+        *capacity = larger;
+    return grown;
+}
+
+static struct process *find_process(const struct tg_mpi_model *model, size_t process)
+{
+    struct process *found;
+    HASH_FIND(hh, model->by_process, &process, sizeof process, found);
+    return found;
+}
+
+static struct tg_error *get_process(struct tg_mpi_model *model, size_t index, struct process **process)
+{
+    struct process *found = find_process(model, index);
+    if (found == NULL) {
+        struct process **processes =
+            with_room(model->processes, model->n_processes, &model->process_capacity);
+        if (processes == NULL)
+            return tg_error_no_memory();
+        model->processes = processes;
+        found = calloc(1, sizeof *found);
+        if (found == NULL)
+            return tg_error_no_memory();
+        found->public = (struct tg_mpi_process){.process = index, .rank = -1, .alive = true};
+        struct tg_error *error = tg_string_pool_intern(&model->names, "", &found->public.job);
+        if (error == NULL) {
+            HASH_ADD(hh, model->by_process, public.process, sizeof index, found);
+            if (find_process(model, index) != found)
+                error = tg_error_no_memory();
+        }
+        if (error != NULL) {
+            free(found);
+            return error;
+        }
+        model->processes[model->n_processes++] = found;
+    }
+    *process = found;
+    return NULL;
+}
+
+static struct thread *find_thread(const struct tg_mpi_model *model, size_t process, int32_t tid)
+{
+    struct thread_key key;
+    struct thread *found;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.tid = tid;
+    HASH_FIND(hh, model->live, &key, sizeof key, found);
+    return found;
+}
+
+static struct tg_error *get_thread(struct tg_mpi_model *model, size_t process, int32_t tid,
+                                   struct thread **thread)
+{
+    struct thread *found = find_thread(model, process, tid);
+    if (found == NULL) {
+        struct thread **threads = with_room(model->threads, model->n_threads, &model->thread_capacity);
+        if (threads == NULL)
+            return tg_error_no_memory();
+        model->threads = threads;
+        found = calloc(1, sizeof *found);
+        if (found == NULL)
+            return tg_error_no_memory();
+        found->key.process = process;
+        found->key.tid = tid;
+        found->public = (struct tg_mpi_thread){.process = process, .tid = tid, .alive = true};
+        HASH_ADD(hh, model->live, key, sizeof found->key, found);
+        if (find_thread(model, process, tid) != found) {
+            free(found);
+            return tg_error_no_memory();
+        }
+        model->threads[model->n_threads++] = found;
+    }
+    *thread = found;
+    return NULL;
+}
+
+static void kill_thread(struct tg_mpi_model *model, struct thread *thread)
+{
+    HASH_DEL(model->live, thread);
+    thread->public.alive = false;
+}
+
+/* ---- communicators */
+
+static struct tg_error *take_comm(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_comm *told = &event->mpi_comm;
+    struct process *process;
+    struct tg_error *error = get_process(model, index, &process);
+    if (error != NULL || told->comm == 0)
+        return error;
+    if (told->origin == TG_MPI_COMM_FREED) {
+        tg_mpi_comms_leave(&model->comms, process->public.job, told->comm, index);
+        return NULL;
+    }
+    if (told->origin == TG_MPI_COMM_WORLD) {
+        process->public.rank = told->rank;
+        process->public.size = told->size;
+    }
+    return tg_mpi_comms_take(&model->comms, process->public.job, index, told);
+}
+
+/* ---- messages */
+
+/* Rank of PROCESS in the communicator of CALL, -1 unknown. */
+static int64_t own_rank(const struct tg_mpi_model *model, const struct process *process, uint64_t comm)
+{
+    return tg_mpi_comm_rank_of(tg_mpi_comms_find(&model->comms, process->public.job, comm),
+                               process->public.process);
+}
+
+static struct tg_mpi_message message_of(const struct tg_mpi_model *model, const struct process *process,
+                                        const struct thread *thread, bool is_send)
+{
+    const struct tg_mpi_call *call = &thread->public.call;
+    int64_t own = own_rank(model, process, call->comm);
+    return (struct tg_mpi_message){
+        .job = process->public.job,
+        .comm = call->comm,
+        .source = is_send ? own : call->peer,
+        .destination = is_send ? call->peer : own,
+        .tag = call->tag,
+        .bytes = call->bytes,
+        .process = process->public.process,
+        .tid = thread->public.tid,
+        .name = call->name,
+        .code = call->code,
+        .since_ns = call->since_ns,
+    };
+}
+
+static struct tg_error *receive(struct tg_mpi_model *model, const struct process *process, uint64_t comm,
+                                int64_t peer, int64_t tag, uint64_t time_ns)
+{
+    const struct tg_mpi_message pattern = {.job = process->public.job,
+                                           .comm = comm,
+                                           .source = peer,
+                                           .destination = own_rank(model, process, comm),
+                                           .tag = tag};
+    struct tg_mpi_message sent;
+    if (peer < 0 || !tg_mpi_messages_take_send(model->messages, &pattern, &sent) ||
+        model->options.received == NULL)
+        return NULL;
+    return model->options.received(model->options.context, &sent, process->public.process, time_ns);
+}
+
+static struct tg_error *post(struct tg_mpi_model *model, const struct process *process,
+                             const struct thread *thread)
+{
+    bool persistent;
+    enum tg_mpi_role role = tg_mpi_call_role(thread->public.call.name, NULL, &persistent);
+    if (thread->public.call.peer < 0 || persistent || (role != TG_MPI_SEND && role != TG_MPI_SEND_RECEIVE))
+        return NULL;
+    const struct tg_mpi_message message = message_of(model, process, thread, true);
+    return tg_mpi_messages_add_send(model->messages, &message);
+}
+
+/* ---- events */
+
+static struct tg_error *enter_collective(struct tg_mpi_model *model, const struct process *process,
+                                         const struct tg_mpi_call *call)
+{
+    struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
+    bool again;
+    struct tg_error *error = tg_mpi_collectives_enter(&model->collectives, process->public.job, comm,
+                                                      process->public.process, call, &again);
+    if (error == NULL && again)
+        model->impossible++;
+    return error;
+}
+
+static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_enter *enter = &event->mpi_enter;
+    struct process *process;
+    struct thread *thread;
+    struct tg_error *error = get_process(model, index, &process);
+    if (error == NULL)
+        error = get_thread(model, index, event->tid, &thread);
+    if (error != NULL)
+        return error;
+    if (thread->public.in_call)
+        model->impossible++;
+    const char *name;
+    error = tg_string_pool_intern(&model->names, enter->call, &name);
+    if (error != NULL)
+        return error;
+    thread->public.call = (struct tg_mpi_call){
+        .name = name,
+        .comm = enter->comm,
+        .instance = enter->instance,
+        .peer = enter->peer,
+        .tag = enter->tag,
+        .root = enter->root,
+        .bytes = enter->bytes,
+        .code = enter->code,
+        .since_ns = event->time_ns,
+    };
+    thread->public.in_call = true;
+    thread->public.calls++;
+    if (strcmp(name, "MPI_Abort") == 0)
+        process->public.aborted_ns = event->time_ns;
+    if (enter->instance != 0)
+        return enter_collective(model, process, &thread->public.call);
+    return post(model, process, thread);
+}
+
+static struct tg_error *finish(struct tg_mpi_model *model, struct process *process, struct thread *thread,
+                               const struct tg_event *event)
+{
+    const struct tg_event_mpi_leave *leave = &event->mpi_leave;
+    const struct tg_mpi_call *call = &thread->public.call;
+    bool nonblocking, persistent;
+    enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
+    if (call->instance != 0)
+        tg_mpi_collectives_leave(&model->collectives, process->public.job,
+                                 tg_mpi_comms_find(&model->comms, process->public.job, call->comm),
+                                 process->public.process, call, event->time_ns);
+    if (strcmp(call->name, "MPI_Finalize") == 0)
+        process->public.finalized = true;
+    if (strcmp(call->name, "MPI_Request_free") == 0) {
+        tg_mpi_messages_drop_request(model->messages, process->public.process, leave->request);
+        return NULL;
+    }
+    if (role != TG_MPI_RECEIVE && role != TG_MPI_SEND_RECEIVE)
+        return NULL;
+    if (!nonblocking && !persistent)
+        return receive(model, process, call->comm, leave->peer, leave->tag, event->time_ns);
+    if (leave->request == 0 || call->peer == -2)
+        return NULL;
+    const struct tg_mpi_message posted = message_of(model, process, thread, false);
+    return tg_mpi_messages_add_request(model->messages, &posted, leave->request, persistent);
+}
+
+static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    struct process *process = find_process(model, index);
+    struct thread *thread = find_thread(model, index, event->tid);
+    if (process == NULL || thread == NULL || !thread->public.in_call) {
+        model->impossible++;
+        return NULL;
+    }
+    thread->public.in_call = false;
+    thread->public.left_ns = event->time_ns;
+    if (event->time_ns > thread->public.call.since_ns)
+        thread->public.call_ns += event->time_ns - thread->public.call.since_ns;
+    struct tg_error *error = finish(model, process, thread, event);
+    if (error == NULL && model->options.left != NULL)
+        error = model->options.left(model->options.context, &thread->public, &thread->public.call,
+                                    &event->mpi_leave, event->time_ns);
+    return error;
+}
+
+static struct tg_error *take_complete(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_complete *complete = &event->mpi_complete;
+    struct process *process = find_process(model, index);
+    struct tg_mpi_message posted;
+    if (process == NULL || !tg_mpi_messages_complete(model->messages, index, complete->request, &posted) ||
+        complete->cancelled)
+        return NULL; /* a send's request, or one that was posted before the trace began */
+    return receive(model, process, posted.comm, complete->peer, complete->tag, event->time_ns);
+}
+
+static void end_process(struct tg_mpi_model *model, size_t index, bool replaced)
+{
+    struct process *process = find_process(model, index);
+    struct thread *thread, *next;
+    HASH_ITER (hh, model->live, thread, next)
+        if (thread->key.process == index)
+            kill_thread(model, thread);
+    if (process != NULL)
+        process->public.alive = replaced;
+}
+
+struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_event *event, size_t process)
+{
+    struct process *known;
+    struct thread *thread;
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_MPI_COMM:
+        return take_comm(model, event, process);
+    case TG_EVENT_MPI_ENTER:
+        return take_enter(model, event, process);
+    case TG_EVENT_MPI_LEAVE:
+        return take_leave(model, event, process);
+    case TG_EVENT_MPI_COMPLETE:
+        return take_complete(model, event, process);
+    case TG_EVENT_IDENTITY:
+        if (event->identity.rank < 0)
+            return NULL;
+        struct tg_error *error = get_process(model, process, &known);
+        if (error != NULL)
+            return error;
+        known->public.rank = event->identity.rank;
+        known->public.size = event->identity.size;
+        return tg_string_pool_intern(&model->names, event->identity.job, &known->public.job);
+    case TG_EVENT_THREAD_EXIT:
+        thread = find_thread(model, process, event->tid);
+        if (thread != NULL)
+            kill_thread(model, thread);
+        return NULL;
+    case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_EXEC:
+        end_process(model, process, event->kind == TG_EVENT_EXEC);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* ---- copies */
+
+static struct tg_error *copy_threads(const struct tg_mpi_model *model, struct tg_mpi_model *copy)
+{
+    struct tg_error *error = NULL;
+    copy->threads = calloc(model->n_threads + 1, sizeof(struct thread *));
+    if (copy->threads == NULL)
+        return tg_error_no_memory();
+    copy->thread_capacity = model->n_threads + 1;
+    for (size_t i = 0; i < model->n_threads; i++) {
+        struct thread *thread = calloc(1, sizeof *thread);
+        if (thread == NULL)
+            return tg_error_no_memory();
+        thread->public = model->threads[i]->public;
+        thread->key = model->threads[i]->key;
+        copy->threads[copy->n_threads++] = thread;
+        if (!thread->public.alive)
+            continue;
+        HASH_ADD(hh, copy->live, key, sizeof thread->key, thread);
+        if (thread->hh.tbl == NULL)
+            error = tg_error_no_memory();
+    }
+    return error;
+}
+
+static struct tg_error *copy_processes(const struct tg_mpi_model *model, struct tg_mpi_model *copy)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < model->n_processes; i++) {
+        struct process *process;
+        error = get_process(copy, model->processes[i]->public.process, &process);
+        if (error == NULL)
+            process->public = model->processes[i]->public;
+    }
+    return error;
+}
+
+struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_mpi_model **copy)
+{
+    struct tg_mpi_model *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    tg_string_pool_share(&model->names, &made->names);
+    made->impossible = model->impossible;
+    struct tg_error *error = tg_mpi_messages_copy(model->messages, &made->messages);
+    if (error == NULL)
+        error = copy_threads(model, made);
+    if (error == NULL)
+        error = copy_processes(model, made);
+    if (error == NULL)
+        error = tg_mpi_comms_copy(&model->comms, &made->comms);
+    if (error == NULL)
+        error = tg_mpi_collectives_copy(&model->collectives, &made->collectives);
+    if (error != NULL) {
+        tg_mpi_model_destroy(made);
+        return error;
+    }
+    *copy = made;
+    return NULL;
+}
+
+/* ---- answers */
+
+uint64_t tg_mpi_model_impossible(const struct tg_mpi_model *model)
+{
+    return model->impossible;
+}
+
+uint64_t tg_mpi_model_unkept(const struct tg_mpi_model *model)
+{
+    return tg_mpi_messages_unkept(model->messages);
+}
+
+size_t tg_mpi_model_thread_count(const struct tg_mpi_model *model)
+{
+    return model->n_threads;
+}
+
+const struct tg_mpi_thread *tg_mpi_model_thread_at(const struct tg_mpi_model *model, size_t i)
+{
+    return &model->threads[i]->public;
+}
+
+size_t tg_mpi_model_process_count(const struct tg_mpi_model *model)
+{
+    return model->n_processes;
+}
+
+const struct tg_mpi_process *tg_mpi_model_process_at(const struct tg_mpi_model *model, size_t i)
+{
+    return &model->processes[i]->public;
+}
+
+const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *model, size_t process)
+{
+    const struct process *found = find_process(model, process);
+    return found == NULL ? NULL : &found->public;
+}
+
+size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job, uint64_t comm, int64_t rank)
+{
+    return tg_mpi_comm_process_of(tg_mpi_comms_find(&model->comms, job, comm), rank);
+}
+
+/* The rank in MPI_COMM_WORLD of those whose communicator does not say. */
+static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
+{
+    const struct tg_mpi_process *known = tg_mpi_model_process(model, process);
+    return known == NULL ? -1 : known->rank;
+}
+
+struct tg_error *tg_mpi_model_visit_collectives(
+    const struct tg_mpi_model *model,
+    struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
+                              const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
+    void *context)
+{
+    struct tg_error *error = NULL;
+    const struct tg_mpi_collective_entry *entry = model->collectives.entries;
+    for (; error == NULL && entry != NULL; entry = entry->hh.next) {
+        const struct tg_mpi_comm *comm =
+            tg_mpi_comms_find(&model->comms, entry->public.job, entry->public.comm);
+        size_t count;
+        struct tg_mpi_arrival *arrivals = tg_mpi_collective_arrivals(entry, comm, &count);
+        if (arrivals == NULL)
+            return tg_error_no_memory();
+        for (size_t i = 0; i < count; i++)
+            if (arrivals[i].world_rank < 0)
+                arrivals[i].world_rank = world_rank_of(model, arrivals[i].process);
+        error = visit(context, &entry->public, arrivals, count);
+        free(arrivals);
+    }
+    return error;
+}
+
+struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
+                                          struct tg_error *(*visit)(void *context,
+                                                                    const struct tg_mpi_message *message),
+                                          void *context)
+{
+    return tg_mpi_messages_visit_sends(model->messages, visit, context);
+}
+
+static struct tg_error *
+visit_blocked(const struct tg_mpi_model *model,
+              struct tg_error *(*visit)(void *context, const struct tg_mpi_message *message), void *context)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < model->n_threads; i++) {
+        const struct thread *thread = model->threads[i];
+        const struct process *process = find_process(model, thread->public.process);
+        bool nonblocking, persistent;
+        if (!thread->public.in_call || process == NULL ||
+            tg_mpi_call_role(thread->public.call.name, &nonblocking, &persistent) != TG_MPI_RECEIVE ||
+            nonblocking || persistent)
+            continue;
+        const struct tg_mpi_message message = message_of(model, process, thread, false);
+        error = visit(context, &message);
+    }
+    return error;
+}
+
+struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
+                                             struct tg_error *(*visit)(void *context,
+                                                                       const struct tg_mpi_message *message),
+                                             void *context)
+{
+    struct tg_error *error = visit_blocked(model, visit, context);
+    return error != NULL ? error : tg_mpi_messages_visit_requests(model->messages, visit, context);
+}
+
+bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive)
+{
+    return tg_mpi_messages_has_send(model->messages, receive);
+}

@@ -1,0 +1,92 @@
+#include "analyzer/models/mpi.h"
+
+#include <string.h>
+
+struct role_name {
+    const char *name; /* without MPI_, and without what says how it blocks */
+    enum tg_mpi_role role;
+};
+
+static const struct role_name roles[] = {
+    {"Send", TG_MPI_SEND},
+    {"Bsend", TG_MPI_SEND},
+    {"Ssend", TG_MPI_SEND},
+    {"Rsend", TG_MPI_SEND},
+    {"Recv", TG_MPI_RECEIVE},
+    {"Mrecv", TG_MPI_RECEIVE},
+    {"Sendrecv", TG_MPI_SEND_RECEIVE},
+    {"Sendrecv_replace", TG_MPI_SEND_RECEIVE},
+    {"Probe", TG_MPI_PROBE},
+    {"Mprobe", TG_MPI_PROBE},
+    {"Wait", TG_MPI_COMPLETION},
+    {"Waitany", TG_MPI_COMPLETION},
+    {"Waitall", TG_MPI_COMPLETION},
+    {"Waitsome", TG_MPI_COMPLETION},
+    {"Test", TG_MPI_COMPLETION},
+    {"Testany", TG_MPI_COMPLETION},
+    {"Testall", TG_MPI_COMPLETION},
+    {"Testsome", TG_MPI_COMPLETION},
+    {"Barrier", TG_MPI_COLLECTIVE},
+    {"Bcast", TG_MPI_COLLECTIVE},
+    {"Gather", TG_MPI_COLLECTIVE},
+    {"Gatherv", TG_MPI_COLLECTIVE},
+    {"Scatter", TG_MPI_COLLECTIVE},
+    {"Scatterv", TG_MPI_COLLECTIVE},
+    {"Allgather", TG_MPI_COLLECTIVE},
+    {"Allgatherv", TG_MPI_COLLECTIVE},
+    {"Alltoall", TG_MPI_COLLECTIVE},
+    {"Alltoallv", TG_MPI_COLLECTIVE},
+    {"Alltoallw", TG_MPI_COLLECTIVE},
+    {"Reduce", TG_MPI_COLLECTIVE},
+    {"Allreduce", TG_MPI_COLLECTIVE},
+    {"Reduce_scatter", TG_MPI_COLLECTIVE},
+    {"Reduce_scatter_block", TG_MPI_COLLECTIVE},
+    {"Scan", TG_MPI_COLLECTIVE},
+    {"Exscan", TG_MPI_COLLECTIVE},
+    {"Neighbor_allgather", TG_MPI_COLLECTIVE},
+    {"Neighbor_allgatherv", TG_MPI_COLLECTIVE},
+    {"Neighbor_alltoall", TG_MPI_COLLECTIVE},
+    {"Neighbor_alltoallv", TG_MPI_COLLECTIVE},
+    {"Neighbor_alltoallw", TG_MPI_COLLECTIVE},
+};
+
+static bool cut_suffix(char *name, const char *suffix)
+{
+    size_t length = strlen(name), cut = strlen(suffix);
+    bool has = length > cut && strcmp(name + length - cut, suffix) == 0;
+    if (has)
+        name[length - cut] = '\0';
+    return has;
+}
+
+static enum tg_mpi_role find_role(const char *name)
+{
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        if (strcmp(roles[i].name, name) == 0)
+            return roles[i].role;
+    return TG_MPI_OTHER;
+}
+
+/* "Isend": "Send" that starts a request; "Send_init": a persistent one; "_c": large counts. */
+enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *persistent)
+{
+    char plain[64];
+    bool is_started = false;
+    if (strncmp(name, "MPI_", 4) != 0 || strlen(name + 4) >= sizeof plain)
+        plain[0] = '\0';
+    else
+        strcpy(plain, name + 4);
+    cut_suffix(plain, "_c");
+    bool is_persistent = cut_suffix(plain, "_init");
+    enum tg_mpi_role role = find_role(plain);
+    if (role == TG_MPI_OTHER && plain[0] == 'I' && plain[1] >= 'a' && plain[1] <= 'z') {
+        plain[1] = (char)(plain[1] - 'a' + 'A');
+        role = find_role(plain + 1);
+        is_started = role != TG_MPI_OTHER && role != TG_MPI_PROBE && role != TG_MPI_COMPLETION;
+    }
+    if (nonblocking != NULL)
+        *nonblocking = is_started;
+    if (persistent != NULL)
+        *persistent = is_persistent && role != TG_MPI_OTHER;
+    return role;
+}

@@ -1,0 +1,64 @@
+/* The communicators of the MPI model: how large each is, and who is which rank of it. Internal to
+ * analyzer/models/mpi.c. */
+#ifndef TG_ANALYZER_MODELS_MPI_COMMS_H
+#define TG_ANALYZER_MODELS_MPI_COMMS_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+/* JOB is interned: the pointer tells jobs apart. */
+struct tg_mpi_comm_key {
+    const char *job;
+    uint64_t comm;
+};
+
+/* Which process is which rank. */
+struct tg_mpi_comm_rank {
+    size_t process;
+    int64_t rank;           /* -1 unknown */
+    uint64_t last_instance; /* of the collectives that it came to, 0 none: it is through with those before */
+    UT_hash_handle hh;      /* by process */
+};
+
+struct tg_mpi_comm {
+    struct tg_mpi_comm_key key;
+    int64_t size;         /* 0 unknown */
+    int64_t *world_ranks; /* by rank, NULL unknown */
+    size_t n_world_ranks;
+    struct tg_mpi_comm_rank *ranks;
+    UT_hash_handle hh;
+};
+
+/* All zero is an empty one. */
+struct tg_mpi_comms {
+    struct tg_mpi_comm *entries;
+};
+
+void tg_mpi_comms_deinit(struct tg_mpi_comms *comms);
+/* Adds those of FROM to TO, which is empty. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mpi_comms *to);
+
+/* NULL where it is not known. */
+struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm);
+/* What PROCESS says of a communicator that came to be. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
+                                   const struct tg_event_mpi_comm *told);
+/* PROCESS frees it; the communicator goes with the last that is known to be in it. */
+void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t comm, size_t process);
+
+/* PROCESS comes to collective INSTANCE of COMM. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, uint64_t instance);
+/* Whether nobody who is known to be in COMM has yet to come to INSTANCE. */
+bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
+
+/* The process that is RANK of COMM (NULL is accepted), SIZE_MAX: not known. */
+size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
+/* Rank of PROCESS in COMM (NULL is accepted), -1 unknown. */
+int64_t tg_mpi_comm_rank_of(const struct tg_mpi_comm *comm, size_t process);
+
+#endif

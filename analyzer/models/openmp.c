@@ -1,0 +1,656 @@
+#include "analyzer/models/openmp.h"
+
+#include "analyzer/models/openmp_suspended.h"
+#include "analyzer/models/openmp_teams.h"
+#include "analyzer/models/openmp_workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct tg_openmp_model {
+    struct tg_openmp_model_options options;
+    struct tg_openmp_workers workers;
+    struct tg_openmp_teams teams;
+    struct tg_openmp_suspended suspended;
+    uint64_t impossible;
+    uint64_t impossible_ns;
+    const char *impossible_what;
+};
+
+/* The fields that all OpenMP events begin with. */
+struct event_place {
+    TG_OMP_PLACE;
+};
+
+/* ---- life */
+
+struct tg_error *tg_openmp_model_create(const struct tg_openmp_model_options *options,
+                                        struct tg_openmp_model **model)
+{
+    struct tg_openmp_model *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    if (options != NULL)
+        made->options = *options;
+    *model = made;
+    return NULL;
+}
+
+void tg_openmp_model_destroy(struct tg_openmp_model *model)
+{
+    if (model == NULL)
+        return;
+    tg_openmp_suspended_deinit(&model->suspended);
+    tg_openmp_teams_deinit(&model->teams);
+    tg_openmp_workers_deinit(&model->workers);
+    free(model);
+}
+
+/* ---- what cannot be */
+
+static void count_impossible(struct tg_openmp_model *model, const struct tg_event *event, const char *what)
+{
+    if (model->impossible++ > 0)
+        return;
+    model->impossible_ns = event->time_ns;
+    model->impossible_what = what;
+}
+
+uint64_t tg_openmp_model_impossible(const struct tg_openmp_model *model, uint64_t *first_ns,
+                                    const char **first)
+{
+    *first_ns = model->impossible_ns;
+    *first = model->impossible_what;
+    return model->impossible;
+}
+
+/* ---- workers */
+
+static struct tg_error *enter(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                              const struct tg_event *event, const struct tg_openmp_place *place)
+{
+    if (worker->public.n_places == TG_OPENMP_MAX_PLACES) {
+        count_impossible(model, event, "a thread inside of more zones than any program nests");
+        return NULL;
+    }
+    if (model->options.entered != NULL) {
+        struct tg_error *error = model->options.entered(model->options.context, &worker->public, place);
+        if (error != NULL)
+            return error;
+    }
+    return tg_openmp_worker_push(worker, place);
+}
+
+/* Leaves the innermost place. */
+static struct tg_error *leave_top(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                  uint64_t time_ns)
+{
+    struct tg_openmp_place place = worker->places[--worker->public.n_places];
+    if (model->options.left == NULL)
+        return NULL;
+    return model->options.left(model->options.context, &worker->public, &place, time_ns);
+}
+
+static struct tg_error *leave_down_to(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      size_t n_places, uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    while (error == NULL && worker->public.n_places > n_places)
+        error = leave_top(model, worker, time_ns);
+    return error;
+}
+
+/* Index of the innermost place that is like PATTERN: kind, what, and id unless 0; SIZE_MAX where there is
+ * none within the innermost region. */
+static size_t find_place(const struct tg_openmp_worker_entry *worker, const struct tg_openmp_place *pattern)
+{
+    for (size_t i = worker->public.n_places; i-- > 0;) {
+        const struct tg_openmp_place *place = &worker->places[i];
+        if (place->kind == pattern->kind && place->what == pattern->what &&
+            (pattern->id == 0 || place->id == pattern->id))
+            return i;
+        if (place->kind == TG_OPENMP_IN_REGION)
+            break;
+    }
+    return SIZE_MAX;
+}
+
+/* Takes the place at index AT out, from wherever it is. */
+static struct tg_error *leave_only(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   size_t at, uint64_t time_ns)
+{
+    const struct tg_openmp_place place = worker->places[at];
+    worker->public.n_places--;
+    memmove(&worker->places[at], &worker->places[at + 1],
+            (worker->public.n_places - at) * sizeof *worker->places);
+    if (model->options.left == NULL)
+        return NULL;
+    return model->options.left(model->options.context, &worker->public, &place, time_ns);
+}
+
+/* What lies inside of it and was not left before is left with it: a zone's end may go unseen. */
+static struct tg_error *leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                              const struct tg_event *event, const struct tg_openmp_place *pattern)
+{
+    size_t at = find_place(worker, pattern);
+    if (at == SIZE_MAX) {
+        count_impossible(model, event, "a thread leaves what it has not entered");
+        return NULL;
+    }
+    return leave_down_to(model, worker, at, event->time_ns);
+}
+
+/* ---- copies */
+
+struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struct tg_openmp_model **copy)
+{
+    struct tg_openmp_model *made = NULL;
+    struct tg_error *error = tg_openmp_model_create(NULL, &made);
+    if (error == NULL)
+        error = tg_openmp_workers_copy(&model->workers, &made->workers);
+    if (error == NULL)
+        error = tg_openmp_teams_copy(&model->teams, &made->teams);
+    if (error == NULL)
+        error = tg_openmp_suspended_copy(&model->suspended, &made->suspended);
+    if (error != NULL) {
+        tg_openmp_model_destroy(made);
+        return error;
+    }
+    made->impossible = model->impossible;
+    made->impossible_ns = model->impossible_ns;
+    made->impossible_what = model->impossible_what;
+    *copy = made;
+    return NULL;
+}
+
+/* ---- events */
+
+static struct tg_openmp_place place_of(const struct tg_event *event, enum tg_openmp_place_kind kind,
+                                       uint64_t what, uint64_t id)
+{
+    const struct event_place *place = (const struct event_place *)TG_EVENT_PAYLOAD(event);
+    return (struct tg_openmp_place){
+        .kind = kind,
+        .what = what,
+        .team = place->team,
+        .thread_num = place->thread_num,
+        .level = place->level,
+        .id = id,
+        .code = place->code,
+        .seen = place->seen,
+        .since_ns = event->time_ns,
+    };
+}
+
+static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       const struct tg_event *event, size_t process)
+{
+    const struct tg_event_omp_parallel_begin *begin = &event->omp_parallel_begin;
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, begin->new_team);
+    if (team != NULL && team->public.owner != SIZE_MAX) {
+        count_impossible(model, event, "a region begins that has begun already");
+        return NULL;
+    }
+    struct tg_error *error =
+        tg_openmp_teams_get(&model->teams, process, begin->new_team, event->time_ns, &team);
+    if (error != NULL)
+        return error;
+    team->public.parent = begin->team;
+    team->public.level = begin->level + 1;
+    team->public.code = begin->code;
+    team->public.body = begin->body;
+    team->public.begin_ns = event->time_ns;
+    team->public.owner = worker->public.index;
+    return NULL;
+}
+
+/* Nobody waits at the end of TEAM any more, if that is where WORKER is: whoever met the region from its own
+ * end of the body on, the others until they are told that they go on, which some runtimes never say. */
+static struct tg_error *leave_join(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   uint64_t team, uint64_t time_ns)
+{
+    if (worker->public.n_places == 0)
+        return NULL;
+    const struct tg_openmp_place *top = &worker->places[worker->public.n_places - 1];
+    bool is_join = top->kind == TG_OPENMP_IN_SYNC && top->what == TG_OMP_SYNC_BARRIER_JOIN;
+    return is_join && top->team == team ? leave_top(model, worker, time_ns) : NULL;
+}
+
+static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                     const struct tg_event *event, size_t process)
+{
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, process, event->omp_parallel_end.ended_team);
+    struct tg_error *error = leave_join(model, worker, event->omp_parallel_end.ended_team, event->time_ns);
+    if (team == NULL) {
+        count_impossible(model, event, "a region ends that has not begun");
+        return error;
+    }
+    team->is_over = true;
+    for (size_t i = 0; error == NULL && i < team->public.n_members; i++)
+        error = leave_join(model, model->workers.items[team->public.members[i].worker],
+                           event->omp_parallel_end.ended_team, event->time_ns);
+    tg_openmp_teams_end_if_done(&model->teams, team);
+    return error;
+}
+
+/* A thread that begins a region has left those that are over: some runtimes never say so. */
+static struct tg_error *leave_over(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   uint64_t time_ns)
+{
+    for (size_t i = 0; i < worker->public.n_places; i++) {
+        if (worker->places[i].kind != TG_OPENMP_IN_REGION)
+            continue;
+        struct tg_openmp_team_entry *team =
+            tg_openmp_teams_find(&model->teams, worker->public.process, worker->places[i].team);
+        if (team == NULL || !team->is_over)
+            continue;
+        struct tg_error *error = leave_down_to(model, worker, i, time_ns);
+        struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+        if (member != NULL && !member->ended) {
+            member->ended = true;
+            member->ended_ns = time_ns;
+            team->n_ended++;
+        }
+        tg_openmp_teams_end_if_done(&model->teams, team);
+        return error;
+    }
+    return NULL;
+}
+
+static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       const struct tg_event *event, size_t process)
+{
+    const struct tg_event_omp_implicit_begin *begin = &event->omp_implicit_begin;
+    struct tg_openmp_team_entry *team;
+    struct tg_error *error = leave_over(model, worker, event->time_ns);
+    if (error == NULL)
+        error = tg_openmp_teams_get(&model->teams, process, begin->team, event->time_ns, &team);
+    if (error != NULL)
+        return error;
+    if (begin->team_size != 0)
+        team->public.size = begin->team_size;
+    if (team->public.owner == SIZE_MAX) {
+        team->public.parent = begin->parent_team;
+        team->public.level = begin->level;
+    }
+    if (tg_openmp_team_find_member(team, worker->public.index) != NULL)
+        count_impossible(model, event, "a thread begins a region that it is in");
+    else
+        error = tg_openmp_team_add_member(team, worker->public.index, begin->thread_num);
+    const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_REGION, 0, begin->team);
+    return error != NULL ? error : enter(model, worker, event, &place);
+}
+
+static size_t find_region(const struct tg_openmp_worker_entry *worker, uint64_t team)
+{
+    for (size_t i = worker->public.n_places; i-- > 0;)
+        if (worker->places[i].kind == TG_OPENMP_IN_REGION && worker->places[i].team == team)
+            return i;
+    return SIZE_MAX;
+}
+
+static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                     const struct tg_event *event, size_t process)
+{
+    uint64_t id = event->omp_implicit_end.team;
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, id);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+    size_t at = find_region(worker, id);
+    struct tg_error *error = NULL;
+    if (at == SIZE_MAX || member == NULL || member->ended) {
+        count_impossible(model, event, "a thread ends a region that it is not in");
+        return NULL;
+    }
+    error = leave_down_to(model, worker, at, event->time_ns);
+    member->ended = true;
+    member->ended_ns = event->time_ns;
+    team->n_ended++;
+    if (error == NULL && team->public.owner == worker->public.index && !team->is_over) {
+        struct tg_openmp_place join = place_of(event, TG_OPENMP_IN_SYNC, TG_OMP_SYNC_BARRIER_JOIN, id);
+        join.code = team->public.code;
+        error = enter(model, worker, event, &join);
+    }
+    tg_openmp_teams_end_if_done(&model->teams, team);
+    return error;
+}
+
+/* ---- zones, some of them inferred */
+
+/* No worksharing construct or barrier lies inside of a worksharing construct, so that an inferred one whose
+ * end was not seen is over where the next begins. */
+static struct tg_error *leave_inferred(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    while (error == NULL && worker->public.n_places > 0) {
+        const struct tg_openmp_place *top = &worker->places[worker->public.n_places - 1];
+        if (top->kind != TG_OPENMP_IN_ZONE || top->seen != TG_OMP_INFERRED)
+            break;
+        error = leave_top(model, worker, time_ns);
+    }
+    return error;
+}
+
+static bool is_barrier(uint64_t sync)
+{
+    return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT;
+}
+
+static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event, size_t process)
+{
+    const struct tg_event_omp_sync_begin *begin = &event->omp_sync_begin;
+    if (begin->sync == TG_OMP_SYNC_BARRIER_JOIN && worker->public.n_places > 0 &&
+        worker->places[worker->public.n_places - 1].kind == TG_OPENMP_IN_SYNC &&
+        worker->places[worker->public.n_places - 1].what == TG_OMP_SYNC_BARRIER_JOIN)
+        return NULL; /* what the end of the body said already */
+    struct tg_openmp_member *member = tg_openmp_team_find_member(
+        tg_openmp_teams_find(&model->teams, process, begin->team), worker->public.index);
+    if (member != NULL && is_barrier(begin->sync)) {
+        if (begin->instance <= member->arrived)
+            count_impossible(model, event, "a thread comes to a barrier that it has been to");
+        else
+            member->arrived = begin->instance;
+        member->sync = begin->sync;
+        member->arrived_ns = event->time_ns;
+        member->code = begin->code;
+    }
+    const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_SYNC, begin->sync, begin->instance);
+    struct tg_error *error = NULL;
+    if (is_barrier(begin->sync))
+        error = leave_inferred(model, worker, event->time_ns);
+    return error != NULL ? error : enter(model, worker, event, &place);
+}
+
+static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event, size_t process)
+{
+    const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, end->team);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+    if (member != NULL && is_barrier(end->sync) && end->instance > member->left)
+        member->left = end->instance;
+    if (member != NULL && end->cancelled != 0)
+        team->public.cancelled = true;
+    const struct tg_openmp_place pattern = {
+        .kind = TG_OPENMP_IN_SYNC, .what = end->sync, .id = is_barrier(end->sync) ? end->instance : 0};
+    if (end->sync == TG_OMP_SYNC_BARRIER_JOIN && find_place(worker, &pattern) == SIZE_MAX)
+        return NULL; /* the region's end came first */
+    return leave(model, worker, event, &pattern);
+}
+
+static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event)
+{
+    const struct tg_event_omp_mutex_enter *got = &event->omp_mutex_enter;
+    const struct tg_openmp_place waited = {
+        .kind = TG_OPENMP_IN_MUTEX_WAIT, .what = got->mutex, .id = got->lock};
+    size_t at = find_place(worker, &waited);
+    struct tg_error *error = NULL;
+    if (at != SIZE_MAX) /* a lock that was free may be got without waiting */
+        error = leave_down_to(model, worker, at, event->time_ns);
+    const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_MUTEX, got->mutex, got->lock);
+    return error != NULL ? error : enter(model, worker, event, &place);
+}
+
+/* Locks need not be given back in the order in which they were taken. */
+static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event)
+{
+    const struct tg_event_omp_mutex_leave *gone = &event->omp_mutex_leave;
+    for (size_t i = worker->public.n_places; i-- > 0;) {
+        const struct tg_openmp_place *place = &worker->places[i];
+        if (place->kind == TG_OPENMP_IN_MUTEX && place->what == gone->mutex && place->id == gone->lock)
+            return leave_only(model, worker, i, event->time_ns);
+    }
+    count_impossible(model, event, "a thread gives back what it has not got");
+    return NULL;
+}
+
+static bool is_worksharing(uint64_t zone)
+{
+    return zone == TG_OMP_ZONE_LOOP || zone == TG_OMP_ZONE_SECTIONS || zone == TG_OMP_ZONE_SINGLE ||
+           zone == TG_OMP_ZONE_SINGLE_OTHER || zone == TG_OMP_ZONE_WORKSHARE || zone == TG_OMP_ZONE_SCOPE ||
+           zone == TG_OMP_ZONE_ORDERED_LOOP || zone == TG_OMP_ZONE_DOACROSS_LOOP;
+}
+
+static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event)
+{
+    struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_begin.zone, 0);
+    place.schedule = event->omp_zone_begin.schedule;
+    struct tg_error *error = NULL;
+    if (is_worksharing(place.what))
+        error = leave_inferred(model, worker, event->time_ns);
+    return error != NULL ? error : enter(model, worker, event, &place);
+}
+
+/* An inferred end is where it is by guess: it ends nothing but its own zone, if that is still there. */
+static struct tg_error *end_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event)
+{
+    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = event->omp_zone_end.zone};
+    if (event->omp_zone_end.seen != TG_OMP_INFERRED)
+        return leave(model, worker, event, &pattern);
+    size_t at = find_place(worker, &pattern);
+    return at == SIZE_MAX ? NULL : leave_only(model, worker, at, event->time_ns);
+}
+
+static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                          const struct tg_event *event)
+{
+    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = TG_OMP_ZONE_SECTIONS};
+    size_t at = find_place(worker, &pattern);
+    if (at == SIZE_MAX)
+        count_impossible(model, event, "a section outside of a sections zone");
+    else
+        worker->places[at].section = event->omp_section.section;
+}
+
+/* ---- tasks */
+
+/* A task that goes on is inside of what it was in when it was suspended, from now on. */
+static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event)
+{
+    const struct tg_openmp_place task = place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_begin.task);
+    size_t count;
+    struct tg_openmp_place *places =
+        tg_openmp_suspended_take(&model->suspended, worker->public.process, task.id, &count);
+    struct tg_error *error = enter(model, worker, event, &task);
+    if (event->omp_task_begin.resumed == 0)
+        count = 0; /* another one of the same number: the end of the first was lost */
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        places[i].since_ns = event->time_ns;
+        error = enter(model, worker, event, &places[i]);
+    }
+    free(places);
+    return error;
+}
+
+/* An event may be fulfilled by anybody, from outside of the team as well. */
+static struct tg_openmp_team_entry *team_of_detached(struct tg_openmp_model *model, size_t process)
+{
+    for (struct tg_openmp_team_entry *team = model->teams.entries; team != NULL; team = team->hh.next)
+        if (team->key.process == process && team->public.tasks_detached > 0)
+            return team;
+    return NULL;
+}
+
+/* What is over of the tasks of a team. */
+static void count_task(struct tg_openmp_model *model, const struct tg_event *event, size_t process)
+{
+    const struct tg_event_omp_task_end *end = &event->omp_task_end;
+    bool is_fulfilled = end->how == TG_OMP_TASK_FULFILLED;
+    struct tg_openmp_team_entry *team = is_fulfilled
+                                            ? team_of_detached(model, process)
+                                            : tg_openmp_teams_find(&model->teams, process, end->team);
+    if (team == NULL || end->how == TG_OMP_TASK_SUSPENDED)
+        return;
+    if (end->how == TG_OMP_TASK_DETACHED)
+        team->public.tasks_detached++;
+    else
+        team->public.tasks_ended++;
+    if (is_fulfilled)
+        team->public.tasks_detached--;
+}
+
+static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event)
+{
+    const struct tg_event_omp_task_end *end = &event->omp_task_end;
+    const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_TASK, 0, end->task);
+    count_task(model, event, worker->public.process);
+    if (end->how == TG_OMP_TASK_FULFILLED)
+        return NULL; /* by whoever fulfils its event: nobody leaves anything */
+    size_t at = end->how == TG_OMP_TASK_SUSPENDED ? find_place(worker, &place) : SIZE_MAX;
+    struct tg_error *error = NULL;
+    if (at != SIZE_MAX)
+        error = tg_openmp_suspended_put(&model->suspended, worker->public.process, end->task,
+                                        &worker->places[at + 1], worker->public.n_places - at - 1);
+    return error != NULL ? error : leave(model, worker, event, &place);
+}
+
+static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                        const struct tg_event *event)
+{
+    struct tg_openmp_place place;
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_OMP_ZONE_BEGIN:
+        return begin_zone(model, worker, event);
+    case TG_EVENT_OMP_ZONE_END:
+        return end_zone(model, worker, event);
+    case TG_EVENT_OMP_SECTION:
+        begin_section(model, worker, event);
+        return NULL;
+    case TG_EVENT_OMP_MUTEX_WAIT:
+        place =
+            place_of(event, TG_OPENMP_IN_MUTEX_WAIT, event->omp_mutex_wait.mutex, event->omp_mutex_wait.lock);
+        return enter(model, worker, event, &place);
+    case TG_EVENT_OMP_MUTEX_ENTER:
+        return enter_mutex(model, worker, event);
+    case TG_EVENT_OMP_MUTEX_LEAVE:
+        return leave_mutex(model, worker, event);
+    case TG_EVENT_OMP_TASK_BEGIN:
+        return begin_task(model, worker, event);
+    case TG_EVENT_OMP_TASK_END:
+        return end_task(model, worker, event);
+    default: /* a cancellation: nothing is entered */
+        return NULL;
+    }
+}
+
+static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const struct tg_event *event,
+                                          size_t process)
+{
+    struct tg_openmp_worker_entry *worker;
+    struct tg_openmp_team_entry *team;
+    struct tg_error *error =
+        tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
+    if (error != NULL)
+        return error;
+    const struct event_place *at = (const struct event_place *)TG_EVENT_PAYLOAD(event);
+    uint64_t code = at->code;
+    worker->public.last_ns = event->time_ns;
+    worker->public.last_kind = event->kind;
+    if (code != 0)
+        worker->public.last_code = code;
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_OMP_PARALLEL_BEGIN:
+        return begin_parallel(model, worker, event, process);
+    case TG_EVENT_OMP_PARALLEL_END:
+        return end_parallel(model, worker, event, process);
+    case TG_EVENT_OMP_IMPLICIT_BEGIN:
+        return begin_implicit(model, worker, event, process);
+    case TG_EVENT_OMP_IMPLICIT_END:
+        return end_implicit(model, worker, event, process);
+    case TG_EVENT_OMP_SYNC_BEGIN:
+        return begin_sync(model, worker, event, process);
+    case TG_EVENT_OMP_SYNC_END:
+        return end_sync(model, worker, event, process);
+    case TG_EVENT_OMP_TASK_CREATE:
+        team = tg_openmp_teams_find(&model->teams, process, event->omp_task_create.team);
+        if (team != NULL)
+            team->public.tasks_made++;
+        return NULL;
+    default:
+        return take_zone_event(model, worker, event);
+    }
+}
+
+/* The program of PROCESS is no more: its workers are dead, and, where another one takes its place, its teams
+ * are gone with its memory. */
+static void end_program(struct tg_openmp_model *model, size_t process, bool replaced)
+{
+    tg_openmp_workers_kill_process(&model->workers, process);
+    if (!replaced)
+        return;
+    tg_openmp_teams_drop_process(&model->teams, process);
+    tg_openmp_suspended_drop_process(&model->suspended, process);
+    tg_openmp_workers_number_anew(&model->workers, process);
+}
+
+struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struct tg_event *event,
+                                      size_t process)
+{
+    struct tg_openmp_worker_entry *worker;
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_THREAD_EXIT:
+        worker = tg_openmp_workers_find(&model->workers, process, event->tid);
+        if (worker != NULL)
+            tg_openmp_workers_kill(&model->workers, worker);
+        return NULL;
+    case TG_EVENT_PROCESS_EXIT:
+        end_program(model, process, false);
+        return NULL;
+    case TG_EVENT_EXEC:
+        end_program(model, process, true);
+        return NULL;
+    default:
+        break;
+    }
+    if (event->kind < TG_EVENT_OMP_PARALLEL_BEGIN || event->kind > TG_EVENT_OMP_CANCEL)
+        return NULL;
+    return take_openmp_event(model, event, process);
+}
+
+/* ---- answers */
+
+size_t tg_openmp_model_worker_count(const struct tg_openmp_model *model)
+{
+    return model->workers.count;
+}
+
+const struct tg_openmp_worker *tg_openmp_model_worker_at(const struct tg_openmp_model *model, size_t i)
+{
+    return &model->workers.items[i]->public;
+}
+
+const struct tg_openmp_worker *tg_openmp_model_worker(const struct tg_openmp_model *model, size_t process,
+                                                      int32_t tid)
+{
+    const struct tg_openmp_worker_entry *worker = tg_openmp_workers_find(&model->workers, process, tid);
+    return worker == NULL ? NULL : &worker->public;
+}
+
+struct tg_error *tg_openmp_model_visit_teams(const struct tg_openmp_model *model,
+                                             struct tg_error *(*visit)(void *context,
+                                                                       const struct tg_openmp_team *team),
+                                             void *context)
+{
+    struct tg_error *error = NULL;
+    for (const struct tg_openmp_team_entry *team = model->teams.entries; error == NULL && team != NULL;
+         team = team->hh.next)
+        if (!team->is_over)
+            error = visit(context, &team->public);
+    return error;
+}
+
+const struct tg_openmp_team *tg_openmp_model_team(const struct tg_openmp_model *model, size_t process,
+                                                  uint64_t id)
+{
+    const struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, id);
+    return team == NULL || team->is_over ? NULL : &team->public;
+}

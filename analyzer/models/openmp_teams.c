@@ -1,0 +1,123 @@
+#include "analyzer/models/openmp_teams.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void drop_team(struct tg_openmp_teams *teams, struct tg_openmp_team_entry *team)
+{
+    HASH_DEL(teams->entries, team);
+    free(team->members);
+    free(team);
+}
+
+void tg_openmp_teams_deinit(struct tg_openmp_teams *teams)
+{
+    struct tg_openmp_team_entry *team, *next;
+    HASH_ITER (hh, teams->entries, team, next)
+        drop_team(teams, team);
+}
+
+static struct tg_error *copy_team(const struct tg_openmp_team_entry *from, struct tg_openmp_teams *to)
+{
+    struct tg_openmp_team_entry *team = calloc(1, sizeof *team);
+    struct tg_openmp_member *members = calloc(from->public.n_members + 1, sizeof *members);
+    if (team != NULL && members != NULL) {
+        if (from->public.n_members > 0)
+            memcpy(members, from->members, from->public.n_members * sizeof *members);
+        *team = *from;
+        team->members = members;
+        team->capacity = from->public.n_members + 1;
+        team->public.members = members;
+        memset(&team->hh, 0, sizeof team->hh);
+        HASH_ADD(hh, to->entries, key, sizeof team->key, team);
+        if (team->hh.tbl != NULL)
+            return NULL;
+    }
+    free(team);
+    free(members);
+    return tg_error_no_memory();
+}
+
+struct tg_error *tg_openmp_teams_copy(const struct tg_openmp_teams *from, struct tg_openmp_teams *to)
+{
+    struct tg_error *error = NULL;
+    const struct tg_openmp_team_entry *team = from->entries;
+    for (; error == NULL && team != NULL; team = team->hh.next)
+        error = copy_team(team, to);
+    return error;
+}
+
+struct tg_openmp_team_entry *tg_openmp_teams_find(const struct tg_openmp_teams *teams, size_t process,
+                                                  uint64_t id)
+{
+    struct tg_openmp_team_key key;
+    struct tg_openmp_team_entry *team;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.id = id;
+    HASH_FIND(hh, teams->entries, &key, sizeof key, team);
+    return team;
+}
+
+struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t process, uint64_t id,
+                                     uint64_t begin_ns, struct tg_openmp_team_entry **team)
+{
+    struct tg_openmp_team_entry *found = tg_openmp_teams_find(teams, process, id);
+    if (found == NULL) {
+        found = calloc(1, sizeof *found);
+        if (found == NULL)
+            return tg_error_no_memory();
+        found->key.process = process;
+        found->key.id = id;
+        found->public =
+            (struct tg_openmp_team){.process = process, .id = id, .owner = SIZE_MAX, .begin_ns = begin_ns};
+        HASH_ADD(hh, teams->entries, key, sizeof found->key, found);
+        if (tg_openmp_teams_find(teams, process, id) != found) {
+            free(found);
+            return tg_error_no_memory();
+        }
+    }
+    *team = found;
+    return NULL;
+}
+
+void tg_openmp_teams_end_if_done(struct tg_openmp_teams *teams, struct tg_openmp_team_entry *team)
+{
+    bool may_grow =
+        team->public.owner == SIZE_MAX ? team->public.n_members < team->public.size : !team->is_over;
+    if (!may_grow && team->n_ended >= team->public.n_members)
+        drop_team(teams, team);
+}
+
+void tg_openmp_teams_drop_process(struct tg_openmp_teams *teams, size_t process)
+{
+    struct tg_openmp_team_entry *team, *next;
+    HASH_ITER (hh, teams->entries, team, next)
+        if (team->key.process == process)
+            drop_team(teams, team);
+}
+
+struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team, size_t worker)
+{
+    for (size_t i = 0; team != NULL && i < team->public.n_members; i++)
+        if (team->members[i].worker == worker)
+            return &team->members[i];
+    return NULL;
+}
+
+struct tg_error *tg_openmp_team_add_member(struct tg_openmp_team_entry *team, size_t worker,
+                                           uint64_t thread_num)
+{
+    if (team->public.n_members == team->capacity) {
+        size_t capacity = team->capacity == 0 ? 4 : 2 * team->capacity;
+        struct tg_openmp_member *members = reallocarray(team->members, capacity, sizeof *members);
+        if (members == NULL)
+            return tg_error_no_memory();
+        team->members = members;
+        team->public.members = members;
+        team->capacity = capacity;
+    }
+    team->members[team->public.n_members++] =
+        (struct tg_openmp_member){.worker = worker, .thread_num = thread_num};
+    return NULL;
+}

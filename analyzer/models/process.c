@@ -1,0 +1,424 @@
+#include "analyzer/models/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <uthash.h>
+
+/* Which process a pid stands for now. */
+struct pid_slot {
+    int32_t pid;
+    struct tg_process_entry *entry;
+    UT_hash_handle hh;
+};
+
+struct tg_process_model {
+    struct tg_process_entry **entries;
+    size_t count, capacity;
+    struct tg_process_entry *first_root, *last_root;
+    struct pid_slot *pids;
+    struct pid_slot *last_slot; /* events come in runs of one process */
+    struct tg_string_pool strings;
+};
+
+struct tg_error *tg_process_model_create(struct tg_process_model **model)
+{
+    struct tg_process_model *created = calloc(1, sizeof *created);
+    if (created == NULL)
+        return tg_error_no_memory();
+    *model = created;
+    return NULL;
+}
+
+void tg_process_model_destroy(struct tg_process_model *model)
+{
+    if (model == NULL)
+        return;
+    struct pid_slot *slot, *next;
+    HASH_ITER (hh, model->pids, slot, next) {
+        HASH_DEL(model->pids, slot);
+        free(slot);
+    }
+    for (size_t i = 0; i < model->count; i++) {
+        tg_event_headline_deinit(&model->entries[i]->last);
+        tg_event_headline_deinit(&model->entries[i]->last_library);
+        free(model->entries[i]);
+    }
+    free(model->entries);
+    tg_string_pool_deinit(&model->strings);
+    free(model);
+}
+
+static struct tg_process_entry *counterpart(const struct tg_process_model *copy,
+                                            const struct tg_process_entry *entry)
+{
+    return entry == NULL ? NULL : copy->entries[entry->index];
+}
+
+static struct tg_error *copy_entries(const struct tg_process_model *model, struct tg_process_model *copy)
+{
+    copy->entries = calloc(model->count + 1, sizeof(struct tg_process_entry *));
+    if (copy->entries == NULL)
+        return tg_error_no_memory();
+    copy->capacity = model->count + 1;
+    for (; copy->count < model->count; copy->count++) {
+        const struct tg_process_entry *from = model->entries[copy->count];
+        struct tg_process_entry *to = malloc(sizeof *to);
+        if (to == NULL)
+            return tg_error_no_memory();
+        *to = *from;
+        to->last = to->last_library = (struct tg_event_headline){0};
+        copy->entries[copy->count] = to;
+        struct tg_error *error = tg_event_headline_copy(&from->last, &to->last);
+        if (error == NULL)
+            error = tg_event_headline_copy(&from->last_library, &to->last_library);
+        if (error != NULL) {
+            copy->count++;
+            return error;
+        }
+    }
+    for (size_t i = 0; i < copy->count; i++) {
+        struct tg_process_entry *entry = copy->entries[i];
+        entry->parent = counterpart(copy, entry->parent);
+        entry->first_child = counterpart(copy, entry->first_child);
+        entry->last_child = counterpart(copy, entry->last_child);
+        entry->next_sibling = counterpart(copy, entry->next_sibling);
+    }
+    copy->first_root = counterpart(copy, model->first_root);
+    copy->last_root = counterpart(copy, model->last_root);
+    return NULL;
+}
+
+struct tg_error *tg_process_model_copy(const struct tg_process_model *model, struct tg_process_model **copy)
+{
+    struct tg_process_model *made = NULL;
+    struct tg_error *error = tg_process_model_create(&made);
+    if (error == NULL) {
+        tg_string_pool_share(&model->strings, &made->strings);
+        error = copy_entries(model, made);
+    }
+    for (const struct pid_slot *from = model->pids; error == NULL && from != NULL; from = from->hh.next) {
+        struct pid_slot *slot = calloc(1, sizeof *slot);
+        if (slot == NULL) {
+            error = tg_error_no_memory();
+            break;
+        }
+        slot->pid = from->pid;
+        slot->entry = counterpart(made, from->entry);
+        HASH_ADD(hh, made->pids, pid, sizeof slot->pid, slot);
+        if (slot->hh.tbl == NULL) {
+            free(slot);
+            error = tg_error_no_memory();
+        }
+    }
+    if (error != NULL) {
+        tg_process_model_destroy(made);
+        return error;
+    }
+    *copy = made;
+    return NULL;
+}
+
+static struct pid_slot *find_slot(struct tg_process_model *model, int32_t pid)
+{
+    if (model->last_slot != NULL && model->last_slot->pid == pid)
+        return model->last_slot;
+    struct pid_slot *slot = NULL;
+    HASH_FIND(hh, model->pids, &pid, sizeof pid, slot);
+    if (slot != NULL)
+        model->last_slot = slot;
+    return slot;
+}
+
+static void link_root(struct tg_process_model *model, struct tg_process_entry *entry)
+{
+    if (model->last_root == NULL)
+        model->first_root = entry;
+    else
+        model->last_root->next_sibling = entry;
+    model->last_root = entry;
+}
+
+static void link_child(struct tg_process_entry *parent, struct tg_process_entry *entry)
+{
+    entry->parent = parent;
+    if (parent->last_child == NULL)
+        parent->first_child = entry;
+    else
+        parent->last_child->next_sibling = entry;
+    parent->last_child = entry;
+}
+
+/* A new entry that is nobody's child yet; its slot comes to stand for it. */
+static struct tg_error *add_entry(struct tg_process_model *model, const struct tg_event *event,
+                                  struct tg_process_entry **added)
+{
+    if (model->count == model->capacity) {
+        size_t capacity = model->capacity == 0 ? 16 : model->capacity * 2;
+        void *larger = reallocarray(model->entries, capacity, sizeof *model->entries);
+        if (larger == NULL)
+            return tg_error_no_memory();
+        model->entries = larger;
+        model->capacity = capacity;
+    }
+    struct pid_slot *slot = find_slot(model, event->pid);
+    if (slot == NULL) {
+        slot = calloc(1, sizeof *slot);
+        if (slot == NULL)
+            return tg_error_no_memory();
+        slot->pid = event->pid;
+        HASH_ADD(hh, model->pids, pid, sizeof slot->pid, slot);
+        if (slot->hh.tbl == NULL) {
+            free(slot);
+            return tg_error_no_memory();
+        }
+    }
+    struct tg_process_entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return tg_error_no_memory();
+    entry->index = model->count;
+    entry->pid = event->pid;
+    entry->generation = slot->entry == NULL ? 0 : slot->entry->generation + 1;
+    entry->start_ns = event->time_ns;
+    entry->rank = -1;
+    entry->ending_status = -1;
+    entry->program = entry->host = entry->job = entry->rank_source = entry->detach_reason = "";
+    entry->threads_started = entry->threads_alive = entry->threads_peak = 1;
+    model->entries[model->count++] = entry;
+    slot->entry = entry;
+    model->last_slot = slot;
+    *added = entry;
+    return NULL;
+}
+
+static struct tg_error *start_process(struct tg_process_model *model, const struct tg_event *event,
+                                      struct tg_process_entry **started)
+{
+    struct tg_process_entry *entry = NULL, *parent = NULL;
+    int64_t parent_pid = event->process_start.parent_pid;
+    struct pid_slot *parent_slot = NULL;
+    if (parent_pid > 0 && parent_pid <= INT32_MAX && parent_pid != event->pid)
+        parent_slot = find_slot(model, (int32_t)parent_pid);
+    if (parent_slot != NULL)
+        parent = parent_slot->entry;
+    struct tg_error *error = add_entry(model, event, &entry);
+    if (error != NULL)
+        return error;
+    entry->start_seen = true;
+    entry->origin = event->process_start.origin;
+    entry->parent_pid = parent_pid;
+    if (parent == NULL) {
+        link_root(model, entry);
+    } else {
+        link_child(parent, entry);
+        entry->program = parent->program;
+        entry->host = parent->host;
+    }
+    *started = entry;
+    return NULL;
+}
+
+/* The process that EVENT is about; one whose start was not recorded is known from its first event on. */
+static struct tg_error *find_entry(struct tg_process_model *model, const struct tg_event *event,
+                                   struct tg_process_entry **found)
+{
+    struct pid_slot *slot = find_slot(model, event->pid);
+    if (event->kind == TG_EVENT_PROCESS_START) {
+        bool belated = slot != NULL && !slot->entry->start_seen && slot->entry->end == TG_PROCESS_RUNNING;
+        if (!belated)
+            return start_process(model, event, found);
+        slot->entry->start_seen = true;
+        slot->entry->origin = event->process_start.origin;
+        slot->entry->parent_pid = event->process_start.parent_pid;
+    }
+    if (slot == NULL) {
+        struct tg_error *error = add_entry(model, event, found);
+        if (error == NULL)
+            link_root(model, *found);
+        return error;
+    }
+    *found = slot->entry;
+    return NULL;
+}
+
+static struct tg_error *take_identity(struct tg_process_model *model, struct tg_process_entry *entry,
+                                      const struct tg_event_identity *identity)
+{
+    struct tg_error *error = tg_string_pool_intern(&model->strings, identity->host, &entry->host);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->strings, identity->job, &entry->job);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->strings, identity->source, &entry->rank_source);
+    entry->rank = identity->rank < 0 ? -1 : identity->rank;
+    entry->size = identity->size;
+    return error;
+}
+
+/* Threads go one by one, and a job's launcher ends the other ranks before the last one went. */
+static void take_thread_exit(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    if (event->thread_exit.status == entry->ending_status)
+        return;
+    entry->ending_status = event->thread_exit.status;
+    entry->ending_ns = event->time_ns;
+}
+
+/* Threads that ended with 0 may have done so long before. */
+static bool was_ending(const struct tg_process_entry *entry)
+{
+    if (entry->ending_status <= 0 || entry->ending_status > INT32_MAX)
+        return false;
+    int status = (int)entry->ending_status;
+    return entry->end == TG_PROCESS_KILLED   ? WIFSIGNALED(status) && WTERMSIG(status) == entry->status
+           : entry->end == TG_PROCESS_EXITED ? WIFEXITED(status) && WEXITSTATUS(status) == entry->status
+                                             : false;
+}
+
+static void take_exit(struct tg_process_entry *entry, const struct tg_event_process_exit *event)
+{
+    entry->end = event->how == TG_EXIT_STATUS   ? TG_PROCESS_EXITED
+                 : event->how == TG_EXIT_SIGNAL ? TG_PROCESS_KILLED
+                                                : TG_PROCESS_LOST;
+    entry->status = event->status;
+    entry->core_dumped = event->core_dumped != 0;
+    entry->ended_ns = was_ending(entry) ? entry->ending_ns : entry->last_ns;
+    entry->threads_alive = 0;
+}
+
+/* Events that say what a process is, or how it ended, are no answer to "what did it do last?". */
+static bool is_bookkeeping(enum tg_event_kind kind)
+{
+    return kind == TG_EVENT_PROCESS_START || kind == TG_EVENT_PROGRAM || kind == TG_EVENT_IDENTITY ||
+           kind == TG_EVENT_COMMAND_LINE || kind == TG_EVENT_ENVIRONMENT ||
+           kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_PROCESS_EXIT ||
+           kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_DETACH || kind == TG_EVENT_LOSS ||
+           kind == TG_EVENT_NOTE || kind == TG_EVENT_AGENT || kind == TG_EVENT_OMP_RUNTIME ||
+           kind == TG_EVENT_MPI_COMM || kind == TG_EVENT_MPIR_SYMBOLS || kind == TG_EVENT_MPIR_WRITE ||
+           kind == TG_EVENT_MPIR_TABLE || kind == TG_EVENT_MPIR_RANK || kind == TG_EVENT_MPIR_JOB ||
+           kind == TG_EVENT_CONTROL_PROCESS || kind == TG_EVENT_CONTROL_THREAD;
+}
+
+static void take_threads(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    if (event->kind == TG_EVENT_THREAD_START && event->tid != event->pid) {
+        entry->threads_started++;
+        entry->threads_alive++;
+        if (entry->threads_alive > entry->threads_peak)
+            entry->threads_peak = entry->threads_alive;
+    } else if (event->kind == TG_EVENT_THREAD_EXIT && entry->threads_alive > 0) {
+        entry->threads_alive--;
+    }
+}
+
+static void count_event(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    uint64_t end_ns = event->time_ns + event->stop_ns;
+    if (end_ns < event->time_ns) /* a stop_ns that cannot be */
+        end_ns = event->time_ns;
+    if (end_ns > entry->last_ns)
+        entry->last_ns = end_ns;
+    if (event->time_ns < entry->start_ns)
+        entry->start_ns = event->time_ns;
+    entry->events++;
+    if (event->stop_ns > 0) {
+        entry->stops++;
+        entry->stop_ns += event->stop_ns;
+    }
+}
+
+/* What the kind of EVENT says about its process. */
+static struct tg_error *take_event(struct tg_process_model *model, struct tg_process_entry *entry,
+                                   const struct tg_event *event)
+{
+    if (event->kind == TG_EVENT_PROGRAM)
+        return tg_string_pool_intern(&model->strings, event->program.path, &entry->program);
+    if (event->kind == TG_EVENT_IDENTITY)
+        return take_identity(model, entry, &event->identity);
+    if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT) {
+        take_threads(entry, event);
+        if (event->kind == TG_EVENT_THREAD_EXIT)
+            take_thread_exit(entry, event);
+    } else if (event->kind == TG_EVENT_EXEC) {
+        entry->execs++;
+        entry->ending_status = -1; /* the other threads were killed */
+        entry->threads_alive = 1;
+        return tg_string_pool_intern(&model->strings, event->exec.path, &entry->program);
+    } else if (event->kind == TG_EVENT_PROCESS_EXIT) {
+        take_exit(entry, &event->process_exit);
+    } else if (event->kind == TG_EVENT_DETACH) {
+        entry->end = TG_PROCESS_DETACHED;
+        entry->ended_ns = entry->last_ns;
+        return tg_string_pool_intern(&model->strings, event->detach.reason, &entry->detach_reason);
+    } else if (event->kind == TG_EVENT_SIGNAL) {
+        entry->signals++;
+        entry->last_signal = event->signal.signal;
+        entry->last_signal_ns = event->time_ns;
+        entry->last_signal_tid = event->tid;
+        entry->last_signal_address = event->signal.address;
+    } else if (event->kind == TG_EVENT_LIBRARY_LOAD) {
+        uint64_t count;
+        entry->library_events++;
+        if (tg_event_headline_library(&event->library_load.libraries, &count) != NULL)
+            return tg_event_headline_keep(&entry->last_library, event);
+    }
+    return NULL;
+}
+
+struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
+                                       struct tg_process_entry **entry)
+{
+    /* What the recorder says about a process that it does not follow makes no process of the job. */
+    bool remark = event->kind == TG_EVENT_NOTE || event->kind == TG_EVENT_LOSS;
+    if (event->pid == 0 || (remark && find_slot(model, event->pid) == NULL)) {
+        *entry = NULL;
+        return NULL;
+    }
+    struct tg_process_entry *found = NULL;
+    struct tg_error *error = find_entry(model, event, &found);
+    if (error != NULL)
+        return error;
+    count_event(found, event);
+    error = take_event(model, found, event);
+    if (error == NULL && !is_bookkeeping(event->kind))
+        error = tg_event_headline_keep(&found->last, event);
+    if (error == NULL)
+        *entry = found;
+    return error;
+}
+
+size_t tg_process_model_count(const struct tg_process_model *model)
+{
+    return model->count;
+}
+
+struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i)
+{
+    return model->entries[i];
+}
+
+const char *tg_process_entry_name(const struct tg_process_entry *entry)
+{
+    return *entry->program == '\0' ? "?" : tg_event_headline_base_name(entry->program);
+}
+
+struct tg_process_entry *tg_process_model_next(const struct tg_process_model *model,
+                                               const struct tg_process_entry *entry, unsigned *depth)
+{
+    if (entry == NULL) {
+        if (depth != NULL)
+            *depth = 0;
+        return model->first_root;
+    }
+    if (entry->first_child != NULL) {
+        if (depth != NULL)
+            ++*depth;
+        return entry->first_child;
+    }
+    while (entry != NULL && entry->next_sibling == NULL) {
+        entry = entry->parent;
+        if (depth != NULL && entry != NULL)
+            --*depth;
+    }
+    return entry == NULL ? NULL : entry->next_sibling;
+}

@@ -1,0 +1,94 @@
+/* The process model: events in, the tree of processes with their threads, ranks, ends and last known places
+ * out. */
+#ifndef TG_ANALYZER_MODELS_PROCESS_H
+#define TG_ANALYZER_MODELS_PROCESS_H
+
+#include "analyzer/models/event_headline.h"
+#include "format/base/error.h"
+#include "format/base/string_pool.h"
+#include "format/event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is known of how a process ended. */
+enum tg_process_end {
+    TG_PROCESS_RUNNING, /* no end in the trace */
+    TG_PROCESS_EXITED,
+    TG_PROCESS_KILLED,
+    TG_PROCESS_LOST, /* ended, how was not seen */
+    TG_PROCESS_DETACHED,
+};
+
+/* One process, from its start to its end; a pid that the kernel used twice is two of them. Strings are the
+ * model's. */
+struct tg_process_entry {
+    size_t index; /* in order of first appearance */
+    int32_t pid;
+    uint32_t generation; /* how many processes of the trace had this pid before */
+    int64_t parent_pid;  /* 0 unknown */
+    struct tg_process_entry *parent, *first_child, *last_child, *next_sibling; /* by order of appearance */
+
+    bool start_seen;
+    uint64_t origin; /* enum tg_process_origin, where start_seen */
+    uint64_t start_ns;
+    uint64_t last_ns; /* of its last event, its stop included */
+    enum tg_process_end end;
+    int64_t status;    /* exit status or signal number */
+    uint64_t ended_ns; /* when it began to end: its first thread went with that status; otherwise last_ns */
+    int64_t ending_status; /* wait status of the threads that went last, alike since ending_ns; -1 none */
+    uint64_t ending_ns;
+    bool core_dumped;
+    const char *detach_reason;
+
+    const char *program; /* path; "" unknown; a fork has its parent's */
+    uint64_t execs;
+    const char *host, *job, *rank_source; /* "" unknown */
+    int64_t rank;                         /* -1: not a rank */
+    int64_t size;
+
+    uint64_t threads_started; /* the first thread included */
+    uint64_t threads_alive;
+    uint64_t threads_peak;
+
+    uint64_t events;
+    uint64_t library_events; /* loads */
+    uint64_t stops;          /* events that carried a stop */
+    uint64_t stop_ns;        /* sum of what it stood still */
+    uint64_t signals;
+    uint64_t last_signal_ns; /* 0: none */
+    int64_t last_signal;
+    int32_t last_signal_tid;
+    uint64_t last_signal_address; /* of a fault, 0 none */
+
+    struct tg_event_headline last; /* the last thing it did: its end and bookkeeping events do not count */
+    struct tg_event_headline last_library; /* the last load; kind 0: none */
+};
+
+struct tg_process_model;
+
+struct tg_error *tg_process_model_create(struct tg_process_model **model);
+void tg_process_model_destroy(struct tg_process_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_process_model_copy(const struct tg_process_model *model, struct tg_process_model **copy);
+
+/* Takes one event. *ENTRY is the process that it is about, NULL for the recorder's own (pid 0) and for
+ * remarks on a process that is not followed. Entries stay
+ * where they are as long as the model lives. Only error: NO_MEMORY. Memory follows the number of
+ * processes. */
+struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
+                                       struct tg_process_entry **entry);
+
+/* For I in [0, count), in order of first appearance. */
+size_t tg_process_model_count(const struct tg_process_model *model);
+struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i);
+
+/* Name to show for a process: the last component of its program, "?" where it is not known. */
+const char *tg_process_entry_name(const struct tg_process_entry *entry);
+
+/* Preorder walk over the whole forest without recursion: NULL starts and ends it; DEPTH may be NULL. */
+struct tg_process_entry *tg_process_model_next(const struct tg_process_model *model,
+                                               const struct tg_process_entry *entry, unsigned *depth);
+
+#endif

@@ -1,0 +1,90 @@
+/* The session model: what the recorder did and could not do: event totals, breakpoints, filter settings,
+ * losses. */
+#ifndef TG_ANALYZER_MODELS_TOTALS_H
+#define TG_ANALYZER_MODELS_TOTALS_H
+
+#include "format/base/error.h"
+#include "format/base/string_pool.h"
+#include "format/event/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tg_kind_total {
+    enum tg_event_kind kind;
+    uint64_t events;
+    uint64_t stops; /* events that carried a stop */
+    uint64_t stop_ns;
+    uint64_t longest_ns;
+};
+
+struct tg_breakpoint_total {
+    uint64_t breakpoint; /* id */
+    const char *text;    /* specification, "" where it was not recorded */
+    uint64_t planted;    /* in time and late */
+    uint64_t late;
+    uint64_t longest_window_ns; /* of the late ones */
+    uint64_t removed;
+    uint64_t hits;
+};
+
+struct tg_settings_period { /* filter settings in force from a time on */
+    uint64_t time_ns;
+    uint64_t mode;
+    const char *match;
+};
+
+struct tg_loss_total { /* losses of one source for one reason */
+    uint64_t source;
+    const char *reason;
+    uint64_t events;  /* loss events */
+    uint64_t count;   /* events lost, as far as known */
+    uint64_t unknown; /* loss events that do not know how many */
+    uint64_t first_ns;
+};
+
+struct tg_note_total {
+    const char *text;
+    uint64_t count;
+    uint64_t first_ns;
+    int32_t first_pid; /* 0: the recorder */
+};
+
+struct tg_filter_totals {
+    uint64_t decisions[3]; /* by enum tg_filter_decision */
+    uint64_t batches;      /* deferred_handled events */
+    uint64_t batch_events, batch_libraries, batch_handle_ns;
+    uint64_t largest_batch; /* libraries */
+};
+
+enum { TG_SESSION_MAX_DISTINCT = 1000 }; /* breakpoints, settings, losses, notes kept; the rest is counted */
+
+/* Read-only for others; lists in order of appearance, breakpoints by id after finish. */
+struct tg_session_model {
+    struct tg_string_pool strings;
+    struct tg_kind_total *kinds; /* every kind, ascending */
+    size_t n_kinds;
+    struct tg_breakpoint_total *breakpoints;
+    size_t n_breakpoints;
+    struct tg_settings_period *settings;
+    size_t n_settings;
+    struct tg_loss_total *losses;
+    size_t n_losses;
+    struct tg_note_total *notes;
+    size_t n_notes;
+    uint64_t beyond_limit; /* of the above, events that found no room */
+    struct tg_filter_totals filter;
+};
+
+struct tg_error *tg_session_model_create(struct tg_session_model **model);
+void tg_session_model_destroy(struct tg_session_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_session_model_copy(const struct tg_session_model *model, struct tg_session_model **copy);
+
+/* Takes one event. Only error: NO_MEMORY. */
+struct tg_error *tg_session_model_feed(struct tg_session_model *model, const struct tg_event *event);
+
+/* After the last event: puts the lists in their final order. */
+void tg_session_model_finish(struct tg_session_model *model);
+
+#endif

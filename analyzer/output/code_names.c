@@ -1,0 +1,117 @@
+#include "analyzer/output/code_names.h"
+
+#include "analyzer/models/addresses.h"
+#include "analyzer/models/event_headline.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tg_code_names {
+    const struct tg_command_services *services;
+    struct tg_address_model *addresses;
+    struct tg_symbolizer *symbolizer;
+};
+
+struct tg_error *tg_code_names_create(const struct tg_command_services *services,
+                                      struct tg_code_names **names)
+{
+    struct tg_code_names *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->services = services;
+    struct tg_error *error = tg_address_model_create(&made->addresses);
+    if (error == NULL)
+        error = services->symbolizer_create(&made->symbolizer);
+    if (error != NULL) {
+        tg_code_names_destroy(made);
+        return error;
+    }
+    *names = made;
+    return NULL;
+}
+
+void tg_code_names_destroy(struct tg_code_names *names)
+{
+    if (names == NULL)
+        return;
+    names->services->symbolizer_destroy(names->symbolizer);
+    tg_address_model_destroy(names->addresses);
+    free(names);
+}
+
+struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event)
+{
+    return tg_address_model_feed(names->addresses, event);
+}
+
+/* How far before the address in FIELD lies the instruction that it is about; -1: it is no code address. */
+static int distance_of(const struct tg_field *field)
+{
+    if (field->type != TG_FIELD_ADDRESS)
+        return -1;
+    if (strcmp(field->name, "code") == 0 || strcmp(field->name, "caller") == 0)
+        return 1; /* behind a call */
+    return strcmp(field->name, "body") == 0 ? 0 : -1;
+}
+
+static bool find(struct tg_code_names *names, int32_t pid, uint64_t value, unsigned distance,
+                 struct tg_code_name *name)
+{
+    if (value == 0)
+        return false;
+    uint64_t address = value - distance;
+    const struct tg_mapped_object *object = tg_address_model_find(names->addresses, pid, address);
+    struct tg_symbol symbol;
+    if (object == NULL ||
+        !names->services->symbolizer_resolve(names->symbolizer, object->path, object->build_id,
+                                             address - object->base, &symbol))
+        return false;
+    symbol.offset += distance;
+    *name = (struct tg_code_name){.object = object->path, .symbol = symbol};
+    return true;
+}
+
+bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
+                        uint64_t value, struct tg_code_name *name)
+{
+    int distance = distance_of(field);
+    return distance >= 0 && find(names, pid, value, (unsigned)distance, name);
+}
+
+bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
+                               struct tg_code_name *name)
+{
+    return find(names, pid, address, 1, name);
+}
+
+char *tg_code_symbol_print(const struct tg_symbol *symbol, uint64_t address, char *buffer, size_t size)
+{
+    char function[160], file[160];
+    if (symbol->function == NULL && symbol->file == NULL) {
+        snprintf(buffer, size, "0x%" PRIx64, address);
+        return buffer;
+    }
+    if (symbol->file != NULL)
+        tg_printable(tg_event_headline_base_name(symbol->file), file, sizeof file);
+    if (symbol->function == NULL) {
+        snprintf(buffer, size, "%s:%" PRIu64, file, symbol->line);
+        return buffer;
+    }
+    tg_printable(symbol->function, function, sizeof function);
+    if (symbol->file != NULL)
+        snprintf(buffer, size, "%s (%s:%" PRIu64 ")", function, file, symbol->line);
+    else
+        snprintf(buffer, size, "%s+0x%" PRIx64, function, symbol->offset);
+    return buffer;
+}
+
+char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                          size_t size)
+{
+    struct tg_code_name name = {0};
+    tg_code_names_find_return(names, pid, address, &name);
+    return tg_code_symbol_print(&name.symbol, address, buffer, size);
+}

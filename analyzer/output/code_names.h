@@ -1,0 +1,49 @@
+/* Names for the code addresses in events: object, function, source line. */
+#ifndef TG_ANALYZER_OUTPUT_CODE_NAMES_H
+#define TG_ANALYZER_OUTPUT_CODE_NAMES_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "format/settings/command.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tg_code_names;
+
+/* SERVICES must outlive it. */
+struct tg_error *tg_code_names_create(const struct tg_command_services *services,
+                                      struct tg_code_names **names);
+/* NULL is accepted. */
+void tg_code_names_destroy(struct tg_code_names *names);
+
+/* Takes one event of the trace, all of them in order. Only error: NO_MEMORY. */
+struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
+
+/* What is known of an address. */
+struct tg_code_name {
+    const char *object; /* path of the program or library that it is in */
+    struct tg_symbol symbol;
+};
+
+/* What the address VALUE in FIELD of an event of process PID is: of a return address, the call before it.
+ * False where nothing is known beyond the object, or FIELD is no code address. Strings live until the next
+ * call. */
+bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,
+                        uint64_t value, struct tg_code_name *name);
+
+/* The same of a plain return address. */
+bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
+                               struct tg_code_name *name);
+
+/* "solve (solver.c:120)", "solve+0x1c", or ADDRESS: what SYMBOL says of it. Printable; SIZE at least 64.
+ * Returns BUFFER. */
+char *tg_code_symbol_print(const struct tg_symbol *symbol, uint64_t address, char *buffer, size_t size);
+
+/* Prints what is known of the return address ADDRESS into BUFFER: "solve (solver.c:120)", "solve+0x1c", or
+ * its number. Printable; SIZE at least 64. Returns BUFFER. */
+char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                          size_t size);
+
+#endif

@@ -1,0 +1,27 @@
+/* What OpenMP's constructs are called, in sentences, tables and drawings. Strings are static. Numbers beyond
+ * the known ones, which a trace of a newer writer may hold, have names that say no more than the kind. */
+#ifndef TG_ANALYZER_OUTPUT_OPENMP_WORDS_H
+#define TG_ANALYZER_OUTPUT_OPENMP_WORDS_H
+
+#include "analyzer/models/openmp.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tg_openmp_words {
+    const char *phrase; /* in a sentence: "a loop", "end of the parallel region", "named critical section" */
+    const char *label;  /* in a drawing: "loop", "end of the region", "critical" */
+};
+
+/* By enum tg_omp_zone, tg_omp_sync and tg_omp_mutex. */
+const struct tg_openmp_words *tg_openmp_words_zone(uint64_t zone);
+const struct tg_openmp_words *tg_openmp_words_sync(uint64_t sync);
+const struct tg_openmp_words *tg_openmp_words_mutex(uint64_t mutex);
+
+/* " (inferred)" behind a zone that was SEEN (enum tg_omp_seen) so, "" otherwise. */
+const char *tg_openmp_words_inferred(uint64_t seen);
+
+/* A place, as a table's row is named: "loop", "wait for critical section", ...: SIZE at least 64. */
+void tg_openmp_words_place(enum tg_openmp_place_kind kind, uint64_t what, char *buffer, size_t size);
+
+#endif

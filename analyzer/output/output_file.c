@@ -1,0 +1,202 @@
+#include "analyzer/output/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct tg_output {
+    FILE *stream;
+    int descriptor;
+    int write_errno; /* of the first write that failed */
+    char *path;      /* NULL: standard output */
+    char *temporary; /* NULL: written in place */
+    bool force;
+    bool committed;
+};
+
+static struct tg_error *already_exists(const char *path)
+{
+    return tg_error_create(TG_ERROR_EXISTS, "'%s' exists already; --force replaces it", path);
+}
+
+/* stdio forgets why a write failed; the stream's own write function does not. */
+static ssize_t write_output(void *cookie, const char *bytes, size_t size)
+{
+    struct tg_output *output = cookie;
+    size_t written = 0;
+    while (written < size) {
+        ssize_t step = write(output->descriptor, bytes + written, size - written);
+        if (step < 0 && errno == EINTR)
+            continue;
+        if (step < 0) {
+            if (output->write_errno == 0)
+                output->write_errno = errno;
+            return 0;
+        }
+        written += (size_t)step;
+    }
+    return (ssize_t)size;
+}
+
+static int close_output(void *cookie)
+{
+    struct tg_output *output = cookie;
+    int descriptor = output->descriptor;
+    output->descriptor = -1;
+    if (descriptor == STDOUT_FILENO)
+        return 0;
+    if (close(descriptor) == 0)
+        return 0;
+    if (output->write_errno == 0)
+        output->write_errno = errno;
+    return -1;
+}
+
+static struct tg_error *open_temporary(struct tg_output *output)
+{
+    if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+        output->temporary = NULL;
+        return tg_error_no_memory();
+    }
+    output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
+    if (output->descriptor < 0) {
+        int reason = errno;
+        free(output->temporary);
+        output->temporary = NULL;
+        return tg_error_create_errno(reason, "cannot create a file beside '%s'", output->path);
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(output->descriptor, 0666 & ~mask);
+    return NULL;
+}
+
+static struct tg_error *open_path(struct tg_output *output, const char *path)
+{
+    output->path = strdup(path);
+    if (output->path == NULL)
+        return tg_error_no_memory();
+    struct stat status;
+    if (lstat(path, &status) == 0) {
+        if (S_ISLNK(status.st_mode) && stat(path, &status) != 0)
+            return already_exists(path); /* a dangling link */
+        if (!S_ISREG(status.st_mode)) {
+            output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+            return output->descriptor >= 0 ? NULL
+                                           : tg_error_create_errno(errno, "cannot write to '%s'", path);
+        }
+        if (!output->force)
+            return already_exists(path);
+    }
+    return open_temporary(output);
+}
+
+struct tg_error *tg_output_open(const char *path, bool force, struct tg_output **output)
+{
+    struct tg_output *created = calloc(1, sizeof *created);
+    if (created == NULL)
+        return tg_error_no_memory();
+    created->force = force;
+    created->descriptor = STDOUT_FILENO;
+    signal(SIGPIPE, SIG_IGN);
+    struct tg_error *error = NULL;
+    if (path != NULL && strcmp(path, "-") != 0) {
+        created->descriptor = -1;
+        error = open_path(created, path);
+    }
+    if (error == NULL) {
+        created->stream =
+            fopencookie(created, "w", (cookie_io_functions_t){.write = write_output, .close = close_output});
+        if (created->stream == NULL)
+            error = tg_error_no_memory();
+        else
+            setvbuf(created->stream, NULL, _IOFBF, 65536);
+    }
+    if (error != NULL) {
+        tg_output_destroy(created);
+        return error;
+    }
+    *output = created;
+    return NULL;
+}
+
+struct tg_error *tg_output_refuse_input(const char *output_path, const char *input_path)
+{
+    struct stat output, input;
+    if (output_path == NULL || strcmp(output_path, "-") == 0 || strcmp(input_path, "-") == 0 ||
+        stat(output_path, &output) != 0 || stat(input_path, &input) != 0 || !S_ISREG(output.st_mode) ||
+        output.st_dev != input.st_dev || output.st_ino != input.st_ino)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is the trace itself; give --output another name",
+                           output_path);
+}
+
+FILE *tg_output_stream(struct tg_output *output)
+{
+    return output->stream;
+}
+
+bool tg_output_colour(const struct tg_output *output)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(output->descriptor) && (no_colour == NULL || *no_colour == '\0') && terminal != NULL &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+bool tg_output_closed(const struct tg_output *output)
+{
+    return output->write_errno != 0;
+}
+
+/* Moves the finished file to its place; nothing that came to be there meanwhile is overwritten unasked. */
+static struct tg_error *install(struct tg_output *output)
+{
+    int status = output->force
+                     ? rename(output->temporary, output->path)
+                     : renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, RENAME_NOREPLACE);
+    if (status != 0 && errno == EINVAL && !output->force) {
+        /* A file system that cannot rename so: a link does not overwrite either. */
+        status = link(output->temporary, output->path);
+        if (status == 0)
+            unlink(output->temporary);
+    }
+    if (status != 0 && errno == EEXIST)
+        return already_exists(output->path);
+    if (status != 0)
+        return tg_error_create_errno(errno, "cannot rename '%s' to '%s'", output->temporary, output->path);
+    output->committed = true;
+    return NULL;
+}
+
+struct tg_error *tg_output_commit(struct tg_output *output)
+{
+    int status = fclose(output->stream);
+    output->stream = NULL;
+    if (output->write_errno == EPIPE)
+        return NULL;
+    const char *name = output->path == NULL ? "standard output" : output->path;
+    if (output->write_errno != 0)
+        return tg_error_create_errno(output->write_errno, "cannot write to %s", name);
+    if (status != 0)
+        return tg_error_no_memory();
+    return output->temporary == NULL ? NULL : install(output);
+}
+
+void tg_output_destroy(struct tg_output *output)
+{
+    if (output == NULL)
+        return;
+    if (output->stream != NULL)
+        fclose(output->stream);
+    else if (output->descriptor > STDERR_FILENO)
+        close(output->descriptor);
+    if (output->temporary != NULL && !output->committed)
+        unlink(output->temporary);
+    free(output->temporary);
+    free(output->path);
+    free(output);
+}

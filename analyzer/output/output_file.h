@@ -1,0 +1,37 @@
+/* Where a command's result goes: standard output, or a file that appears only when it is whole. */
+#ifndef TG_ANALYZER_OUTPUT_OUTPUT_FILE_H
+#define TG_ANALYZER_OUTPUT_OUTPUT_FILE_H
+
+#include "format/base/error.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct tg_output;
+
+/* PATH NULL or "-": standard output; SIGPIPE is ignored from here on, a reader that went away shows in
+ * tg_output_closed. Otherwise a temporary file beside PATH that commit renames; an existing regular file is
+ * an EXISTS error unless FORCE; a device or pipe at PATH is written to as it is. */
+struct tg_error *tg_output_open(const char *path, bool force, struct tg_output **output);
+
+/* USAGE error where OUTPUT_PATH is the file INPUT_PATH: --force must not replace a trace by what is said
+ * about it. NULL and "-" are no files. */
+struct tg_error *tg_output_refuse_input(const char *output_path, const char *input_path);
+
+FILE *tg_output_stream(struct tg_output *output);
+
+/* Whether colour is wanted: a terminal, and neither NO_COLOR nor TERM=dumb says otherwise. */
+bool tg_output_colour(const struct tg_output *output);
+
+/* Writing failed (the reader of a pipe went away, the disk is full): nothing more needs writing, commit tells
+ * why. Cheap enough to ask for every event. */
+bool tg_output_closed(const struct tg_output *output);
+
+/* Closes the stream and puts the file in its place; OS (disk full, ...) or EXISTS error. A closed pipe is no
+ * error. Once. */
+struct tg_error *tg_output_commit(struct tg_output *output);
+
+/* Removes what was not committed. NULL is accepted. */
+void tg_output_destroy(struct tg_output *output);
+
+#endif

@@ -1,0 +1,46 @@
+#include "analyzer/output/trace_pass.h"
+
+#include <string.h>
+
+uint64_t tg_trace_start_ns(const struct tg_trace_reader *reader, const struct tg_event *first)
+{
+    uint64_t first_ns = first == NULL ? 0 : first->time_ns;
+    return tg_trace_meta_get_number(tg_trace_reader_meta(reader), "start.monotonic_ns", first_ns);
+}
+
+static struct tg_error *read_processes(struct tg_trace_reader *reader, struct tg_process_model *model)
+{
+    for (;;) {
+        const struct tg_event *event;
+        TG_AUTO_ERROR struct tg_error *damage = tg_trace_reader_next(reader, &event);
+        if (damage != NULL || event == NULL)
+            return NULL; /* the pass that shows the events tells of the damage */
+        struct tg_process_entry *entry;
+        struct tg_error *error = tg_process_model_feed(model, event, &entry);
+        if (error != NULL)
+            return error;
+    }
+}
+
+struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection)
+{
+    bool is_input = strcmp(path, "-") == 0;
+    if (selection->n_ranks == 0 && (selection->n_pids == 0 || is_input))
+        return NULL;
+    if (is_input)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--rank reads the trace twice, which standard input does not allow; "
+                               "name the trace's file");
+    struct tg_trace_reader *reader = NULL;
+    struct tg_process_model *model = NULL;
+    struct tg_error *error = tg_trace_reader_open(path, &reader);
+    if (error == NULL)
+        error = tg_process_model_create(&model);
+    if (error == NULL)
+        error = read_processes(reader, model);
+    if (error == NULL)
+        error = tg_selection_choose(selection, model);
+    tg_process_model_destroy(model);
+    tg_trace_reader_close(reader);
+    return error;
+}

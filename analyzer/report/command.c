@@ -1,0 +1,99 @@
+/* `tollgate report` */
+#include "analyzer/report/command.h"
+#include "analyzer/output/output_file.h"
+#include "analyzer/output/trace_arguments.h"
+#include "analyzer/report/report.h"
+
+#include <argp.h>
+
+enum { KEY_JSON = 'j', KEY_ALL = 'a' };
+
+struct report_arguments {
+    struct tg_trace_arguments trace;
+    bool json, all;
+};
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    struct report_arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &arguments->trace;
+        state->child_inputs[2] = &arguments->trace.selection;
+        return 0;
+    case KEY_JSON:
+        arguments->json = true;
+        return 0;
+    case KEY_ALL:
+        arguments->all = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-report(1) documents", 0},
+    {"all", KEY_ALL, NULL, 0, "Show every process on a line of its own, and every library", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {{.argp = &tg_trace_argp},
+                                             {.argp = &tg_trace_output_argp},
+                                             {&tg_selection_argp, 0, "What to report on:", 1},
+                                             {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse_option,
+    .args_doc = "TRACE",
+    .doc = "Say what happened in a recorded job: processes and ranks as a tree with their ends and the last "
+           "thing that each did, libraries by time and by cost, breakpoints, losses.",
+    .children = children,
+};
+
+static struct tg_error *write_report(const struct tg_report *report, const struct report_arguments *arguments,
+                                     struct tg_output *output)
+{
+    if (arguments->json)
+        return tg_report_write_json(report, tg_output_stream(output));
+    const struct tg_report_text_options text = {.all = arguments->all, .colour = tg_output_colour(output)};
+    return tg_report_write_text(report, &text, tg_output_stream(output));
+}
+
+static struct tg_error *run_report(void *context)
+{
+    struct report_arguments *arguments = context;
+    struct tg_trace_arguments *trace = &arguments->trace;
+    struct tg_output *output = NULL;
+    struct tg_report *report = NULL;
+    struct tg_error *error = tg_output_refuse_input(trace->output, trace->path);
+    if (error == NULL)
+        error = tg_output_open(trace->output, trace->force, &output);
+    if (error == NULL)
+        error = tg_report_read(trace->path, &trace->selection, trace->symbols, &report);
+    if (error == NULL)
+        error = write_report(report, arguments, output);
+    if (error == NULL)
+        error = tg_output_commit(output);
+    if (error == NULL && report->damage != NULL) {
+        error = report->damage;
+        report->damage = NULL;
+    }
+    tg_report_destroy(report);
+    tg_output_destroy(output);
+    return error;
+}
+
+static int run(int argc, char **argv, const struct tg_command_services *services)
+{
+    struct report_arguments arguments = {.trace = {.services = services, .purpose = "report on"}};
+    return tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_report);
+}
+
+const struct tg_command tg_report_command = {
+    .name = "report",
+    .summary = "what happened: processes, ranks, libraries, last known places, losses",
+    .run = run,
+};

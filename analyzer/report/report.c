@@ -1,0 +1,210 @@
+#include "analyzer/report/report.h"
+
+#include "analyzer/output/trace_pass.h"
+#include "format/base/printable.h"
+#include "format/base/signal_name.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static struct tg_error *create_models(struct tg_report *report)
+{
+    struct tg_error *error = tg_process_model_create(&report->processes);
+    if (error == NULL)
+        error = tg_library_model_create(&report->libraries);
+    if (error == NULL)
+        error = tg_load_call_model_create(&report->load_calls);
+    if (error == NULL)
+        error = tg_address_model_create(&report->addresses);
+    if (error == NULL)
+        error = tg_session_model_create(&report->session);
+    if (error == NULL)
+        error = tg_openmp_statistics_create(&report->openmp);
+    if (error == NULL)
+        error = tg_mpi_model_create(NULL, &report->mpi);
+    if (error == NULL)
+        error = tg_mpir_model_create(&report->mpir);
+    if (error == NULL)
+        error = tg_control_model_create(&report->control);
+    return error;
+}
+
+static bool is_always_told(enum tg_event_kind kind)
+{
+    return kind == TG_EVENT_LOSS || kind == TG_EVENT_NOTE || kind == TG_EVENT_FILTER_SETTINGS ||
+           kind == TG_EVENT_BREAKPOINT_SPEC || kind == TG_EVENT_AGENT;
+}
+
+/* The path of the object that calls the loader, "" where that is not known or not what happens. */
+static const char *caller_of(const struct tg_report *report, const struct tg_event *event)
+{
+    if (event->kind != TG_EVENT_LIBRARY_CALL)
+        return "";
+    const struct tg_mapped_object *object =
+        tg_address_model_find(report->addresses, event->pid, event->library_call.caller);
+    return object != NULL ? object->path : "";
+}
+
+static struct tg_error *feed(struct tg_report *report, const struct tg_event *event)
+{
+    const struct tg_selection *selection = report->selection;
+    struct tg_process_entry *entry = NULL;
+    bool before_end = !selection->has_to || event->time_ns <= selection->to_ns;
+    struct tg_error *error = NULL;
+    if (before_end) {
+        error = tg_process_model_feed(report->processes, event, &entry);
+        if (error == NULL)
+            error = tg_address_model_feed(report->addresses, event);
+        if (event->time_ns > report->end_ns)
+            report->end_ns = event->time_ns;
+    }
+    /* what had been where in a process is asked after its end */
+    if (error == NULL && before_end && report->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
+        error = tg_code_names_feed(report->names, event);
+    bool admitted = before_end && tg_selection_admits_time(selection, event->time_ns) &&
+                    tg_selection_admits_process(selection, entry);
+    if (error == NULL && (admitted || is_always_told(event->kind)))
+        error = tg_session_model_feed(report->session, event);
+    if (error == NULL && admitted && entry != NULL)
+        error = tg_library_model_feed(report->libraries, event, entry->index);
+    if (error == NULL && before_end && entry != NULL)
+        error = tg_mpi_model_feed(report->mpi, event, entry->index);
+    if (error == NULL && before_end)
+        error = tg_control_model_feed(report->control, event);
+    if (error == NULL && before_end && entry != NULL)
+        error = tg_mpir_model_feed(report->mpir, event, entry->index);
+    if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
+        error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
+    if (error == NULL && admitted && entry != NULL)
+        error = tg_load_call_model_feed(report->load_calls, event, entry->index, caller_of(report, event));
+    return error;
+}
+
+static struct tg_error *read_events(struct tg_report *report, struct tg_selection *selection)
+{
+    for (bool first = true;; first = false) {
+        const struct tg_event *event = NULL;
+        report->damage = tg_trace_reader_next(report->reader, &event);
+        if (report->damage != NULL)
+            event = NULL;
+        if (first) {
+            report->start_ns = report->end_ns = tg_trace_start_ns(report->reader, event);
+            tg_selection_start(selection, report->start_ns);
+        }
+        if (event == NULL)
+            break;
+        struct tg_error *error = feed(report, event);
+        if (error != NULL)
+            return error;
+    }
+    report->summary = tg_trace_reader_summary(report->reader);
+    tg_session_model_finish(report->session);
+    return tg_control_model_finish(report->control);
+}
+
+static struct tg_error *explain(struct tg_report *report)
+{
+    const struct tg_post_mortem_input input = {
+        .processes = report->processes,
+        .openmp = tg_openmp_statistics_model(report->openmp),
+        .mpi = report->mpi,
+        .mpir = report->mpir,
+        .start_ns = report->start_ns,
+        .namer = report->namer,
+    };
+    if (!tg_post_mortem_is_called_for(report->processes))
+        return NULL;
+    return tg_post_mortem_make(&input, &report->post_mortem);
+}
+
+static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    const struct tg_report *report = context;
+    return tg_code_names_print(report->names, tg_process_model_at(report->processes, process)->pid, address,
+                               buffer, size);
+}
+
+struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
+                                const struct tg_command_services *symbols, struct tg_report **report)
+{
+    struct tg_error *error = tg_trace_resolve_processes(path, selection);
+    if (error != NULL)
+        return error;
+    struct tg_report *created = calloc(1, sizeof *created);
+    if (created == NULL)
+        return tg_error_no_memory();
+    created->path = path;
+    created->selection = selection;
+    error = tg_trace_reader_open(path, &created->reader);
+    if (error == NULL)
+        error = create_models(created);
+    if (error == NULL && symbols != NULL) {
+        error = tg_code_names_create(symbols, &created->names);
+        created->namer = (struct tg_code_namer){.context = created, .name = name_code};
+    }
+    if (error == NULL)
+        error = read_events(created, selection);
+    if (error == NULL)
+        error = explain(created);
+    if (error != NULL) {
+        tg_report_destroy(created);
+        return error;
+    }
+    created->meta = tg_trace_reader_meta(created->reader);
+    *report = created;
+    return NULL;
+}
+
+void tg_report_destroy(struct tg_report *report)
+{
+    if (report == NULL)
+        return;
+    tg_process_model_destroy(report->processes);
+    tg_library_model_destroy(report->libraries);
+    tg_load_call_model_destroy(report->load_calls);
+    tg_address_model_destroy(report->addresses);
+    tg_session_model_destroy(report->session);
+    tg_openmp_statistics_destroy(report->openmp);
+    tg_mpi_model_destroy(report->mpi);
+    tg_mpir_model_destroy(report->mpir);
+    tg_control_model_destroy(report->control);
+    tg_post_mortem_deinit(&report->post_mortem);
+    tg_code_names_destroy(report->names);
+    tg_error_destroy(report->damage);
+    tg_trace_reader_close(report->reader);
+    free(report);
+}
+
+bool tg_report_nothing_lost(const struct tg_report *report)
+{
+    return report->damage == NULL && report->summary.complete && !report->summary.truncated &&
+           report->summary.unknown_events == 0 && report->session->n_losses == 0 &&
+           report->session->beyond_limit == 0;
+}
+
+char *tg_report_end(const struct tg_process_entry *entry, char *buffer, size_t size)
+{
+    char text[48];
+    switch (entry->end) {
+    case TG_PROCESS_RUNNING:
+        snprintf(buffer, size, "still running");
+        break;
+    case TG_PROCESS_EXITED:
+        snprintf(buffer, size, "exit %" PRId64, entry->status);
+        break;
+    case TG_PROCESS_KILLED:
+        snprintf(buffer, size, "%s%s", tg_signal_name(entry->status, text, sizeof text),
+                 entry->core_dumped ? ", core dumped" : "");
+        break;
+    case TG_PROCESS_LOST:
+        snprintf(buffer, size, "end not seen");
+        break;
+    case TG_PROCESS_DETACHED:
+        if (*entry->detach_reason == '\0')
+            snprintf(buffer, size, "detached");
+        else
+            snprintf(buffer, size, "detached: %s", tg_printable(entry->detach_reason, text, sizeof text));
+        break;
+    }
+    return buffer;
+}

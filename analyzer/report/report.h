@@ -1,0 +1,74 @@
+/* The report on a trace: the models fed with all of it, and what it says as text and as JSON. */
+#ifndef TG_ANALYZER_REPORT_REPORT_H
+#define TG_ANALYZER_REPORT_REPORT_H
+
+#include "analyzer/job/session_review.h"
+#include "analyzer/models/addresses.h"
+#include "analyzer/models/library.h"
+#include "analyzer/models/load_calls.h"
+#include "analyzer/models/mpi.h"
+#include "analyzer/models/mpir.h"
+#include "analyzer/models/openmp_statistics.h"
+#include "analyzer/models/process.h"
+#include "analyzer/models/totals.h"
+#include "analyzer/output/code_names.h"
+#include "analyzer/output/selection.h"
+#include "analyzer/verdict/verdict.h"
+#include "format/base/error.h"
+#include "format/trace/reader.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct tg_report {
+    const char *path;
+    const struct tg_selection *selection;
+    struct tg_trace_reader *reader;
+    const struct tg_trace_meta *meta;
+    struct tg_trace_summary summary;
+    struct tg_error *damage; /* what ended reading before the end of the trace, NULL: nothing */
+    uint64_t start_ns;       /* of the trace: moments are told relative to it */
+    uint64_t end_ns;         /* of the last event within the window */
+    struct tg_process_model *processes;
+    struct tg_library_model *libraries;
+    struct tg_load_call_model *load_calls;
+    struct tg_address_model *addresses; /* while reading */
+    struct tg_session_model *session;
+    struct tg_openmp_statistics *openmp;
+    struct tg_mpi_model *mpi;
+    struct tg_mpir_model *mpir;
+    struct tg_control_model *control;  /* of all processes */
+    struct tg_post_mortem post_mortem; /* empty where all went well */
+    struct tg_code_names *names;       /* NULL: addresses stay numbers */
+    struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
+};
+
+/* Reads the trace at PATH. SELECTION (not started yet; must outlive the report, as PATH must): the process
+ * model sees everything up to its end, so that it holds the state at that moment; libraries and totals count
+ * what it admits; losses and notes always count. A damaged trace is reported as far as it reads. --rank needs
+ * a file that can be read twice. SYMBOLS name code addresses; NULL: they stay numbers. Errors: those of the
+ * reader's open, NO_MEMORY. */
+struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
+                                const struct tg_command_services *symbols, struct tg_report **report);
+void tg_report_destroy(struct tg_report *report);
+
+/* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */
+bool tg_report_nothing_lost(const struct tg_report *report);
+
+struct tg_report_text_options {
+    bool all; /* every process on its own line, every library */
+    bool colour;
+};
+
+/* Equal traces give equal bytes. Only error: NO_MEMORY. */
+struct tg_error *tg_report_write_text(const struct tg_report *report,
+                                      const struct tg_report_text_options *options, FILE *stream);
+
+/* Names and meaning as in tollgate-report(1). Only error: NO_MEMORY. */
+struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stream);
+
+/* How a process ended, in a few words: "exit 0", "SIGSEGV, core dumped". Printable; SIZE at least
+ * 64. Returns BUFFER. */
+char *tg_report_end(const struct tg_process_entry *entry, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,243 @@
+/* What several lifelines did, each by itself, made one. */
+#include "analyzer/sequence/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many lists still have things of a key, and how many have one next. */
+struct key_use {
+    uint64_t key;
+    size_t lists;
+    size_t heads;
+    bool sent; /* a message of that key is under way */
+};
+
+struct merge {
+    struct tg_sequence_list *lists;
+    size_t count;
+    size_t *next; /* by list */
+    struct key_use *uses;
+    size_t n_slots; /* a power of two */
+    struct tg_sequence_list *merged;
+};
+
+static struct key_use *use_of(const struct merge *merge, uint64_t key)
+{
+    size_t slot = (size_t)key & (merge->n_slots - 1);
+    while (merge->uses[slot].lists != 0 && merge->uses[slot].key != key)
+        slot = (slot + 1) & (merge->n_slots - 1);
+    merge->uses[slot].key = key;
+    return &merge->uses[slot];
+}
+
+static struct tg_sequence_node *head_of(const struct merge *merge, size_t list)
+{
+    return merge->next[list] < merge->lists[list].count ? merge->lists[list].items[merge->next[list]] : NULL;
+}
+
+/* Whether list LIST has KEY at FROM or behind. */
+static bool has_key(const struct merge *merge, size_t list, size_t from, size_t to, uint64_t key)
+{
+    for (size_t i = from; i < to; i++)
+        if (merge->lists[list].items[i]->key == key)
+            return true;
+    return false;
+}
+
+static struct tg_error *prepare(struct merge *merge)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < merge->count; i++)
+        total += merge->lists[i].count;
+    merge->n_slots = 16;
+    while (merge->n_slots < 2 * total)
+        merge->n_slots *= 2;
+    merge->uses = calloc(merge->n_slots, sizeof *merge->uses);
+    merge->next = calloc(merge->count, sizeof *merge->next);
+    if (merge->uses == NULL || merge->next == NULL)
+        return tg_error_no_memory();
+    /* `lists` is never brought back to 0 while merging: an entry stays where it was put. */
+    for (size_t i = 0; i < merge->count; i++) {
+        for (size_t at = 0; at < merge->lists[i].count; at++) {
+            uint64_t key = merge->lists[i].items[at]->key;
+            if (!has_key(merge, i, 0, at, key))
+                use_of(merge, key)->lists++;
+        }
+        if (merge->lists[i].count > 0)
+            use_of(merge, merge->lists[i].items[0]->key)->heads++;
+    }
+    return NULL;
+}
+
+/* Takes the next thing of list LIST out of it. */
+static struct tg_sequence_node *take_head(struct merge *merge, size_t list, size_t *remaining)
+{
+    struct tg_sequence_list *from = &merge->lists[list];
+    size_t at = merge->next[list]++;
+    struct tg_sequence_node *node = from->items[at];
+    from->items[at] = NULL;
+    struct key_use *use = use_of(merge, node->key);
+    use->heads--;
+    *remaining += has_key(merge, list, at + 1, from->count, node->key);
+    if (at + 1 < from->count)
+        use_of(merge, from->items[at + 1]->key)->heads++;
+    return node;
+}
+
+static bool is_receive_alone(const struct tg_sequence_node *node)
+{
+    return node->kind == TG_SEQUENCE_MESSAGE && node->n_parts == 1 &&
+           node->parts[0].role == TG_SEQUENCE_RECEIVES;
+}
+
+/* A message goes out before it comes in, whatever the rest; the earlier otherwise. Messages of several
+ * lifelines come in the order of these: which was first differs from iteration to iteration, and tells
+ * nothing that their own orders do not. */
+static bool goes_before(const struct tg_sequence_node *a, const struct tg_sequence_node *b)
+{
+    if (is_receive_alone(a) != is_receive_alone(b))
+        return !is_receive_alone(a);
+    if (a->kind == TG_SEQUENCE_MESSAGE && b->kind == TG_SEQUENCE_MESSAGE)
+        return false;
+    return a->begin_ns < b->begin_ns;
+}
+
+/* Which list's next thing comes next. */
+static size_t choose(const struct merge *merge)
+{
+    size_t ready = SIZE_MAX, stuck = SIZE_MAX;
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct tg_sequence_node *head = head_of(merge, i);
+        if (head == NULL)
+            continue;
+        if (head->kind == TG_SEQUENCE_HERE)
+            return i;
+        const struct key_use *use = use_of(merge, head->key);
+        size_t *best = use->heads >= use->lists || use->sent ? &ready : &stuck;
+        if (*best == SIZE_MAX || goes_before(head, head_of(merge, *best)))
+            *best = i;
+    }
+    return ready != SIZE_MAX ? ready : stuck;
+}
+
+/* Puts what NODES, of one key, say into the first of them; the others are gone. */
+static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
+{
+    struct tg_sequence_node *into = nodes[0];
+    struct tg_sequence_list *children = calloc(count, sizeof *children);
+    struct tg_error *error = children == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct tg_sequence_node *node = nodes[i];
+        if (children != NULL) {
+            children[i] = node->children;
+            node->children = (struct tg_sequence_list){0};
+        }
+        if (i == 0)
+            continue;
+        for (size_t part = 0; error == NULL && part < node->n_parts; part++)
+            error = tg_sequence_node_add_part(into, &node->parts[part]);
+        if (node->begin_ns < into->begin_ns)
+            into->begin_ns = node->begin_ns;
+        if (into->is_open || node->is_open)
+            into->end_ns = 0;
+        else if (node->end_ns > into->end_ns)
+            into->end_ns = node->end_ns;
+        into->is_open |= node->is_open;
+        into->least = node->least < into->least ? node->least : into->least;
+        into->most = node->most > into->most ? node->most : into->most;
+        into->min_ns = node->min_ns < into->min_ns ? node->min_ns : into->min_ns;
+        into->max_ns = node->max_ns > into->max_ns ? node->max_ns : into->max_ns;
+        into->until_ns = node->until_ns > into->until_ns ? node->until_ns : into->until_ns;
+        into->total_ns += node->total_ns;
+        into->executions += node->executions;
+        into->size = into->size == node->size ? into->size : 0;
+        into->code = into->code != 0 ? into->code : node->code;
+        into->from = into->from != TG_SEQUENCE_NO_LANE ? into->from : node->from;
+        into->to = into->to != TG_SEQUENCE_NO_LANE ? into->to : node->to;
+        tg_sequence_node_destroy(node);
+    }
+    if (error == NULL)
+        error = tg_sequence_merge(children, count, &into->children);
+    for (size_t i = 0; children != NULL && i < count; i++)
+        tg_sequence_list_deinit(&children[i]);
+    free(children);
+    return error;
+}
+
+static void settle(struct tg_sequence_node *node)
+{
+    uint64_t end_ns = node->end_ns, total_ns = node->total_ns, min_ns = node->min_ns, max_ns = node->max_ns;
+    bool is_open = node->is_open;
+    tg_sequence_node_finish(node, end_ns);
+    node->is_open = is_open;
+    node->total_ns = total_ns;
+    node->min_ns = min_ns;
+    node->max_ns = max_ns;
+}
+
+static struct tg_error *emit(struct merge *merge, size_t chosen, struct tg_sequence_node **nodes)
+{
+    uint64_t key = head_of(merge, chosen)->key;
+    size_t count = 0, remaining = 0;
+    struct key_use *use = use_of(merge, key);
+    size_t heads = use->heads;
+    for (size_t i = chosen; count < heads && i < merge->count; i++) {
+        const struct tg_sequence_node *head = head_of(merge, i);
+        if (head != NULL && head->key == key)
+            nodes[count++] = take_head(merge, i, &remaining);
+    }
+    /* Those before CHOSEN: parts stay in the order of lists where it costs nothing. */
+    for (size_t i = 0; count < heads && i < chosen; i++) {
+        const struct tg_sequence_node *head = head_of(merge, i);
+        if (head != NULL && head->key == key)
+            nodes[count++] = take_head(merge, i, &remaining);
+    }
+    use->lists -= count - remaining;
+    if (use->lists == 0)
+        use->lists = SIZE_MAX / 2; /* the slot stays taken; nobody asks for it again */
+    if (nodes[0]->kind == TG_SEQUENCE_MESSAGE && count == 1) {
+        bool receives = nodes[0]->parts[0].role == TG_SEQUENCE_RECEIVES;
+        nodes[0]->is_linked = receives ? use->sent : use->lists != SIZE_MAX / 2;
+        use->sent = !receives;
+    }
+    struct tg_error *error = count > 1 ? join(nodes, count) : NULL;
+    if (error != NULL) {
+        tg_sequence_node_destroy(nodes[0]);
+        return error;
+    }
+    settle(nodes[0]);
+    return tg_sequence_list_append(merge->merged, nodes[0]);
+}
+
+struct tg_error *tg_sequence_merge(struct tg_sequence_list *lists, size_t count,
+                                   struct tg_sequence_list *merged)
+{
+    struct merge merge = {.lists = lists, .count = count, .merged = merged};
+    size_t n_used = 0, used = 0;
+    for (size_t i = 0; i < count; i++) {
+        n_used += lists[i].count > 0;
+        used = lists[i].count > 0 ? i : used;
+    }
+    if (n_used == 0)
+        return NULL;
+    if (n_used == 1) {
+        *merged = lists[used];
+        lists[used] = (struct tg_sequence_list){0};
+        return NULL;
+    }
+    struct tg_sequence_node **nodes = calloc(count, sizeof(struct tg_sequence_node *));
+    struct tg_error *error = nodes == NULL ? tg_error_no_memory() : prepare(&merge);
+    for (size_t chosen; error == NULL && (chosen = choose(&merge)) != SIZE_MAX;)
+        error = emit(&merge, chosen, nodes);
+    for (size_t i = 0; i < count; i++) {
+        if (merge.next != NULL && error == NULL)
+            lists[i].count = 0; /* all taken */
+        for (size_t at = 0; merge.next != NULL && error != NULL && at < merge.next[i]; at++)
+            lists[i].items[at] = NULL;
+        tg_sequence_list_deinit(&lists[i]);
+    }
+    free(nodes);
+    free(merge.uses);
+    free(merge.next);
+    return error;
+}

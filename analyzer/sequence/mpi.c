@@ -1,0 +1,284 @@
+/* Sequence diagrams: what MPI events say. */
+#include "analyzer/sequence/sequence_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct sequence_worker *find_rank(const struct tg_sequence_builder *builder, size_t process)
+{
+    struct sequence_worker *worker;
+    HASH_FIND(hh, builder->live, &process, sizeof process, worker);
+    return worker;
+}
+
+/* ---- messages */
+
+static struct tg_error *put_message(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                                    const struct tg_sequence_node *pattern, enum tg_sequence_role role,
+                                    uint64_t time_ns)
+{
+    struct tg_sequence_node *node = tg_sequence_node_create(TG_SEQUENCE_MESSAGE, worker->lane, time_ns);
+    if (node == NULL)
+        return tg_error_no_memory();
+    node->from = pattern->from;
+    node->to = pattern->to;
+    node->id = pattern->id;
+    node->peer = pattern->peer;
+    node->tag = pattern->tag;
+    node->bytes = pattern->bytes;
+    node->is_across = true;
+    node->code = pattern->code;
+    node->parts[0].role = role;
+    tg_sequence_node_finish(node, time_ns);
+    return sequence_put_at(builder, worker, 0, node); /* not inside of the call that it came by */
+}
+
+static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
+                                 uint64_t time_ns)
+{
+    struct tg_sequence_builder *builder = context;
+    struct sequence_worker *from = find_rank(builder, message->process);
+    struct sequence_worker *to = find_rank(builder, process);
+    if (from == NULL || to == NULL)
+        return NULL;
+    const struct tg_sequence_node pattern = {.from = from->lane,
+                                             .to = to->lane,
+                                             .id = message->comm,
+                                             .peer = message->destination,
+                                             .tag = message->tag,
+                                             .bytes = message->bytes,
+                                             .code = message->code};
+    return put_message(builder, to, &pattern, TG_SEQUENCE_RECEIVES, time_ns);
+}
+
+/* The lane of rank RANK of communicator COMM, as far as it can be told. */
+static uint32_t lane_of(const struct tg_sequence_builder *builder, uint64_t comm, int64_t rank)
+{
+    for (uint32_t i = 0; comm == 1 && i < builder->made->n_lanes; i++)
+        if (builder->made->lanes[i].rank == rank)
+            return i;
+    return TG_SEQUENCE_NO_LANE;
+}
+
+static struct tg_error *send(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                             const struct tg_event *event)
+{
+    const struct tg_event_mpi_enter *enter = &event->mpi_enter;
+    const struct tg_sequence_node pattern = {.from = worker->lane,
+                                             .to = lane_of(builder, enter->comm, enter->peer),
+                                             .id = enter->comm,
+                                             .peer = enter->peer,
+                                             .tag = enter->tag,
+                                             .bytes = enter->bytes,
+                                             .code = enter->code};
+    return put_message(builder, worker, &pattern, TG_SEQUENCE_SENDS, event->time_ns);
+}
+
+static void mark(struct tg_sequence_list *list, const struct tg_mpi_message *message, uint32_t lane)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct tg_sequence_node *node = list->items[i];
+        if (node->kind == TG_SEQUENCE_MESSAGE && node->n_parts == 1 && node->parts[0].lane == lane &&
+            node->parts[0].role == TG_SEQUENCE_SENDS && node->begin_ns == message->since_ns)
+            node->is_lost = true;
+        mark(&node->children, message, lane);
+    }
+}
+
+static struct tg_error *mark_lost(void *context, const struct tg_mpi_message *message)
+{
+    struct tg_sequence_builder *builder = context;
+    const struct sequence_worker *worker = find_rank(builder, message->process);
+    if (worker != NULL)
+        mark(&builder->made->list, message, worker->lane);
+    return NULL;
+}
+
+struct tg_error *sequence_mpi_mark_lost(struct tg_sequence_builder *builder)
+{
+    if (!builder->options.by_rank)
+        return NULL;
+    return tg_mpi_model_visit_sends(builder->mpi, mark_lost, builder);
+}
+
+/* ---- calls */
+
+static struct sequence_comm *find_comm(const struct tg_sequence_builder *builder, uint64_t id)
+{
+    struct sequence_comm *comm;
+    HASH_FIND(hh, builder->comms, &id, sizeof id, comm);
+    return comm;
+}
+
+static struct tg_error *take_comm(struct tg_sequence_builder *builder, const struct tg_event_mpi_comm *told)
+{
+    struct sequence_comm *comm = find_comm(builder, told->comm);
+    if (comm == NULL && told->origin != TG_MPI_COMM_FREED) {
+        comm = calloc(1, sizeof *comm);
+        if (comm == NULL)
+            return tg_error_no_memory();
+        comm->id = told->comm;
+        HASH_ADD(hh, builder->comms, id, sizeof comm->id, comm);
+        if (find_comm(builder, told->comm) != comm) {
+            free(comm);
+            return tg_error_no_memory();
+        }
+    }
+    if (comm != NULL && told->size > comm->size)
+        comm->size = told->size;
+    return NULL;
+}
+
+/* Whether all lifelines take part in the collectives of COMM. */
+static bool is_of_all(const struct tg_sequence_builder *builder, uint64_t id)
+{
+    const struct sequence_comm *comm = find_comm(builder, id);
+    return id == 1 || (comm != NULL && comm->size > 0 && (uint64_t)comm->size >= builder->made->n_lanes);
+}
+
+static struct tg_error *get_name(struct tg_sequence_builder *builder, const char *call, const char **name)
+{
+    return tg_string_pool_intern(&builder->made->names, call, name);
+}
+
+static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                              const struct tg_event *event)
+{
+    const struct tg_event_mpi_enter *call = &event->mpi_enter;
+    struct sequence_frame *frame;
+    const char *name;
+    struct tg_error *error = get_name(builder, call->call, &name);
+    if (error != NULL)
+        return error;
+    worker->last_code = call->code;
+    worker->last_call = name;
+    if (builder->options.by_rank && call->instance != 0 && worker->collective == 0 &&
+        is_of_all(builder, call->comm)) {
+        const struct tg_sequence_barrier barrier = {.name = name, .id = call->comm, .code = call->code};
+        worker->collective = event->tid;
+        return tg_sequence_team_arrive(builder->job, worker->lane,
+                                       tg_sequence_team_phase(builder->job, worker->lane), &barrier,
+                                       event->time_ns);
+    }
+    enum tg_mpi_role role = tg_mpi_call_role(name, NULL, NULL);
+    if (builder->options.by_rank && call->peer >= 0 && (role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE))
+        error = send(builder, worker, event);
+    if (error != NULL)
+        return error;
+    struct tg_sequence_node *node = tg_sequence_node_create(TG_SEQUENCE_CALL, worker->lane, event->time_ns);
+    if (node == NULL)
+        return tg_error_no_memory();
+    node->name = name;
+    node->code = call->code;
+    node->peer = call->peer;
+    node->tag = call->tag;
+    node->id = call->instance != 0 ? call->comm : 0;
+    node->is_across = builder->options.by_rank;
+    error = sequence_push(builder, worker, node, &frame);
+    if (error == NULL)
+        frame->tid = event->tid;
+    return error;
+}
+
+/* Whether a finished call is worth a row: by rank, messages are arrows already. */
+static bool is_shown(const struct tg_sequence_builder *builder, const struct tg_sequence_node *node)
+{
+    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
+    if (node->id != 0 || role == TG_MPI_COLLECTIVE)
+        return true;
+    if (role == TG_MPI_OTHER || role == TG_MPI_COMPLETION)
+        return node->children.count > 0;
+    return !builder->options.by_rank;
+}
+
+static struct tg_error *leave(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                              const struct tg_event *event)
+{
+    if (worker->collective == event->tid && builder->options.by_rank) {
+        worker->collective = 0;
+        return tg_sequence_team_pass(builder->job, worker->lane,
+                                     tg_sequence_team_phase(builder->job, worker->lane), event->time_ns);
+    }
+    for (size_t i = worker->n_frames; i-- > 0;) {
+        struct sequence_frame *frame = &worker->frames[i];
+        if (frame->node == NULL)
+            return NULL; /* the region around: the call was entered before */
+        if (frame->node->kind != TG_SEQUENCE_CALL || frame->tid != event->tid)
+            continue;
+        if (is_shown(builder, frame->node))
+            return sequence_close(builder, worker, i, event->time_ns);
+        tg_sequence_node_destroy(frame->node);
+        memmove(frame, frame + 1, (--worker->n_frames - i) * sizeof *frame);
+        return NULL;
+    }
+    return NULL;
+}
+
+/* ---- events */
+
+struct tg_error *sequence_mpi_create(struct tg_sequence_builder *builder)
+{
+    const struct tg_mpi_model_options options = {.received = builder->options.by_rank ? received : NULL,
+                                                 .context = builder};
+    return tg_mpi_model_create(&options, &builder->mpi);
+}
+
+static bool is_openmp(const struct tg_event *event)
+{
+    return event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL;
+}
+
+/* A rank's program is no more: it is in nothing of it. */
+static struct tg_error *end_program(struct tg_sequence_builder *builder, struct sequence_worker *rank,
+                                    uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    rank->collective = 0;
+    while (error == NULL && rank->n_frames > 0)
+        error = sequence_close(builder, rank, rank->n_frames - 1, time_ns);
+    return error;
+}
+
+static struct tg_error *find_caller(struct tg_sequence_builder *builder, const struct tg_event *event,
+                                    size_t process, struct sequence_worker **worker)
+{
+    if (!builder->options.by_rank)
+        return sequence_worker_get(builder, event->tid, 0, worker);
+    *worker = find_rank(builder, process);
+    if (*worker != NULL)
+        (*worker)->last_ns = event->time_ns;
+    return NULL;
+}
+
+struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const struct tg_event *event,
+                                   size_t process)
+{
+    struct sequence_worker *worker = NULL;
+    struct tg_error *error = tg_mpi_model_feed(builder->mpi, event, process);
+    if (error == NULL && builder->options.by_rank)
+        error = tg_openmp_model_feed(builder->openmp, event, process);
+    if (error != NULL)
+        return error;
+    if (event->kind == TG_EVENT_MPI_COMM)
+        return take_comm(builder, &event->mpi_comm);
+    if (event->kind == TG_EVENT_PROCESS_EXIT && builder->options.by_rank) {
+        worker = find_rank(builder, process);
+        if (worker != NULL) {
+            worker->has_died = true;
+            builder->made->lanes[worker->lane].is_alive = false;
+        }
+        return NULL;
+    }
+    if (builder->options.by_rank && (event->kind == TG_EVENT_EXEC || is_openmp(event))) {
+        worker = find_rank(builder, process);
+        if (worker != NULL && event->kind == TG_EVENT_EXEC)
+            return end_program(builder, worker, event->time_ns);
+        return worker == NULL ? NULL : sequence_rank_feed(builder, worker, event);
+    }
+    if (event->kind != TG_EVENT_MPI_ENTER && event->kind != TG_EVENT_MPI_LEAVE)
+        return NULL;
+    error = find_caller(builder, event, process, &worker);
+    if (error != NULL || worker == NULL)
+        return error;
+    return event->kind == TG_EVENT_MPI_ENTER ? enter(builder, worker, event) : leave(builder, worker, event);
+}

@@ -1,0 +1,443 @@
+#include "analyzer/sequence/node.h"
+
+#include "format/event/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- hashes */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+    hash *= 0xff51afd7ed558ccdu;
+    return hash ^ (hash >> 33);
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++)
+        hash = mix(hash, (unsigned char)*text);
+    return hash;
+}
+
+/* Whoever executes a single and whoever looks on are in the same one. */
+static uint64_t settled_what(const struct tg_sequence_node *node)
+{
+    if (node->kind == TG_SEQUENCE_ZONE && node->what == TG_OMP_ZONE_SINGLE_OTHER)
+        return TG_OMP_ZONE_SINGLE;
+    return node->what;
+}
+
+static uint64_t group_key(const struct tg_sequence_node *node)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < node->children.count; i++)
+        if (node->children.items[i]->kind != TG_SEQUENCE_MESSAGE) /* partners differ from rank to rank */
+            sum += mix(1, node->children.items[i]->key);
+    return mix(TG_SEQUENCE_GROUP, sum);
+}
+
+static uint64_t key_of(const struct tg_sequence_node *node)
+{
+    uint64_t key = mix(node->kind + 1, settled_what(node));
+    switch (node->kind) {
+    case TG_SEQUENCE_GROUP:
+        return group_key(node);
+    case TG_SEQUENCE_MUTEX:
+        return mix(mix(key, node->id), node->code);
+    case TG_SEQUENCE_REGION: /* of one thread: two threads' are two regions */
+        return mix(key, node->is_across ? node->id : node->team);
+    case TG_SEQUENCE_TASK:
+        return mix(key, node->body != 0 ? node->body : node->code);
+    case TG_SEQUENCE_SECTION:
+        return mix(key, node->id);
+    case TG_SEQUENCE_MESSAGE:
+        return mix(mix(mix(mix(key, node->from), node->id), (uint64_t)node->peer), (uint64_t)node->tag);
+    case TG_SEQUENCE_PHASE:
+        return mix(key, node->id);
+    case TG_SEQUENCE_ELIDED:
+        return key;
+    case TG_SEQUENCE_HERE:
+        return mix_text(mix(mix(key, node->id), node->is_across ? 0 : node->code), node->name);
+    case TG_SEQUENCE_ZONE:
+    case TG_SEQUENCE_SYNC:
+    case TG_SEQUENCE_CALL:
+        break;
+    }
+    return mix_text(mix(mix(key, node->is_across ? 0 : node->code), node->id), node->name);
+}
+
+/* What makes two things equal for folding: not which one of its parts came first, nor how often a thing
+ * inside was done in a row. */
+static uint64_t shape_of(const struct tg_sequence_node *node)
+{
+    uint64_t shape = mix(node->kind + 1, settled_what(node));
+    if (!node->is_across)
+        shape = mix(shape, node->kind == TG_SEQUENCE_TASK && node->body != 0 ? node->body : node->code);
+    shape = mix_text(shape, node->name);
+    if (node->kind == TG_SEQUENCE_MUTEX || node->kind == TG_SEQUENCE_SECTION)
+        shape = mix(shape, node->id);
+    if (node->kind == TG_SEQUENCE_MESSAGE)
+        shape = mix(mix(mix(shape, node->id), node->from), (uint64_t)node->peer);
+    if (node->kind == TG_SEQUENCE_REGION)
+        shape = mix(shape, node->is_across ? node->id : node->body);
+    shape = mix(shape, node->has_barrier + 2u * node->is_open + 4u * node->differs);
+    uint64_t parts = 0;
+    for (size_t i = 0; i < node->n_parts; i++)
+        parts += mix(node->kind == TG_SEQUENCE_MESSAGE ? node->parts[i].role : 0, node->parts[i].lane);
+    shape = mix(shape, parts);
+    for (size_t i = 0; i < node->children.count; i++)
+        shape = mix(shape, node->children.items[i]->shape);
+    return shape;
+}
+
+/* ---- nodes */
+
+struct tg_sequence_node *tg_sequence_node_create(enum tg_sequence_kind kind, uint32_t lane, uint64_t begin_ns)
+{
+    struct tg_sequence_node *node = calloc(1, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    node->kind = kind;
+    node->begin_ns = begin_ns;
+    node->least = node->most = node->executions = 1;
+    node->from = node->to = TG_SEQUENCE_NO_LANE;
+    node->weight = 1;
+    node->parts = &node->one;
+    if (lane != TG_SEQUENCE_NO_LANE) {
+        node->one = (struct tg_sequence_part){.lane = lane, .begin_ns = begin_ns};
+        node->n_parts = 1;
+    }
+    return node;
+}
+
+void tg_sequence_node_destroy(struct tg_sequence_node *node)
+{
+    if (node == NULL)
+        return;
+    tg_sequence_list_deinit(&node->children);
+    if (node->parts != &node->one)
+        free(node->parts);
+    free(node);
+}
+
+/* Parts weigh too: a thing that a thousand lifelines did is no small thing. */
+static void weigh(struct tg_sequence_node *node)
+{
+    node->weight = 1 + node->n_parts / 16 + node->children.weight;
+}
+
+void tg_sequence_node_finish(struct tg_sequence_node *node, uint64_t end_ns)
+{
+    node->end_ns = end_ns;
+    node->until_ns = end_ns > node->until_ns ? end_ns : node->until_ns;
+    node->is_open = end_ns == 0;
+    if (node->n_parts == 1 && node->one.end_ns == 0)
+        node->parts[0].end_ns = end_ns;
+    if (end_ns > node->begin_ns)
+        node->total_ns = node->min_ns = node->max_ns = end_ns - node->begin_ns;
+    weigh(node);
+    node->key = key_of(node);
+    node->shape = shape_of(node);
+}
+
+struct tg_error *tg_sequence_node_add_part(struct tg_sequence_node *node, const struct tg_sequence_part *part)
+{
+    size_t count = node->n_parts;
+    if (count == 0) {
+        node->one = *part;
+        node->n_parts = 1;
+        return NULL;
+    }
+    if ((count & (count - 1)) == 0) { /* full: capacities are the powers of two */
+        struct tg_sequence_part *parts =
+            reallocarray(node->parts == &node->one ? NULL : node->parts, 2 * count, sizeof *parts);
+        if (parts == NULL)
+            return tg_error_no_memory();
+        if (node->parts == &node->one)
+            parts[0] = node->one;
+        node->parts = parts;
+    }
+    node->parts[node->n_parts++] = *part;
+    return NULL;
+}
+
+/* ---- folding */
+
+void tg_sequence_list_deinit(struct tg_sequence_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        tg_sequence_node_destroy(list->items[i]);
+    free(list->items);
+    *list = (struct tg_sequence_list){0};
+}
+
+/* Takes NODE. */
+static struct tg_error *push(struct tg_sequence_list *list, struct tg_sequence_node *node)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity == 0 ? 4 : 2 * list->capacity;
+        struct tg_sequence_node **items =
+            reallocarray(list->items, capacity, sizeof(struct tg_sequence_node *));
+        if (items == NULL) {
+            tg_sequence_node_destroy(node);
+            return tg_error_no_memory();
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = node;
+    list->weight += node->weight;
+    return NULL;
+}
+
+static void pop(struct tg_sequence_list *list, size_t count)
+{
+    for (; count > 0; count--) {
+        struct tg_sequence_node *node = list->items[--list->count];
+        list->weight -= node->weight;
+        tg_sequence_node_destroy(node);
+    }
+}
+
+/* Equal hashes are looked at again: two things that are not alike must not become one. */
+static bool same_shape(const struct tg_sequence_node *a, const struct tg_sequence_node *b)
+{
+    if (a->shape != b->shape || a->kind != b->kind || a->children.count != b->children.count ||
+        a->n_parts != b->n_parts || settled_what(a) != settled_what(b))
+        return false;
+    for (size_t i = 0; i < a->children.count; i++)
+        if (!same_shape(a->children.items[i], b->children.items[i]))
+            return false;
+    return true;
+}
+
+static bool can_fold(const struct tg_sequence_node *a, const struct tg_sequence_node *b)
+{
+    return !a->is_open && !b->is_open && a->kind != TG_SEQUENCE_HERE && a->kind != TG_SEQUENCE_ELIDED &&
+           same_shape(a, b);
+}
+
+static void add_times(struct tg_sequence_node *into, const struct tg_sequence_node *node)
+{
+    if (node->executions > 0 && (node->max_ns > 0 || node->end_ns != 0)) {
+        if (node->min_ns < into->min_ns)
+            into->min_ns = node->min_ns;
+        if (node->max_ns > into->max_ns)
+            into->max_ns = node->max_ns;
+    }
+    if (node->until_ns > into->until_ns)
+        into->until_ns = node->until_ns;
+    into->total_ns += node->total_ns;
+    into->executions += node->executions;
+}
+
+/* NODE, of the same shape, was in its place another time. */
+static void combine(struct tg_sequence_node *into, const struct tg_sequence_node *node)
+{
+    add_times(into, node);
+    if (node->least < into->least)
+        into->least = node->least;
+    if (node->most > into->most)
+        into->most = node->most;
+    for (size_t i = 0; i < into->children.count; i++)
+        combine(into->children.items[i], node->children.items[i]);
+}
+
+/* NODE, of the same shape, came right behind. */
+static void repeat(struct tg_sequence_node *into, const struct tg_sequence_node *node)
+{
+    uint64_t least = into->least + node->least, most = into->most + node->most;
+    combine(into, node);
+    into->least = least;
+    into->most = most;
+}
+
+static bool fold_into_group(struct tg_sequence_list *list)
+{
+    for (size_t period = 2; period <= TG_SEQUENCE_MAX_PERIOD && period < list->count; period++) {
+        struct tg_sequence_node *group = list->items[list->count - period - 1];
+        if (group->kind != TG_SEQUENCE_GROUP || group->children.count != period)
+            continue;
+        struct tg_sequence_node **last = &list->items[list->count - period];
+        size_t same = 0;
+        while (same < period && can_fold(group->children.items[same], last[same]))
+            same++;
+        if (same < period)
+            continue;
+        uint64_t begin_ns = last[0]->begin_ns, end_ns = last[period - 1]->end_ns;
+        for (size_t i = 0; i < period; i++)
+            combine(group->children.items[i], last[i]);
+        group->least++;
+        group->most++;
+        group->executions++;
+        if (end_ns > group->until_ns)
+            group->until_ns = end_ns;
+        uint64_t length_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
+        group->total_ns += length_ns;
+        group->min_ns = length_ns < group->min_ns ? length_ns : group->min_ns;
+        group->max_ns = length_ns > group->max_ns ? length_ns : group->max_ns;
+        pop(list, period);
+        return true;
+    }
+    return false;
+}
+
+/* The last PERIOD things become a group of two with the ones before. */
+static struct tg_error *make_group(struct tg_sequence_list *list, size_t period)
+{
+    size_t at = list->count - 2 * period;
+    struct tg_sequence_node *group =
+        tg_sequence_node_create(TG_SEQUENCE_GROUP, TG_SEQUENCE_NO_LANE, list->items[at]->begin_ns);
+    if (group == NULL)
+        return tg_error_no_memory();
+    uint64_t second_ns = list->items[at + period]->begin_ns;
+    uint64_t end_ns = list->items[list->count - 1]->end_ns;
+    for (size_t i = 0; i < period; i++)
+        combine(list->items[at + i], list->items[at + period + i]);
+    pop(list, period);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < period; i++) {
+        struct tg_sequence_node *node = list->items[at + i];
+        list->items[at + i] = NULL;
+        list->weight -= node->weight;
+        error = push(&group->children, node);
+    }
+    list->count = at;
+    if (error != NULL) {
+        tg_sequence_node_destroy(group);
+        return error;
+    }
+    uint64_t first_end_ns = group->children.items[period - 1]->end_ns;
+    tg_sequence_node_finish(group, first_end_ns == 0 ? end_ns : first_end_ns);
+    group->least = group->most = group->executions = 2;
+    if (end_ns > group->until_ns)
+        group->until_ns = end_ns;
+    uint64_t length_ns = end_ns > second_ns ? end_ns - second_ns : 0;
+    group->total_ns += length_ns;
+    group->min_ns = length_ns < group->min_ns ? length_ns : group->min_ns;
+    group->max_ns = length_ns > group->max_ns ? length_ns : group->max_ns;
+    return push(list, group);
+}
+
+static bool repeats(const struct tg_sequence_list *list, size_t period)
+{
+    if (2 * period > list->count)
+        return false;
+    for (size_t i = 1; i <= period; i++)
+        if (!can_fold(list->items[list->count - i], list->items[list->count - period - i]))
+            return false;
+    return true;
+}
+
+static struct tg_error *fold(struct tg_sequence_list *list)
+{
+    for (;;) {
+        if (repeats(list, 1)) {
+            repeat(list->items[list->count - 2], list->items[list->count - 1]);
+            pop(list, 1);
+            return NULL; /* what comes before has been looked at with the first of these */
+        }
+        if (fold_into_group(list))
+            continue;
+        size_t period = 2;
+        while (period <= TG_SEQUENCE_MAX_PERIOD && !repeats(list, period))
+            period++;
+        if (period > TG_SEQUENCE_MAX_PERIOD)
+            return NULL;
+        struct tg_error *error = make_group(list, period);
+        if (error != NULL)
+            return error;
+    }
+}
+
+/* ---- bounds */
+
+static void leave_out(struct tg_sequence_node *elided, const struct tg_sequence_node *node)
+{
+    if (elided->begin_ns == 0 || (node->begin_ns != 0 && node->begin_ns < elided->begin_ns))
+        elided->begin_ns = node->begin_ns;
+    if (node->until_ns > elided->end_ns)
+        elided->end_ns = node->until_ns;
+    elided->executions += node->executions;
+}
+
+static struct tg_sequence_node *create_elided(void)
+{
+    struct tg_sequence_node *elided = tg_sequence_node_create(TG_SEQUENCE_ELIDED, TG_SEQUENCE_NO_LANE, 0);
+    if (elided == NULL)
+        return NULL;
+    tg_sequence_node_finish(elided, 1);
+    elided->until_ns = elided->end_ns = elided->total_ns = elided->min_ns = elided->max_ns = 0;
+    elided->executions = 0;
+    return elided;
+}
+
+static void take_out(struct tg_sequence_list *list, size_t at)
+{
+    list->weight -= list->items[at]->weight;
+    tg_sequence_node_destroy(list->items[at]);
+    memmove(&list->items[at], &list->items[at + 1], (--list->count - at) * sizeof(struct tg_sequence_node *));
+}
+
+struct tg_error *tg_sequence_list_shrink(struct tg_sequence_list *list, size_t weight)
+{
+    if (list->weight <= weight || list->count < 3)
+        return NULL;
+    size_t at = 0;
+    while (at < list->count && list->items[at]->kind != TG_SEQUENCE_ELIDED)
+        at++;
+    if (at == list->count) { /* none yet: the one in the middle becomes it */
+        at = list->count / 2;
+        struct tg_sequence_node *elided = create_elided();
+        if (elided == NULL)
+            return tg_error_no_memory();
+        leave_out(elided, list->items[at]);
+        list->weight -= list->items[at]->weight;
+        list->weight += elided->weight;
+        tg_sequence_node_destroy(list->items[at]);
+        list->items[at] = elided;
+    }
+    while (list->weight > weight && list->count > 2) {
+        bool behind = at + 2 < list->count; /* the last thing stays */
+        size_t victim = behind ? at + 1 : at - 1;
+        if (!behind && at == 0)
+            break;
+        leave_out(list->items[at], list->items[victim]);
+        take_out(list, victim);
+        at -= victim < at;
+    }
+    return NULL;
+}
+
+struct tg_error *tg_sequence_list_keep_last(struct tg_sequence_list *list, size_t count)
+{
+    if (list->count <= count)
+        return NULL;
+    struct tg_sequence_node *elided = create_elided();
+    if (elided == NULL)
+        return tg_error_no_memory();
+    size_t gone = list->count - count;
+    list->weight += elided->weight;
+    for (size_t i = 0; i < gone; i++) {
+        leave_out(elided, list->items[i]);
+        list->weight -= list->items[i]->weight;
+        tg_sequence_node_destroy(list->items[i]);
+    }
+    list->items[0] = elided;
+    memmove(&list->items[1], &list->items[gone], count * sizeof(struct tg_sequence_node *));
+    list->count = count + 1;
+    return NULL;
+}
+
+struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct tg_sequence_node *node)
+{
+    struct tg_error *error = push(list, node);
+    if (error == NULL)
+        error = fold(list);
+    /* Only what has grown by half is cut: a cut is a walk over the list. */
+    if (error == NULL && list->weight > TG_SEQUENCE_MAX_WEIGHT + TG_SEQUENCE_MAX_WEIGHT / 2)
+        error = tg_sequence_list_shrink(list, TG_SEQUENCE_MAX_WEIGHT);
+    return error;
+}

@@ -1,0 +1,358 @@
+#include "analyzer/sequence/read.h"
+
+#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/output/code_names.h"
+#include "analyzer/output/quantity.h"
+#include "analyzer/output/trace_pass.h"
+#include "format/base/printable.h"
+#include "format/trace/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a first pass over the trace tells. */
+struct survey {
+    struct tg_process_model *processes;
+    struct tg_openmp_model *openmp;
+    struct tg_mpi_model *mpi;
+    uint64_t start_ns, last_ns;
+};
+
+struct reading {
+    const struct tg_sequence_request *request;
+    struct survey survey;
+    struct tg_process_model *processes; /* of the second pass */
+    struct tg_code_names *names;
+    struct tg_sequence_builder *builder;
+    struct tg_sequence_reading *result;
+    bool by_rank;
+};
+
+/* ---- passing over the trace */
+
+enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* at what may interrupt */
+
+static struct tg_error *look(const struct tg_sequence_request *request, uint64_t n_read)
+{
+    if (n_read % EVENTS_BETWEEN_LOOKS == 0 && request->is_interrupted != NULL && request->is_interrupted())
+        return tg_error_create(TG_ERROR_USAGE, "interrupted");
+    return NULL;
+}
+
+/* Calls FEED for every event up to the end of the window; *DAMAGE (owned by the caller) ends it early. */
+static struct tg_error *pass(struct reading *reading,
+                             struct tg_error *(*feed)(struct reading *reading, const struct tg_event *event),
+                             struct tg_error **damage)
+{
+    struct tg_trace_reader *reader = NULL;
+    struct tg_selection *selection = reading->request->selection;
+    bool is_first = reading->processes == NULL;
+    struct tg_error *error = tg_trace_reader_open(reading->request->path, &reader);
+    if (error != NULL)
+        return error;
+    uint64_t n_read = 0;
+    for (bool first = true; error == NULL; first = false) {
+        const struct tg_event *event = NULL;
+        if (reading->request->n_events != 0 && n_read == reading->request->n_events)
+            break;
+        *damage = tg_trace_reader_next(reader, &event);
+        if (*damage != NULL)
+            event = NULL;
+        if (first && is_first) {
+            reading->survey.start_ns = tg_trace_start_ns(reader, event);
+            tg_selection_start(selection, reading->survey.start_ns);
+        }
+        if (event == NULL)
+            break;
+        error = look(reading->request, n_read++);
+        if (error == NULL && (!selection->has_to || event->time_ns <= selection->to_ns))
+            error = feed(reading, event);
+    }
+    struct tg_trace_summary summary = tg_trace_reader_summary(reader);
+    reading->result->interrupted = *damage == NULL && (summary.truncated || !summary.complete);
+    tg_trace_reader_close(reader);
+    return error;
+}
+
+static struct tg_error *survey_event(struct reading *reading, const struct tg_event *event)
+{
+    struct survey *survey = &reading->survey;
+    struct tg_process_entry *entry = NULL;
+    if (event->time_ns > survey->last_ns)
+        survey->last_ns = event->time_ns;
+    struct tg_error *error = tg_process_model_feed(survey->processes, event, &entry);
+    if (error == NULL && entry != NULL)
+        error = tg_openmp_model_feed(survey->openmp, event, entry->index);
+    if (error == NULL && entry != NULL)
+        error = tg_mpi_model_feed(survey->mpi, event, entry->index);
+    return error;
+}
+
+static struct tg_error *build_event(struct reading *reading, const struct tg_event *event)
+{
+    struct tg_process_entry *entry = NULL;
+    struct tg_error *error = tg_process_model_feed(reading->processes, event, &entry);
+    /* What a process had loaded is asked for when it is gone. */
+    if (error == NULL && reading->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
+        error = tg_code_names_feed(reading->names, event);
+    if (error == NULL && entry != NULL)
+        error = tg_sequence_builder_feed(reading->builder, event, entry->index);
+    return error;
+}
+
+/* ---- what matters */
+
+/* How much a process has to tell: its open teams, and whether somebody is missing at a barrier. */
+struct worth {
+    const struct survey *survey;
+    unsigned *of; /* by process */
+};
+
+enum { WORTH_OPENMP = 1, WORTH_OPEN = 2, WORTH_MISSING = 4, WORTH_KILLED = 8 };
+
+static struct tg_error *rate_team(void *context, const struct tg_openmp_team *team)
+{
+    struct worth *worth = context;
+    struct tg_openmp_barrier barrier;
+    worth->of[team->process] |= WORTH_OPEN;
+    if (tg_openmp_team_barrier(team, &barrier) && barrier.missing > 0)
+        worth->of[team->process] |= WORTH_MISSING;
+    return NULL;
+}
+
+static struct tg_error *rate(const struct survey *survey, unsigned **of)
+{
+    size_t count = tg_process_model_count(survey->processes);
+    struct worth worth = {.survey = survey, .of = calloc(count + 1, sizeof *worth.of)};
+    if (worth.of == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < tg_openmp_model_worker_count(survey->openmp); i++)
+        worth.of[tg_openmp_model_worker_at(survey->openmp, i)->process] |= WORTH_OPENMP;
+    struct tg_error *error = tg_openmp_model_visit_teams(survey->openmp, rate_team, &worth);
+    for (size_t i = 0; i < count; i++)
+        if (worth.of[i] != 0 && tg_process_model_at(survey->processes, i)->end == TG_PROCESS_KILLED)
+            worth.of[i] |= WORTH_KILLED;
+    *of = worth.of;
+    return error;
+}
+
+/* The admitted process that matters most, of equals the lowest rank; SIZE_MAX: none has anything to tell. */
+static size_t choose_process(const struct reading *reading, const unsigned *worth)
+{
+    const struct survey *survey = &reading->survey;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < tg_process_model_count(survey->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(survey->processes, i);
+        bool tells = worth[i] != 0 || tg_mpi_model_process(survey->mpi, i) != NULL;
+        if (!tells || !tg_selection_admits_process(reading->request->selection, entry))
+            continue;
+        if (best == SIZE_MAX || worth[i] > worth[best] ||
+            (worth[i] == worth[best] && entry->rank < tg_process_model_at(survey->processes, best)->rank))
+            best = i;
+    }
+    return best;
+}
+
+static size_t count_ranks(const struct reading *reading)
+{
+    const struct survey *survey = &reading->survey;
+    size_t count = 0;
+    for (size_t i = 0; i < tg_mpi_model_process_count(survey->mpi); i++) {
+        const struct tg_mpi_process *process = tg_mpi_model_process_at(survey->mpi, i);
+        const struct tg_process_entry *entry = tg_process_model_at(survey->processes, process->process);
+        count += process->rank >= 0 && tg_selection_admits_process(reading->request->selection, entry);
+    }
+    return count;
+}
+
+static int compare_lanes(const void *a, const void *b)
+{
+    const struct tg_sequence_lane *left = a, *right = b;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
+    return left->process < right->process ? -1 : left->process > right->process;
+}
+
+/* The ranks of one job: that of the first. */
+static struct tg_error *list_ranks(const struct reading *reading, struct tg_sequence_lane **lanes,
+                                   size_t *n_lanes)
+{
+    const struct survey *survey = &reading->survey;
+    size_t count = tg_mpi_model_process_count(survey->mpi), n = 0;
+    struct tg_sequence_lane *made = calloc(count + 1, sizeof *made);
+    const char *job = NULL;
+    if (made == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_mpi_process *process = tg_mpi_model_process_at(survey->mpi, i);
+        const struct tg_process_entry *entry = tg_process_model_at(survey->processes, process->process);
+        if (process->rank < 0 || !tg_selection_admits_process(reading->request->selection, entry) ||
+            (job != NULL && strcmp(job, process->job) != 0))
+            continue;
+        job = process->job;
+        made[n++] =
+            (struct tg_sequence_lane){.process = process->process, .rank = process->rank, .is_alive = true};
+    }
+    qsort(made, n, sizeof *made, compare_lanes);
+    *lanes = made;
+    *n_lanes = n;
+    return NULL;
+}
+
+/* ---- words */
+
+static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    struct reading *reading = context;
+    const struct tg_process_entry *entry = tg_process_model_at(reading->processes, process);
+    return tg_code_names_print(reading->names, entry->pid, address, buffer, size);
+}
+
+static struct tg_error *make_title(const struct reading *reading, size_t process, char **title)
+{
+    char moment[TG_QUANTITY_SIZE], path[160], program[96], text[512];
+    const struct tg_selection *selection = reading->request->selection;
+    uint64_t last_ns = reading->result->sequence->last_ns;
+    if (selection->has_to && selection->to_ns < last_ns)
+        last_ns = selection->to_ns;
+    tg_quantity_moment(last_ns, reading->survey.start_ns, 6, moment);
+    tg_printable(tg_event_headline_base_name(reading->request->path), path, sizeof path);
+    if (reading->by_rank) {
+        snprintf(text, sizeof text, "%s: %zu ranks at %s s", path, reading->result->sequence->n_lanes,
+                 moment);
+    } else {
+        const struct tg_process_entry *entry = tg_process_model_at(reading->processes, process);
+        char rank[40] = "";
+        if (entry->rank >= 0)
+            snprintf(rank, sizeof rank, "rank %" PRId64 ", ", entry->rank);
+        snprintf(text, sizeof text, "%s: %sprocess %" PRId32 " (%s) at %s s", path, rank, entry->pid,
+                 tg_printable(tg_process_entry_name(entry), program, sizeof program), moment);
+    }
+    *title = strdup(text);
+    return *title == NULL ? tg_error_no_memory() : NULL;
+}
+
+static struct tg_error *make_note(const struct reading *reading, char **note)
+{
+    const struct tg_sequence *sequence = reading->result->sequence;
+    char left_out[96] = "", impossible[96] = "", count[TG_QUANTITY_SIZE];
+    if (sequence->left_out > 0)
+        snprintf(left_out, sizeof left_out, "%s things of lifelines that were too far ahead are left out",
+                 tg_quantity_count(sequence->left_out, count));
+    if (sequence->impossible > 0)
+        snprintf(impossible, sizeof impossible, "%s%s events make no sense where they stand",
+                 *left_out == '\0' ? "" : "; ", tg_quantity_count(sequence->impossible, count));
+    return asprintf(note, "%s%s", left_out, impossible) < 0 ? (*note = NULL, tg_error_no_memory()) : NULL;
+}
+
+/* ---- all of it */
+
+static struct tg_error *survey(struct reading *reading)
+{
+    struct tg_error *error = tg_process_model_create(&reading->survey.processes);
+    if (error == NULL)
+        error = tg_openmp_model_create(NULL, &reading->survey.openmp);
+    if (error == NULL)
+        error = tg_mpi_model_create(NULL, &reading->survey.mpi);
+    TG_AUTO_ERROR struct tg_error *damage = NULL;
+    if (error == NULL)
+        error = pass(reading, survey_event, &damage);
+    if (error == NULL && tg_selection_limits_processes(reading->request->selection))
+        error = tg_selection_choose(reading->request->selection, reading->survey.processes);
+    return error;
+}
+
+static struct tg_error *build(struct reading *reading, const struct tg_sequence_options *options)
+{
+    struct tg_error *error = tg_sequence_builder_create(options, &reading->builder);
+    if (error == NULL)
+        error = tg_process_model_create(&reading->processes);
+    if (error == NULL && reading->request->services != NULL)
+        error = tg_code_names_create(reading->request->services, &reading->names);
+    if (error == NULL)
+        error = pass(reading, build_event, &reading->result->damage);
+    if (error == NULL)
+        error = tg_sequence_builder_finish(reading->builder, &reading->result->sequence);
+    if (error != NULL)
+        return error;
+    const struct tg_code_namer namer = {.context = reading, .name = name_code};
+    error = tg_sequence_rows_create(reading->result->sequence, reading->names == NULL ? NULL : &namer,
+                                    reading->survey.start_ns, &reading->result->rows);
+    if (error == NULL)
+        error = make_title(reading, options->process, &reading->result->title);
+    return error != NULL ? error : make_note(reading, &reading->result->note);
+}
+
+static struct tg_error *nothing_there(const struct reading *reading)
+{
+    const char *what = reading->by_rank ? "no rank called MPI" : "no process used OpenMP or called MPI";
+    return tg_error_create(TG_ERROR_NOT_FOUND, "%s: %s in the part that was asked for; nothing to draw",
+                           reading->request->path, what);
+}
+
+static struct tg_error *choose_and_build(struct reading *reading)
+{
+    const struct tg_sequence_request *request = reading->request;
+    unsigned *worth = NULL;
+    struct tg_sequence_lane *lanes = NULL;
+    struct tg_sequence_options options = {.all = request->all,
+                                          .team = request->team,
+                                          .from_ns =
+                                              request->selection->has_from ? request->selection->from_ns : 0};
+    struct tg_error *error = rate(&reading->survey, &worth);
+    if (error != NULL)
+        return error;
+    options.process = choose_process(reading, worth);
+    size_t n_ranks = count_ranks(reading);
+    bool openmp_matters = options.process != SIZE_MAX && worth[options.process] >= WORTH_OPEN;
+    reading->by_rank =
+        request->by == TG_SEQUENCE_BY_RANK ||
+        (request->by == TG_SEQUENCE_BY_WHAT_MATTERS && n_ranks > 1 && !openmp_matters && request->team == 0);
+    free(worth);
+    options.by_rank = reading->by_rank;
+    if (reading->by_rank ? n_ranks == 0 : options.process == SIZE_MAX)
+        return nothing_there(reading);
+    if (reading->by_rank) {
+        error = list_ranks(reading, &lanes, &options.n_lanes);
+        options.lanes = lanes;
+    }
+    if (error == NULL)
+        error = build(reading, &options);
+    free(lanes);
+    return error;
+}
+
+struct tg_error *tg_sequence_read(const struct tg_sequence_request *request,
+                                  struct tg_sequence_reading *result)
+{
+    *result = (struct tg_sequence_reading){0};
+    if (strcmp(request->path, "-") == 0)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "a diagram needs the trace twice, which standard input does not "
+                               "allow; name the trace's file");
+    struct reading reading = {.request = request, .result = result};
+    struct tg_error *error = survey(&reading);
+    if (error == NULL)
+        error = choose_and_build(&reading);
+    tg_process_model_destroy(reading.survey.processes);
+    tg_openmp_model_destroy(reading.survey.openmp);
+    tg_mpi_model_destroy(reading.survey.mpi);
+    tg_process_model_destroy(reading.processes);
+    tg_code_names_destroy(reading.names);
+    tg_sequence_builder_destroy(reading.builder);
+    if (error != NULL)
+        tg_sequence_reading_deinit(result);
+    return error;
+}
+
+void tg_sequence_reading_deinit(struct tg_sequence_reading *reading)
+{
+    tg_sequence_rows_deinit(&reading->rows);
+    tg_sequence_destroy(reading->sequence);
+    tg_error_destroy(reading->damage);
+    free(reading->title);
+    free(reading->note);
+    *reading = (struct tg_sequence_reading){0};
+}

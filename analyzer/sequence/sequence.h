@@ -1,0 +1,62 @@
+/* A sequence diagram as data: lifelines, and what they did. Built from events; drawn by the formats
+ * (analyzer/sequence/format.h).
+ *
+ * By worker, the lifelines are the threads of one process that OpenMP or MPI knows; by rank, the ranks of the
+ * job. Memory follows lifelines and patterns, not events. */
+#ifndef TG_ANALYZER_SEQUENCE_SEQUENCE_H
+#define TG_ANALYZER_SEQUENCE_SEQUENCE_H
+
+#include "analyzer/sequence/node.h"
+#include "format/base/error.h"
+#include "format/base/string_pool.h"
+#include "format/event/event.h"
+
+struct tg_sequence_lane {
+    size_t process;  /* index in the process model */
+    int32_t tid;     /* 0: a rank */
+    uint64_t number; /* of a worker, as in `info workers`; 0: OpenMP does not know it */
+    int64_t rank;    /* -1 none */
+    bool is_alive;
+};
+
+/* What to draw. */
+struct tg_sequence_options {
+    bool by_rank;
+    bool all;                             /* everything; otherwise the last state */
+    size_t process;                       /* by worker: of this one */
+    uint64_t from_ns;                     /* what was over before is left out; 0: nothing */
+    uint64_t team;                        /* only the region with this id, 0: any */
+    const struct tg_sequence_lane *lanes; /* by rank: the lifelines */
+    size_t n_lanes;
+};
+
+struct tg_sequence {
+    bool by_rank;
+    struct tg_sequence_lane *lanes;
+    size_t n_lanes;
+    struct tg_sequence_list list;
+    uint64_t events;     /* that it was built from */
+    uint64_t left_out;   /* things that were too far apart to be kept */
+    uint64_t impossible; /* events that could not be */
+    uint64_t last_ns;    /* of the last event */
+    struct tg_string_pool names;
+};
+
+struct tg_sequence_builder;
+
+/* OPTIONS is copied, its lanes too. */
+struct tg_error *tg_sequence_builder_create(const struct tg_sequence_options *options,
+                                            struct tg_sequence_builder **builder);
+void tg_sequence_builder_destroy(struct tg_sequence_builder *builder); /* NULL is accepted */
+
+/* Takes an event of the process with index PROCESS in the process model. Only error: NO_MEMORY. */
+struct tg_error *tg_sequence_builder_feed(struct tg_sequence_builder *builder, const struct tg_event *event,
+                                          size_t process);
+
+/* The diagram as of the last event, owned by the caller. The builder can then only be destroyed. NOT_FOUND
+ * error where the region asked for never was. */
+struct tg_error *tg_sequence_builder_finish(struct tg_sequence_builder *builder,
+                                            struct tg_sequence **sequence);
+void tg_sequence_destroy(struct tg_sequence *sequence); /* NULL is accepted */
+
+#endif

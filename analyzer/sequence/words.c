@@ -1,0 +1,238 @@
+#include "analyzer/sequence/words.h"
+
+#include "analyzer/models/mpi.h"
+#include "analyzer/output/openmp_words.h"
+#include "analyzer/output/quantity.h"
+#include "format/base/printable.h"
+#include "format/event/event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACE_SIZE = 260 };
+
+/* " solve (solver.c:120)" or " 0x401234"; "" where nothing is known. */
+static const char *full_place(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                              char *buffer)
+{
+    uint32_t lane = node->from != TG_SEQUENCE_NO_LANE ? node->from
+                    : node->n_parts > 0               ? node->parts[0].lane
+                                                      : 0;
+    if (node->code == 0)
+        return "";
+    /* Names are of what stands before a return address; a task's body is where it begins. */
+    bool is_begin = node->kind == TG_SEQUENCE_TASK && node->code == node->body;
+    buffer[0] = ' ';
+    if (words->namer != NULL && lane < words->sequence->n_lanes)
+        words->namer->name(words->namer->context, words->sequence->lanes[lane].process, node->code + is_begin,
+                           buffer + 1, PLACE_SIZE - 1);
+    else
+        buffer[1] = '\0';
+    if (buffer[1] == '\0' || strncmp(buffer + 1, "0x", 2) == 0)
+        snprintf(buffer + 1, PLACE_SIZE - 1, "0x%" PRIx64, node->code);
+    /* A bare address means something in one process only. */
+    return node->is_across && strncmp(buffer, " 0x", 3) == 0 ? "" : buffer;
+}
+
+/* In a drawing the source line is enough: " solver.c:120". */
+static const char *place_text(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                              char *buffer)
+{
+    const char *place = full_place(words, node, buffer);
+    const char *open = strrchr(place, '(');
+    size_t length = strlen(place);
+    if (open == NULL || length == 0 || place[length - 1] != ')' || strrchr(open, ':') == NULL)
+        return place;
+    size_t kept = length - (size_t)(open - place) - 2;
+    memmove(buffer + 1, open + 1, kept);
+    buffer[kept + 1] = '\0';
+    return buffer;
+}
+
+static const char *times_text(const struct tg_sequence_node *node, char *buffer, size_t size)
+{
+    char least[TG_QUANTITY_SIZE], most[TG_QUANTITY_SIZE];
+    if (node->most <= 1)
+        return "";
+    if (node->least == node->most)
+        snprintf(buffer, size, " \u00d7%s", tg_quantity_count(node->most, most));
+    else
+        snprintf(buffer, size, " \u00d7%s\u2013%s", tg_quantity_count(node->least, least),
+                 tg_quantity_count(node->most, most));
+    return buffer;
+}
+
+static void fragment_name(const struct tg_sequence_node *node, char *buffer, size_t size)
+{
+    char name[96];
+    switch (node->kind) {
+    case TG_SEQUENCE_REGION:
+        snprintf(buffer, size, "parallel");
+        break;
+    case TG_SEQUENCE_PHASE:
+    case TG_SEQUENCE_GROUP:
+        snprintf(buffer, size, "repeat");
+        break;
+    case TG_SEQUENCE_ZONE:
+        snprintf(buffer, size, "%s", tg_openmp_words_zone(node->what)->label);
+        break;
+    case TG_SEQUENCE_SECTION:
+        snprintf(buffer, size, "section %" PRIu64, node->id);
+        break;
+    case TG_SEQUENCE_MUTEX:
+        if (node->id != 0 && node->what != TG_OMP_MUTEX_ORDERED)
+            snprintf(buffer, size, "%s @0x%" PRIx64, tg_openmp_words_mutex(node->what)->label, node->id);
+        else
+            snprintf(buffer, size, "%s", tg_openmp_words_mutex(node->what)->label);
+        break;
+    case TG_SEQUENCE_SYNC:
+        snprintf(buffer, size, "%s", tg_openmp_words_sync(node->what)->label);
+        break;
+    case TG_SEQUENCE_TASK:
+        snprintf(buffer, size, "task");
+        break;
+    case TG_SEQUENCE_CALL:
+        if (node->is_across && node->id > 1)
+            snprintf(buffer, size, "%s on communicator %" PRIx64, tg_printable(node->name, name, sizeof name),
+                     node->id);
+        else
+            snprintf(buffer, size, "%s", tg_printable(node->name, name, sizeof name));
+        break;
+    case TG_SEQUENCE_MESSAGE:
+    case TG_SEQUENCE_HERE:
+    case TG_SEQUENCE_ELIDED:
+        snprintf(buffer, size, "?");
+        break;
+    }
+}
+
+void tg_sequence_words_title(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                             char *buffer)
+{
+    char name[160], place[PLACE_SIZE], times[2 * TG_QUANTITY_SIZE + 8];
+    fragment_name(node, name, sizeof name);
+    char size[32] = "";
+    if (node->kind == TG_SEQUENCE_REGION && node->size > 0)
+        snprintf(size, sizeof size, ", %" PRIu64 " worker%s", node->size, node->size == 1 ? "" : "s");
+    bool has_place = node->kind != TG_SEQUENCE_PHASE && node->kind != TG_SEQUENCE_GROUP;
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s", name,
+             has_place ? place_text(words, node, place) : "", size, node->is_inferred ? " (inferred)" : "",
+             times_text(node, times, sizeof times));
+}
+
+static void call_text(const struct tg_sequence_node *node, char *buffer, size_t size)
+{
+    char name[96], peer[48] = "", tag[40] = "";
+    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
+    const char *way = role == TG_MPI_SEND                              ? "to"
+                      : role == TG_MPI_RECEIVE || role == TG_MPI_PROBE ? "from"
+                                                                       : "with";
+    if (node->peer >= 0)
+        snprintf(peer, sizeof peer, " %s %" PRId64, way, node->peer);
+    else if (node->peer == -1)
+        snprintf(peer, sizeof peer, " %s anybody", way);
+    if (node->tag >= 0)
+        snprintf(tag, sizeof tag, ", tag %" PRId64, node->tag);
+    snprintf(buffer, size, "%s%s%s", tg_printable(node->name, name, sizeof name), peer, tag);
+}
+
+void tg_sequence_words_here(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                            char *buffer)
+{
+    char call[192], place[PLACE_SIZE];
+    const char *where = place_text(words, node, place);
+    const char *last = node->what == TG_SEQUENCE_OUTSIDE && node->name != NULL ? ", last was " : "";
+    if (*last != '\0')
+        tg_printable(node->name, call, sizeof call);
+    switch ((enum tg_sequence_here)node->what) {
+    case TG_SEQUENCE_INSIDE:
+        if (node->name != NULL)
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s %s", node->has_died ? "ended" : "is",
+                     tg_printable(node->name, call, sizeof call));
+        else
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
+        break;
+    case TG_SEQUENCE_WAITING:
+        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended waiting here%s" : "waits here%s",
+                 where);
+        break;
+    case TG_SEQUENCE_IN_CALL:
+        call_text(node, call, sizeof call);
+        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s %s%s", node->has_died ? "ended in" : "is in", call,
+                 where);
+        break;
+    case TG_SEQUENCE_OUTSIDE:
+        if (node->has_died)
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "has ended%s%s%s", last, *last == '\0' ? "" : call,
+                     where);
+        else
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "is behind%s%s", *last == '\0' ? "" : " ",
+                     *last != '\0'    ? call
+                     : *where != '\0' ? where + 1
+                                      : "all of this");
+        break;
+    }
+}
+
+void tg_sequence_words_barrier(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                               char *buffer)
+{
+    char name[160], place[PLACE_SIZE], absent[64] = "";
+    if (node->name != NULL) {
+        tg_printable(node->name, name, sizeof name);
+        if (node->differs)
+            strncat(name, " (others call another one)", sizeof name - strlen(name) - 1);
+    } else if (node->what == TG_OMP_SYNC_BARRIER_JOIN) {
+        snprintf(name, sizeof name, "end of the region");
+    } else {
+        snprintf(name, sizeof name, "%s %" PRIu64, tg_openmp_words_sync(node->what)->label, node->id);
+    }
+    if (node->is_open && node->absent > 0)
+        snprintf(absent, sizeof absent, ", %" PRIu64 " of the team %s not begun", node->absent,
+                 node->absent == 1 ? "has" : "have");
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s", name, place_text(words, node, place), absent);
+}
+
+void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer)
+{
+    char times[2 * TG_QUANTITY_SIZE + 8], bytes[TG_QUANTITY_SIZE], tag[40] = "";
+    if (node->tag >= 0)
+        snprintf(tag, sizeof tag, "tag %" PRId64 ", ", node->tag);
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s B%s", tag, tg_quantity_count(node->bytes, bytes),
+             times_text(node, times, sizeof times));
+}
+
+/* ---- details, for whoever points at something */
+
+char *tg_sequence_words_detail(const struct tg_sequence_words *words, const struct tg_sequence_node *node)
+{
+    char text[2 * TG_SEQUENCE_LABEL_SIZE], from[TG_QUANTITY_SIZE], to[TG_QUANTITY_SIZE], a[TG_QUANTITY_SIZE];
+    char b[TG_QUANTITY_SIZE], c[TG_QUANTITY_SIZE], place[PLACE_SIZE];
+    size_t used = 0;
+    text[0] = '\0';
+#define ADD(...)                                                                                             \
+    do {                                                                                                     \
+        if (used < sizeof text)                                                                              \
+            used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__);                          \
+    } while (0)
+    if (node->begin_ns != 0) {
+        ADD("%s s", tg_quantity_moment(node->begin_ns, words->start_ns, 6, from));
+        if (node->is_open)
+            ADD(" to the end");
+        else if (node->end_ns > node->begin_ns)
+            ADD(" to %s s", tg_quantity_moment(node->end_ns, words->start_ns, 6, to));
+    }
+    if (node->executions > 1 && node->max_ns > 0)
+        ADD("\n%s times: %s each, at most %s", tg_quantity_count(node->executions, a),
+            tg_quantity_duration(node->total_ns / node->executions, b),
+            tg_quantity_duration(node->max_ns, c));
+    else if (!node->is_open && node->end_ns > node->begin_ns)
+        ADD("\n%s", tg_quantity_duration(node->end_ns - node->begin_ns, a));
+    const char *where = node->kind == TG_SEQUENCE_ELIDED ? "" : full_place(words, node, place);
+    if (*where != '\0')
+        ADD("\nat%s", where);
+#undef ADD
+    return strdup(text[0] == '\n' ? text + 1 : text);
+}

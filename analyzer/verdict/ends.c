@@ -1,0 +1,200 @@
+/* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, and the first of
+ * a job to be killed. */
+#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/signal_name.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static const struct tg_openmp_worker *last_worker(const struct tg_post_mortem_input *input, size_t process,
+                                                  int32_t tid)
+{
+    const struct tg_openmp_worker *found = NULL;
+    for (size_t i = 0; i < tg_openmp_model_worker_count(input->openmp); i++) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(input->openmp, i);
+        if (worker->process == process && worker->tid == tid)
+            found = worker;
+    }
+    return found;
+}
+
+/* " It was in a loop since ...": nothing where that is not known. */
+static void print_state(struct tg_mortem *mortem, size_t process, int32_t tid,
+                        const struct tg_openmp_worker *worker)
+{
+    char *state;
+    size_t size;
+    FILE *words = open_memstream(&state, &size);
+    if (words == NULL)
+        return;
+    bool is_known = tg_words_thread_state(words, mortem->input, process, tid, worker);
+    if (fclose(words) == 0 && is_known)
+        fprintf(mortem->stream, " It was %s.", state);
+    free(state);
+}
+
+static struct tg_error *find_crash(struct tg_mortem *mortem, const struct tg_process_entry *entry)
+{
+    char name[32];
+    FILE *stream = mortem->stream;
+    struct tg_finding finding = {
+        .kind = TG_FINDING_CRASH, .since_ns = entry->ended_ns, .process = entry->index};
+    tg_words_process(stream, mortem->input, entry->index);
+    fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
+    tg_words_moment(stream, mortem->input, entry->ended_ns);
+    /* the thread of its last signal is the one that crashed; others may have run on for a moment */
+    bool knows_thread = entry->last_signal_ns != 0 && entry->last_signal == entry->status;
+    int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
+    const struct tg_openmp_worker *worker = last_worker(mortem->input, entry->index, tid);
+    if (knows_thread) {
+        fprintf(stream, ", in thread %" PRId32, tid);
+        if (worker != NULL)
+            fprintf(stream, " (worker %" PRIu64 ")", worker->number);
+        if (entry->last_signal_address != 0)
+            fprintf(stream, ", at address 0x%" PRIx64, entry->last_signal_address);
+    }
+    fputc('.', stream);
+    print_state(mortem, entry->index, tid, worker);
+    if (worker != NULL && worker->n_places > 0)
+        finding.code = worker->places[worker->n_places - 1].code;
+    return tg_mortem_add(mortem, &finding);
+}
+
+/* The thread of PROCESS that called MPI last, NULL none. */
+static const struct tg_mpi_thread *last_caller(const struct tg_post_mortem_input *input, size_t process)
+{
+    const struct tg_mpi_thread *last = NULL;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process == process && thread->calls > 0 &&
+            (last == NULL || thread->call.since_ns > last->call.since_ns))
+            last = thread;
+    }
+    return last;
+}
+
+static struct tg_error *find_abort(struct tg_mortem *mortem, const struct tg_process_entry *entry,
+                                   const struct tg_mpi_process *mpi)
+{
+    const struct tg_mpi_thread *caller = last_caller(mortem->input, entry->index);
+    FILE *stream = mortem->stream;
+    const struct tg_finding finding = {.kind = TG_FINDING_CRASH,
+                                       .since_ns = mpi->aborted_ns,
+                                       .process = entry->index,
+                                       .code = caller == NULL ? 0 : caller->call.code};
+    tg_words_process(stream, mortem->input, entry->index);
+    fputs(" called MPI_Abort", stream);
+    if (caller != NULL && caller->call.tag != -3)
+        fprintf(stream, " with error code %" PRId64, caller->call.tag);
+    tg_words_moment(stream, mortem->input, mpi->aborted_ns);
+    if (caller != NULL)
+        tg_words_code(stream, mortem->input, entry->index, caller->call.code);
+    fputc('.', stream);
+    return tg_mortem_add(mortem, &finding);
+}
+
+static struct tg_error *find_early_exit(struct tg_mortem *mortem, const struct tg_process_entry *entry,
+                                        const struct tg_mpi_thread *caller)
+{
+    FILE *stream = mortem->stream;
+    const struct tg_finding finding = {.kind = TG_FINDING_EARLY_EXIT,
+                                       .since_ns = entry->ended_ns,
+                                       .process = entry->index,
+                                       .code = caller->call.code};
+    tg_words_process(stream, mortem->input, entry->index);
+    fprintf(stream, " ended with exit status %" PRId64, entry->status);
+    tg_words_moment(stream, mortem->input, entry->ended_ns);
+    fputs(" without MPI_Finalize: it was ", stream);
+    tg_words_mpi_thread(stream, mortem->input, caller);
+    fputc('.', stream);
+    return tg_mortem_add(mortem, &finding);
+}
+
+/* ---- killed from outside */
+
+static bool is_request_to_end(int64_t signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* What kills without being asked for by a person who ends the whole job. */
+static bool is_out_of_the_blue(int64_t signal)
+{
+    return signal == SIGKILL || signal == SIGXCPU || signal == SIGXFSZ;
+}
+
+/* Whether a starter ended the job before TIME_NS. */
+static bool was_ended_by_starter(const struct tg_post_mortem_input *input, uint64_t time_ns)
+{
+    for (size_t i = 0; input->mpir != NULL && i < tg_mpir_model_count(input->mpir); i++) {
+        const struct tg_mpir_starter *starter = tg_mpir_model_at(input->mpir, i);
+        if ((starter->has_aborted && starter->aborted_ns <= time_ns) ||
+            (starter->is_starter && starter->has_ended && starter->ended_ns <= time_ns))
+            return true;
+    }
+    return false;
+}
+
+/* Whether ENTRY is the first of its like to end, and nobody had been asked to end. */
+static bool is_first_to_end(const struct tg_post_mortem_input *input, const struct tg_process_entry *entry)
+{
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
+        const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
+        bool is_like = other->parent == NULL || (other->rank >= 0) == (entry->rank >= 0);
+        if (is_like && other->end != TG_PROCESS_RUNNING && other->ended_ns < entry->ended_ns)
+            return false;
+        if (other->last_signal_ns != 0 && other->last_signal_ns <= entry->ended_ns &&
+            is_request_to_end(other->last_signal))
+            return false;
+    }
+    return (entry->rank >= 0 || entry->parent == NULL) && !was_ended_by_starter(input, entry->ended_ns);
+}
+
+static struct tg_error *find_kill(struct tg_mortem *mortem, const struct tg_process_entry *entry)
+{
+    char name[32];
+    FILE *stream = mortem->stream;
+    const struct tg_finding finding = {
+        .kind = TG_FINDING_KILL, .since_ns = entry->ended_ns, .process = entry->index};
+    tg_words_process(stream, mortem->input, entry->index);
+    fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
+    tg_words_moment(stream, mortem->input, entry->ended_ns);
+    if (entry->rank >= 0)
+        fputs(", the first rank to end", stream);
+    fputs(entry->status == SIGKILL
+              ? ": by the kernel where memory ran out, by a batch system at its limit, or by hand."
+              : ": it went beyond a limit that it was given.",
+          stream);
+    print_state(mortem, entry->index, entry->pid, last_worker(mortem->input, entry->index, entry->pid));
+    return tg_mortem_add(mortem, &finding);
+}
+
+static struct tg_error *find_end(struct tg_mortem *mortem, const struct tg_process_entry *entry)
+{
+    const struct tg_mpi_process *mpi = tg_mpi_model_process(mortem->input->mpi, entry->index);
+    const struct tg_mpi_thread *caller = last_caller(mortem->input, entry->index);
+    struct tg_error *error = NULL;
+    if (mpi != NULL && mpi->aborted_ns != 0)
+        error = find_abort(mortem, entry, mpi);
+    else if (entry->end == TG_PROCESS_KILLED && tg_mortem_is_fault(entry->status))
+        error = find_crash(mortem, entry);
+    else if (entry->end == TG_PROCESS_EXITED && caller != NULL && mpi != NULL && !mpi->finalized)
+        error = find_early_exit(mortem, entry, caller);
+    else if (entry->end == TG_PROCESS_KILLED && is_out_of_the_blue(entry->status) &&
+             is_first_to_end(mortem->input, entry))
+        error = find_kill(mortem, entry);
+    else
+        return NULL;
+    tg_mortem_explain(mortem, entry->index);
+    return error;
+}
+
+struct tg_error *tg_mortem_find_ends(struct tg_mortem *mortem)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < mortem->n_processes; i++)
+        error = find_end(mortem, tg_process_model_at(mortem->input->processes, i));
+    return error;
+}

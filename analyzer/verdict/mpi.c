@@ -1,0 +1,417 @@
+/* Ranks that wait for others: collectives that not all have come to, or in which they disagree, and messages
+ * without their other half. */
+#include "analyzer/output/rank_ranges.h"
+#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t count_standing(const struct tg_mpi_arrival *arrivals, size_t n, enum tg_mpi_standing standing)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += arrivals[i].standing == standing;
+    return count;
+}
+
+static int64_t rank_of(const struct tg_mpi_arrival *arrival)
+{
+    return arrival->world_rank >= 0 ? arrival->world_rank : arrival->comm_rank;
+}
+
+/* "0-2,5,7" as in a sentence: "0-2, 5 and 7". */
+static void print_list(FILE *stream, const char *list)
+{
+    const char *last = strrchr(list, ',');
+    for (const char *at = list; *at != '\0'; at++) {
+        if (*at == ',')
+            fputs(at == last ? " and " : ", ", stream);
+        else
+            fputc(*at, stream);
+    }
+}
+
+/* The arrivals that IS_WANTED says: "rank 3", "ranks 0-2 and 7". Only error: NO_MEMORY. */
+static struct tg_error *print_ranks(FILE *stream, const struct tg_mpi_arrival *arrivals, size_t n,
+                                    bool (*is_wanted)(const struct tg_mpi_arrival *arrival, const void *like),
+                                    const void *like)
+{
+    char text[256];
+    int64_t *ranks = calloc(n + 1, sizeof *ranks);
+    size_t count = 0;
+    if (ranks == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < n; i++)
+        if (is_wanted(&arrivals[i], like))
+            ranks[count++] = rank_of(&arrivals[i]);
+    count = tg_rank_list_sort(ranks, count);
+    fputs(count == 1 ? "rank " : "ranks ", stream);
+    print_list(stream, tg_rank_list_print(ranks, count, text, sizeof text));
+    free(ranks);
+    return NULL;
+}
+
+static bool stands(const struct tg_mpi_arrival *arrival, const void *standing)
+{
+    return arrival->standing == *(const enum tg_mpi_standing *)standing;
+}
+
+/* ---- collectives */
+
+static bool is_of_interest(const struct tg_mpi_collective *collective, const struct tg_mpi_arrival *arrivals,
+                           size_t n)
+{
+    return count_standing(arrivals, n, TG_MPI_WAITING) > 0 &&
+           (collective->differs || count_standing(arrivals, n, TG_MPI_MISSING) > 0);
+}
+
+static void print_collective(FILE *stream, const struct tg_mpi_collective *collective)
+{
+    fprintf(stream, "number %" PRIu64 " on %s", collective->instance,
+            collective->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
+}
+
+/* Causes come before what comes of them. */
+static bool is_told_above(const struct tg_mortem *mortem, size_t process)
+{
+    return process < mortem->n_processes &&
+           (mortem->is_in_a_ring[process] ||
+            (tg_mortem_is_explained(mortem, process) && !tg_mortem_waits(mortem, process)));
+}
+
+static void print_missing(struct tg_mortem *mortem, const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    FILE *stream = mortem->stream;
+    size_t missing = count_standing(arrivals, n, TG_MPI_MISSING), told = 0;
+    for (size_t i = 0; i < n && told < TG_MORTEM_DETAILED; i++) {
+        if (arrivals[i].standing != TG_MPI_MISSING)
+            continue;
+        told++;
+        if (arrivals[i].process == SIZE_MAX) {
+            fprintf(stream, " Missing is rank %" PRId64 ", of which nothing is in the trace.",
+                    rank_of(&arrivals[i]));
+            continue;
+        }
+        fputs(" Missing is ", stream);
+        tg_words_process(stream, mortem->input, arrivals[i].process);
+        if (is_told_above(mortem, arrivals[i].process)) {
+            fputs(", of which more above.", stream);
+            continue;
+        }
+        fputs(": ", stream);
+        tg_words_process_state(stream, mortem->input, arrivals[i].process);
+        fputc('.', stream);
+    }
+    if (missing > told)
+        fprintf(stream, " %zu more are missing.", missing - told);
+}
+
+static bool all_told_above(const struct tg_mortem *mortem, const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (arrivals[i].standing == TG_MPI_MISSING && !is_told_above(mortem, arrivals[i].process))
+            return false;
+    return true;
+}
+
+static struct tg_error *tell_collective(struct tg_mortem *mortem, const struct tg_mpi_collective *collective,
+                                        const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    static const enum tg_mpi_standing is_waiting = TG_MPI_WAITING, is_missing = TG_MPI_MISSING;
+    FILE *stream = mortem->stream;
+    struct tg_finding finding = {.kind = TG_FINDING_COLLECTIVE,
+                                 .since_ns = collective->first_ns,
+                                 .process = SIZE_MAX,
+                                 .waiting = count_standing(arrivals, n, TG_MPI_WAITING),
+                                 .missing = count_standing(arrivals, n, TG_MPI_MISSING)};
+    const struct tg_mpi_arrival *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (first == NULL && arrivals[i].standing == TG_MPI_WAITING)
+            first = &arrivals[i];
+        if (finding.process == SIZE_MAX && arrivals[i].standing == TG_MPI_MISSING)
+            finding.process = arrivals[i].process;
+        finding.is_consequence |=
+            arrivals[i].standing == TG_MPI_MISSING && (tg_mortem_waits(mortem, arrivals[i].process) ||
+                                                       tg_mortem_is_explained(mortem, arrivals[i].process));
+    }
+    finding.code = first->code;
+    struct tg_error *error = print_ranks(stream, arrivals, n, stands, &is_waiting);
+    if (error != NULL)
+        return error;
+    fputs(finding.waiting == 1 ? " waits in " : " wait in ", stream);
+    tg_printable_write(stream, collective->name);
+    fputs(" (", stream);
+    print_collective(stream, collective);
+    fputc(')', stream);
+    if (first->process != SIZE_MAX)
+        tg_words_code(stream, mortem->input, first->process, first->code);
+    fputs(", the first", stream);
+    tg_words_moment(stream, mortem->input, collective->first_ns);
+    if (finding.missing > TG_MORTEM_DETAILED) {
+        fputs(", for ", stream);
+        error = print_ranks(stream, arrivals, n, stands, &is_missing);
+    }
+    if (finding.missing > TG_MORTEM_DETAILED && all_told_above(mortem, arrivals, n)) {
+        fputs(", of which more above.", stream);
+    } else {
+        fputc('.', stream);
+        print_missing(mortem, arrivals, n);
+    }
+    return error != NULL ? error : tg_mortem_add(mortem, &finding);
+}
+
+/* ---- mismatches */
+
+static bool has_come(const struct tg_mpi_arrival *arrival)
+{
+    return arrival->name != NULL;
+}
+
+static bool calls_like(const struct tg_mpi_arrival *arrival, const void *like)
+{
+    const struct tg_mpi_arrival *other = like;
+    return has_come(arrival) && has_come(other) && strcmp(arrival->name, other->name) == 0 &&
+           (arrival->root == other->root || arrival->root < 0 || other->root < 0);
+}
+
+/* Whether arrival I is the first of those that call what it calls. */
+static bool is_first_call(const struct tg_mpi_arrival *arrivals, size_t i)
+{
+    for (size_t before = 0; before < i; before++)
+        if (calls_like(&arrivals[before], &arrivals[i]))
+            return false;
+    return has_come(&arrivals[i]);
+}
+
+static struct tg_error *tell_mismatch(struct tg_mortem *mortem, const struct tg_mpi_collective *collective,
+                                      const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    enum { MAX_CALLS = 4 };
+    FILE *stream = mortem->stream;
+    struct tg_finding finding = {.kind = TG_FINDING_MISMATCH,
+                                 .since_ns = collective->first_ns,
+                                 .process = SIZE_MAX,
+                                 .waiting = count_standing(arrivals, n, TG_MPI_WAITING),
+                                 .missing = count_standing(arrivals, n, TG_MPI_MISSING)};
+    struct tg_error *error = NULL;
+    size_t told = 0;
+    fputs("the ranks do not agree on which collective is ", stream);
+    print_collective(stream, collective);
+    fputc(':', stream);
+    for (size_t i = 0; error == NULL && i < n && told < MAX_CALLS; i++) {
+        const struct tg_mpi_arrival *arrival = &arrivals[i];
+        if (!is_first_call(arrivals, i))
+            continue;
+        fputs(told++ == 0 ? " " : "; ", stream);
+        error = print_ranks(stream, arrivals, n, calls_like, arrival);
+        fputs(" called ", stream);
+        tg_printable_write(stream, arrival->name);
+        if (arrival->root >= 0)
+            fprintf(stream, " with root %" PRId64, arrival->root);
+        tg_words_moment(stream, mortem->input, arrival->entered_ns);
+        if (arrival->process != SIZE_MAX)
+            tg_words_code(stream, mortem->input, arrival->process, arrival->code);
+        finding.process = arrival->process; /* the first that differs, or the last of a few */
+        finding.code = arrival->code;
+    }
+    fputc('.', stream);
+    return error != NULL ? error : tg_mortem_add(mortem, &finding);
+}
+
+static struct tg_error *find_collective(void *context, const struct tg_mpi_collective *collective,
+                                        const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
+{
+    if (!is_of_interest(collective, arrivals, n_arrivals))
+        return NULL;
+    return collective->differs ? tell_mismatch(context, collective, arrivals, n_arrivals)
+                               : tell_collective(context, collective, arrivals, n_arrivals);
+}
+
+/* ---- messages */
+
+/* The thread that posted MESSAGE and is still in that call, or waits for requests; NULL: it does not wait. */
+static const struct tg_mpi_thread *waiting_thread(const struct tg_post_mortem_input *input,
+                                                  const struct tg_mpi_message *message)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process != message->process || thread->tid != message->tid || !thread->in_call)
+            continue;
+        bool is_it = thread->call.since_ns == message->since_ns && thread->call.name == message->name;
+        if (is_it || tg_mpi_call_role(thread->call.name, NULL, NULL) == TG_MPI_COMPLETION)
+            return thread;
+    }
+    return NULL;
+}
+
+/* A send that is begun and waited for later may be over, though nobody has received it. */
+static bool is_blocking_send(const struct tg_mpi_message *message)
+{
+    bool nonblocking;
+    tg_mpi_call_role(message->name, &nonblocking, NULL);
+    return !nonblocking;
+}
+
+static size_t process_of(const struct tg_mortem *mortem, const struct tg_mpi_message *message, int64_t rank)
+{
+    return rank < 0 ? SIZE_MAX
+                    : tg_mpi_model_process_of(mortem->input->mpi, message->job, message->comm, rank);
+}
+
+struct telling {
+    struct tg_mortem *mortem;
+    size_t last; /* the process that was told of last, SIZE_MAX none: one finding of each is enough */
+    bool is_send;
+};
+
+static void print_other_side(struct tg_mortem *mortem, const char *begin, size_t process)
+{
+    if (process == SIZE_MAX)
+        return;
+    fputs(begin, mortem->stream);
+    tg_words_process(mortem->stream, mortem->input, process);
+    if (is_told_above(mortem, process)) {
+        fputs(", is told of above.", mortem->stream);
+        return;
+    }
+    fputs(", is ", mortem->stream);
+    tg_words_process_state(mortem->stream, mortem->input, process);
+    fputc('.', mortem->stream);
+}
+
+static struct tg_error *tell_message(struct tg_mortem *mortem, const struct tg_mpi_message *message,
+                                     bool is_send)
+{
+    FILE *stream = mortem->stream;
+    int64_t peer = is_send ? message->destination : message->source;
+    size_t other = process_of(mortem, message, peer);
+    const struct tg_finding finding = {.kind = is_send ? TG_FINDING_SEND : TG_FINDING_RECEIVE,
+                                       .since_ns = message->since_ns,
+                                       .process = message->process,
+                                       .code = message->code,
+                                       .waiting = 1,
+                                       .is_consequence = tg_mortem_waits(mortem, other) ||
+                                                         tg_mortem_is_explained(mortem, other)};
+    const struct tg_mpi_call call = {
+        .name = message->name, .peer = peer, .tag = message->tag, .comm = message->comm};
+    tg_words_process(stream, mortem->input, message->process);
+    fputs(is_send ? " sends a message that nobody receives: " : " waits for a message that nobody has sent: ",
+          stream);
+    tg_words_call(stream, &call);
+    fputs(is_send ? ", begun" : ", posted", stream);
+    tg_words_moment(stream, mortem->input, message->since_ns);
+    tg_words_code(stream, mortem->input, message->process, message->code);
+    fputc('.', stream);
+    print_other_side(mortem, is_send ? " The one to receive it, " : " The one to send it, ", other);
+    return tg_mortem_add(mortem, &finding);
+}
+
+static struct tg_error *find_message(void *context, const struct tg_mpi_message *message)
+{
+    struct telling *telling = context;
+    struct tg_mortem *mortem = telling->mortem;
+    if (message->process == telling->last || message->process >= mortem->n_processes ||
+        mortem->is_in_a_ring[message->process] || waiting_thread(mortem->input, message) == NULL ||
+        (telling->is_send ? message->destination : message->source) == -2 ||
+        (telling->is_send ? !is_blocking_send(message) : tg_mpi_model_has_send(mortem->input->mpi, message)))
+        return NULL;
+    telling->last = message->process;
+    return tell_message(mortem, message, telling->is_send);
+}
+
+/* ---- who waits for whom */
+
+static struct tg_error *add_wait(struct tg_mortem *mortem, size_t from, size_t to,
+                                 const struct tg_mpi_thread *thread)
+{
+    if (from >= mortem->n_processes || to >= mortem->n_processes || thread == NULL ||
+        mortem->n_waits == TG_MORTEM_WAITS)
+        return NULL;
+    if (mortem->n_waits == mortem->wait_capacity) {
+        size_t capacity = mortem->wait_capacity == 0 ? 64 : 2 * mortem->wait_capacity;
+        struct tg_mortem_wait *waits = reallocarray(mortem->waits, capacity, sizeof *waits);
+        if (waits == NULL)
+            return tg_error_no_memory();
+        mortem->waits = waits;
+        mortem->wait_capacity = capacity;
+    }
+    mortem->waits[mortem->n_waits++] = (struct tg_mortem_wait){from, to, thread};
+    mortem->is_waiting[from] = true;
+    return NULL;
+}
+
+static const struct tg_mpi_thread *thread_in(const struct tg_post_mortem_input *input, size_t process,
+                                             const struct tg_mpi_collective *collective)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process == process && thread->in_call && thread->call.comm == collective->comm &&
+            thread->call.instance == collective->instance)
+            return thread;
+    }
+    return NULL; /* one that was begun only, and is waited for elsewhere or not yet */
+}
+
+static struct tg_error *collect_collective(void *context, const struct tg_mpi_collective *collective,
+                                           const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    struct tg_mortem *mortem = context;
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < n && mortem->n_waits < TG_MORTEM_WAITS; i++) {
+        if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process == SIZE_MAX)
+            continue;
+        const struct tg_mpi_thread *thread = thread_in(mortem->input, arrivals[i].process, collective);
+        for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_MORTEM_NAMED; j++) {
+            if (arrivals[j].standing != TG_MPI_MISSING)
+                continue;
+            told++;
+            error = add_wait(mortem, arrivals[i].process, arrivals[j].process, thread);
+        }
+    }
+    return error;
+}
+
+static struct tg_error *collect_send(void *context, const struct tg_mpi_message *message)
+{
+    struct tg_mortem *mortem = context;
+    if (!is_blocking_send(message))
+        return NULL;
+    return add_wait(mortem, message->process, process_of(mortem, message, message->destination),
+                    waiting_thread(mortem->input, message));
+}
+
+static struct tg_error *collect_receive(void *context, const struct tg_mpi_message *message)
+{
+    struct tg_mortem *mortem = context;
+    if (tg_mpi_model_has_send(mortem->input->mpi, message))
+        return NULL;
+    return add_wait(mortem, message->process, process_of(mortem, message, message->source),
+                    waiting_thread(mortem->input, message));
+}
+
+struct tg_error *tg_mortem_collect_waits(struct tg_mortem *mortem)
+{
+    const struct tg_mpi_model *mpi = mortem->input->mpi;
+    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, collect_collective, mortem);
+    if (error == NULL)
+        error = tg_mpi_model_visit_sends(mpi, collect_send, mortem);
+    if (error == NULL)
+        error = tg_mpi_model_visit_receives(mpi, collect_receive, mortem);
+    return error;
+}
+
+struct tg_error *tg_mortem_find_mpi(struct tg_mortem *mortem)
+{
+    const struct tg_mpi_model *mpi = mortem->input->mpi;
+    struct telling sends = {.mortem = mortem, .last = SIZE_MAX, .is_send = true};
+    struct telling receives = {.mortem = mortem, .last = SIZE_MAX};
+    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, find_collective, mortem);
+    if (error == NULL)
+        error = tg_mpi_model_visit_sends(mpi, find_message, &sends);
+    if (error == NULL)
+        error = tg_mpi_model_visit_receives(mpi, find_message, &receives);
+    return error;
+}

@@ -1,0 +1,161 @@
+/* Deadlocks between processes: rings of ranks in which each waits for the next. */
+#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RINGS = 8 }; /* told of */
+
+/* A walk along waits, depth first. */
+struct walk {
+    struct tg_mortem *mortem;
+    const struct tg_mortem_wait **path; /* the waits from the first process to where the walk is */
+    size_t length;
+    bool *is_done; /* by process: all that it waits for has been seen */
+    bool *is_here; /* by process: on the path */
+};
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct tg_mortem_wait *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* The first wait of PROCESS; waits are sorted. */
+static const struct tg_mortem_wait *first_of(const struct tg_mortem *mortem, size_t process)
+{
+    size_t low = 0, high = mortem->n_waits;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (mortem->waits[middle].from < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &mortem->waits[low];
+}
+
+static const struct tg_mortem_wait *next_of(const struct tg_mortem *mortem, size_t process,
+                                            const struct tg_mortem_wait *wait)
+{
+    wait = wait == NULL ? first_of(mortem, process) : wait + 1;
+    return wait < mortem->waits + mortem->n_waits && wait->from == process ? wait : NULL;
+}
+
+static void print_wait(struct tg_mortem *mortem, const struct tg_mortem_wait *wait)
+{
+    FILE *stream = mortem->stream;
+    enum tg_mpi_role role = tg_mpi_call_role(wait->thread->call.name, NULL, NULL);
+    tg_words_process(stream, mortem->input, wait->from);
+    fputs(" is ", stream);
+    tg_words_mpi_thread(stream, mortem->input, wait->thread);
+    fputs(wait->thread->call.instance != 0 ? ", to which " : ", and ", stream);
+    tg_words_process(stream, mortem->input, wait->to);
+    fputs(wait->thread->call.instance != 0 ? " has not come"
+          : role == TG_MPI_SEND            ? " has not received it"
+                                           : " has not sent what it waits for",
+          stream);
+}
+
+/* RING: N waits, each from where the one before leads to. */
+static struct tg_error *tell_ring(struct tg_mortem *mortem, const struct tg_mortem_wait *const *ring,
+                                  size_t n)
+{
+    FILE *stream = mortem->stream;
+    struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
+                                 .since_ns = 0,
+                                 .process = ring[0]->from,
+                                 .code = ring[0]->thread->call.code,
+                                 .waiting = n};
+    fputs(n > 2 ? "a deadlock in a ring of " : "a deadlock of ", stream);
+    for (size_t i = 0; i < n; i++) {
+        mortem->is_in_a_ring[ring[i]->from] = true;
+        if (ring[i]->thread->call.since_ns > finding.since_ns)
+            finding.since_ns = ring[i]->thread->call.since_ns; /* it is one since the last came */
+        if (i >= TG_MORTEM_NAMED)
+            continue;
+        tg_mortem_separate(stream, i, n);
+        tg_words_process(stream, mortem->input, ring[i]->from);
+    }
+    tg_mortem_more(stream, n);
+    for (size_t i = 0; i < n && i < TG_MORTEM_NAMED; i++) {
+        fputs(i == 0 ? ": " : "; ", stream);
+        print_wait(mortem, ring[i]);
+    }
+    fputc('.', stream);
+    return tg_mortem_add(mortem, &finding);
+}
+
+/* From PROCESS on until a ring is closed or all is seen. *RING is where the ring begins on the path,
+ * SIZE_MAX: there is none. */
+static void follow(struct walk *walk, size_t process, size_t *ring)
+{
+    const struct tg_mortem_wait *wait = NULL;
+    walk->length = 0;
+    *ring = SIZE_MAX;
+    for (walk->is_here[process] = true;;) {
+        wait = next_of(walk->mortem, process, wait);
+        if (wait == NULL) {
+            walk->is_here[process] = false;
+            walk->is_done[process] = true;
+            if (walk->length == 0)
+                return;
+            wait = walk->path[--walk->length];
+            process = wait->from;
+            continue;
+        }
+        if (walk->is_done[wait->to])
+            continue;
+        walk->path[walk->length++] = wait;
+        if (walk->is_here[wait->to]) {
+            for (*ring = walk->length; *ring > 0 && walk->path[*ring - 1]->from != wait->to; --*ring)
+                ;
+            --*ring;
+            return;
+        }
+        process = wait->to;
+        walk->is_here[process] = true;
+        wait = NULL;
+    }
+}
+
+/* What is on the path is done: rings that share a process with one that was told are the same trouble. */
+static void leave_path(struct walk *walk)
+{
+    for (size_t i = 0; i < walk->length; i++) {
+        walk->is_here[walk->path[i]->from] = walk->is_here[walk->path[i]->to] = false;
+        walk->is_done[walk->path[i]->from] = walk->is_done[walk->path[i]->to] = true;
+    }
+}
+
+struct tg_error *tg_mortem_find_rings(struct tg_mortem *mortem)
+{
+    struct walk walk = {.mortem = mortem,
+                        .path = calloc(mortem->n_processes + 1, sizeof *walk.path),
+                        .is_done = calloc(mortem->n_processes + 1, sizeof *walk.is_done),
+                        .is_here = calloc(mortem->n_processes + 1, sizeof *walk.is_here)};
+    struct tg_error *error = NULL;
+    if (walk.path == NULL || walk.is_done == NULL || walk.is_here == NULL)
+        error = tg_error_no_memory();
+    if (mortem->n_waits > 0)
+        qsort(mortem->waits, mortem->n_waits, sizeof *mortem->waits, compare_waits);
+    for (size_t i = 0, told = 0; error == NULL && told < MAX_RINGS && i < mortem->n_waits; i++) {
+        size_t ring;
+        if (walk.is_done[mortem->waits[i].from])
+            continue;
+        follow(&walk, mortem->waits[i].from, &ring);
+        if (ring == SIZE_MAX)
+            continue;
+        error = tell_ring(mortem, walk.path + ring, walk.length - ring);
+        leave_path(&walk);
+        told++;
+    }
+    free(walk.path);
+    free(walk.is_done);
+    free(walk.is_here);
+    return error;
+}

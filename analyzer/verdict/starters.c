@@ -1,0 +1,89 @@
+/* The starters of jobs: that one said the job aborts, or ended before its ranks. */
+#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/printable.h"
+#include "format/base/signal_name.h"
+
+#include <inttypes.h>
+
+/* Its ranks that are traced and lived longer. */
+static uint64_t count_survivors(const struct tg_post_mortem_input *input, size_t i, uint64_t ended_ns)
+{
+    size_t count;
+    uint64_t survivors = 0;
+    const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(input->mpir, i, &count);
+    for (size_t at = 0; at < count; at++) {
+        if (ranks[at].process >= tg_process_model_count(input->processes))
+            continue;
+        const struct tg_process_entry *entry = tg_process_model_at(input->processes, ranks[at].process);
+        survivors += entry->end == TG_PROCESS_RUNNING || entry->ended_ns > ended_ns;
+    }
+    return survivors;
+}
+
+/* What a starter's end says; *SURVIVORS are its ranks that went on. */
+static bool ended_badly(const struct tg_post_mortem_input *input, size_t i, uint64_t *survivors)
+{
+    const struct tg_mpir_starter *starter = tg_mpir_model_at(input->mpir, i);
+    if (!starter->has_ended)
+        return false;
+    *survivors = count_survivors(input, i, starter->ended_ns);
+    if (starter->ended_how == TG_EXIT_SIGNAL)
+        return !tg_mortem_is_fault(starter->status); /* that is told as a crash */
+    return *survivors > 0 && (starter->ended_how != TG_EXIT_STATUS || starter->status != 0);
+}
+
+static void print_starter_end(FILE *stream, const struct tg_post_mortem_input *input,
+                              const struct tg_mpir_starter *starter, uint64_t survivors)
+{
+    char name[32];
+    if (starter->ended_how == TG_EXIT_SIGNAL)
+        fprintf(stream, " was killed by %s", tg_signal_name(starter->status, name, sizeof name));
+    else if (starter->ended_how == TG_EXIT_STATUS)
+        fprintf(stream, " ended with exit status %" PRId64, starter->status);
+    else
+        fputs(" ended", stream);
+    tg_words_moment(stream, input, starter->ended_ns);
+    if (survivors > 0)
+        fprintf(stream, ", before %" PRIu64 " of its ranks", survivors);
+}
+
+static struct tg_error *find_starter(struct tg_mortem *mortem, size_t i)
+{
+    const struct tg_mpir_starter *starter = tg_mpir_model_at(mortem->input->mpir, i);
+    uint64_t survivors = 0;
+    bool badly = starter->is_starter && ended_badly(mortem->input, i, &survivors);
+    if (!starter->has_aborted && !badly)
+        return NULL;
+    FILE *stream = mortem->stream;
+    const struct tg_finding finding = {.kind = TG_FINDING_STARTER,
+                                       .since_ns =
+                                           starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
+                                       .process = starter->process};
+    fputs("the starter of the job, ", stream);
+    tg_words_process(stream, mortem->input, starter->process);
+    fputc(',', stream);
+    if (starter->has_aborted) {
+        fputs(" said that the job aborts", stream);
+        tg_words_moment(stream, mortem->input, starter->aborted_ns);
+    }
+    if (badly) {
+        fputs(starter->has_aborted ? ", and" : "", stream);
+        print_starter_end(stream, mortem->input, starter, survivors);
+    }
+    if (*starter->abort_string != '\0') {
+        fputs(": ", stream);
+        tg_printable_write_quoted(stream, starter->abort_string);
+    }
+    fputc('.', stream);
+    return tg_mortem_add(mortem, &finding);
+}
+
+struct tg_error *tg_mortem_find_starters(struct tg_mortem *mortem)
+{
+    struct tg_error *error = NULL;
+    size_t count = mortem->input->mpir == NULL ? 0 : tg_mpir_model_count(mortem->input->mpir);
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = find_starter(mortem, i);
+    return error;
+}

@@ -1,0 +1,198 @@
+#include "analyzer/verdict/verdict_internal.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tg_finding_kind_name(enum tg_finding_kind kind)
+{
+    static const char *const names[] = {
+        [TG_FINDING_CRASH] = "crash",
+        [TG_FINDING_EARLY_EXIT] = "early_exit",
+        [TG_FINDING_KILL] = "killed",
+        [TG_FINDING_STARTER] = "starter",
+        [TG_FINDING_DEADLOCK] = "deadlock",
+        [TG_FINDING_COLLECTIVE] = "mpi_collective",
+        [TG_FINDING_MISMATCH] = "mpi_mismatch",
+        [TG_FINDING_BARRIER] = "omp_barrier",
+        [TG_FINDING_LOCK] = "lock",
+        [TG_FINDING_TASK] = "omp_task",
+        [TG_FINDING_SEND] = "mpi_send",
+        [TG_FINDING_RECEIVE] = "mpi_receive",
+    };
+    return names[kind];
+}
+
+bool tg_mortem_is_fault(int64_t signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+           signal == SIGABRT || signal == SIGSYS || signal == SIGTRAP;
+}
+
+bool tg_post_mortem_is_called_for(const struct tg_process_model *processes)
+{
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        if (entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_RUNNING ||
+            entry->end == TG_PROCESS_DETACHED || (entry->end == TG_PROCESS_EXITED && entry->status != 0))
+            return true;
+    }
+    return false;
+}
+
+void tg_post_mortem_deinit(struct tg_post_mortem *result)
+{
+    for (size_t i = 0; i < result->count; i++)
+        free(result->findings[i].text);
+    free(result->findings);
+    *result = (struct tg_post_mortem){0};
+}
+
+/* ---- findings */
+
+struct tg_error *tg_mortem_add(struct tg_mortem *mortem, const struct tg_finding *finding)
+{
+    struct tg_post_mortem *result = mortem->result;
+    if (result->count == mortem->capacity) {
+        size_t capacity = mortem->capacity == 0 ? 8 : 2 * mortem->capacity;
+        struct tg_finding *findings = reallocarray(result->findings, capacity, sizeof *findings);
+        if (findings == NULL)
+            return tg_error_no_memory();
+        result->findings = findings;
+        mortem->capacity = capacity;
+    }
+    if (fflush(mortem->stream) != 0)
+        return tg_error_no_memory();
+    char *text = strndup(mortem->text + mortem->begun, mortem->size - mortem->begun);
+    if (text == NULL)
+        return tg_error_no_memory();
+    mortem->begun = mortem->size;
+    struct tg_finding *added = &result->findings[result->count++];
+    *added = *finding;
+    added->text = text;
+    return NULL;
+}
+
+void tg_mortem_separate(FILE *stream, size_t i, size_t n)
+{
+    if (i > 0)
+        fputs(i + 1 == n ? " and " : ", ", stream);
+}
+
+void tg_mortem_more(FILE *stream, size_t n)
+{
+    if (n > TG_MORTEM_NAMED)
+        fprintf(stream, " and %zu more", n - TG_MORTEM_NAMED);
+}
+
+void tg_mortem_explain(struct tg_mortem *mortem, size_t process)
+{
+    if (process < mortem->n_processes)
+        mortem->is_explained[process] = true;
+}
+
+bool tg_mortem_is_explained(const struct tg_mortem *mortem, size_t process)
+{
+    return process < mortem->n_processes && mortem->is_explained[process];
+}
+
+bool tg_mortem_waits(const struct tg_mortem *mortem, size_t process)
+{
+    return process < mortem->n_processes && mortem->is_waiting[process];
+}
+
+/* ---- all together */
+
+/* Causes before what comes of them. */
+static int order_of(const struct tg_finding *finding)
+{
+    switch (finding->kind) {
+    case TG_FINDING_CRASH:
+    case TG_FINDING_KILL:
+    case TG_FINDING_EARLY_EXIT:
+    case TG_FINDING_STARTER:
+        return 0;
+    case TG_FINDING_DEADLOCK:
+    case TG_FINDING_MISMATCH:
+        return 1;
+    case TG_FINDING_LOCK:
+    case TG_FINDING_TASK:
+    case TG_FINDING_SEND:
+    case TG_FINDING_RECEIVE:
+        return finding->is_consequence ? 4 : 2;
+    case TG_FINDING_COLLECTIVE:
+    case TG_FINDING_BARRIER:
+        break;
+    }
+    return finding->is_consequence ? 5 : 3;
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+    const struct tg_finding *x = a, *y = b;
+    if (order_of(x) != order_of(y))
+        return order_of(x) < order_of(y) ? -1 : 1;
+    if (x->since_ns != y->since_ns)
+        return x->since_ns < y->since_ns ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+/* A sentence begins with a capital letter. */
+static void capitalise(char *text)
+{
+    if (text[0] >= 'a' && text[0] <= 'z')
+        text[0] = (char)(text[0] - 'a' + 'A');
+}
+
+static struct tg_error *create(struct tg_mortem *mortem)
+{
+    mortem->n_processes = tg_process_model_count(mortem->input->processes);
+    mortem->is_waiting = calloc(mortem->n_processes + 1, sizeof *mortem->is_waiting);
+    mortem->is_explained = calloc(mortem->n_processes + 1, sizeof *mortem->is_explained);
+    mortem->is_in_a_ring = calloc(mortem->n_processes + 1, sizeof *mortem->is_in_a_ring);
+    mortem->stream = open_memstream(&mortem->text, &mortem->size);
+    bool well = mortem->is_waiting != NULL && mortem->is_explained != NULL && mortem->is_in_a_ring != NULL &&
+                mortem->stream != NULL;
+    return well ? NULL : tg_error_no_memory();
+}
+
+static void destroy(struct tg_mortem *mortem)
+{
+    if (mortem->stream != NULL)
+        fclose(mortem->stream);
+    free(mortem->text);
+    free(mortem->waits);
+    free(mortem->is_waiting);
+    free(mortem->is_explained);
+    free(mortem->is_in_a_ring);
+}
+
+struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, struct tg_post_mortem *result)
+{
+    static struct tg_error *(*const steps[])(struct tg_mortem * mortem) = {
+        create,
+        tg_mortem_collect_waits,
+        tg_mortem_find_ends,
+        tg_mortem_find_starters,
+        tg_mortem_find_rings,
+        tg_mortem_find_openmp,
+        tg_mortem_find_mpi,
+    };
+    struct tg_post_mortem made = {0};
+    struct tg_mortem mortem = {.input = input, .result = &made};
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < sizeof steps / sizeof steps[0]; i++)
+        error = steps[i](&mortem);
+    destroy(&mortem);
+    if (error != NULL) {
+        tg_post_mortem_deinit(&made);
+        return error;
+    }
+    for (size_t i = 0; i < made.count; i++)
+        capitalise(made.findings[i].text);
+    if (made.count > 0)
+        qsort(made.findings, made.count, sizeof *made.findings, compare_findings);
+    *result = made;
+    return NULL;
+}

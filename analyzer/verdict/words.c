@@ -1,0 +1,276 @@
+#include "analyzer/verdict/words.h"
+
+#include "analyzer/output/openmp_words.h"
+#include "analyzer/output/quantity.h"
+#include "format/base/printable.h"
+#include "format/base/signal_name.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+static const struct tg_process_entry *entry_of(const struct tg_post_mortem_input *input, size_t process)
+{
+    return process < tg_process_model_count(input->processes) ? tg_process_model_at(input->processes, process)
+                                                              : NULL;
+}
+
+void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, size_t process)
+{
+    const struct tg_process_entry *entry = entry_of(input, process);
+    if (entry == NULL) {
+        fputs("a process that is not in the trace", stream);
+    } else if (entry->rank >= 0) {
+        fprintf(stream, "rank %" PRId64, entry->rank);
+    } else {
+        fprintf(stream, "process %" PRId32 " (", entry->pid);
+        tg_printable_write(stream, tg_process_entry_name(entry));
+        fputc(')', stream);
+    }
+}
+
+void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+{
+    char text[TG_QUANTITY_SIZE];
+    fprintf(stream, " at %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
+}
+
+void tg_words_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+{
+    char text[TG_QUANTITY_SIZE];
+    fprintf(stream, " since %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
+}
+
+void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_t process, uint64_t code)
+{
+    char text[512];
+    if (code == 0)
+        return;
+    if (input->namer.name == NULL)
+        snprintf(text, sizeof text, "0x%" PRIx64, code);
+    else
+        input->namer.name(input->namer.context, process, code, text, sizeof text);
+    fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
+}
+
+void tg_words_worker(FILE *stream, const struct tg_post_mortem_input *input,
+                     const struct tg_openmp_worker *worker)
+{
+    fprintf(stream, "worker %" PRIu64 " of ", worker->number);
+    tg_words_process(stream, input, worker->process);
+    fprintf(stream, " (thread %" PRId32 ")", worker->tid);
+}
+
+void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
+{
+    enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
+    tg_printable_write(stream, call->name);
+    if (role == TG_MPI_COLLECTIVE && call->instance != 0)
+        fprintf(stream, " (number %" PRIu64 " on %s)", call->instance,
+                call->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
+    if (call->peer == -3 || call->peer == -2)
+        return;
+    bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE;
+    if (call->peer == -1)
+        fputs(" from any rank", stream);
+    else
+        fprintf(stream, " %s rank %" PRId64, sends ? "to" : "from", call->peer);
+    if (call->tag == -1)
+        fputs(" (any tag)", stream);
+    else if (call->tag >= 0)
+        fprintf(stream, " (tag %" PRId64 ")", call->tag);
+}
+
+void tg_words_message(FILE *stream, const struct tg_post_mortem_input *input,
+                      const struct tg_mpi_message *message)
+{
+    fputs("from ", stream);
+    if (message->source < 0)
+        fputs("any rank", stream);
+    else
+        fprintf(stream, "rank %" PRId64, message->source);
+    fprintf(stream, " to rank %" PRId64, message->destination);
+    if (message->tag >= 0)
+        fprintf(stream, ", tag %" PRId64, message->tag);
+    else
+        fputs(", any tag", stream);
+    if (message->comm == 1)
+        fputs(" on MPI_COMM_WORLD", stream);
+    else
+        fprintf(stream, " on communicator 0x%" PRIx64, message->comm);
+    fprintf(stream, ", %" PRIu64 " bytes: ", message->bytes);
+    tg_printable_write(stream, message->name);
+    tg_words_code(stream, input, message->process, message->code);
+    fputc(',', stream);
+    tg_words_since(stream, input, message->since_ns);
+}
+
+/* ---- states */
+
+static const struct tg_mpi_thread *find_mpi_thread(const struct tg_post_mortem_input *input, size_t process,
+                                                   int32_t tid)
+{
+    const struct tg_mpi_thread *found = NULL; /* the latest: thread ids are used again */
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process == process && thread->tid == tid)
+            found = thread;
+    }
+    return found;
+}
+
+static void print_call_state(FILE *stream, const struct tg_post_mortem_input *input,
+                             const struct tg_mpi_thread *thread)
+{
+    fputs("in ", stream);
+    tg_words_call(stream, &thread->call);
+    tg_words_since(stream, input, thread->call.since_ns);
+    tg_words_code(stream, input, thread->process, thread->call.code);
+}
+
+void tg_words_mpi_thread(FILE *stream, const struct tg_post_mortem_input *input,
+                         const struct tg_mpi_thread *thread)
+{
+    if (thread->in_call) {
+        print_call_state(stream, input, thread);
+        return;
+    }
+    fputs("outside of MPI; its last call was ", stream);
+    tg_words_call(stream, &thread->call);
+    tg_words_code(stream, input, thread->process, thread->call.code);
+    fputs(", which it left", stream);
+    tg_words_moment(stream, input, thread->left_ns);
+}
+
+static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
+                        const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = &worker->places[worker->n_places - 1];
+    switch (place->kind) {
+    case TG_OPENMP_IN_REGION:
+        fputs("in the body of a parallel region", stream);
+        break;
+    case TG_OPENMP_IN_ZONE:
+        fprintf(stream, "in %s%s", tg_openmp_words_zone(place->what)->phrase,
+                tg_openmp_words_inferred(place->seen));
+        if (place->section != 0)
+            fprintf(stream, " (section %" PRIu64 ")", place->section);
+        break;
+    case TG_OPENMP_IN_MUTEX_WAIT:
+        fprintf(stream, "waiting to enter the %s", tg_openmp_words_mutex(place->what)->phrase);
+        break;
+    case TG_OPENMP_IN_MUTEX:
+        fprintf(stream, "inside of the %s", tg_openmp_words_mutex(place->what)->phrase);
+        break;
+    case TG_OPENMP_IN_SYNC:
+        fprintf(stream, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);
+        break;
+    case TG_OPENMP_IN_TASK:
+        fprintf(stream, "in task %" PRIu64, place->id);
+        break;
+    }
+    tg_words_since(stream, input, place->since_ns);
+    tg_words_code(stream, input, worker->process, place->code);
+    if (place->kind == TG_OPENMP_IN_REGION && worker->last_ns > place->since_ns) {
+        fputs(", last seen", stream);
+        tg_words_moment(stream, input, worker->last_ns);
+        if (worker->last_code != place->code)
+            tg_words_code(stream, input, worker->process, worker->last_code);
+    }
+}
+
+/* Whether it was killed because the job was to end: then that says nothing about what went wrong. */
+static bool was_asked_to_end(const struct tg_post_mortem_input *input, const struct tg_process_entry *entry)
+{
+    if (entry->status == SIGTERM || entry->status == SIGINT || entry->status == SIGHUP ||
+        entry->status == SIGQUIT)
+        return true;
+    if (entry->status != SIGKILL)
+        return false;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
+        const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
+        bool is_earlier = other->ended_ns < entry->ended_ns &&
+                          (other->end == TG_PROCESS_KILLED ||
+                           (other->end == TG_PROCESS_EXITED && other->status != 0 && other->rank >= 0));
+        if (other != entry && is_earlier)
+            return true;
+    }
+    return false;
+}
+
+static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
+                      const struct tg_process_entry *entry)
+{
+    char name[32];
+    switch (entry->end) {
+    case TG_PROCESS_KILLED:
+        if (was_asked_to_end(input, entry))
+            break;
+        fprintf(stream, ", until it was killed by %s", tg_signal_name(entry->status, name, sizeof name));
+        tg_words_moment(stream, input, entry->ended_ns);
+        break;
+    case TG_PROCESS_EXITED:
+        fprintf(stream, ", until it ended with exit status %" PRId64, entry->status);
+        tg_words_moment(stream, input, entry->ended_ns);
+        break;
+    case TG_PROCESS_RUNNING:
+    case TG_PROCESS_LOST:
+    case TG_PROCESS_DETACHED:
+        break;
+    }
+}
+
+/* What TID of PROCESS was in, by MPI before OpenMP: the call is inside of the zone. False: nothing is
+ * known. */
+bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process,
+                           int32_t tid, const struct tg_openmp_worker *worker)
+{
+    const struct tg_mpi_thread *thread = find_mpi_thread(input, process, tid);
+    if (thread != NULL && thread->in_call) {
+        tg_words_mpi_thread(stream, input, thread);
+        return true;
+    }
+    if (worker != NULL && worker->n_places > 0) {
+        print_place(stream, input, worker);
+        return true;
+    }
+    if (thread == NULL || thread->calls == 0)
+        return false;
+    tg_words_mpi_thread(stream, input, thread);
+    return true;
+}
+
+void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *input,
+                           const struct tg_openmp_worker *worker)
+{
+    const struct tg_process_entry *entry = entry_of(input, worker->process);
+    if (!tg_words_thread_state(stream, input, worker->process, worker->tid, worker)) {
+        fputs("outside of all regions; the last that was seen of it is", stream);
+        tg_words_moment(stream, input, worker->last_ns);
+        tg_words_code(stream, input, worker->process, worker->last_code);
+    }
+    if (entry != NULL)
+        print_end(stream, input, entry);
+}
+
+void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process)
+{
+    const struct tg_process_entry *entry = entry_of(input, process);
+    char last[256];
+    if (entry == NULL) {
+        fputs("not in the trace", stream);
+        return;
+    }
+    const struct tg_openmp_worker *worker = NULL; /* the latest with the main thread's id, dead or not */
+    for (size_t i = 0; i < tg_openmp_model_worker_count(input->openmp); i++) {
+        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(input->openmp, i);
+        if (other->process == process && other->tid == entry->pid)
+            worker = other;
+    }
+    if (!tg_words_thread_state(stream, input, process, entry->pid, worker)) {
+        fputs("not known to be in MPI or OpenMP; the last that was seen of it is \"", stream);
+        fprintf(stream, "%s\"", tg_event_headline_print(&entry->last, last, sizeof last));
+        tg_words_moment(stream, input, entry->last.time_ns);
+    }
+    print_end(stream, input, entry);
+}

@@ -1,0 +1,184 @@
+#include "format/image/debug_blocks.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_DEPTH = 256,    /* of nested blocks that are looked into */
+    MAX_DIES = 4 << 20, /* of one unit */
+    MAX_UNITS = 1 << 20,
+};
+static const uint64_t MAX_DEBUG_BYTES = UINT64_C(512) << 20;
+static const uint64_t MAX_INFLATION = 1100; /* deflate cannot do more than 1032 to 1 */
+
+struct unit {
+    uint64_t line_offset;
+    Dwarf_Off die;
+};
+
+struct tg_debug_blocks {
+    Elf *elf;
+    Dwarf *dwarf;
+    struct unit *units; /* by line_offset */
+    size_t n_units;
+};
+
+bool tg_debug_blocks_is_moderate(struct tg_elf_object *object)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < TG_ELF_MAX_SECTIONS; i++) {
+        const struct tg_elf_section *section = tg_elf_object_section_at(object, i);
+        if (section == NULL && i >= object->n_sections)
+            break;
+        if (section == NULL || section->type != SHT_PROGBITS || (section->flags & SHF_ALLOC) != 0)
+            continue;
+        uint64_t size = section->size;
+        uint8_t header[sizeof(Elf64_Chdr)];
+        if ((section->flags & SHF_COMPRESSED) != 0 && size >= sizeof header &&
+            tg_elf_object_read(object, section->offset, header, sizeof header)) {
+            uint64_t inflated = object->header.bits == 64
+                                    ? tg_elf_u64(header + offsetof(Elf64_Chdr, ch_size))
+                                    : tg_elf_u32(header + offsetof(Elf32_Chdr, ch_size));
+            if (inflated / MAX_INFLATION > size)
+                return false;
+            size = inflated;
+        }
+        if (size > MAX_DEBUG_BYTES - total)
+            return false;
+        total += size;
+    }
+    return true;
+}
+
+static int compare_units(const void *a, const void *b)
+{
+    const struct unit *x = a, *y = b;
+    return x->line_offset < y->line_offset ? -1 : x->line_offset > y->line_offset;
+}
+
+static bool read_units(struct tg_debug_blocks *blocks)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    uint8_t type;
+    size_t capacity = 0;
+    while (blocks->n_units < MAX_UNITS &&
+           dwarf_get_units(blocks->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
+        Dwarf_Attribute attribute;
+        Dwarf_Word value;
+        if ((type != DW_UT_compile && type != DW_UT_skeleton) ||
+            dwarf_attr(&die, DW_AT_stmt_list, &attribute) == NULL || dwarf_formudata(&attribute, &value) != 0)
+            continue;
+        if (blocks->n_units == capacity) {
+            capacity = capacity == 0 ? 64 : capacity * 2;
+            struct unit *units = reallocarray(blocks->units, capacity, sizeof *units);
+            if (units == NULL)
+                return false;
+            blocks->units = units;
+        }
+        blocks->units[blocks->n_units++] = (struct unit){.line_offset = value, .die = dwarf_dieoffset(&die)};
+    }
+    if (blocks->n_units > 0)
+        qsort(blocks->units, blocks->n_units, sizeof *blocks->units, compare_units);
+    return true;
+}
+
+struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object)
+{
+    if (object->fd < 0 || !tg_debug_blocks_is_moderate(object))
+        return NULL;
+    struct tg_debug_blocks *blocks = calloc(1, sizeof *blocks);
+    if (blocks == NULL)
+        return NULL;
+    (void)elf_version(EV_CURRENT);
+    blocks->elf = elf_begin(object->fd, ELF_C_READ, NULL); /* pread, not mmap: format/image/elf_object.h */
+    blocks->dwarf = blocks->elf == NULL ? NULL : dwarf_begin_elf(blocks->elf, DWARF_C_READ, NULL);
+    if (blocks->dwarf == NULL || !read_units(blocks)) {
+        tg_debug_blocks_destroy(blocks);
+        return NULL;
+    }
+    return blocks;
+}
+
+void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks)
+{
+    if (blocks == NULL)
+        return;
+    dwarf_end(blocks->dwarf);
+    elf_end(blocks->elf);
+    free(blocks->units);
+    free(blocks);
+}
+
+static bool find_unit(struct tg_debug_blocks *blocks, uint64_t line_offset, Dwarf_Die *die)
+{
+    struct unit key = {.line_offset = line_offset};
+    const struct unit *unit = blocks->n_units == 0 ? NULL
+                                                   : bsearch(&key, blocks->units, blocks->n_units,
+                                                             sizeof *blocks->units, compare_units);
+    return unit != NULL && dwarf_offdie(blocks->dwarf, unit->die, die) != NULL;
+}
+
+const char *tg_debug_blocks_directory(struct tg_debug_blocks *blocks, uint64_t line_offset)
+{
+    Dwarf_Die unit;
+    Dwarf_Attribute attribute;
+    if (!find_unit(blocks, line_offset, &unit) || dwarf_attr(&unit, DW_AT_comp_dir, &attribute) == NULL)
+        return NULL;
+    return dwarf_formstring(&attribute);
+}
+
+static bool is_block(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
+}
+
+/* Whether a block or function definition can be inside of it. */
+static bool can_hold_blocks(int tag)
+{
+    return is_block(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+/* Marks the addresses that DIE holds; a later call for a deeper DIE overwrites. Returns whether it holds any,
+ * or has no addresses of its own (an abstract function, a namespace: look inside). */
+static bool mark(Dwarf_Die *die, const uint64_t *addresses, uint64_t *innermost, size_t count)
+{
+    Dwarf_Addr base, start, end;
+    ptrdiff_t at = 0;
+    bool any_range = false, any = false;
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+        any_range = true;
+        for (size_t i = 0; i < count; i++) {
+            if (addresses[i] >= start && addresses[i] < end) {
+                innermost[i] = dwarf_dieoffset(die);
+                any = true;
+            }
+        }
+    }
+    return any || !any_range;
+}
+
+void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_offset,
+                               const uint64_t *addresses, uint64_t *innermost, size_t count)
+{
+    memset(innermost, 0, count * sizeof *innermost);
+    Dwarf_Die path[MAX_DEPTH]; /* from the unit down to the DIE in hand; no recursion: the depth is the file's
+                                  choice */
+    if (!find_unit(blocks, line_offset, &path[0]) || dwarf_child(&path[0], &path[1]) != 0)
+        return;
+    size_t depth = 1;
+    for (unsigned seen = 0; depth > 0 && seen < MAX_DIES; seen++) {
+        Dwarf_Die *die = &path[depth];
+        int tag = dwarf_tag(die);
+        bool inside = can_hold_blocks(tag) && (!is_block(tag) || mark(die, addresses, innermost, count));
+        if (inside && depth + 1 < MAX_DEPTH && dwarf_child(die, &path[depth + 1]) == 0) {
+            depth++;
+            continue;
+        }
+        while (depth > 0 && dwarf_siblingof(&path[depth], &path[depth]) != 0)
+            depth--;
+    }
+}

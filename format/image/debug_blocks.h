@@ -1,0 +1,26 @@
+/* The blocks (functions, inlined copies, scopes) of an object's DWARF, through libdw. */
+#ifndef TG_FORMAT_IMAGE_DEBUG_BLOCKS_H
+#define TG_FORMAT_IMAGE_DEBUG_BLOCKS_H
+
+#include "format/image/elf_object.h"
+
+struct tg_debug_blocks; /* not thread-safe */
+
+/* NULL where OBJECT has no DWARF that libdw can read, or more than is worth reading (512 MiB: libdw reads it
+ * all at once here, as nothing is mapped). OBJECT must outlive it. */
+struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object);
+void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks);
+
+/* Whether what libdw would read and decompress of OBJECT's DWARF stays within that bound. */
+bool tg_debug_blocks_is_moderate(struct tg_elf_object *object);
+
+/* DW_AT_comp_dir of the compilation unit whose line table is at LINE_OFFSET of .debug_line; NULL where there
+ * is none. Valid as long as BLOCKS. */
+const char *tg_debug_blocks_directory(struct tg_debug_blocks *blocks, uint64_t line_offset);
+
+/* For each of the COUNT ADDRESSES the innermost block of that unit which holds it, as a number that is the
+ * same for the same block; 0 where there is none. */
+void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_offset,
+                               const uint64_t *addresses, uint64_t *innermost, size_t count);
+
+#endif

@@ -1,0 +1,374 @@
+#include "format/image/image.h"
+
+#include "format/image/cache.h"
+#include "format/image/debug_file.h"
+#include "format/image/image_private.h"
+#include "recorder/process/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_INTERPRETER_BYTES = 4096, MAX_NAME_BYTES = 64 << 10 };
+
+/* ---- making and unmaking */
+
+static char *read_interpreter(const struct tg_elf_object *object)
+{
+    const struct tg_elf_segment *segment = tg_elf_object_segment(object, PT_INTERP);
+    if (segment == NULL)
+        return NULL;
+    uint64_t offset;
+    if (tg_elf_object_available_at(object, segment->address, &offset) < segment->file_size)
+        return NULL;
+    return (char *)tg_elf_object_read_new(object, offset, segment->file_size, MAX_INTERPRETER_BYTES);
+}
+
+static bool is_pie(const struct tg_elf_object *object)
+{
+    return object->header.type == ET_DYN;
+}
+
+struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by,
+                                 struct tg_image **result)
+{
+    struct tg_image *image = calloc(1, sizeof *image);
+    if (image == NULL) {
+        tg_elf_object_destroy(object);
+        return tg_error_no_memory();
+    }
+    image->references = 1;
+    image->object = object;
+    image->interpreter = read_interpreter(object);
+    struct tg_error *error = tg_dynamic_section_init(&image->dynamic, object, relocated_by);
+    if (error != NULL) {
+        tg_image_destroy(image);
+        return error;
+    }
+    image->info = (struct tg_image_info){
+        .build_id = object->build_id,
+        .interpreter = image->interpreter != NULL ? image->interpreter : "",
+        .soname = image->dynamic.soname != NULL ? image->dynamic.soname : "",
+        .entry = object->header.entry,
+        .start = object->start,
+        .end = object->end,
+        .dynamic = image->dynamic.address,
+        .bits = object->header.bits,
+        .position_independent = is_pie(object),
+        .from_memory = object->fd < 0,
+    };
+    *result = image;
+    return NULL;
+}
+
+void tg_image_destroy(struct tg_image *image)
+{
+    if (image == NULL)
+        return;
+    for (size_t i = 0; i < image->n_tables; i++)
+        tg_symbol_index_destroy(image->tables[i]);
+    tg_symbol_index_destroy(image->exported);
+    tg_image_lines_destroy(image->lines);
+    tg_dynamic_section_deinit(&image->dynamic);
+    tg_elf_object_destroy(image->debug);
+    tg_elf_object_destroy(image->object);
+    free(image->interpreter);
+    free(image);
+}
+
+struct tg_error *tg_image_open(const char *path, struct tg_image **image)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return tg_error_create_errno(errno, "cannot open %s", path);
+    struct tg_elf_object *object;
+    struct tg_error *error = tg_elf_object_open_fd(fd, &object);
+    if (error == NULL)
+        error = tg_image_create(object, 0, image);
+    return tg_error_prefix(error, "%s", path);
+}
+
+struct tg_image *tg_image_ref(struct tg_image *image)
+{
+    image->references++;
+    return image;
+}
+
+void tg_image_unref(struct tg_image *image)
+{
+    if (image == NULL || --image->references > 0)
+        return;
+    if (image->lines != NULL)
+        tg_image_lines_trim(image->lines);
+    if (image->cache != NULL)
+        tg_image_cache_release(image->cache, image);
+    else
+        tg_image_destroy(image);
+}
+
+const struct tg_image_info *tg_image_info(const struct tg_image *image)
+{
+    return &image->info;
+}
+
+struct tg_elf_object *tg_image_object(struct tg_image *image)
+{
+    return image->object;
+}
+
+size_t tg_image_needed_count(const struct tg_image *image)
+{
+    return image->dynamic.n_needed;
+}
+
+const char *tg_image_needed_at(const struct tg_image *image, size_t i)
+{
+    return image->dynamic.needed[i];
+}
+
+/* ---- symbols */
+
+struct tg_elf_object *tg_image_separate_debug(struct tg_image *image)
+{
+    if (image->debug_tried)
+        return image->debug;
+    image->debug_tried = true;
+    char name[64], path[PATH_MAX];
+    ssize_t n = -1;
+    if (image->object->fd >= 0) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", image->object->fd);
+        n = readlink(name, path, sizeof path - 1);
+    }
+    if (n > 0)
+        path[n] = '\0';
+    image->debug = tg_debug_file_open(image->object, n > 0 ? path : NULL);
+    return image->debug;
+}
+
+/* Adds the table of OBJECT's section of TYPE, if it has one. Out of memory or a broken table: as if it had
+ * none. */
+static void add_table(struct tg_image *image, struct tg_elf_object *object, uint32_t type)
+{
+    const struct tg_elf_section *symbols = tg_elf_object_section_by_type(object, type);
+    const struct tg_elf_section *strings =
+        symbols == NULL ? NULL : tg_elf_object_section_at(object, symbols->link);
+    if (strings == NULL || image->n_tables == TG_IMAGE_MAX_TABLES)
+        return;
+    /* prelink moves a file after its debug file was split off */
+    uint64_t delta = image->object->start - object->start;
+    struct tg_error *error =
+        tg_symbol_index_create(object, image->object, delta, symbols->offset,
+                               symbols->size / tg_elf_symbol_size(object->header.bits), strings->offset,
+                               strings->size, &image->tables[image->n_tables]);
+    if (error == NULL)
+        image->n_tables++;
+    tg_error_destroy(error);
+}
+
+static void read_tables(struct tg_image *image)
+{
+    if (image->tables_tried)
+        return;
+    image->tables_tried = true;
+    add_table(image, image->object, SHT_SYMTAB);
+    if (image->n_tables == 0 && tg_image_separate_debug(image) != NULL)
+        add_table(image, image->debug, SHT_SYMTAB);
+    if (image->dynamic.gnu_hash_at == 0 && image->dynamic.hash_at == 0)
+        add_table(image, image->object, SHT_DYNSYM);
+}
+
+static void find_function(struct tg_image *image, const char *name, struct tg_address_set *set)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length > MAX_NAME_BYTES)
+        return;
+    char *base = NULL;
+    const char *version = strchr(name + 1, '@');
+    if (version != NULL) {
+        base = strndup(name, (size_t)(version - name));
+        if (base == NULL)
+            return;
+        version += strspn(version, "@");
+    }
+    const char *bare = base != NULL ? base : name;
+    tg_dynamic_section_find(&image->dynamic, image->object, bare, version, set);
+    read_tables(image);
+    for (size_t i = 0; i < image->n_tables; i++)
+        tg_symbol_index_find(image->tables[i], bare, version, set);
+    free(base);
+}
+
+size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
+{
+    struct tg_address_set set = {.items = addresses, .max = max};
+    find_function(image, name, &set);
+    return set.count;
+}
+
+bool tg_image_is_resolved_at_load(struct tg_image *image, const char *name)
+{
+    struct tg_address_set set = {0};
+    find_function(image, name, &set);
+    return set.resolver;
+}
+
+/* .dynsym by address, for a file that has no other symbols. */
+static void read_exported(struct tg_image *image)
+{
+    const struct tg_elf_object *object = image->object;
+    uint64_t count = tg_dynamic_section_symbol_count(&image->dynamic, object);
+    uint64_t symbols_at, strings_at;
+    uint64_t available = tg_elf_object_available_at(object, image->dynamic.symbols_at, &symbols_at);
+    uint64_t strings_size = tg_elf_object_available_at(object, image->dynamic.strings_at, &strings_at);
+    if (available == 0 || strings_size == 0)
+        return;
+    size_t entry_size = tg_elf_symbol_size(object->header.bits);
+    count = count < available / entry_size ? count : available / entry_size;
+    strings_size = strings_size < image->dynamic.strings_size ? strings_size : image->dynamic.strings_size;
+    tg_error_destroy(tg_symbol_index_create(object, object, 0, symbols_at, count, strings_at, strings_size,
+                                            &image->exported));
+}
+
+/* A procedure of Fortran's that is in no module: f_. */
+static void find_external(struct tg_image *image, const char *name, struct tg_address_set *set)
+{
+    char symbol[128];
+    int length = snprintf(symbol, sizeof symbol, "%s_", name);
+    if (length > 0 && (size_t)length < sizeof symbol && strpbrk(name, ":@") == NULL)
+        find_function(image, symbol, set);
+}
+
+size_t tg_image_find_named(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
+{
+    size_t count = tg_image_find_function(image, name, addresses, max);
+    if (count > 0 || *name == '\0')
+        return count;
+    struct tg_address_set set = {.items = addresses, .max = max};
+    for (size_t i = 0; i < image->n_tables; i++)
+        tg_symbol_index_find_mangled(image->tables[i], name, &set);
+    if (image->n_tables == 0 && image->exported == NULL)
+        read_exported(image);
+    if (image->exported != NULL)
+        tg_symbol_index_find_mangled(image->exported, name, &set);
+    if (set.count == 0)
+        find_external(image, name, &set);
+    return set.count;
+}
+
+bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **name, uint64_t *offset)
+{
+    if (!tg_elf_object_is_code(image->object, address))
+        return false;
+    read_tables(image);
+    for (size_t i = 0; i < image->n_tables; i++)
+        if (tg_symbol_index_at(image->tables[i], address, name, offset))
+            return true;
+    if (image->exported == NULL)
+        read_exported(image);
+    return image->exported != NULL && tg_symbol_index_at(image->exported, address, name, offset);
+}
+
+/* ---- lines */
+
+static uint64_t function_start(void *context, uint64_t address)
+{
+    const char *name;
+    uint64_t offset;
+    return tg_image_symbol_at(context, address, &name, &offset) ? address - offset : address;
+}
+
+static bool has_lines(struct tg_elf_object *object)
+{
+    return tg_elf_object_section(object, ".debug_line") != NULL ||
+           tg_elf_object_section(object, ".zdebug_line") != NULL;
+}
+
+static struct tg_image_lines *lines_of(struct tg_image *image)
+{
+    if (image->lines == NULL) {
+        struct tg_elf_object *object = image->object;
+        if (!has_lines(object) && tg_image_separate_debug(image) != NULL)
+            object = image->debug;
+        image->lines = tg_image_lines_create(object, image->object, image->object->start - object->start);
+    }
+    return image->lines;
+}
+
+size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses,
+                          size_t max)
+{
+    struct tg_address_set set = {.items = addresses, .max = max};
+    if (lines_of(image) != NULL)
+        tg_image_lines_find(image->lines, file, line, function_start, image, &set);
+    return set.count;
+}
+
+bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line)
+{
+    return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL &&
+           tg_image_lines_at(image->lines, address, path, size, line);
+}
+
+/* ---- memory alone */
+
+enum {
+    PEEK_SEGMENTS = 64,
+    PEEK_NOTE_BYTES = 1024,
+    PEEK_FIRST_BYTES =
+        1024, /* the program headers and the build-id mostly lie there; copying more takes time */
+};
+
+/* The build-id of the PT_NOTE at ADDRESS of PID, or in the PAGE of the header where it lies there. */
+static bool peek_note(pid_t pid, const struct tg_elf_segment *segment, uint64_t start, uint64_t header,
+                      const uint8_t *page, size_t page_size, char build_id[TG_ELF_BUILD_ID_CHARS])
+{
+    uint64_t inside = segment->address - start;
+    uint64_t size = segment->file_size;
+    if (inside < page_size && size <= page_size - inside)
+        return tg_elf_build_id(page + inside, (size_t)size, segment->align, build_id);
+    uint8_t notes[PEEK_NOTE_BYTES];
+    size = size < sizeof notes ? size : sizeof notes;
+    return tg_memory_read(pid, header + inside, notes, (size_t)size) &&
+           tg_elf_build_id(notes, (size_t)size, segment->align, build_id);
+}
+
+bool tg_image_peek(pid_t pid, uint64_t header_address, char build_id[129], uint64_t *size_bytes)
+{
+    uint8_t page[TG_ELF_PAGE_BYTES];
+    struct tg_elf_header header;
+    size_t whole = sizeof page - (header_address & (TG_ELF_PAGE_BYTES - 1));
+    size_t n = whole < PEEK_FIRST_BYTES ? whole : PEEK_FIRST_BYTES;
+    n = tg_memory_read_some(pid, header_address, page, n);
+    if (!tg_elf_header_decode(page, n, &header))
+        return false;
+    size_t entry_size = tg_elf_segment_size(header.bits);
+    if (header.segments_at > n || header.n_segments * entry_size > n - header.segments_at)
+        n = tg_memory_read_some(pid, header_address, page, whole);
+    struct tg_elf_segment segments[PEEK_SEGMENTS];
+    size_t count = 0;
+    uint64_t start = UINT64_MAX, end = 0;
+    for (size_t i = 0; i < header.n_segments && count < PEEK_SEGMENTS; i++) {
+        uint64_t at = header.segments_at + i * entry_size;
+        if (at < header.segments_at || at > n || n - at < entry_size)
+            break;
+        struct tg_elf_segment *segment = &segments[count++];
+        *segment = tg_elf_segment_decode(header.bits, page + at);
+        if (segment->type != PT_LOAD || segment->memory_size > UINT64_MAX - segment->address)
+            continue;
+        uint64_t first = segment->address & ~(uint64_t)(TG_ELF_PAGE_BYTES - 1);
+        start = first < start ? first : start;
+        end = segment->address + segment->memory_size > end ? segment->address + segment->memory_size : end;
+    }
+    build_id[0] = '\0';
+    *size_bytes = start < end ? end - start : 0;
+    if (start == UINT64_MAX)
+        return true;
+    for (size_t i = 0; i < count && build_id[0] == '\0'; i++)
+        if (segments[i].type == PT_NOTE && segments[i].address >= start)
+            (void)peek_note(pid, &segments[i], start, header_address, page, n, build_id);
+    return true;
+}

@@ -1,0 +1,78 @@
+/* Subcommands: what the table in main.c holds. */
+#ifndef TG_FORMAT_SETTINGS_COMMAND_H
+#define TG_FORMAT_SETTINGS_COMMAND_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "format/trace/recovery.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a stop costs on this machine, measured: the floor that any ptrace tracer pays.
+ * Filled by the service below; a layer that may not include the recorder gets it this way. */
+struct tg_stop_cost {
+    uint64_t stop_ns; /* median wall time that one breakpoint stop adds to the program (stop, registers, read,
+                         continue) */
+    uint64_t tracer_ns; /* median part of stop_ns between waitpid's return and the continue, as a trace's
+                           stop_ns counts it */
+    uint64_t samples;   /* number of stops measured */
+};
+
+/* What is known of a code address. Strings are the symbolizer's, valid until its next answer. */
+struct tg_symbol {
+    const char *function; /* as the symbol table has it; NULL unknown */
+    uint64_t offset;      /* of the address in it */
+    const char *file;     /* source file, as the debug information has it; NULL unknown */
+    uint64_t line;
+};
+
+/* Answers from the files of this machine, and remembers; one thread. */
+struct tg_symbolizer;
+
+/* What the agents of an interrupted recording still held. */
+struct tg_salvage_stats {
+    uint64_t events; /* handed on */
+    uint64_t rings;
+    uint64_t lost_events; /* as far as they were counted */
+};
+
+/* What the program offers to its commands; filled by main.c, constant while a command runs. */
+struct tg_command_services {
+    /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
+    struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
+
+    /* Hands the events behind PLACE in the rings of DIRECTORY (a trace's agent.directory) to
+     * ADD, in the order of time; they stay there. Errors: NOT_FOUND (nothing is there), EXISTS (its recorder
+     * lives), INPUT, UNSUPPORTED (no such directory of this user and version). */
+    struct tg_error *(*salvage_rings)(const char *directory, struct tg_recovery_place place,
+                                      void (*add)(void *context, const struct tg_event *event), void *context,
+                                      struct tg_salvage_stats *stats);
+    /* Removes DIRECTORY with its rings; errors as above. */
+    struct tg_error *(*discard_rings)(const char *directory);
+
+    struct tg_error *(*symbolizer_create)(struct tg_symbolizer **symbolizer);
+    /* NULL is accepted. */
+    void (*symbolizer_destroy)(struct tg_symbolizer *symbolizer);
+    /* What the code at ADDRESS (virtual, without load bias) of the object PATH is. The file there counts only
+     * if it has BUILD_ID, both may have none ("" or NULL). False where nothing is known. */
+    bool (*symbolizer_resolve)(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
+                               uint64_t address, struct tg_symbol *symbol);
+};
+
+/* One subcommand. To add one:
+ *   1. write `const struct tg_command tg_NAME_command` in the layer that it belongs to (NAME_command.c
+ * there);
+ *   2. add it to the table in main.c;
+ *   3. write docs/man/tollgate-NAME.1; add its options to completions/ (tests/docs compares them with
+ * --help). */
+struct tg_command {
+    const char *name;    /* the word after `tollgate` */
+    const char *summary; /* one line for `tollgate --help` */
+    /* argv[0] is "tollgate NAME"; returns the exit status (0 fine, 1 the answer is no, 2 usage or bad input,
+       3 the traced program could not be run; record hands through the program's own). Reports its own
+       errors. */
+    int (*run)(int argc, char **argv, const struct tg_command_services *services);
+};
+
+#endif

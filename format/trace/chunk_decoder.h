@@ -1,0 +1,27 @@
+/* Decodes the columns of one EVENTS chunk, block by block, straight into events. */
+#ifndef TG_FORMAT_TRACE_CHUNK_DECODER_H
+#define TG_FORMAT_TRACE_CHUNK_DECODER_H
+
+#include "format/base/byte_cursor.h"
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "format/trace/section.h"
+
+struct tg_chunk_decoder;
+
+struct tg_error *tg_chunk_decoder_create(struct tg_chunk_decoder **decoder);
+void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder);
+
+/* Begins the chunk of HEADER (of which the number of events, the first time and the flags count) whose
+ * payload is [source->start, source->start + SIZE), with TG_CURSOR_PADDING readable bytes behind. SOURCE and
+ * the payload must stay until the next begin. INPUT error where the payload is not well-formed. */
+struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const struct tg_byte_source *source,
+                                        size_t size, const struct tg_section_header *header);
+
+/* The next events in file order; *COUNT is 0 at the end of the chunk. They and all they point to stay valid
+ * until the next call of block or begin. *UNKNOWN grows by the number of events that were passed over because
+ * their kind is not known here. After an error the chunk cannot be continued. */
+struct tg_error *tg_chunk_decoder_block(struct tg_chunk_decoder *decoder, const struct tg_event **events,
+                                        size_t *count, uint64_t *unknown);
+
+#endif

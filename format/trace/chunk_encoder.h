@@ -1,0 +1,50 @@
+/* Encodes events into the columns of one EVENTS chunk. */
+#ifndef TG_FORMAT_TRACE_CHUNK_ENCODER_H
+#define TG_FORMAT_TRACE_CHUNK_ENCODER_H
+
+#include "format/base/byte_buffer.h"
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "format/trace/meta.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tg_chunk_encoder;
+
+/* NULL where memory is short. Times are rounded down to UNITS' time; a stop is the difference of its
+ * beginning and its end, both rounded down to UNITS' stop, so that the sum of many is not biased, but one
+ * unit at least. */
+struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units);
+void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder);
+
+/* Forgets the events, keeps the memory. */
+void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder);
+
+enum tg_chunk_add {
+    TG_CHUNK_ADDED,
+    TG_CHUNK_FULL,      /* the chunk would pass a limit: the event fits into an empty one */
+    TG_CHUNK_TOO_LARGE, /* the event alone passes a limit, or is of no known kind */
+    TG_CHUNK_NO_MEMORY,
+};
+
+/* Appends a copy of EVENT, or nothing of it. */
+enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event);
+
+size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder);
+/* Bytes that the payload will have, about. */
+size_t tg_chunk_encoder_raw_bytes(const struct tg_chunk_encoder *encoder);
+/* Bytes of memory held. */
+size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder);
+/* The least and the greatest time of its events; 0 and 0 without any. */
+uint64_t tg_chunk_encoder_first_time(const struct tg_chunk_encoder *encoder);
+uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder);
+
+/* Writes the payload to PAYLOAD (emptied first). BOUNDARIES gets, as size_t values in its bytes, the offsets
+ * at which a column of another nature begins: a compressor may start a block there. NO_MEMORY only. In
+ * chunk_serializer.c. */
+struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encoder,
+                                            struct tg_byte_buffer *payload,
+                                            struct tg_byte_buffer *boundaries);
+
+#endif

@@ -1,0 +1,33 @@
+/* The events of a chunk being written, brought into the order of threads; the chunk serializer's alone. */
+#ifndef TG_FORMAT_TRACE_CHUNK_ORDER_H
+#define TG_FORMAT_TRACE_CHUNK_ORDER_H
+
+#include "format/trace/chunk_columns.h"
+#include "format/trace/section.h"
+
+/* Order of threads: the processes in turn, of each its threads in turn, of each its events as recorded.
+ * Processes and threads are numbered as they first come. */
+struct tg_chunk_order {
+    uint32_t n_processes;
+    uint64_t *pids;                     /* by process, zigzag */
+    uint32_t *processes;                /* by thread */
+    uint8_t *kinds;                     /* by event: index in the table of kinds */
+    uint32_t *ranks;                    /* by event: how manyth of its kind it is */
+    uint64_t *stops;                    /* by event, in units of time */
+    uint32_t *by_thread;                /* the events in the order of threads */
+    uint32_t *by_kind;                  /* the same, those of one kind together */
+    uint32_t first[TG_CHUNK_MAX_KINDS]; /* by kind: where its events begin in BY_KIND */
+    uint32_t *threads;                  /* used while sorting: by event */
+    uint32_t *positions;                /* likewise, by thread */
+    uint32_t *process_positions;        /* likewise, by process */
+};
+
+/* The values of COLUMN, all of them; returns their number. */
+size_t tg_chunk_column_read(const struct tg_chunk_column *column, uint64_t *values);
+
+/* VALUES is room for a number an event. False where memory is short; deinit is allowed then. */
+bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_encoder *encoder,
+                         uint64_t *values);
+void tg_chunk_order_deinit(struct tg_chunk_order *order);
+
+#endif

@@ -1,0 +1,527 @@
+#include "format/trace/reader.h"
+
+#include "format/trace/chunk_decoder.h"
+#include "format/trace/index.h"
+#include "format/trace/section_codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct tg_trace_reader {
+    char *path;
+    int fd;
+    bool seekable;
+    uint64_t position; /* of the next byte to be read */
+    struct tg_section_codec *codec;
+    struct tg_byte_buffer compressed, raw;
+    struct tg_chunk_decoder *decoder;
+    struct tg_byte_source source;
+    struct tg_trace_meta *meta;
+    bool has_index; /* and it is whole */
+    uint64_t index_offset;
+    struct tg_trace_index index;
+
+    bool in_chunk, at_end;
+    const struct tg_event *events; /* of the decoder's block */
+    size_t n_events, next_event;
+    uint64_t chunk_offset; /* of the chunk that was begun last, 0: none yet */
+    uint64_t before_block; /* events of it in front of the decoder's block */
+    bool sequence_known;
+    uint32_t next_sequence;
+    struct tg_trace_summary summary; /* of what was read */
+};
+
+static struct tg_error *input_error(const struct tg_trace_reader *reader, uint64_t offset, const char *what)
+{
+    return tg_error_create(TG_ERROR_INPUT, "%s: at offset %" PRIu64 ": %s", reader->path, offset, what);
+}
+
+/* Reads up to SIZE bytes at the position; *GOT is less only at the end of the file. */
+static struct tg_error *read_bytes(struct tg_trace_reader *reader, uint8_t *bytes, size_t size, size_t *got)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(reader->fd, bytes + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return tg_error_create_errno(errno, "%s: cannot read at offset %" PRIu64, reader->path,
+                                         reader->position);
+        if (n == 0)
+            break;
+        done += (size_t)n;
+        reader->position += (size_t)n;
+    }
+    *got = done;
+    return NULL;
+}
+
+static struct tg_error *move_to(struct tg_trace_reader *reader, uint64_t offset)
+{
+    if (lseek(reader->fd, (off_t)offset, SEEK_SET) < 0)
+        return tg_error_create_errno(errno, "%s: cannot go to offset %" PRIu64, reader->path, offset);
+    reader->position = offset;
+    return NULL;
+}
+
+static void end_truncated(struct tg_trace_reader *reader, uint64_t offset)
+{
+    reader->at_end = true;
+    reader->summary.truncated = true;
+    reader->summary.damaged_offset = offset;
+}
+
+/* A crashed machine leaves zeros where the file was longer than what reached the disk. */
+static struct tg_error *rest_is_zero(struct tg_trace_reader *reader, const uint8_t *seen, size_t n_seen,
+                                     bool *zero)
+{
+    uint8_t block[16384];
+    *zero = false;
+    for (size_t i = 0; i < n_seen; i++)
+        if (seen[i] != 0)
+            return NULL;
+    size_t got = sizeof block;
+    while (got == sizeof block) {
+        struct tg_error *error = read_bytes(reader, block, sizeof block, &got);
+        if (error != NULL)
+            return error;
+        for (size_t i = 0; i < got; i++)
+            if (block[i] != 0)
+                return NULL;
+    }
+    *zero = true;
+    return NULL;
+}
+
+/* GOT bytes, too few for a header, at the end of the file: the trailer, the beginning of a section or of a
+ * trailer, or something else. */
+static struct tg_error *read_tail(struct tg_trace_reader *reader, uint64_t offset, const uint8_t *bytes,
+                                  size_t got)
+{
+    uint8_t padded[TG_SECTION_HEADER_BYTES] = {0};
+    uint64_t index_offset = 0;
+    memcpy(padded, bytes, got);
+    if (got == 0 || (got == TG_TRAILER_BYTES && tg_trailer_decode(padded, &index_offset))) {
+        reader->at_end = true;
+        reader->summary.complete = got != 0;
+        return NULL;
+    }
+    /* A whole trailer that is none is damaged; as many bytes of a header are just too few. */
+    bool bad_trailer = got == TG_TRAILER_BYTES && !tg_section_has_magic(bytes);
+    if (bad_trailer || !tg_section_may_begin(bytes, got)) {
+        bool zero = false;
+        struct tg_error *error = rest_is_zero(reader, bytes, got, &zero);
+        if (error != NULL || !zero)
+            return error != NULL ? error
+                                 : input_error(reader, offset, tg_section_check_text(TG_SECTION_NO_MAGIC));
+    }
+    end_truncated(reader, offset);
+    return NULL;
+}
+
+/* The next header; at_end is set where there is none. */
+static struct tg_error *read_header(struct tg_trace_reader *reader, struct tg_section_header *header)
+{
+    uint8_t bytes[TG_SECTION_HEADER_BYTES];
+    uint64_t offset = reader->position;
+    size_t got = 0;
+    struct tg_error *error = read_bytes(reader, bytes, sizeof bytes, &got);
+    if (error != NULL)
+        return error;
+    if (got < sizeof bytes)
+        return read_tail(reader, offset, bytes, got);
+    enum tg_section_check check = tg_section_header_decode(bytes, header);
+    if (check == TG_SECTION_FINE)
+        return NULL;
+    if (check == TG_SECTION_NO_MAGIC) {
+        bool zero = false;
+        error = rest_is_zero(reader, bytes, sizeof bytes, &zero);
+        if (error != NULL)
+            return error;
+        if (zero) {
+            end_truncated(reader, offset);
+            return NULL;
+        }
+    }
+    error = input_error(reader, offset, tg_section_check_text(check));
+    if (check == TG_SECTION_NEWER_VERSION) {
+        tg_error_destroy(error);
+        error = tg_error_create(
+            TG_ERROR_UNSUPPORTED, "%s: at offset %" PRIu64 ": version %u.%u, flags 0x%x: %s", reader->path,
+            offset, header->major, header->minor, header->flags, tg_section_check_text(check));
+    }
+    return error;
+}
+
+/* The payload behind HEADER, decompressed into RAW; at_end is set where the file ends before. */
+static struct tg_error *read_payload(struct tg_trace_reader *reader, const struct tg_section_header *header,
+                                     uint64_t offset)
+{
+    size_t got = 0;
+    reader->compressed.size = 0;
+    if (!tg_byte_buffer_reserve(&reader->compressed, (size_t)header->compressed_bytes + 1))
+        return tg_error_no_memory();
+    struct tg_error *error = read_bytes(reader, reader->compressed.data, header->compressed_bytes, &got);
+    if (error != NULL)
+        return error;
+    if (got < header->compressed_bytes) {
+        end_truncated(reader, offset);
+        return NULL;
+    }
+    error = tg_section_codec_unpack(reader->codec, header, reader->compressed.data, &reader->raw);
+    reader->source = (struct tg_byte_source){.file = reader->path,
+                                             .chunk_offset = offset,
+                                             .section = tg_section_name(header->kind),
+                                             .start = reader->raw.data};
+    return tg_error_prefix(error, "%s: %s section at offset %" PRIu64, reader->path,
+                           tg_section_name(header->kind), offset);
+}
+
+static struct tg_byte_cursor payload_cursor(const struct tg_trace_reader *reader)
+{
+    return (struct tg_byte_cursor){reader->raw.data, reader->raw.data + reader->raw.size, &reader->source};
+}
+
+static struct tg_error *check_sequence(struct tg_trace_reader *reader, const struct tg_section_header *header,
+                                       uint64_t offset)
+{
+    bool expected = !reader->sequence_known || header->sequence == reader->next_sequence;
+    uint32_t wanted = reader->next_sequence;
+    reader->sequence_known = true;
+    reader->next_sequence = header->sequence + 1;
+    if (expected)
+        return NULL;
+    return tg_error_create(TG_ERROR_INPUT,
+                           "%s: at offset %" PRIu64 ": section number %u follows where %u belongs: sections "
+                           "are missing or in disorder",
+                           reader->path, offset, header->sequence, wanted);
+}
+
+static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
+                                    uint64_t offset)
+{
+    struct tg_trace_summary *summary = &reader->summary;
+    struct tg_error *error =
+        tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size, header);
+    if (error != NULL)
+        return error;
+    reader->in_chunk = true;
+    reader->chunk_offset = offset;
+    reader->before_block = 0;
+    if (header->n_events > 0) {
+        if (summary->events == 0 || header->first_time_ns < summary->first_time_ns)
+            summary->first_time_ns = header->first_time_ns;
+        if (summary->events == 0 || header->last_time_ns > summary->last_time_ns)
+            summary->last_time_ns = header->last_time_ns;
+    }
+    summary->chunks++;
+    summary->events += header->n_events;
+    return NULL;
+}
+
+/* A section that is not needed for events: its payload must still be whole. */
+static struct tg_error *pass_section(struct tg_trace_reader *reader, const struct tg_section_header *header,
+                                     uint64_t offset)
+{
+    if (header->kind == TG_SECTION_INDEX) {
+        struct tg_trace_index index = {0};
+        struct tg_byte_cursor cursor = payload_cursor(reader);
+        struct tg_error *error = tg_trace_index_decode(&index, &cursor);
+        reader->summary.lost_events = index.lost_events;
+        tg_trace_index_deinit(&index);
+        return error;
+    }
+    if ((header->flags & TG_SECTION_SKIPPABLE) != 0)
+        return NULL;
+    if (header->kind == TG_SECTION_META)
+        return input_error(reader, offset, "a second META section");
+    return tg_error_create(TG_ERROR_UNSUPPORTED,
+                           "%s: at offset %" PRIu64 ": a section of kind %u, which this version of tollgate "
+                           "does not know and may not skip",
+                           reader->path, offset, header->kind);
+}
+
+/* Reads on to the next EVENTS section and begins it; at_end where there is none. */
+static struct tg_error *next_chunk(struct tg_trace_reader *reader)
+{
+    while (!reader->at_end) {
+        struct tg_section_header header;
+        uint64_t offset = reader->position;
+        struct tg_error *error = read_header(reader, &header);
+        if (error != NULL || reader->at_end)
+            return error;
+        error = check_sequence(reader, &header, offset);
+        if (error == NULL)
+            error = read_payload(reader, &header, offset);
+        if (error != NULL || reader->at_end)
+            return error;
+        if (header.kind == TG_SECTION_EVENTS)
+            return begin_chunk(reader, &header, offset);
+        error = pass_section(reader, &header, offset);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static struct tg_error *read_meta(struct tg_trace_reader *reader)
+{
+    uint8_t bytes[TG_SECTION_HEADER_BYTES];
+    size_t got = 0;
+    struct tg_section_header header;
+    struct tg_error *error = read_bytes(reader, bytes, sizeof bytes, &got);
+    if (error != NULL)
+        return error;
+    if (got == 0 || !tg_section_may_begin(bytes, got))
+        return tg_error_create(TG_ERROR_INPUT, "%s: %s: not a tollgate trace", reader->path,
+                               got == 0 ? "empty" : "at offset 0");
+    if (got < sizeof bytes) {
+        end_truncated(reader, 0);
+        return NULL;
+    }
+    enum tg_section_check check = tg_section_header_decode(bytes, &header);
+    if (check == TG_SECTION_NEWER_VERSION)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: version %u.%u, flags 0x%x: %s", reader->path,
+                               header.major, header.minor, header.flags, tg_section_check_text(check));
+    if (check != TG_SECTION_FINE)
+        return input_error(reader, 0, tg_section_check_text(check));
+    if (header.kind != TG_SECTION_META)
+        return input_error(reader, 0, "the first section is not META");
+    error = check_sequence(reader, &header, 0);
+    if (error == NULL)
+        error = read_payload(reader, &header, 0);
+    if (error != NULL || reader->at_end)
+        return error;
+    struct tg_byte_cursor cursor = payload_cursor(reader);
+    return tg_error_prefix(tg_meta_payload_decode(reader->meta, &cursor), "%s", reader->path);
+}
+
+/* Looks for the index from the file's end. A file without one, or with a damaged one, is read without. */
+static struct tg_error *read_index(struct tg_trace_reader *reader)
+{
+    uint8_t trailer[TG_TRAILER_BYTES];
+    uint64_t size = reader->summary.size_bytes, start = reader->position, index_offset = 0;
+    if (size < start + TG_SECTION_HEADER_BYTES + TG_TRAILER_BYTES ||
+        pread(reader->fd, trailer, sizeof trailer, (off_t)(size - sizeof trailer)) != sizeof trailer ||
+        !tg_trailer_decode(trailer, &index_offset) || index_offset < start ||
+        index_offset > size - TG_TRAILER_BYTES - TG_SECTION_HEADER_BYTES)
+        return NULL;
+    struct tg_section_header header;
+    struct tg_error *error = move_to(reader, index_offset);
+    if (error == NULL)
+        error = read_header(reader, &header);
+    if (error == NULL && header.kind == TG_SECTION_INDEX &&
+        index_offset + TG_SECTION_HEADER_BYTES + header.compressed_bytes + TG_TRAILER_BYTES == size) {
+        error = read_payload(reader, &header, index_offset);
+        struct tg_byte_cursor cursor = payload_cursor(reader);
+        if (error == NULL && !reader->at_end)
+            error = tg_trace_index_decode(&reader->index, &cursor);
+        reader->has_index =
+            error == NULL && !reader->at_end && header.sequence == (uint32_t)reader->index.sections;
+        reader->index_offset = index_offset;
+    }
+    reader->at_end = false;
+    reader->summary.truncated = false;
+    reader->summary.complete = reader->has_index;
+    tg_error_destroy(error);
+    return move_to(reader, start);
+}
+
+static struct tg_error *open_file(struct tg_trace_reader *reader, const char *path)
+{
+    bool standard_input = strcmp(path, "-") == 0;
+    reader->path = strdup(standard_input ? "standard input" : path);
+    if (reader->path == NULL)
+        return tg_error_no_memory();
+    reader->fd = standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+    if (reader->fd < 0 && errno == ENOENT)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: there is no such trace", path);
+    struct stat status;
+    if (reader->fd < 0 || fstat(reader->fd, &status) != 0)
+        return tg_error_create_errno(errno, "cannot open %s", reader->path);
+    if (S_ISREG(status.st_mode)) {
+        reader->seekable = lseek(reader->fd, 0, SEEK_SET) == 0;
+        reader->summary.size_bytes = (uint64_t)status.st_size;
+    }
+    return NULL;
+}
+
+struct tg_error *tg_trace_reader_open(const char *path, struct tg_trace_reader **reader)
+{
+    struct tg_trace_reader *created = calloc(1, sizeof *created);
+    if (created == NULL)
+        return tg_error_no_memory();
+    created->fd = -1;
+    struct tg_error *error = open_file(created, path);
+    if (error == NULL)
+        error = tg_section_codec_create(0, &created->codec);
+    if (error == NULL)
+        error = tg_trace_meta_create(&created->meta);
+    if (error == NULL)
+        error = tg_chunk_decoder_create(&created->decoder);
+    if (error == NULL)
+        error = read_meta(created);
+    if (error == NULL && created->seekable && !created->at_end)
+        error = read_index(created);
+    if (error != NULL) {
+        tg_trace_reader_close(created);
+        return error;
+    }
+    *reader = created;
+    return NULL;
+}
+
+void tg_trace_reader_close(struct tg_trace_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    if (reader->fd >= 0)
+        close(reader->fd);
+    tg_section_codec_destroy(reader->codec);
+    tg_byte_buffer_deinit(&reader->compressed);
+    tg_byte_buffer_deinit(&reader->raw);
+    tg_chunk_decoder_destroy(reader->decoder);
+    tg_trace_meta_destroy(reader->meta);
+    tg_trace_index_deinit(&reader->index);
+    free(reader->path);
+    free(reader);
+}
+
+const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *reader)
+{
+    return reader->meta;
+}
+
+static struct tg_error *next_block(struct tg_trace_reader *reader)
+{
+    reader->before_block += reader->n_events;
+    reader->n_events = reader->next_event = 0;
+    while (reader->n_events == 0 && !reader->at_end) {
+        struct tg_error *error = NULL;
+        if (reader->in_chunk)
+            error = tg_chunk_decoder_block(reader->decoder, &reader->events, &reader->n_events,
+                                           &reader->summary.unknown_events);
+        if (error == NULL && reader->n_events == 0) {
+            reader->in_chunk = false;
+            error = next_chunk(reader);
+        }
+        if (error != NULL) {
+            reader->n_events = 0;
+            reader->in_chunk = false;
+            reader->at_end = true;
+            reader->summary.complete = false;
+            return error;
+        }
+    }
+    return NULL;
+}
+
+struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event)
+{
+    if (__builtin_expect(reader->next_event == reader->n_events, 0)) {
+        struct tg_error *error = next_block(reader);
+        if (error != NULL)
+            return error;
+        if (reader->n_events == 0) {
+            *event = NULL;
+            return NULL;
+        }
+    }
+    *event = &reader->events[reader->next_event++];
+    return NULL;
+}
+
+/* From the section at the position on: stops before the first chunk with an event at or after TIME_NS, the
+ * first thing that is not a whole section, or the end. */
+static struct tg_error *scan_to(struct tg_trace_reader *reader, uint64_t time_ns)
+{
+    uint8_t bytes[TG_SECTION_HEADER_BYTES];
+    struct tg_section_header header;
+    for (;;) {
+        ssize_t n = pread(reader->fd, bytes, sizeof bytes, (off_t)reader->position);
+        if (n != sizeof bytes || tg_section_header_decode(bytes, &header) != TG_SECTION_FINE ||
+            (header.kind == TG_SECTION_EVENTS && header.n_events > 0 && header.last_time_ns >= time_ns))
+            return move_to(reader, reader->position);
+        reader->position += TG_SECTION_HEADER_BYTES + header.compressed_bytes;
+    }
+}
+
+static void forget_place(struct tg_trace_reader *reader)
+{
+    reader->n_events = reader->next_event = 0;
+    reader->chunk_offset = reader->before_block = 0;
+    reader->in_chunk = reader->at_end = reader->sequence_known = false;
+}
+
+struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns)
+{
+    if (!reader->seekable)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not a file, one cannot seek in it", reader->path);
+    forget_place(reader);
+    reader->position = 0;
+    if (reader->has_index) {
+        size_t i = 0;
+        while (i < reader->index.count && reader->index.entries[i].last_time_ns < time_ns)
+            i++;
+        reader->position = i < reader->index.count ? reader->index.entries[i].offset : reader->index_offset;
+    }
+    return scan_to(reader, time_ns);
+}
+
+struct tg_trace_bookmark tg_trace_reader_tell(const struct tg_trace_reader *reader)
+{
+    return (struct tg_trace_bookmark){reader->chunk_offset, reader->before_block + reader->next_event};
+}
+
+struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
+                                        const struct tg_trace_bookmark *bookmark)
+{
+    if (bookmark->offset == 0)
+        return tg_trace_reader_seek(reader, 0);
+    if (!reader->seekable)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not a file, one cannot go back in it",
+                               reader->path);
+    forget_place(reader);
+    struct tg_error *error = move_to(reader, bookmark->offset);
+    if (error == NULL)
+        error = next_chunk(reader);
+    while (error == NULL && reader->before_block + reader->n_events < bookmark->events) {
+        error = next_block(reader);
+        if (error == NULL && reader->n_events == 0)
+            break;
+    }
+    if (error == NULL && reader->chunk_offset == bookmark->offset &&
+        bookmark->events - reader->before_block <= reader->n_events) {
+        reader->next_event = (size_t)(bookmark->events - reader->before_block);
+        return NULL;
+    }
+    if (error == NULL)
+        error = input_error(reader, bookmark->offset, "the chunk is not the one that it was");
+    forget_place(reader);
+    reader->at_end = true;
+    return error;
+}
+
+struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *reader)
+{
+    struct tg_trace_summary summary = reader->summary;
+    if (!reader->seekable)
+        summary.size_bytes = reader->position;
+    if (!reader->has_index)
+        return summary;
+    const struct tg_trace_index *index = &reader->index;
+    summary.chunks = tg_trace_index_chunks(index);
+    summary.events = tg_trace_index_events(index);
+    summary.lost_events = index->lost_events;
+    for (size_t i = 0; i < index->count; i++) {
+        if (i == 0 || index->entries[i].first_time_ns < summary.first_time_ns)
+            summary.first_time_ns = index->entries[i].first_time_ns;
+        if (i == 0 || index->entries[i].last_time_ns > summary.last_time_ns)
+            summary.last_time_ns = index->entries[i].last_time_ns;
+    }
+    return summary;
+}

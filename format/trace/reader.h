@@ -1,0 +1,62 @@
+/* Reads a trace event by event, in memory that does not depend on its length. */
+#ifndef TG_FORMAT_TRACE_READER_H
+#define TG_FORMAT_TRACE_READER_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "format/trace/meta.h"
+
+#include <stdbool.h>
+
+struct tg_trace_reader;
+
+struct tg_trace_summary {
+    bool complete;  /* closed cleanly: has an index and nothing is missing */
+    bool truncated; /* ends inside a chunk; the bytes from damaged_offset on were not used */
+    uint64_t damaged_offset;
+    uint64_t size_bytes;     /* of the file */
+    uint64_t chunks;         /* read so far, or all where the index tells */
+    uint64_t events;         /* likewise; those of unknown kinds are among them */
+    uint64_t unknown_events; /* of kinds newer than this reader; passed over so far */
+    uint64_t lost_events;    /* that the writer counted as lost, where the index tells */
+    uint64_t first_time_ns;  /* 0 where not known yet */
+    uint64_t last_time_ns;
+};
+
+/* Opens a trace, also one whose writer was killed (NAME.incomplete, or truncated at any byte): what is whole
+ * is read, the summary says what is not. "-" is standard input where it is a file or a pipe (no seek then).
+ * Errors name the file: NOT_FOUND/OS, INPUT (not a trace, or a byte that cannot be), UNSUPPORTED (newer major
+ * version). */
+struct tg_error *tg_trace_reader_open(const char *path, struct tg_trace_reader **reader);
+void tg_trace_reader_close(struct tg_trace_reader *reader);
+
+/* Valid as long as READER. */
+const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *reader);
+
+/* The next event in file order; *EVENT is NULL at the end. The event and all it points to stay valid until
+ * the next call. A damaged chunk inside the file is an INPUT error naming file, offset and field (after it
+ * the events are at their end); a truncated end is not an error. */
+struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
+
+/* Continue with the first chunk in file order that can hold events at or after TIME_NS (index, or a scan of
+ * chunk headers). UNSUPPORTED on a pipe. */
+struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns);
+
+/* A place between two events of a trace. */
+struct tg_trace_bookmark {
+    uint64_t offset; /* of the chunk that the event before it is in; 0: before the first event */
+    uint64_t events; /* of that chunk, how many are before it */
+};
+
+/* Where READER is: behind the event that was handed out last. Cheap enough to ask at every event. */
+struct tg_trace_bookmark tg_trace_reader_tell(const struct tg_trace_reader *reader);
+
+/* Continue behind BOOKMARK, which a reader of the same file told. Decodes at most one chunk. Errors: as for
+ * the next event; UNSUPPORTED on a pipe. */
+struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
+                                        const struct tg_trace_bookmark *bookmark);
+
+/* After the last event it describes the whole trace; before that, what is known without reading on. */
+struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *reader);
+
+#endif

@@ -1,0 +1,429 @@
+#include "live/console/focus.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What commands of the console mean by a set that names neither width nor group: the whole process. */
+static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+
+void tg_focus_init(struct tg_focus *focus)
+{
+    *focus = (struct tg_focus){.process = SIZE_MAX, .worker = SIZE_MAX};
+}
+
+struct tg_error *tg_focus_begin(struct tg_focus *focus)
+{
+    struct tg_ptset *parsed = NULL;
+    struct tg_error *error = tg_ptset_parse("d1.<", &parsed, NULL);
+    if (error == NULL)
+        error = tg_ptset_complete(parsed, NULL, &focus->set, NULL);
+    tg_ptset_destroy(parsed);
+    return error;
+}
+
+static void forget_members(struct tg_focus_members *members)
+{
+    free(members->processes);
+    free(members->whole);
+    free(members->workers);
+    *members = (struct tg_focus_members){0};
+}
+
+void tg_focus_deinit(struct tg_focus *focus)
+{
+    forget_members(&focus->members);
+    tg_ptset_destroy(focus->set);
+    tg_focus_init(focus);
+}
+
+/* ---- members */
+
+static struct tg_error *allocate_members(const struct tg_source *source, struct tg_focus_members *members)
+{
+    members->n_processes = tg_process_model_count(source->moment->processes);
+    members->n_workers = tg_openmp_model_worker_count(source->moment->openmp);
+    members->processes = calloc(members->n_processes + 1, sizeof *members->processes);
+    members->whole = calloc(members->n_processes + 1, sizeof *members->whole);
+    members->workers = calloc(members->n_workers + 1, sizeof *members->workers);
+    return members->processes == NULL || members->whole == NULL || members->workers == NULL
+               ? tg_error_no_memory()
+               : NULL;
+}
+
+static void take_members(const struct tg_job_view *view, const struct tg_job_set *set,
+                         struct tg_focus_members *members)
+{
+    for (size_t i = 0; i < tg_job_view_count(view); i++) {
+        const struct tg_job_process *process = tg_job_view_at(view, i);
+        size_t index = (size_t)process->info.tag;
+        if (index >= members->n_processes) /* of a live job, and so new that no event has told of it yet */
+            continue;
+        members->processes[index] = tg_job_set_has_any(set, process);
+        members->whole[index] = members->processes[index];
+        for (size_t j = 0; j < process->n_threads; j++) {
+            uint64_t worker = tg_job_view_thread(view, process, j)->tag;
+            bool is_member = tg_job_set_has(set, process, j);
+            members->whole[index] &= is_member;
+            if (worker < members->n_workers)
+                members->workers[worker] = is_member;
+        }
+    }
+}
+
+static struct tg_error *evaluate(const struct tg_ptset *set, struct tg_source *source,
+                                 struct tg_focus_members *members, size_t *position)
+{
+    struct tg_job_view *view = NULL;
+    TG_AUTO_JOB_SET struct tg_job_set found = {0};
+    struct tg_error *error = tg_source_view(source, &view);
+    if (error == NULL)
+        error = tg_ptset_members(set, view, &defaults, &found, position);
+    if (error == NULL)
+        error = allocate_members(source, members);
+    if (error == NULL) {
+        take_members(view, &found, members);
+        members->is_known = true;
+        members->number = source->number;
+    }
+    tg_job_view_destroy(view);
+    return error;
+}
+
+static struct tg_error *find_members(const struct tg_focus *focus, const struct tg_job_view *view,
+                                     struct tg_job_set *members)
+{
+    struct tg_error *error = tg_ptset_members(focus->set, view, &defaults, members, NULL);
+    if (error == NULL || tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    tg_error_destroy(error); /* not all of it is there: then nobody is in it */
+    return tg_job_set_init(members, view);
+}
+
+struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_job_view *view,
+                                  struct tg_job_set *members)
+{
+    if (focus->set != NULL)
+        return find_members(focus, view, members);
+    struct tg_error *error = tg_job_set_init(members, view);
+    for (size_t i = 0; error == NULL && i < tg_job_view_count(view); i++) {
+        const struct tg_job_process *process = tg_job_view_at(view, i);
+        for (size_t j = 0; j < process->n_threads || j == 0; j++)
+            tg_job_set_add(members, process, j);
+    }
+    return error;
+}
+
+struct tg_error *tg_focus_refresh(struct tg_focus *focus, struct tg_source *source)
+{
+    struct tg_focus_members members = {0};
+    if (focus->set == NULL || (focus->members.is_known && focus->members.number == source->number))
+        return NULL;
+    struct tg_error *error = evaluate(focus->set, source, &members, NULL);
+    if (error != NULL) {
+        forget_members(&members);
+        if (tg_error_code(error) == TG_ERROR_NO_MEMORY)
+            return error;
+        /* Not all of it is there at this moment: then nobody is in it. */
+        tg_error_destroy(error);
+        members = (struct tg_focus_members){.is_known = true, .number = source->number};
+    }
+    forget_members(&focus->members);
+    focus->members = members;
+    return NULL;
+}
+
+struct tg_error *tg_focus_follow(struct tg_focus *focus, struct tg_source *source)
+{
+    if (focus->set == NULL)
+        return NULL;
+    bool is_other = tg_process_model_count(source->moment->processes) != focus->members.n_processes ||
+                    tg_openmp_model_worker_count(source->moment->openmp) != focus->members.n_workers;
+    switch ((unsigned)source->event->kind) {
+    case TG_EVENT_PROGRAM:
+    case TG_EVENT_EXEC:
+    case TG_EVENT_IDENTITY:
+    case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_DETACH:
+        is_other = true;
+        break;
+    default:
+        break;
+    }
+    return is_other ? tg_focus_refresh(focus, source) : NULL;
+}
+
+bool tg_focus_has(const struct tg_focus *focus, size_t process)
+{
+    const struct tg_focus_members *members = &focus->members;
+    return focus->set == NULL || (process < members->n_processes && members->processes[process]);
+}
+
+bool tg_focus_has_worker(const struct tg_focus *focus, const struct tg_openmp_worker *worker)
+{
+    const struct tg_focus_members *members = &focus->members;
+    return focus->set == NULL || (tg_focus_has(focus, worker->process) &&
+                                  (members->whole[worker->process] ||
+                                   (worker->index < members->n_workers && members->workers[worker->index])));
+}
+
+bool tg_focus_has_event(const struct tg_focus *focus, const struct tg_source *source)
+{
+    const struct tg_process_entry *entry = source->moment->entry;
+    if (focus->set == NULL)
+        return true;
+    if (entry == NULL || !tg_focus_has(focus, entry->index))
+        return false;
+    if (focus->members.whole[entry->index])
+        return true;
+    const struct tg_openmp_worker *worker =
+        tg_openmp_model_worker(source->moment->openmp, entry->index, source->event->tid);
+    return worker != NULL && tg_focus_has_worker(focus, worker);
+}
+
+/* The worker that the last event is of, and else the first of the process of interest that lives. */
+const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, const struct tg_source *source)
+{
+    const struct tg_openmp_model *model = source->moment->openmp;
+    const struct tg_process_entry *entry = source->moment->entry;
+    if (focus->worker != SIZE_MAX)
+        return focus->worker < tg_openmp_model_worker_count(model)
+                   ? tg_openmp_model_worker_at(model, focus->worker)
+                   : NULL;
+    if (source->event != NULL && entry != NULL && tg_focus_has_event(focus, source)) {
+        const struct tg_openmp_worker *worker =
+            tg_openmp_model_worker(model, entry->index, source->event->tid);
+        if (worker != NULL)
+            return worker;
+    }
+    for (size_t i = 0; focus->process != SIZE_MAX && i < tg_openmp_model_worker_count(model); i++) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
+        if (worker->process == focus->process && worker->alive && tg_focus_has_worker(focus, worker))
+            return worker;
+    }
+    return NULL;
+}
+
+struct tg_error *tg_focus_find_pid(const struct tg_source *source, int64_t pid, size_t *process)
+{
+    const struct tg_process_model *model = source->moment->processes;
+    for (size_t i = tg_process_model_count(model); i-- > 0;) {
+        if (tg_process_model_at(model, i)->pid == pid) {
+            *process = i;
+            return NULL;
+        }
+    }
+    return tg_error_create(TG_ERROR_NOT_FOUND,
+                           "there is no process %" PRId64 " at this moment; `info processes` lists them",
+                           pid);
+}
+
+/* ---- from text */
+
+/* *SET as its canonical text is read, so that errors to come can point into that; where that is too long it
+ * stays as it is. */
+static struct tg_error *make_canonical(struct tg_ptset **set)
+{
+    struct tg_ptset *read = NULL;
+    char *text = tg_ptset_string(*set);
+    struct tg_error *error = text == NULL ? tg_error_no_memory() : tg_ptset_parse(text, &read, NULL);
+    free(text);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    if (error == NULL)
+        tg_ptset_destroy(*set);
+    if (error == NULL)
+        *set = read;
+    tg_error_destroy(error);
+    return NULL;
+}
+
+/* The single arena that SET is, NULL: it is more. */
+static const struct tg_ptset_arena *arena_of(const struct tg_ptset *set)
+{
+    return set != NULL && tg_ptset_count(set) == 1 ? tg_ptset_arena(set, 0) : NULL;
+}
+
+static bool is_everything(const struct tg_ptset_arena *arena)
+{
+    return arena->width == TG_WIDTH_ALL && arena->group == TG_GROUP_MISSING && !arena->has_process &&
+           !arena->has_thread;
+}
+
+static bool is_within_process(const struct tg_ptset_arena *arena)
+{
+    return arena->width == TG_WIDTH_DEFAULT || arena->width == TG_WIDTH_PROCESS ||
+           arena->width == TG_WIDTH_THREAD;
+}
+
+/* While everything is in focus no process is, that a set could leave out. */
+static struct tg_error *refuse_missing(const struct tg_focus *now, const struct tg_ptset *set,
+                                       size_t *position)
+{
+    for (size_t i = 0; now->set == NULL && i < tg_ptset_count(set); i++) {
+        const struct tg_ptset_arena *arena = tg_ptset_arena(set, i);
+        if (arena == NULL || arena->has_process || arena->width == TG_WIDTH_ALL ||
+            arena->group == TG_GROUP_NUMBER || arena->group == TG_GROUP_NAME)
+            continue;
+        *position = arena->position;
+        return tg_error_create(TG_ERROR_USAGE, "all processes are in focus; say of which process");
+    }
+    return NULL;
+}
+
+static void print_arena(const struct tg_ptset_arena *arena, const char *width, const char *process,
+                        const char *thread, char *buffer, size_t size)
+{
+    static const char *const letters[] = {[TG_GROUP_CONTROL] = "C",
+                                          [TG_GROUP_SHARE] = "S",
+                                          [TG_GROUP_WORKERS] = "W",
+                                          [TG_GROUP_LOCKSTEP] = "L"};
+    char group[TG_PTSET_NAME_SIZE + 3] = "";
+    if (arena->group == TG_GROUP_NUMBER)
+        snprintf(group, sizeof group, "%" PRIu32 "/", arena->group_number);
+    else if (arena->group == TG_GROUP_NAME)
+        snprintf(group, sizeof group, "/%s/", arena->group_name);
+    else if (arena->group < sizeof letters / sizeof letters[0] && letters[arena->group] != NULL)
+        snprintf(group, sizeof group, "%s", letters[arena->group]);
+    snprintf(buffer, size, "%s%s%s%s", width, group, process, thread);
+}
+
+static const char *width_letter(enum tg_ptset_width width)
+{
+    static const char *const letters[] = {"d", "t", "p", "g", "a", "d"};
+    return letters[width];
+}
+
+static void print_thread(const struct tg_ptset_arena *arena, char *buffer, size_t size)
+{
+    if (arena->thread != 0)
+        snprintf(buffer, size, ".%" PRIu32, arena->thread);
+    else
+        snprintf(buffer, size, ".<");
+}
+
+/* A rank becomes the process that it is now: the focus stays with it wherever the source goes. */
+static struct tg_error *settle(const struct tg_ptset_arena *arena, const struct tg_job_process *process,
+                               struct tg_ptset **set)
+{
+    char text[TG_PTSET_NAME_SIZE + 64], number[16], thread[16];
+    struct tg_ptset *parsed = NULL, *made = NULL;
+    if (!arena->by_rank)
+        return NULL;
+    snprintf(number, sizeof number, "%" PRIu32, process->info.dpid);
+    print_thread(arena, thread, sizeof thread);
+    print_arena(arena, width_letter(arena->width), number, thread, text, sizeof text);
+    struct tg_error *error = tg_ptset_parse(text, &parsed, NULL);
+    if (error == NULL)
+        error = tg_ptset_complete(parsed, *set, &made, NULL);
+    tg_ptset_destroy(parsed);
+    if (error != NULL)
+        return error;
+    tg_ptset_destroy(*set);
+    *set = made;
+    return NULL;
+}
+
+/* The process and the thread of interest, where FOCUS is one arena. */
+static struct tg_error *find_interest(struct tg_source *source, bool has_thread, struct tg_focus *focus,
+                                      size_t *position)
+{
+    const struct tg_ptset_arena *arena = arena_of(focus->set);
+    struct tg_job_view *view = NULL;
+    const struct tg_job_process *process = NULL;
+    size_t thread = SIZE_MAX;
+    if (arena == NULL)
+        return NULL;
+    struct tg_error *error = tg_source_view(source, &view);
+    if (error == NULL && (is_within_process(arena) || has_thread))
+        error = tg_ptset_interest(arena, view, &process, &thread, position);
+    if (error == NULL && process != NULL) {
+        if (is_within_process(arena))
+            focus->process = (size_t)process->info.tag;
+        focus->has_thread = has_thread;
+        if (has_thread && thread != SIZE_MAX &&
+            tg_job_view_thread(view, process, thread)->tag <
+                tg_openmp_model_worker_count(source->moment->openmp))
+            focus->worker = (size_t)tg_job_view_thread(view, process, thread)->tag;
+        error = settle(arena, process, &focus->set);
+    }
+    tg_job_view_destroy(view);
+    return error;
+}
+
+static struct tg_error *complete(const struct tg_focus *now, struct tg_source *source,
+                                 const struct tg_ptset *parsed, struct tg_focus *focus, size_t *position)
+{
+    const struct tg_ptset_arena *arena = arena_of(parsed);
+    bool has_thread = arena != NULL && arena->has_thread;
+    if (arena != NULL && is_everything(arena))
+        return NULL;
+    struct tg_error *error = refuse_missing(now, parsed, position);
+    if (error == NULL)
+        error = tg_ptset_complete(parsed, now->set, &focus->set, position);
+    if (error == NULL)
+        error = find_interest(source, has_thread, focus, position);
+    if (error == NULL)
+        error = evaluate(focus->set, source, &focus->members, position);
+    return error != NULL ? error : make_canonical(&focus->set);
+}
+
+struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
+                                struct tg_focus *focus, size_t *position)
+{
+    struct tg_focus found;
+    struct tg_ptset *parsed = NULL;
+    tg_focus_init(&found);
+    *position = SIZE_MAX;
+    if (strcmp(text, "all") == 0) {
+        *focus = found;
+        return NULL;
+    }
+    struct tg_error *error = tg_ptset_parse(text, &parsed, position);
+    if (error == NULL)
+        error = complete(now, source, parsed, &found, position);
+    tg_ptset_destroy(parsed);
+    if (error != NULL)
+        tg_focus_deinit(&found);
+    else
+        *focus = found;
+    return error;
+}
+
+/* ---- to text */
+
+static void print_single(const struct tg_focus *focus, const struct tg_ptset_arena *arena,
+                         const struct tg_source *source, char *buffer)
+{
+    const struct tg_process_model *model = source->moment->processes;
+    char thread[16] = "", process[32];
+    int64_t rank = -1;
+    if (arena->process >= 1 && arena->process - 1 < tg_process_model_count(model))
+        rank = tg_process_model_at(model, arena->process - 1)->rank;
+    if (rank >= 0)
+        snprintf(process, sizeof process, "r%" PRId64, rank);
+    else
+        snprintf(process, sizeof process, "%" PRIu32, arena->process);
+    if (focus->has_thread)
+        print_thread(arena, thread, sizeof thread);
+    print_arena(arena, arena->width == TG_WIDTH_DEFAULT ? "" : width_letter(arena->width), process, thread,
+                buffer, TG_FOCUS_TEXT);
+}
+
+char *tg_focus_print(const struct tg_focus *focus, const struct tg_source *source, char *buffer)
+{
+    const struct tg_ptset_arena *arena = arena_of(focus->set);
+    if (focus->set == NULL) {
+        snprintf(buffer, TG_FOCUS_TEXT, "all");
+    } else if (arena != NULL) {
+        print_single(focus, arena, source, buffer);
+    } else {
+        char *text = tg_ptset_string(focus->set);
+        snprintf(buffer, TG_FOCUS_TEXT, "%s", text == NULL ? "?" : text);
+        if (text != NULL && strlen(text) >= TG_FOCUS_TEXT)
+            memcpy(buffer + TG_FOCUS_TEXT - 4, "...", 4);
+        free(text);
+    }
+    return buffer;
+}

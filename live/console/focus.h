@@ -1,0 +1,78 @@
+/* What the console's commands are about: everything or a set of processes and threads (live/sets/ptset.h), and a
+ * current worker. Process I of the models has the dpid I + 1, wherever the source is; a worker's number is
+ * its dtid, and a process without workers has one thread, 1. */
+#ifndef TG_LIVE_CONSOLE_FOCUS_H
+#define TG_LIVE_CONSOLE_FOCUS_H
+
+#include "format/base/error.h"
+#include "live/sets/ptset.h"
+#include "live/source/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who is in a set at one moment. */
+struct tg_focus_members {
+    bool is_known;
+    uint64_t number; /* of the event that it was found out at */
+    size_t n_processes, n_workers;
+    bool *processes; /* by index: any thread of it is */
+    bool *whole;     /* all of its threads are */
+    bool *workers;
+};
+
+struct tg_focus {
+    size_t process;       /* the process of interest of a single arena, SIZE_MAX: none or several */
+    size_t worker;        /* index in the OpenMP model, SIZE_MAX: the one whose event was taken last */
+    struct tg_ptset *set; /* complete; NULL: everything */
+    struct tg_focus_members members;
+    bool has_thread; /* a thread was asked for */
+};
+
+/* Everything, no worker chosen. */
+void tg_focus_init(struct tg_focus *focus);
+/* As a live session begins: "d1.<", the first process and its lowest worker. FOCUS was initialised. */
+struct tg_error *tg_focus_begin(struct tg_focus *focus);
+void tg_focus_deinit(struct tg_focus *focus);
+
+/* Finds out who is in FOCUS now; who is not there at this moment is not. Commands begin with it. Only error:
+ * NO_MEMORY. */
+struct tg_error *tg_focus_refresh(struct tg_focus *focus, struct tg_source *source);
+/* The same where the event taken last may have changed it. After each step. */
+struct tg_error *tg_focus_follow(struct tg_focus *focus, struct tg_source *source);
+
+/* Those of VIEW that are in FOCUS now: nobody, where not all of it is there. MEMBERS is initialised by the
+ * call, the caller's to deinit. Only error: NO_MEMORY. */
+struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_job_view *view,
+                                  struct tg_job_set *members);
+
+static inline bool tg_focus_is_all(const struct tg_focus *focus)
+{
+    return focus->set == NULL;
+}
+
+/* Whether the process with that index, or any thread of it, is in it. */
+bool tg_focus_has(const struct tg_focus *focus, size_t process);
+bool tg_focus_has_worker(const struct tg_focus *focus, const struct tg_openmp_worker *worker);
+/* Whether the event taken last is of a thread in it. */
+bool tg_focus_has_event(const struct tg_focus *focus, const struct tg_source *source);
+
+/* The current worker; NULL where there is none (yet). */
+const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, const struct tg_source *source);
+
+/* Reads a set, or "all"; what it leaves out is taken from NOW. USAGE and NOT_FOUND errors; *POSITION is then
+ * the byte of TEXT that is meant, SIZE_MAX: none. */
+struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
+                                struct tg_focus *focus, size_t *position);
+
+/* The index of the latest process PID. NOT_FOUND error. */
+struct tg_error *tg_focus_find_pid(const struct tg_source *source, int64_t pid, size_t *process);
+
+enum { TG_FOCUS_TEXT = 128 };
+
+/* "all", "r1.3", "pW2": a process that is a rank by that. BUFFER has room for TG_FOCUS_TEXT bytes; what is
+ * longer is cut. */
+char *tg_focus_print(const struct tg_focus *focus, const struct tg_source *source, char *buffer);
+
+#endif

@@ -1,0 +1,594 @@
+#include "live/control/controller.h"
+
+#include "analyzer/job/barrier_trace.h"
+#include "live/control/controller_internal.h"
+#include "live/sets/barrier_focus.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory */
+
+struct tg_error *tg_controller_create(const struct tg_controller_engine *operations, void *engine,
+                                      struct tg_controller **controller)
+{
+    struct tg_controller *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->operations = operations;
+    made->engine = engine;
+    struct tg_error *error = tg_job_model_create(&made->job);
+    if (error == NULL)
+        error = tg_barrier_model_create(&made->barriers);
+    if (error == NULL)
+        error = tg_action_points_create(&made->points);
+    if (error == NULL)
+        *controller = made;
+    else
+        tg_controller_destroy(made);
+    return error;
+}
+
+static void drop_thread(struct tg_controlled_process *process, struct tg_controlled_thread *thread)
+{
+    HASH_DEL(process->threads, thread);
+    free(thread);
+}
+
+static void drop_process(struct tg_controller *controller, struct tg_controlled_process *process)
+{
+    struct tg_controlled_thread *thread, *next;
+    HASH_ITER (hh, process->threads, thread, next)
+        drop_thread(process, thread);
+    HASH_DEL(controller->processes, process);
+    free(process);
+}
+
+void tg_controller_destroy(struct tg_controller *controller)
+{
+    struct tg_controlled_process *process, *next;
+    if (controller == NULL)
+        return;
+    HASH_ITER (hh, controller->processes, process, next)
+        drop_process(controller, process);
+    tg_action_points_destroy(controller->points);
+    tg_barrier_model_destroy(controller->barriers);
+    tg_job_model_destroy(controller->job);
+    free(controller);
+}
+
+const struct tg_action_points *tg_controller_points(const struct tg_controller *controller)
+{
+    return controller->points;
+}
+
+const struct tg_barrier_model *tg_controller_barriers(const struct tg_controller *controller)
+{
+    return controller->barriers;
+}
+
+struct tg_job_model *tg_controller_job(struct tg_controller *controller)
+{
+    return controller->job;
+}
+
+/* ---- records of processes and threads */
+
+static struct tg_controlled_process *find_process(const struct tg_controller *controller, int32_t pid)
+{
+    struct tg_controlled_process *process = NULL;
+    HASH_FIND(hh, controller->processes, &pid, sizeof pid, process);
+    return process;
+}
+
+static struct tg_controlled_thread *find_thread(const struct tg_controlled_process *process, int32_t tid)
+{
+    struct tg_controlled_thread *thread = NULL;
+    if (process != NULL)
+        HASH_FIND(hh, process->threads, &tid, sizeof tid, thread);
+    return thread;
+}
+
+struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_barrier_unit unit,
+                                      struct tg_event *event)
+{
+    if (!tg_job_model_name(controller->job, unit, &event->pid, &event->tid))
+        event->pid = event->tid = 0; /* it is gone, or it is about nobody */
+    else if (event->tid == 0)
+        event->tid = event->pid;
+    return controller->operations->record(controller->engine, event);
+}
+
+/* ---- decisions */
+
+static void tell_decision(const struct tg_controller *controller, const struct tg_barrier_decision *decision)
+{
+    struct tg_news news;
+    if (!tg_news_of_decision(decision, &news))
+        return;
+    (void)tg_job_model_name(controller->job, decision->unit, &news.pid, &news.tid);
+    news.has_rank = tg_job_model_rank(controller->job, decision->unit.dpid, &news.rank);
+    controller->operations->tell(controller->engine, &news);
+}
+
+/* Orders stops for the threads of PROCESS that the model wants to stop. */
+static struct tg_error *stop_process(struct tg_controller *controller,
+                                     const struct tg_controlled_process *process)
+{
+    for (const struct tg_controlled_thread *thread = process->threads; thread != NULL;
+         thread = thread->hh.next) {
+        if (tg_barrier_model_run(controller->barriers, thread->unit) != TG_BARRIER_STOPPING)
+            continue;
+        struct tg_error *error = controller->operations->stop(controller->engine, process->pid, thread->tid);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static struct tg_error *stop_decided(struct tg_controller *controller,
+                                     const struct tg_barrier_decision *decision)
+{
+    int32_t pid, tid;
+    if (decision->kind == TG_BARRIER_STOP_GROUP_NOW) {
+        const struct tg_controlled_process *process;
+        for (process = controller->processes; process != NULL; process = process->hh.next) {
+            struct tg_error *error =
+                process->groups.control_group == decision->number ? stop_process(controller, process) : NULL;
+            if (error != NULL)
+                return error;
+        }
+        return NULL;
+    }
+    if (!tg_job_model_name(controller->job, decision->unit, &pid, &tid))
+        return NULL;
+    if (decision->kind == TG_BARRIER_STOP_PROCESS_NOW)
+        return stop_process(controller, find_process(controller, pid));
+    return controller->operations->stop(controller->engine, pid, tid);
+}
+
+static struct tg_error *resume_decided(struct tg_controller *controller,
+                                       const struct tg_barrier_decision *decision)
+{
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_RESUMED,
+                             .control_resumed = {decision->unit.dpid, decision->unit.dtid}};
+    int32_t pid, tid;
+    struct tg_error *error = tg_controller_record(controller, decision->unit, &event);
+    if (error == NULL && tg_job_model_name(controller->job, decision->unit, &pid, &tid))
+        error = controller->operations->resume(controller->engine, pid, tid);
+    return error;
+}
+
+static struct tg_error *carry_out(struct tg_controller *controller,
+                                  const struct tg_barrier_decision *decision)
+{
+    struct tg_event event = {0};
+    switch (decision->kind) {
+    case TG_BARRIER_STOP_THREAD_NOW:
+    case TG_BARRIER_STOP_PROCESS_NOW:
+    case TG_BARRIER_STOP_GROUP_NOW:
+        return stop_decided(controller, decision);
+    case TG_BARRIER_RESUME_THREAD:
+        return resume_decided(controller, decision);
+    case TG_BARRIER_ARRIVED:
+    case TG_BARRIER_LATE:
+    case TG_BARRIER_HELD:
+    case TG_BARRIER_SATISFIED:
+    case TG_BARRIER_RELEASED:
+    case TG_BARRIER_LEFT:
+    case TG_BARRIER_STUCK:
+        break;
+    }
+    tell_decision(controller, decision);
+    if (!tg_barrier_trace_event(decision, &event))
+        return NULL;
+    return tg_controller_record(controller, decision->unit, &event);
+}
+
+struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struct tg_error *error)
+{
+    size_t count;
+    if (error != NULL)
+        return error;
+    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(controller->barriers, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct tg_error *failed = carry_out(controller, &decisions[i]);
+        if (error == NULL)
+            error = failed; /* the others are carried out all the same */
+        else
+            tg_error_destroy(failed);
+    }
+    return error;
+}
+
+/* ---- processes and threads come and go */
+
+/* Plants all action points in PROCESS that are meant for it. */
+static struct tg_error *plant_in(struct tg_controller *controller,
+                                 const struct tg_controlled_process *process)
+{
+    for (size_t i = 0; i < tg_action_points_count(controller->points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(controller->points, i);
+        struct tg_error *error = tg_controller_plant(controller, process, point->id, false);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+/* A process's first thread is a worker. */
+static bool find_kind(struct tg_controller *controller, const struct tg_controlled_process *process,
+                      struct tg_controlled_thread *thread)
+{
+    bool is_manager = false;
+    thread->is_kind_known =
+        thread->tid == process->pid ||
+        controller->operations->ask_manager(controller->engine, process->pid, thread->tid, &is_manager);
+    is_manager = is_manager && thread->is_kind_known;
+    if (is_manager)
+        tg_job_model_set_manager(controller->job, process->pid, thread->tid, true);
+    return is_manager;
+}
+
+/* What could not be told when THREAD came can be now, when it stands. */
+static struct tg_error *find_kind_late(struct tg_controller *controller,
+                                       const struct tg_controlled_process *process,
+                                       struct tg_controlled_thread *thread)
+{
+    if (thread->is_kind_known || !find_kind(controller, process, thread))
+        return NULL;
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
+                             .control_thread = {thread->unit.dpid, thread->unit.dtid, true}};
+    struct tg_error *error = tg_controller_record(controller, thread->unit, &event);
+    if (error != NULL)
+        return error;
+    return tg_controller_carry_out(controller,
+                                   tg_barrier_model_set_manager(controller->barriers, thread->unit, true));
+}
+
+static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_controlled_process *process,
+                                    int32_t tid)
+{
+    struct tg_barrier_unit unit;
+    if (find_thread(process, tid) != NULL || !tg_job_model_unit(controller->job, process->pid, tid, &unit))
+        return NULL;
+    struct tg_controlled_thread *thread = calloc(1, sizeof *thread);
+    if (thread == NULL)
+        return tg_error_no_memory();
+    *thread = (struct tg_controlled_thread){.tid = tid, .unit = unit, .state = TG_JOB_STOPPED};
+    HASH_ADD(hh, process->threads, tid, sizeof thread->tid, thread);
+    if (thread->hh.tbl == NULL) { /* memory was short */
+        free(thread);
+        return tg_error_no_memory();
+    }
+    bool is_manager = find_kind(controller, process, thread);
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
+                             .control_thread = {unit.dpid, unit.dtid, is_manager}};
+    struct tg_error *error = tg_controller_record(controller, unit, &event);
+    if (error == NULL)
+        error = tg_controller_carry_out(controller,
+                                        tg_barrier_model_add_thread(controller->barriers, unit, is_manager));
+    return error;
+}
+
+/* Tells of PROCESS's groups, and has the model know them. */
+static struct tg_error *tell_groups(struct tg_controller *controller,
+                                    const struct tg_controlled_process *process, bool is_new)
+{
+    const struct tg_barrier_process *groups = &process->groups;
+    struct tg_event event = {
+        .kind = TG_EVENT_CONTROL_PROCESS,
+        .control_process = {groups->dpid, groups->control_group, groups->share_group, groups->workers_group}};
+    struct tg_error *error =
+        tg_controller_record(controller, (struct tg_barrier_unit){groups->dpid, 0}, &event);
+    if (error != NULL)
+        return error;
+    return tg_controller_carry_out(controller,
+                                   is_new ? tg_barrier_model_add_process(controller->barriers, groups)
+                                          : tg_barrier_model_change_process(controller->barriers, groups));
+}
+
+static struct tg_error *meet_process(struct tg_controller *controller, int32_t pid)
+{
+    struct tg_barrier_unit unit;
+    struct tg_barrier_process groups;
+    if (!tg_job_model_unit(controller->job, pid, 0, &unit) ||
+        !tg_job_model_groups(controller->job, unit.dpid, &groups))
+        return NULL;
+    struct tg_controlled_process *process = find_process(controller, pid);
+    if (process != NULL && process->groups.share_group == groups.share_group)
+        return NULL;
+    bool is_new = process == NULL;
+    if (is_new) {
+        process = calloc(1, sizeof *process);
+        if (process == NULL)
+            return tg_error_no_memory();
+        process->pid = pid;
+        HASH_ADD(hh, controller->processes, pid, sizeof process->pid, process);
+        if (process->hh.tbl == NULL) { /* memory was short */
+            free(process);
+            return tg_error_no_memory();
+        }
+    }
+    process->groups = groups;
+    struct tg_error *error = tell_groups(controller, process, is_new);
+    if (error == NULL && is_new)
+        error = meet_thread(controller, process, pid);
+    return error;
+}
+
+/* After exec nobody but the first thread is left. */
+static struct tg_error *forget_others(struct tg_controller *controller, struct tg_controlled_process *process)
+{
+    struct tg_controlled_thread *thread, *next;
+    HASH_ITER (hh, process->threads, thread, next) {
+        if (thread->tid == process->pid)
+            continue;
+        struct tg_barrier_unit unit = thread->unit;
+        drop_thread(process, thread);
+        struct tg_error *error = tg_controller_carry_out(
+            controller, tg_barrier_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
+        if (error != NULL)
+            return error;
+    }
+    return meet_thread(controller, process, process->pid);
+}
+
+static struct tg_error *part_from_thread(struct tg_controller *controller, const struct tg_event *event)
+{
+    struct tg_controlled_process *process = find_process(controller, event->pid);
+    struct tg_controlled_thread *thread = find_thread(process, event->tid);
+    if (thread == NULL)
+        return NULL;
+    struct tg_barrier_unit unit = thread->unit;
+    drop_thread(process, thread);
+    return tg_controller_carry_out(
+        controller, tg_barrier_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
+}
+
+static struct tg_error *part_from_process(struct tg_controller *controller, const struct tg_event *event)
+{
+    struct tg_controlled_process *process = find_process(controller, event->pid);
+    if (process == NULL)
+        return NULL;
+    uint32_t dpid = process->groups.dpid;
+    drop_process(controller, process);
+    return tg_controller_carry_out(controller, tg_barrier_model_remove_process(controller->barriers, dpid,
+                                                                               event->kind == TG_EVENT_DETACH
+                                                                                   ? TG_BARRIER_BY_DETACH
+                                                                                   : TG_BARRIER_BY_EXIT));
+}
+
+struct tg_error *tg_controller_event(struct tg_controller *controller, const struct tg_event *event)
+{
+    struct tg_error *error = NULL;
+    bool ends_process = event->kind == TG_EVENT_PROCESS_EXIT || event->kind == TG_EVENT_DETACH;
+    if (event->kind == TG_EVENT_PROCESS_START) /* of a process whose end was not seen */
+        error = part_from_process(controller, event);
+    if (error == NULL)
+        error = tg_job_model_feed(controller->job, event);
+    if (error != NULL)
+        return error;
+    if (ends_process)
+        return part_from_process(controller, event);
+    if (event->kind == TG_EVENT_THREAD_EXIT)
+        return part_from_thread(controller, event);
+    struct tg_controlled_process *process = find_process(controller, event->pid);
+    if (process != NULL && event->kind == TG_EVENT_EXEC)
+        error = forget_others(controller, process);
+    if (error == NULL)
+        error = meet_process(controller, event->pid);
+    process = find_process(controller, event->pid);
+    if (error == NULL && process != NULL && event->kind == TG_EVENT_THREAD_START)
+        error = meet_thread(controller, process, event->tid);
+    if (error == NULL && process != NULL &&
+        (event->kind == TG_EVENT_PROCESS_START || event->kind == TG_EVENT_PROGRAM))
+        error = plant_in(controller, process);
+    return error;
+}
+
+struct tg_error *tg_controller_forked(struct tg_controller *controller, int32_t pid)
+{
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; process != NULL && error == NULL && i < tg_action_points_count(controller->points);
+         i++) {
+        const struct tg_action_point *point = tg_action_points_at(controller->points, i);
+        if (!tg_controller_is_meant_for(point, process))
+            error = controller->operations->unplant(controller->engine, pid, point->id);
+    }
+    return error;
+}
+
+void tg_controller_killed(struct tg_controller *controller, int32_t pid)
+{
+    struct tg_controlled_process *process = find_process(controller, pid);
+    if (process != NULL)
+        process->is_killed = true;
+}
+
+struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid)
+{
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    return process == NULL ? NULL : plant_in(controller, process);
+}
+
+/* ---- stops */
+
+static struct tg_error *stand(struct tg_controller *controller, const struct tg_controlled_thread *thread)
+{
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_STOPPED,
+                             .control_stopped = {thread->unit.dpid, thread->unit.dtid}};
+    struct tg_error *error = tg_controller_record(controller, thread->unit, &event);
+    if (error != NULL)
+        return error;
+    return tg_controller_carry_out(controller, tg_barrier_model_stopped(controller->barriers, thread->unit));
+}
+
+struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,
+                                       enum tg_job_state state, uint64_t pc)
+{
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_controlled_thread *thread = find_thread(process, tid);
+    if (thread == NULL)
+        return NULL;
+    thread->state = state;
+    thread->pc = pc;
+    struct tg_error *error = find_kind_late(controller, process, thread);
+    return error != NULL ? error : stand(controller, thread);
+}
+
+bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid)
+{
+    const struct tg_action_point *point = NULL;
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    return point != NULL && process != NULL && tg_controller_is_meant_for(point, process);
+}
+
+/* Whether action point ID is to stop THREAD of PROCESS, which may have it from its parent alone. */
+static bool concerns(const struct tg_controller *controller, const struct tg_controlled_process *process,
+                     uint32_t id, struct tg_barrier_unit thread)
+{
+    const struct tg_action_point *point = NULL;
+    struct tg_error *error = tg_action_points_find(controller->points, id, &point);
+    tg_error_destroy(error);
+    if (error != NULL || !tg_action_points_in_force(controller->points, id))
+        return false;
+    if (point->kind == TG_ACTION_BREAK)
+        return tg_controller_is_meant_for(point, process);
+    struct tg_barrier_unit unit = {thread.dpid, point->of_threads ? thread.dtid : 0};
+    return tg_barrier_model_membership(controller->barriers, id, unit).is_member;
+}
+
+/* MORE: it arrives at another barrier next. */
+static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_barrier_unit unit,
+                               bool more)
+{
+    size_t count;
+    struct tg_error *error = more ? tg_barrier_model_arrive_on(controller->barriers, id, unit)
+                                  : tg_barrier_model_arrive(controller->barriers, id, unit);
+    if (error != NULL)
+        return error;
+    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(controller->barriers, &count);
+    bool is_late = count > 0 && decisions[0].kind == TG_BARRIER_LATE;
+    struct tg_event event = {.kind = TG_EVENT_BARRIER_ARRIVAL,
+                             .barrier_arrival = {id, unit.dpid, unit.dtid, is_late, more}};
+    error = tg_controller_record(controller, unit, &event);
+    return tg_controller_carry_out(controller, error);
+}
+
+/* Stops what else a breakpoint that UNIT is at stops. */
+static struct tg_error *stop_others(struct tg_controller *controller, const struct tg_action_point *point,
+                                    const struct tg_controlled_process *process)
+{
+    const struct tg_controlled_process *other;
+    if (point->stop_when_hit == TG_BARRIER_STOP_NONE)
+        return NULL;
+    for (other = controller->processes; other != NULL; other = other->hh.next) {
+        bool meant = point->stop_when_hit == TG_BARRIER_STOP_GROUP
+                         ? other->groups.control_group == process->groups.control_group
+                         : other == process;
+        if (!meant)
+            continue;
+        struct tg_error *error = tg_controller_carry_out(
+            controller,
+            tg_barrier_model_halt(controller->barriers, (struct tg_barrier_unit){other->groups.dpid, 0}));
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static bool is_barrier(const struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_action_point *point = NULL;
+    tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    return point != NULL && point->kind == TG_ACTION_BARRIER;
+}
+
+/* UNIT is at action point ID, and at N_BARRIERS barriers that it has not arrived at yet. */
+static struct tg_error *take_hit(struct tg_controller *controller,
+                                 const struct tg_controlled_process *process, struct tg_barrier_unit unit,
+                                 uint32_t id, size_t *n_barriers)
+{
+    const struct tg_action_point *point = NULL;
+    struct tg_error *error = tg_action_points_hit(controller->points, id);
+    if (error == NULL)
+        error = tg_action_points_find(controller->points, id, &point);
+    if (error != NULL)
+        return error;
+    if (point->kind != TG_ACTION_BARRIER)
+        return stop_others(controller, point, process);
+    return arrive(controller, id, unit, --*n_barriers > 0);
+}
+
+struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
+                                   const uint32_t *ids, size_t n_ids)
+{
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_controlled_thread *thread = find_thread(process, tid);
+    size_t n_concerned = 0, n_barriers = 0;
+    if (thread == NULL)
+        return NULL;
+    struct tg_error *error = find_kind_late(controller, process, thread);
+    if (error != NULL)
+        return error;
+    for (size_t i = 0; i < n_ids; i++) {
+        if (!concerns(controller, process, ids[i], thread->unit))
+            continue;
+        n_concerned++;
+        n_barriers += is_barrier(controller, ids[i]);
+    }
+    if (n_concerned == 0 && tg_barrier_model_run(controller->barriers, thread->unit) == TG_BARRIER_RUNS)
+        return controller->operations->resume(controller->engine, pid, tid);
+    thread->state = n_concerned > 0 ? TG_JOB_BREAKPOINT : TG_JOB_STOPPED;
+    thread->pc = pc;
+    /* a thread stands by arriving at a barrier, too, which decides by how it came there */
+    error = n_barriers == 0 ? stand(controller, thread) : NULL;
+    for (size_t i = 0; error == NULL && i < n_ids; i++)
+        if (concerns(controller, process, ids[i], thread->unit))
+            error = take_hit(controller, process, thread->unit, ids[i], &n_barriers);
+    return error;
+}
+
+/* ---- the view */
+
+static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_thread *answer)
+{
+    const struct tg_controller *controller = context;
+    int32_t pid, tid;
+    answer->held = tg_barrier_model_holds(controller->barriers, unit);
+    if (!tg_job_model_name(controller->job, unit, &pid, &tid))
+        return;
+    answer->tag = (uint64_t)(uint32_t)pid;
+    if (unit.dtid == 0)
+        return;
+    const struct tg_controlled_process *process = find_process(controller, pid);
+    const struct tg_controlled_thread *thread = find_thread(process, tid);
+    answer->tag = (uint64_t)(uint32_t)tid;
+    if (thread == NULL || process->is_killed ||
+        tg_barrier_model_run(controller->barriers, unit) != TG_BARRIER_STOPPED)
+        return;
+    answer->state = thread->state;
+    answer->pc = thread->pc;
+}
+
+struct tg_error *tg_controller_fill_view(const struct tg_controller *controller, struct tg_job_view *view)
+{
+    return tg_job_model_view(controller->job, say_state, (void *)(uintptr_t)controller, view);
+}
+
+struct tg_error *tg_controller_view(const struct tg_controller *controller, struct tg_job_view **view)
+{
+    struct tg_job_view *made = NULL;
+    struct tg_error *error = tg_job_view_create(&made);
+    if (error == NULL)
+        error = tg_controller_fill_view(controller, made);
+    if (error == NULL)
+        *view = made;
+    else
+        tg_job_view_destroy(made);
+    return error;
+}

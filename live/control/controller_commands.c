@@ -1,0 +1,441 @@
+/* What people command: who goes, stands and is held; action points. */
+#include "live/control/controller.h"
+
+#include "analyzer/job/barrier_trace.h"
+#include "live/control/controller_internal.h"
+#include "live/sets/barrier_focus.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- go, halt, hold */
+
+typedef struct tg_error *command(struct tg_controller *controller, struct tg_barrier_unit unit);
+
+static struct tg_error *go(struct tg_controller *controller, struct tg_barrier_unit unit)
+{
+    return tg_controller_carry_out(controller, tg_barrier_model_go(controller->barriers, unit));
+}
+
+static struct tg_error *halt(struct tg_controller *controller, struct tg_barrier_unit unit)
+{
+    return tg_controller_carry_out(controller, tg_barrier_model_halt(controller->barriers, unit));
+}
+
+struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit)
+{
+    return halt(controller, unit);
+}
+
+static struct tg_error *hold(struct tg_controller *controller, struct tg_barrier_unit unit)
+{
+    struct tg_event event = {.kind = TG_EVENT_BARRIER_HELD, .barrier_held = {0, unit.dpid, unit.dtid}};
+    struct tg_error *error = tg_controller_record(controller, unit, &event);
+    if (error != NULL)
+        return error;
+    return tg_controller_carry_out(controller, tg_barrier_model_hold(controller->barriers, unit));
+}
+
+static struct tg_error *unhold(struct tg_controller *controller, struct tg_barrier_unit unit)
+{
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_UNHOLD, .control_unhold = {unit.dpid, unit.dtid}};
+    struct tg_error *error = tg_controller_record(controller, unit, &event);
+    if (error != NULL)
+        return error;
+    return tg_controller_carry_out(controller, tg_barrier_model_unhold(controller->barriers, unit));
+}
+
+enum shape {
+    WHOLE_PROCESSES, /* each that has anybody in the set */
+    THREADS,
+    EITHER, /* a process where all of it is in the set */
+};
+
+static struct tg_error *command_process(struct tg_controller *controller, const struct tg_job_view *view,
+                                        const struct tg_job_process *process, const struct tg_job_set *set,
+                                        enum shape shape, command *run)
+{
+    size_t n_members = 0;
+    for (size_t i = 0; i < process->n_threads; i++)
+        n_members += tg_job_set_has(set, process, i);
+    if (!process->info.exists || n_members == 0)
+        return NULL;
+    if (shape == WHOLE_PROCESSES || (shape == EITHER && n_members == process->n_threads))
+        return run(controller, (struct tg_barrier_unit){process->info.dpid, 0});
+    for (size_t i = 0; i < process->n_threads; i++) {
+        struct tg_barrier_unit unit = {process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
+        struct tg_error *error = tg_job_set_has(set, process, i) ? run(controller, unit) : NULL;
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static struct tg_error *command_set(struct tg_controller *controller, const struct tg_job_view *view,
+                                    const struct tg_job_set *set, enum shape shape, command *run)
+{
+    struct tg_error *error = NULL;
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++)
+        error = command_process(controller, view, tg_job_view_at(view, p), set, shape, run);
+    return error;
+}
+
+struct tg_error *tg_controller_go(struct tg_controller *controller, const struct tg_job_view *view,
+                                  const struct tg_job_set *set, size_t *n_held)
+{
+    size_t held = 0;
+    for (size_t p = 0; p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        for (size_t i = 0; i < process->n_threads; i++)
+            if (tg_job_set_has(set, process, i))
+                held += process->info.held || tg_job_view_thread(view, process, i)->held;
+    }
+    if (n_held != NULL)
+        *n_held = held;
+    return command_set(controller, view, set, EITHER, go);
+}
+
+struct tg_error *tg_controller_halt(struct tg_controller *controller, const struct tg_job_view *view,
+                                    const struct tg_job_set *set)
+{
+    return command_set(controller, view, set, EITHER, halt);
+}
+
+struct tg_error *tg_controller_hold(struct tg_controller *controller, const struct tg_job_view *view,
+                                    const struct tg_job_set *set, bool of_processes)
+{
+    return command_set(controller, view, set, of_processes ? WHOLE_PROCESSES : THREADS, hold);
+}
+
+struct tg_error *tg_controller_unhold(struct tg_controller *controller, const struct tg_job_view *view,
+                                      const struct tg_job_set *set, bool of_processes)
+{
+    return command_set(controller, view, set, of_processes ? WHOLE_PROCESSES : THREADS, unhold);
+}
+
+/* ---- action points */
+
+bool tg_controller_is_meant_for(const struct tg_action_point *point,
+                                const struct tg_controlled_process *process)
+{
+    return point->shared ? point->group == process->groups.share_group
+                         : point->process == process->groups.dpid;
+}
+
+/* KIND of news of action point ID, 0 all of them; WHAT became of it. */
+static void tell_point(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
+                       const char *what, const struct tg_controlled_process *process)
+{
+    const struct tg_action_point *point = NULL;
+    struct tg_news news = {.kind = kind, .point = id, .name = what};
+    if (id != 0)
+        tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    if (point != NULL && !point->pending) {
+        news.pc = point->address;
+        news.place = *point->place == '\0' ? NULL : point->place;
+    }
+    if (process != NULL) {
+        news.unit.dpid = process->groups.dpid;
+        news.pid = process->pid;
+        news.has_rank = tg_job_model_rank(controller->job, news.unit.dpid, &news.rank);
+    }
+    controller->operations->tell(controller->engine, &news);
+}
+
+struct tg_error *tg_controller_plant(struct tg_controller *controller,
+                                     const struct tg_controlled_process *process, uint32_t id, bool is_new)
+{
+    const struct tg_action_point *point = NULL;
+    uint64_t address = 0;
+    const char *place = "";
+    struct tg_error *error = tg_action_points_find(controller->points, id, &point);
+    if (error != NULL || !point->enabled || tg_action_points_are_suppressed(controller->points) ||
+        !tg_controller_is_meant_for(point, process))
+        return error;
+    error = controller->operations->plant(controller->engine, process->pid, id, point->location, &address,
+                                          &place);
+    if (error != NULL || address == 0 || !point->pending)
+        return error;
+    error = tg_action_points_place(controller->points, id, address, place);
+    if (error == NULL && !is_new)
+        tell_point(controller, TG_NEWS_PLANTED, id, NULL, process);
+    return error;
+}
+
+struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id)
+{
+    struct tg_error *error = tg_action_points_unplace(controller->points, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, id, "pending", NULL);
+    return error;
+}
+
+static struct tg_error *plant_everywhere(struct tg_controller *controller, uint32_t id, bool is_new)
+{
+    const struct tg_controlled_process *process;
+    struct tg_error *error = NULL;
+    for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
+        error = tg_controller_plant(controller, process, id, is_new);
+    return error;
+}
+
+static struct tg_error *unplant_everywhere(struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_controlled_process *process;
+    struct tg_error *error = NULL;
+    for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
+        error = controller->operations->unplant(controller->engine, process->pid, id);
+    return error;
+}
+
+/* LOCATION, a FILE:LINE, is in no process: behind which line of the file, 0 the file is in none either. */
+static uint64_t find_last_line(const struct tg_controller *controller, const char *location)
+{
+    const struct tg_controlled_process *process;
+    uint64_t last = 0;
+    for (process = controller->processes; process != NULL && controller->operations->last_line != NULL;
+         process = process->hh.next) {
+        uint64_t line = controller->operations->last_line(controller->engine, process->pid, location);
+        last = line > last ? line : last;
+    }
+    return last;
+}
+
+/* FILE:LINE as people write it, with a #. */
+static struct tg_error *tell_missing(const struct tg_controller *controller, const char *location)
+{
+    const char *colon = strrchr(location, ':');
+    bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+    int head = is_line ? (int)(colon - location) : (int)strlen(location);
+    if (*location == '*') /* an address */
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "no process has code at %s; with -pending it is planted when it comes",
+                               location + 1);
+    uint64_t last = is_line ? find_last_line(controller, location) : 0;
+    if (last != 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "'%.*s' has no code at or behind line %s: its last line with code is %" PRIu64,
+                               head, location, colon + 1, last);
+    return tg_error_create(
+        TG_ERROR_NOT_FOUND,
+        "'%.*s%s%s' is in none of the processes; with -pending it is planted when it comes", head, location,
+        is_line ? "#" : "", is_line ? colon + 1 : "");
+}
+
+/* POINT, pending still, into the table and the job; where it cannot be had it is as if it had never been. */
+static struct tg_error *add_point(struct tg_controller *controller, const struct tg_action_point *point,
+                                  bool may_be_pending, uint32_t *id)
+{
+    const struct tg_action_point *added = NULL;
+    struct tg_error *error = tg_action_points_add(controller->points, point, id);
+    if (error != NULL)
+        return error;
+    bool suppressed = tg_action_points_are_suppressed(controller->points);
+    tg_action_points_suppress(controller->points, false); /* its places are found all the same */
+    error = plant_everywhere(controller, *id, true);
+    tg_action_points_suppress(controller->points, suppressed);
+    if (error == NULL && suppressed)
+        error = unplant_everywhere(controller, *id);
+    if (error == NULL)
+        error = tg_action_points_find(controller->points, *id, &added);
+    bool is_missing = error == NULL && added->pending && !may_be_pending;
+    if (is_missing)
+        error = tell_missing(controller, point->location);
+    if (error == NULL)
+        return NULL;
+    tg_error_destroy(unplant_everywhere(controller, *id));
+    if (is_missing || tg_error_code(error) == TG_ERROR_INPUT) /* its number was never heard of */
+        tg_action_points_take_back(controller->points, *id);
+    else
+        tg_error_destroy(tg_action_points_remove(controller->points, *id));
+    return error;
+}
+
+/* In whose processes a breakpoint of FOCUS is: a process where its only arena has that width, else the share
+ * group. */
+static struct tg_error *find_processes(const struct tg_ptset *focus, const struct tg_job_view *view,
+                                       struct tg_action_point *point, size_t *position)
+{
+    const struct tg_job_process *interest = NULL;
+    size_t thread, cursor = 0;
+    const struct tg_ptset_arena *arena = tg_ptset_next_arena(focus, &cursor);
+    struct tg_error *error = tg_ptset_interest(arena, view, &interest, &thread, position);
+    if (error != NULL)
+        return error;
+    bool is_one = tg_ptset_arena(focus, 0) != NULL && tg_ptset_count(focus) == 1;
+    point->shared = !is_one || (arena->width != TG_WIDTH_PROCESS && arena->width != TG_WIDTH_THREAD);
+    point->group = interest->info.share_group;
+    point->process = interest->info.dpid;
+    return NULL;
+}
+
+struct tg_error *tg_controller_break(struct tg_controller *controller, const struct tg_ptset *focus,
+                                     const char *location, const char *condition,
+                                     enum tg_barrier_stop stop_when_hit, bool pending, uint32_t *id,
+                                     size_t *position)
+{
+    struct tg_job_view *view = NULL;
+    struct tg_error *error = tg_controller_view(controller, &view);
+    if (error != NULL)
+        return error;
+    char *text = tg_ptset_lasting_string(focus, view);
+    struct tg_action_point point = {.kind = TG_ACTION_BREAK,
+                                    .enabled = true,
+                                    .pending = true,
+                                    .location = location,
+                                    .condition = condition,
+                                    .focus = text,
+                                    .stop_when_hit = stop_when_hit};
+    if (text == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL)
+        error = find_processes(focus, view, &point, position);
+    if (error == NULL)
+        error = add_point(controller, &point, pending, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, *id, "made", NULL);
+    tg_job_view_destroy(view);
+    free(text);
+    return error;
+}
+
+static struct tg_error *record_created(struct tg_controller *controller,
+                                       const struct tg_barrier_definition *definition, const char *location)
+{
+    struct tg_event event = {0};
+    struct tg_control_unit *units = calloc(definition->n_list + 1, sizeof *units);
+    if (units == NULL)
+        return tg_error_no_memory();
+    tg_barrier_trace_created(definition, location, units, &event);
+    struct tg_error *error = controller->operations->record(controller->engine, &event);
+    free(units);
+    return error;
+}
+
+/* Whether POINT is to stop anybody from here on. */
+static struct tg_error *put_in_force(struct tg_controller *controller, const struct tg_action_point *point,
+                                     bool in_force)
+{
+    struct tg_event event = {.kind = TG_EVENT_BARRIER_ENABLED, .barrier_enabled = {point->id, in_force}};
+    struct tg_error *error = NULL;
+    if (point->kind == TG_ACTION_BARRIER)
+        error = controller->operations->record(controller->engine, &event);
+    if (error == NULL && point->kind == TG_ACTION_BARRIER)
+        error = tg_controller_carry_out(
+            controller, tg_barrier_model_enable_barrier(controller->barriers, point->id, in_force));
+    if (error != NULL)
+        return error;
+    return in_force ? plant_everywhere(controller, point->id, false)
+                    : unplant_everywhere(controller, point->id);
+}
+
+/* Nobody is told of a hit before this returns, so what is planted first does no harm. */
+static struct tg_error *add_barrier(struct tg_controller *controller, const struct tg_barrier_focus *over,
+                                    struct tg_action_point *point, bool pending, uint32_t *id)
+{
+    struct tg_error *error = add_point(controller, point, pending, id);
+    if (error != NULL)
+        return error;
+    const struct tg_barrier_definition definition =
+        tg_barrier_focus_definition(over, *id, point->stop_when_hit, point->stop_when_done);
+    error =
+        tg_controller_carry_out(controller, tg_barrier_model_add_barrier(controller->barriers, &definition));
+    if (error != NULL) {
+        tg_error_destroy(unplant_everywhere(controller, *id));
+        tg_error_destroy(tg_action_points_remove(controller->points, *id));
+        return error;
+    }
+    error = record_created(controller, &definition, point->location);
+    if (error != NULL || !tg_action_points_are_suppressed(controller->points))
+        return error;
+    const struct tg_action_point *added = NULL;
+    error = tg_action_points_find(controller->points, *id, &added);
+    return error != NULL ? error : put_in_force(controller, added, false);
+}
+
+struct tg_error *tg_controller_barrier(struct tg_controller *controller, const struct tg_ptset *focus,
+                                       const char *location, enum tg_barrier_stop stop_when_hit,
+                                       enum tg_barrier_stop stop_when_done, bool pending, uint32_t *id,
+                                       size_t *position)
+{
+    struct tg_job_view *view = NULL;
+    struct tg_barrier_focus over = {0};
+    struct tg_error *error = tg_controller_view(controller, &view);
+    char *text = error == NULL ? tg_ptset_lasting_string(focus, view) : NULL;
+    if (error == NULL && text == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL)
+        error = tg_barrier_focus_make(focus, view, &over, position);
+    struct tg_action_point point = {.kind = TG_ACTION_BARRIER,
+                                    .enabled = true,
+                                    .pending = true,
+                                    .shared = over.shared,
+                                    .group = over.share_group,
+                                    .process = over.process,
+                                    .location = location,
+                                    .focus = text,
+                                    .stop_when_hit = stop_when_hit,
+                                    .stop_when_done = stop_when_done,
+                                    .of_threads = over.of_threads,
+                                    .satisfaction = over.satisfaction};
+    if (error == NULL)
+        error = add_barrier(controller, &over, &point, pending, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, *id, "made", NULL);
+    tg_barrier_focus_deinit(&over);
+    tg_job_view_destroy(view);
+    free(text);
+    return error;
+}
+
+struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_action_point *point = NULL;
+    struct tg_error *error = tg_action_points_find(controller->points, id, &point);
+    if (error != NULL)
+        return error;
+    if (point->kind == TG_ACTION_BARRIER) {
+        struct tg_event event = {.kind = TG_EVENT_BARRIER_DELETED, .barrier_deleted = {id}};
+        error = controller->operations->record(controller->engine, &event);
+        if (error == NULL)
+            error = tg_controller_carry_out(controller,
+                                            tg_barrier_model_delete_barrier(controller->barriers, id));
+    }
+    if (error == NULL)
+        error = unplant_everywhere(controller, id);
+    if (error == NULL)
+        error = tg_action_points_remove(controller->points, id);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, id, "deleted", NULL);
+    return error;
+}
+
+struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t id, bool enabled)
+{
+    const struct tg_action_point *point = NULL;
+    struct tg_error *error = tg_action_points_find(controller->points, id, &point);
+    if (error != NULL || point->enabled == enabled)
+        return error;
+    error = tg_action_points_enable(controller->points, id, enabled);
+    if (error == NULL)
+        tell_point(controller, TG_NEWS_POINT, id, enabled ? "enabled" : "disabled", NULL);
+    if (error != NULL || tg_action_points_are_suppressed(controller->points))
+        return error;
+    return put_in_force(controller, point, enabled);
+}
+
+struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool suppressed)
+{
+    struct tg_error *error = NULL;
+    if (tg_action_points_are_suppressed(controller->points) == suppressed)
+        return NULL;
+    tg_action_points_suppress(controller->points, suppressed);
+    tell_point(controller, TG_NEWS_POINT, 0, suppressed ? "suppressed" : "unsuppressed", NULL);
+    for (size_t i = 0; error == NULL && i < tg_action_points_count(controller->points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(controller->points, i);
+        if (point->enabled)
+            error = put_in_force(controller, point, !suppressed);
+    }
+    return error;
+}

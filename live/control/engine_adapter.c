@@ -1,0 +1,644 @@
+#include "live/control/engine_adapter.h"
+
+#include "live/control/conditions.h"
+#include "live/control/manager_threads.h"
+#include "live/control/modules.h"
+#include "live/control/points.h"
+#include "live/control/thread_scene.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_HITS = TG_LIVE_POINTS_AT_ONE_PLACE };
+
+/* Why the thread whose stop is in progress will stand, if it does. */
+struct stop_reason {
+    pid_t tid;     /* 0: no reason of its own */
+    bool is_given; /* it stands for that */
+    enum tg_job_state state;
+    int signal;
+    uint32_t hits[MAX_HITS]; /* action points that it came to */
+    size_t n_hits;
+};
+
+struct tg_live_engine {
+    struct tg_live_engine_options options;
+    struct tg_recording_parts parts;
+    struct tg_observer observer;
+    struct tg_live_points *points;
+    struct tg_live_modules *modules;
+    struct tg_manager_threads *managers;
+    struct tg_live_conditions *conditions;
+    struct tg_live_steps *steps;
+    struct tg_controller *controller;
+    struct stop_reason reason;
+    struct tg_live_stop *stops; /* that nobody was told of */
+    size_t n_stops, max_stops;
+    bool has_run;   /* somebody was let go */
+    bool has_begun; /* a program was loaded */
+    bool kills;     /* what those that are killed forked meanwhile is killed, too */
+    struct tg_event_mark latest;
+    pid_t rank; /* the process that the last identity event called a rank, 0 none */
+};
+
+/* What goes wrong in a callback has nobody to return to. Takes ERROR. */
+static void tell_error(struct tg_live_engine *live, struct tg_error *error)
+{
+    const struct tg_news news = {.kind = TG_NEWS_ERROR, .text = error == NULL ? "" : tg_error_message(error)};
+    if (error != NULL)
+        live->options.tell(live->options.context, &news);
+    tg_error_destroy(error);
+}
+
+static struct tg_thread *find_thread(const struct tg_live_engine *live, int32_t pid, int32_t tid)
+{
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? NULL : tg_process_find_thread(process, tid);
+}
+
+static uint64_t pc_of(struct tg_thread *thread)
+{
+    const struct user_regs_struct *registers = tg_thread_registers(thread);
+    return registers == NULL ? 0 : registers->rip;
+}
+
+/* ---- what the controller orders */
+
+static struct tg_error *order_stop(void *engine, int32_t pid, int32_t tid)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_thread *thread = find_thread(live, pid, tid);
+    if (thread == NULL)
+        return NULL;
+    (void)tg_live_steps_drop(live->steps, tid);
+    tg_thread_halt(thread);
+    return NULL;
+}
+
+static struct tg_error *order_resume(void *engine, int32_t pid, int32_t tid)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_thread *thread = find_thread(live, pid, tid);
+    if (thread != NULL && !tg_live_steps_go(live->steps, thread))
+        tg_thread_go(thread);
+    live->has_run = true;
+    live->options.changed(live->options.context);
+    return NULL;
+}
+
+static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, const char *location,
+                                    uint64_t *address, const char **place)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    *address = 0;
+    *place = "";
+    return process == NULL ? NULL : tg_live_points_plant(live->points, process, id, location, address, place);
+}
+
+static uint64_t order_last_line(void *engine, int32_t pid, const char *location)
+{
+    struct tg_live_engine *live = engine;
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? 0 : tg_live_points_last_line(live->points, process, location);
+}
+
+static struct tg_error *order_unplant(void *engine, int32_t pid, uint32_t id)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    if (process != NULL)
+        tg_live_points_unplant(live->points, process, id);
+    return NULL;
+}
+
+static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
+{
+    struct tg_live_engine *live = engine;
+    struct tg_thread *thread = find_thread(live, pid, tid);
+    const struct user_regs_struct *registers = thread == NULL ? NULL : tg_thread_registers(thread);
+    if (registers == NULL) /* it runs */
+        return false;
+    struct tg_modules *modules = tg_live_modules_of(live->modules, thread->process);
+    *is_manager = modules != NULL && tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
+    return true;
+}
+
+static struct tg_error *order_record(void *engine, const struct tg_event *event)
+{
+    struct tg_live_engine *live = engine;
+    (void)tg_engine_emit_as(live->parts.engine, event);
+    return NULL;
+}
+
+static void order_tell(void *engine, const struct tg_news *news)
+{
+    struct tg_live_engine *live = engine;
+    live->options.tell(live->options.context, news);
+}
+
+static const struct tg_controller_engine orders = {
+    .stop = order_stop,
+    .resume = order_resume,
+    .plant = order_plant,
+    .last_line = order_last_line,
+    .unplant = order_unplant,
+    .ask_manager = order_ask_manager,
+    .record = order_record,
+    .tell = order_tell,
+};
+
+/* ---- what the engine tells */
+
+struct tg_event_mark tg_live_engine_latest(const struct tg_live_engine *live)
+{
+    return live->latest;
+}
+
+struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
+{
+    return live->parts.loader;
+}
+
+/* Every thread of process PID. */
+static void stop_process(struct tg_live_engine *live, int32_t pid)
+{
+    struct tg_barrier_unit unit;
+    if (tg_job_model_unit(tg_controller_job(live->controller), pid, 0, &unit))
+        tell_error(live, tg_controller_halt_unit(live->controller, unit));
+}
+
+/* EVENT as news, by the numbers that the controller has now. */
+static void tell_life(struct tg_live_engine *live, const struct tg_event *event)
+{
+    struct tg_job_model *job = tg_controller_job(live->controller);
+    bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
+    struct tg_barrier_unit unit, parent;
+    struct tg_news news;
+    if (!tg_job_model_unit(job, event->pid, is_of_thread ? event->tid : 0, &unit) ||
+        !tg_news_of_event(event, unit, &news))
+        return;
+    news.has_rank = tg_job_model_rank(job, unit.dpid, &news.rank);
+    if (event->kind == TG_EVENT_PROCESS_START &&
+        tg_job_model_unit(job, (int32_t)event->process_start.parent_pid, 0, &parent))
+        news.other = parent.dpid;
+    live->options.tell(live->options.context, &news);
+}
+
+static bool is_end(const struct tg_event *event)
+{
+    return event->kind == TG_EVENT_THREAD_EXIT || event->kind == TG_EVENT_PROCESS_EXIT ||
+           event->kind == TG_EVENT_DETACH;
+}
+
+void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
+{
+    bool ends_step = false; /* whose others were to be stopped */
+    live->latest.count = event->time_ns == live->latest.time_ns ? live->latest.count + 1 : 1;
+    live->latest.time_ns = event->time_ns;
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_THREAD_EXIT:
+        ends_step = tg_live_steps_drop(live->steps, event->tid);
+        break;
+    case TG_EVENT_IDENTITY:
+        if (event->identity.rank >= 0)
+            live->rank = event->pid;
+        break;
+    case TG_EVENT_EXEC: /* their threads and breakpoints are gone */
+        tg_live_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
+        break;
+    case TG_EVENT_PROCESS_START:
+    case TG_EVENT_THREAD_START:
+    case TG_EVENT_PROGRAM:
+    case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_DETACH:
+        break;
+    default:
+        return;
+    }
+    if (is_end(event)) /* the controller forgets who it was */
+        tell_life(live, event);
+    tell_error(live, tg_controller_event(live->controller, event));
+    if (!is_end(event))
+        tell_life(live, event);
+    if (ends_step)
+        stop_process(live, event->pid);
+    live->options.changed(live->options.context);
+}
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    struct tg_live_engine *live = context;
+    (void)origin;
+    if (live->kills && !thread->process->attached)
+        kill(thread->process->pid, SIGKILL);
+    if (parent != NULL)
+        tell_error(live, tg_live_points_copy(live->points, parent, thread->process));
+    if (parent != NULL && parent->space != thread->process->space)
+        tell_error(live, tg_controller_forked(live->controller, thread->process->pid));
+}
+
+/* ---- who stands */
+
+/* Those that run again, or have ended, are no news. Of two stops of one thread the later one counts. */
+static void forget_passed(struct tg_live_engine *live)
+{
+    size_t n_left = 0;
+    for (size_t i = 0; i < live->n_stops; i++) {
+        const struct tg_live_stop *stop = &live->stops[i];
+        const struct tg_thread *thread = find_thread(live, stop->pid, stop->tid);
+        if (thread != NULL && tg_thread_is_kept(thread))
+            live->stops[n_left++] = *stop;
+    }
+    live->n_stops = n_left;
+}
+
+const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live, size_t *count)
+{
+    forget_passed(live);
+    *count = live->n_stops;
+    live->n_stops = 0;
+    return live->stops;
+}
+
+/* Without memory nobody is told of a stop, that is all. */
+static void add_stop(struct tg_live_engine *live, struct tg_thread *thread, const struct stop_reason *reason,
+                     uint64_t pc, bool stepped)
+{
+    struct tg_live_stop stop = {.pid = thread->process->pid,
+                                .tid = thread->tid,
+                                .state = reason->state,
+                                .signal = reason->signal,
+                                .point = reason->n_hits > 0 ? reason->hits[0] : 0,
+                                .pc = pc,
+                                .stepped = stepped};
+    if (!tg_thread_is_kept(thread) ||
+        !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.unit))
+        return;
+    if (live->n_stops == live->max_stops)
+        forget_passed(live);
+    if (live->n_stops == live->max_stops) {
+        size_t max = live->max_stops == 0 ? 64 : live->max_stops * 2;
+        struct tg_live_stop *stops = reallocarray(live->stops, max, sizeof *stops);
+        if (stops == NULL)
+            return;
+        live->stops = stops;
+        live->max_stops = max;
+    }
+    (void)tg_live_engine_look(live, thread, &stop.pc, &stop.code);
+    live->stops[live->n_stops++] = stop;
+}
+
+static void give_reason(struct tg_live_engine *live, struct tg_thread *thread, enum tg_job_state state)
+{
+    live->reason.tid = thread->tid;
+    live->reason.state = state;
+    live->reason.is_given = true;
+    tg_thread_keep(thread);
+}
+
+static bool is_planted(const struct tg_live_engine *live, uint32_t id)
+{
+    const struct tg_process *process;
+    for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
+        if (tg_live_points_has(live->points, process, id))
+            return true;
+    return false;
+}
+
+/* Action points whose code is gone, with its library, program or process, are pending again; where no process
+ * is left, those that are not in force as well. */
+static void lose_points(struct tg_live_engine *live, bool is_over)
+{
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    for (size_t i = 0; i < tg_action_points_count(points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(points, i);
+        if (!point->pending &&
+            (is_over || (tg_action_points_in_force(points, point->id) && !is_planted(live, point->id))))
+            tell_error(live, tg_controller_lost(live->controller, point->id));
+    }
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    struct tg_live_engine *live = context;
+    const struct tg_live_stops *stops = live->options.stops;
+    bool is_first = !live->has_begun;
+    bool is_rank = live->rank == thread->process->pid;
+    live->has_begun = true;
+    live->rank = 0;
+    live->reason =
+        (struct stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
+    tg_live_points_begin(live->points, thread->process);
+    lose_points(live, false);
+    tg_live_modules_change(live->modules, thread->process);
+    tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
+    if (attached && stops->at_start)
+        stop_process(live, thread->process->pid);
+    else if ((is_first && stops->at_start) || (is_rank && stops->ranks))
+        give_reason(live, thread, TG_JOB_STOPPED);
+}
+
+static bool is_fatal(int signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
+           signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
+}
+
+/* Leaves those of the action points that THREAD has come to that are its process's, and whose conditions hold
+ * or cannot be decided. */
+static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
+{
+    struct stop_reason *reason = &live->reason;
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    size_t n_left = 0;
+    for (size_t i = 0; i < reason->n_hits; i++) {
+        const struct tg_action_point *point = NULL;
+        struct tg_error *error = tg_action_points_find(points, reason->hits[i], &point);
+        bool holds = true;
+        tg_error_destroy(error);
+        error = NULL;
+        if (point != NULL && !tg_controller_is_meant(live->controller, point->id, thread->process->pid))
+            holds = false;
+        else if (point != NULL && point->enabled && *point->condition != '\0')
+            holds = tg_live_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
+        tell_error(live, tg_error_prefix(error, "action point %" PRIu32, reason->hits[i]));
+        if (holds)
+            reason->hits[n_left++] = reason->hits[i];
+    }
+    reason->n_hits = n_left;
+    if (n_left == 0)
+        *reason = (struct stop_reason){0}; /* it has come to nothing */
+}
+
+/* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct tg_live_engine *live = context;
+    if (stop->trigger == TG_TRIGGER_BREAKPOINT)
+        drop_unmet(live, thread);
+    if (stop->trigger == TG_TRIGGER_BREAKPOINT && live->reason.n_hits > 0)
+        give_reason(live, thread, TG_JOB_BREAKPOINT);
+    else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
+        give_reason(live, thread, TG_JOB_ERROR);
+    else if (stop->trigger == TG_TRIGGER_BREAKPOINT || stop->trigger == TG_TRIGGER_SIGNAL)
+        tg_live_steps_interrupted(live->steps, thread);
+    live->reason.signal = live->reason.state == TG_JOB_ERROR ? stop->signal : 0;
+}
+
+/* The step of THREAD, which stays where it is, is over; whoever ran for it is stopped. */
+static void end_step(struct tg_live_engine *live, struct tg_thread *thread, bool all)
+{
+    if (tg_thread_is_kept(thread))
+        all |= tg_live_steps_drop(live->steps, thread->tid);
+    if (all)
+        stop_process(live, thread->process->pid);
+}
+
+static void kept(void *context, struct tg_thread *thread)
+{
+    struct tg_live_engine *live = context;
+    struct stop_reason reason = live->reason;
+    live->reason = (struct stop_reason){0};
+    int32_t pid = thread->process->pid, tid = thread->tid;
+    uint64_t pc = pc_of(thread);
+    enum tg_live_step step = TG_LIVE_STEP_NONE;
+    if (reason.tid != tid || !reason.is_given) {
+        reason = (struct stop_reason){.state = TG_JOB_STOPPED};
+        step = tg_live_steps_kept(live->steps, thread);
+    }
+    if (step == TG_LIVE_STEP_ON)
+        return;
+    if (reason.n_hits > 0) /* who is not concerned goes on, also with its step */
+        tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
+    else
+        tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
+    add_stop(live, thread, &reason, pc, step != TG_LIVE_STEP_NONE);
+    end_step(live, thread, step == TG_LIVE_STEP_ALL);
+    live->options.changed(live->options.context);
+}
+
+/* A thread has come to action point ID. */
+static void take_hit(void *context, struct tg_thread *thread, uint32_t id)
+{
+    struct tg_live_engine *live = context;
+    struct stop_reason *reason = &live->reason;
+    if (reason->tid != thread->tid)
+        *reason = (struct stop_reason){.tid = thread->tid};
+    if (reason->n_hits < MAX_HITS)
+        reason->hits[reason->n_hits++] = id;
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    struct tg_live_engine *live = context;
+    tg_live_points_forget(live->points, process);
+    /* it is in the engine's table still */
+    lose_points(live, tg_engine_first_process(live->parts.engine) == process && process->hh.next == NULL);
+    tg_live_steps_forget(live->steps, process);
+    tg_live_modules_forget(live->modules, process);
+}
+
+/* ---- life */
+
+struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
+                                       const struct tg_live_engine_options *options,
+                                       struct tg_live_engine **live)
+{
+    struct tg_live_engine *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = *options;
+    made->parts = *parts;
+    made->observer = (struct tg_observer){
+        .name = "controller",
+        .context = made,
+        .process_started = process_started,
+        .program_loaded = program_loaded,
+        .stopped = stopped,
+        .kept = kept,
+        .process_ended = process_ended,
+    };
+    struct tg_error *error = tg_controller_create(&orders, made, &made->controller);
+    if (error == NULL) {
+        unsigned slot = tg_engine_add_observer(parts->engine, &made->observer);
+        error = tg_live_points_create(parts, slot, take_hit, made, &made->points);
+    }
+    if (error == NULL)
+        error = tg_live_modules_create(parts->images, &made->modules);
+    if (error == NULL)
+        error = tg_manager_threads_create(&made->managers);
+    if (error == NULL)
+        error = tg_live_conditions_create(made->modules, &made->conditions);
+    if (error == NULL)
+        error = tg_live_steps_create(made->modules, &made->steps);
+    if (error != NULL) {
+        tg_live_engine_destroy(made);
+        return error;
+    }
+    *live = made;
+    return NULL;
+}
+
+void tg_live_engine_destroy(struct tg_live_engine *live)
+{
+    if (live == NULL)
+        return;
+    tg_controller_destroy(live->controller);
+    tg_live_points_destroy(live->points);
+    tg_live_conditions_destroy(live->conditions);
+    tg_live_steps_destroy(live->steps);
+    tg_live_modules_destroy(live->modules);
+    tg_manager_threads_destroy(live->managers);
+    free(live->stops);
+    free(live);
+}
+
+struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live)
+{
+    return live->controller;
+}
+
+struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_barrier_unit unit)
+{
+    int32_t pid, tid;
+    if (!tg_job_model_name(tg_controller_job(live->controller), unit, &pid, &tid))
+        return NULL;
+    return find_thread(live, pid, tid);
+}
+
+void tg_live_engine_kill(struct tg_live_engine *live)
+{
+    live->kills = true;
+    for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
+         process = process->hh.next) {
+        if (process->attached)
+            tg_engine_release(process, "the job that it was attached to was killed");
+        else
+            kill(process->pid, SIGKILL);
+    }
+}
+
+struct tg_error *tg_live_engine_attach(struct tg_live_engine *live, int32_t pid)
+{
+    return tg_engine_attach(live->parts.engine, pid);
+}
+
+bool tg_live_engine_has_run(const struct tg_live_engine *live)
+{
+    return live->has_run;
+}
+
+void tg_live_engine_release(struct tg_live_engine *live, int32_t pid)
+{
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    if (process != NULL)
+        tg_engine_release(process, "the user let it go");
+}
+
+void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread,
+                            const struct tg_loader_handled *handled)
+{
+    tg_live_modules_change(live->modules, thread->process);
+    tg_live_points_look_in(live->points, handled);
+    tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
+    tg_live_points_look_in(live->points, NULL);
+}
+
+void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
+                             const struct tg_break_object *object)
+{
+    tg_live_modules_change(live->modules, thread->process);
+    if (tg_live_points_unloaded(live->points, thread, object))
+        lose_points(live, false);
+    tg_live_steps_unloaded(live->steps, thread->process, object->header, object->size_bytes);
+}
+
+struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live)
+{
+    return live->steps;
+}
+
+struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries)
+{
+    return tg_manager_threads_set(live->managers, libraries);
+}
+
+struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process)
+{
+    return tg_live_modules_of(live->modules, process);
+}
+
+struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_t pid)
+{
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? NULL : tg_live_engine_modules(live, process);
+}
+
+struct tg_modules *tg_live_engine_look(struct tg_live_engine *live, struct tg_thread *thread, uint64_t *pc,
+                                       uint64_t *code)
+{
+    struct tg_registers registers;
+    struct tg_modules *modules = tg_live_engine_modules(live, thread->process);
+    *code = *pc;
+    if (modules == NULL || !tg_module_is_agent(tg_modules_find(modules, *pc)) ||
+        !tg_thread_scene_registers(thread, &registers))
+        return modules;
+    const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
+    const struct tg_frame frame = tg_frames_innermost(modules, &memory, &registers);
+    *pc = frame.registers.value[TG_RIP];
+    *code = tg_frame_place(&frame);
+    return modules;
+}
+
+void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place)
+{
+    struct tg_modules *modules = tg_live_engine_modules_of(live, pid);
+    struct tg_debug_row row;
+    uint64_t offset;
+    *place = '\0';
+    if (modules == NULL)
+        return;
+    char *name = tg_modules_function_at(modules, pc, &offset);
+    if (name == NULL) {
+        const struct tg_module *module = tg_modules_find(modules, pc);
+        const char *last = module == NULL ? NULL : strrchr(module->path, '/');
+        if (module != NULL)
+            snprintf(place, TG_PLACE_SIZE, "%s+0x%" PRIx64, last == NULL ? module->path : last + 1,
+                     pc - module->start);
+        return;
+    }
+    if (tg_modules_row_at(modules, pc, &row)) {
+        const char *slash = strrchr(row.file, '/');
+        snprintf(place, TG_PLACE_SIZE, "%s (%s#%d)", name, slash == NULL ? row.file : slash + 1, row.line);
+    } else if (offset != 0) {
+        snprintf(place, TG_PLACE_SIZE, "%s+%" PRIu64, name, offset);
+    } else {
+        snprintf(place, TG_PLACE_SIZE, "%s", name);
+    }
+    free(name);
+}
+
+struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process)
+{
+    return tg_live_modules_scene(live->modules, process);
+}
+
+char *tg_live_engine_file_of(struct tg_live_engine *live, const char *spec)
+{
+    const struct tg_process *process = tg_engine_first_process(live->parts.engine);
+    char *file = NULL;
+    for (; file == NULL && process != NULL; process = process->hh.next)
+        file = tg_live_points_file_of(live->points, process, spec);
+    return file;
+}
+
+char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid)
+{
+    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? NULL : tg_live_points_file_of(live->points, process, "main");
+}

@@ -1,0 +1,503 @@
+#include "live/control/job_source.h"
+
+#include "analyzer/job/action_points.h"
+#include "analyzer/job/list.h"
+#include "analyzer/models/event_headline.h"
+#include "live/console/focus.h"
+#include "live/source/filter_news.h"
+#include "live/source/interrupt.h"
+#include "live/source/news_queue.h"
+#include "recorder/engine/engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/* Who stands as far as was told. */
+struct standing {
+    uint64_t key; /* both numbers */
+    struct tg_barrier_unit unit;
+    UT_hash_handle hh;
+};
+
+enum { TAKE_COUNT = 256, TAKE_NS = 50 * 1000 * 1000 };
+
+struct live_source {
+    struct tg_source public;
+    struct tg_live_job *job;
+    struct tg_moment *moment;
+    struct tg_news_queue *stops; /* to be told */
+    struct standing *standing;   /* by unit; those that were told to stand */
+    struct tg_event_mark taken;  /* the event taken last */
+    bool is_taken;               /* the first event in the job's queue is the one taken last */
+    bool end_told;
+};
+
+static struct live_source *live_of(struct tg_source *source)
+{
+    return (struct live_source *)source;
+}
+
+static void forget_standing(struct live_source *live, struct standing *standing)
+{
+    HASH_DEL(live->standing, standing);
+    free(standing);
+}
+
+static void forget_all_standing(struct live_source *live)
+{
+    struct standing *standing, *next;
+    HASH_ITER (hh, live->standing, standing, next)
+        forget_standing(live, standing);
+}
+
+static void destroy(struct tg_source *source)
+{
+    struct live_source *live = live_of(source);
+    tg_moment_destroy(live->moment);
+    tg_news_queue_destroy(live->stops);
+    forget_all_standing(live);
+    tg_error_destroy(live->public.damage);
+    free(live);
+}
+
+/* ---- events */
+
+/* The next event, if there is one; of live->public.event it is as before where there is none. */
+static struct tg_error *take(struct live_source *live, bool *taken)
+{
+    if (live->is_taken)
+        tg_live_job_pop_event(live->job);
+    live->is_taken = false;
+    const struct tg_event *event = tg_live_job_first_event(live->job);
+    *taken = event != NULL;
+    if (event == NULL)
+        return NULL;
+    live->is_taken = true;
+    live->public.event = event;
+    if (live->public.number == 0)
+        live->public.start_ns = event->time_ns;
+    live->public.number++;
+    live->taken.count = event->time_ns == live->taken.time_ns ? live->taken.count + 1 : 1;
+    live->taken.time_ns = event->time_ns;
+    live->public.time_ns = event->time_ns;
+    return tg_moment_feed(live->moment, event);
+}
+
+/* Until something may have happened. */
+static struct tg_error *await(const struct live_source *live)
+{
+    struct pollfd wake = {.fd = tg_live_job_wake_fd(live->job), .events = POLLIN};
+    if (tg_interrupt_pending() || (poll(&wake, 1, -1) < 0 && errno == EINTR && tg_interrupt_pending()))
+        return tg_error_create(TG_ERROR_USAGE, "interrupted");
+    return NULL;
+}
+
+static struct tg_error *step(struct tg_source *source, bool *at_end)
+{
+    struct live_source *live = live_of(source);
+    struct tg_error *error = NULL;
+    bool taken = false;
+    int status;
+    while (error == NULL && !taken) {
+        tg_live_job_settle(live->job);
+        *at_end = tg_live_job_has_ended(live->job, &status);
+        error = take(live, &taken);
+        if (error == NULL && !taken && *at_end)
+            return NULL;
+        if (error == NULL && !taken)
+            error = await(live);
+    }
+    *at_end = false;
+    return error;
+}
+
+/* ---- who there is */
+
+struct view_call {
+    struct tg_job_view *view;
+    struct tg_error *error;
+};
+
+static void make_view(struct tg_live_engine *engine, void *context)
+{
+    struct view_call *call = context;
+    call->error = tg_controller_fill_view(tg_live_engine_controller(engine), call->view);
+}
+
+/* Of the process that was asked for last. */
+struct tagging {
+    const struct live_source *live;
+    uint64_t pid;
+    size_t index; /* in the process model, SIZE_MAX it is not there */
+};
+
+/* Most that there ever were have ended, and have no pid. */
+static size_t index_of(struct tagging *tagging, uint64_t pid)
+{
+    if (pid == tagging->pid)
+        return tagging->index;
+    tagging->pid = pid;
+    struct tg_error *error = tg_focus_find_pid(&tagging->live->public, (int64_t)pid, &tagging->index);
+    if (error != NULL)
+        tagging->index = SIZE_MAX;
+    tg_error_destroy(error);
+    return tagging->index;
+}
+
+static uint64_t tag_process(void *context, uint64_t pid)
+{
+    size_t index = index_of(context, pid);
+    return index == SIZE_MAX ? UINT64_MAX : index;
+}
+
+static uint64_t tag_thread(void *context, uint64_t pid, uint64_t tid)
+{
+    struct tagging *tagging = context;
+    size_t index = index_of(tagging, pid);
+    const struct tg_openmp_worker *worker =
+        index == SIZE_MAX ? NULL : tg_openmp_model_worker(tagging->live->moment->openmp, index, (int32_t)tid);
+    return worker == NULL ? UINT64_MAX : worker->index;
+}
+
+static struct tg_error *view(struct tg_source *source, struct tg_job_view *view)
+{
+    struct live_source *live = live_of(source);
+    struct view_call call = {.view = view};
+    struct tagging tagging = {.live = live, .pid = 0, .index = SIZE_MAX};
+    const struct tg_job_view_tags tags = {&tagging, tag_process, tag_thread};
+    tg_live_job_call(live->job, make_view, &call);
+    if (call.error == NULL)
+        tg_job_view_retag(view, &tags);
+    return call.error;
+}
+
+/* ---- news */
+
+/* Libraries came or went: EVENT is one process's. */
+static void tell_libraries(const struct live_source *live, const struct tg_event *event,
+                           const struct tg_news_sink *sink)
+{
+    const struct tg_process_entry *entry = live->moment->entry;
+    bool came = event->kind == TG_EVENT_LIBRARY_LOAD;
+    const struct tg_list *list = came ? &event->library_load.libraries : &event->library_unload.libraries;
+    uint64_t count;
+    const struct tg_library *library = tg_event_headline_library(list, &count);
+    if (entry == NULL || library == NULL)
+        return;
+    const struct tg_news news = {.kind = TG_NEWS_LIBRARIES,
+                                 .pid = event->pid,
+                                 .unit = {(uint32_t)entry->index + 1, 0},
+                                 .has_rank = entry->rank >= 0,
+                                 .rank = entry->rank,
+                                 .count = came ? count : 0,
+                                 .other = came ? 0 : count,
+                                 .name = library->path};
+    if (tg_live_job_wants(live->job, &news))
+        tg_news_tell(sink, &news);
+}
+
+/* What is there, for some time: a job may tell faster than it can be taken, and the prompt waits. */
+static struct tg_error *take_some(struct live_source *live, const struct tg_news_sink *sink)
+{
+    struct tg_error *error = NULL;
+    uint64_t count = 0, until_ns = tg_engine_now_ns() + TAKE_NS;
+    for (bool taken = true; error == NULL && taken;) {
+        if (++count % TAKE_COUNT == 0 && tg_engine_now_ns() > until_ns) {
+            tg_live_job_unsettle(live->job);
+            break;
+        }
+        error = take(live, &taken);
+        if (error != NULL || !taken)
+            break;
+        const struct tg_event *event = live->public.event;
+        if (event->kind == TG_EVENT_LIBRARY_LOAD || event->kind == TG_EVENT_LIBRARY_UNLOAD)
+            tell_libraries(live, event, sink);
+        tg_filter_news(live->moment, event, sink);
+    }
+    return error;
+}
+
+/* ---- who stands and who runs */
+
+struct stops_call {
+    struct live_source *live;
+    struct tg_error *error;
+};
+
+static uint64_t key_of(struct tg_barrier_unit unit)
+{
+    return (uint64_t)unit.dpid << 32 | unit.dtid;
+}
+
+static bool tells_running(const struct live_source *live)
+{
+    return tg_live_job_wants(live->job, &(struct tg_news){.kind = TG_NEWS_RUNNING});
+}
+
+/* Without memory nobody is told that it runs again, that is all. */
+static void note_standing(struct live_source *live, struct tg_barrier_unit unit)
+{
+    struct standing *standing = NULL;
+    uint64_t key = key_of(unit);
+    HASH_FIND(hh, live->standing, &key, sizeof key, standing);
+    if (standing != NULL || (standing = calloc(1, sizeof *standing)) == NULL)
+        return;
+    standing->key = key;
+    standing->unit = unit;
+    HASH_ADD(hh, live->standing, key, sizeof standing->key, standing);
+    if (standing->hh.tbl == NULL) /* memory was short */
+        free(standing);
+}
+
+/* The members of SET as news of KIND, which has what else is to be told. */
+static struct tg_error *tell_set(struct live_source *live, const struct tg_job_view *view,
+                                 const struct tg_job_set *set, struct tg_news *news)
+{
+    char *text = NULL;
+    size_t size;
+    const struct tg_job_process *process = tg_job_view_process(view, news->unit.dpid);
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_job_list_print(view, set, stream);
+    if (fclose(stream) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    news->set = news->count > 1 ? text : NULL;
+    news->has_rank = news->count == 1 && process != NULL && process->info.rank >= 0;
+    news->rank = process == NULL ? -1 : process->info.rank;
+    if (error == NULL)
+        tg_news_queue_add(live->stops, news);
+    free(text);
+    return error;
+}
+
+/* Those that were told to stand and run again. */
+static struct tg_error *tell_running(struct live_source *live, struct tg_live_engine *engine,
+                                     const struct tg_job_view *view)
+{
+    struct tg_news news = {.kind = TG_NEWS_RUNNING};
+    struct standing *standing, *next;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, view);
+    if (error != NULL)
+        return error;
+    HASH_ITER (hh, live->standing, standing, next) {
+        const struct tg_thread *thread = tg_live_engine_thread(engine, standing->unit);
+        const struct tg_job_process *process = tg_job_view_process(view, standing->unit.dpid);
+        size_t i = process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, standing->unit.dtid);
+        if (thread != NULL && tg_thread_is_kept(thread))
+            continue;
+        if (thread != NULL && i != SIZE_MAX) {
+            tg_job_set_add(&set, process, i);
+            news.unit = standing->unit;
+            news.pid = thread->process->pid;
+            news.tid = thread->tid;
+            news.count++;
+        }
+        forget_standing(live, standing);
+    }
+    return news.count == 0 ? NULL : tell_set(live, view, &set, &news);
+}
+
+/* Who was stopped, for nothing of its own: by what another one came to. */
+static bool is_incidental(const struct tg_live_stop *stop)
+{
+    return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;
+}
+
+/* People are told in one line of those that were stopped along, and of those that stand at PLACE, LEFT's: a
+ * program lies elsewhere in each process. Programs want to know the address of each. */
+static bool is_alike(struct tg_live_engine *engine, const struct tg_live_stop *left, const char *place,
+                     const struct tg_live_stop *right, bool exact)
+{
+    char other[TG_PLACE_SIZE] = "";
+    bool alike = left->state == right->state && left->signal == right->signal &&
+                 left->point == right->point && left->stepped == right->stepped;
+    if (!alike || left->pc == right->pc || left->point != 0)
+        return alike;
+    if (exact || is_incidental(left))
+        return !exact;
+    tg_live_engine_place(engine, right->pid, right->code, other);
+    return *place != '\0' && strcmp(place, other) == 0;
+}
+
+/* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */
+static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engine *engine,
+                                   const struct tg_job_view *view, struct tg_live_stop *stops, size_t *count)
+{
+    const struct tg_live_stop first = stops[0];
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, view);
+    size_t n_left = 0, n_told = 0;
+    bool exact = tells_running(live), at_one_place = true;
+    char place[TG_PLACE_SIZE] = "";
+    tg_live_engine_place(engine, first.pid, first.code, place);
+    for (size_t i = 0; error == NULL && i < *count; i++) {
+        if (!is_alike(engine, &first, place, &stops[i], exact)) {
+            stops[n_left++] = stops[i];
+            continue;
+        }
+        const struct tg_job_process *process = tg_job_view_process(view, stops[i].unit.dpid);
+        size_t thread =
+            process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, stops[i].unit.dtid);
+        if (thread == SIZE_MAX)
+            continue;
+        tg_job_set_add(&set, process, thread);
+        if (exact)
+            note_standing(live, stops[i].unit);
+        at_one_place = at_one_place && (!is_incidental(&first) || stops[i].pc == first.pc);
+        n_told++;
+    }
+    *count = error == NULL ? n_left : 0;
+    if (error != NULL || n_told == 0)
+        return error;
+    struct tg_news news = {.kind = TG_NEWS_STOPPED,
+                           .unit = first.unit,
+                           .pid = first.pid,
+                           .tid = first.tid,
+                           .count = n_told,
+                           .state = first.state,
+                           .status = first.signal,
+                           .point = first.point,
+                           .stepped = first.stepped,
+
+                           .place = at_one_place && *place != '\0' ? place : NULL,
+                           .pc = at_one_place ? first.pc : 0};
+    return tell_set(live, view, &set, &news);
+}
+
+static void take_moves(struct tg_live_engine *engine, void *context)
+{
+    struct stops_call *call = context;
+    struct live_source *live = call->live;
+    struct tg_job_view *view = NULL;
+    size_t count;
+    const struct tg_live_stop *taken = tg_live_engine_take_stops(engine, &count);
+    if (count == 0 && live->standing == NULL)
+        return;
+    struct tg_live_stop *stops = calloc(count + 1, sizeof *stops);
+    if (stops != NULL && count > 0)
+        memcpy(stops, taken, count * sizeof *stops);
+    call->error =
+        stops == NULL ? tg_error_no_memory() : tg_controller_view(tg_live_engine_controller(engine), &view);
+    if (call->error == NULL && live->standing != NULL)
+        call->error = tell_running(live, engine, view);
+    while (call->error == NULL && count > 0)
+        call->error = tell_alike(live, engine, view, stops, &count);
+    tg_job_view_destroy(view);
+    free(stops);
+}
+
+static bool runs_on(const struct live_source *live)
+{
+    const struct tg_process_model *processes = live->moment->processes;
+    bool was_detached = false;
+    for (size_t i = 0; !was_detached && i < tg_process_model_count(processes); i++)
+        was_detached = tg_process_model_at(processes, i)->end == TG_PROCESS_DETACHED;
+    return was_detached || tg_live_job_was_let_go(live->job);
+}
+
+static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
+{
+    if (live->end_told)
+        return;
+    live->end_told = true;
+    const char *text = runs_on(live) ? "what is left of the job runs on" : "the job has ended";
+    tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
+}
+
+static struct tg_error *attend(struct tg_source *source, const struct tg_news_sink *sink)
+{
+    struct live_source *live = live_of(source);
+    char missed[80];
+    struct stops_call call = {.live = live};
+    int status;
+    bool has_ended = tg_live_job_has_ended(live->job, &status); /* all of its events are there then */
+    tg_live_job_settle(live->job);
+    tg_live_job_tell_news(live->job, sink); /* at once; events take a while to come */
+    struct tg_error *error;
+    do
+        error = take_some(live, sink);
+    while (error == NULL && has_ended && tg_live_job_first_event(live->job) != NULL);
+    tg_live_job_call(live->job, take_moves, &call);
+    tg_news_queue_tell(live->stops, sink);
+    uint64_t n_missed = tg_live_job_take_missed(live->job);
+    snprintf(missed, sizeof missed, "%" PRIu64 " events went by unseen here; the trace has them", n_missed);
+    if (n_missed > 0)
+        tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = missed});
+    if (has_ended)
+        tell_end(live, sink);
+    if (error == NULL)
+        return call.error;
+    tg_error_destroy(call.error);
+    return error;
+}
+
+static void ask_latest(struct tg_live_engine *engine, void *context)
+{
+    struct tg_event_mark *mark = context;
+    *mark = tg_live_engine_latest(engine);
+}
+
+static void mark(struct tg_source *source, struct tg_event_mark *latest)
+{
+    tg_live_job_call(live_of(source)->job, ask_latest, latest);
+}
+
+static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)
+{
+    const struct tg_event_mark *taken = &live_of(source)->taken;
+    return taken->time_ns > latest->time_ns ||
+           (taken->time_ns == latest->time_ns && taken->count >= latest->count);
+}
+
+/* ---- life */
+
+struct tg_error *tg_live_source_restart(struct tg_source *source, const char *trace)
+{
+    struct live_source *live = live_of(source);
+    struct tg_moment *moment = NULL;
+    struct tg_error *error = tg_moment_create(&moment);
+    if (error != NULL)
+        return error;
+    tg_moment_destroy(live->moment);
+    tg_moment_drop_numbers(moment);
+    live->moment = moment;
+    forget_all_standing(live); /* numbers begin anew */
+    live->end_told = false;
+    live->public.moment = moment;
+    live->public.event = NULL;
+    live->public.number = 0;
+    live->public.trace_path = trace;
+    return NULL;
+}
+
+static const struct tg_source_ops live_ops = {
+    .destroy = destroy, .step = step, .view = view, .attend = attend, .mark = mark, .is_at = is_at};
+
+struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
+                                       struct tg_source **source)
+{
+    struct live_source *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->public = (struct tg_source){
+        .ops = &live_ops, .name = name, .trace_path = trace, .wake_fd = tg_live_job_wake_fd(job)};
+    made->job = job;
+    struct tg_error *error = tg_moment_create(&made->moment);
+    if (error == NULL)
+        error = tg_news_queue_create(&made->stops);
+    if (error != NULL) {
+        destroy(&made->public);
+        return error;
+    }
+    tg_moment_drop_numbers(made->moment);
+    made->public.moment = made->moment;
+    *source = &made->public;
+    return NULL;
+}

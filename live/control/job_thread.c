@@ -1,0 +1,470 @@
+#include "live/control/job_thread.h"
+
+#include "live/source/news_queue.h"
+#include "recorder/engine/event_queue.h"
+#include "recorder/record/calibrate.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <tcl.h>
+#include <unistd.h>
+
+struct call {
+    struct call *next;
+    void (*run)(struct tg_live_engine *live, void *context);
+    void *context;
+    bool is_done;
+};
+
+struct tg_live_job {
+    struct tg_record_options options; /* the caller's, but for the trace */
+    const char *first_trace;          /* the caller's */
+    char *trace;                      /* of a second or later run, NULL the caller's */
+    sigset_t launch_mask;             /* what programs are started with */
+    struct tg_live_stops stops;
+    pthread_t thread;
+    bool has_thread;
+    struct tg_recording_watch watch;
+    struct tg_loader_listener listener;
+    struct tg_recording *recording; /* the tracer thread's, and so is the engine */
+    struct tg_live_engine *live;
+    struct tg_news_queue *news;
+    bool tells_all;                /* also what is not for people */
+    struct tg_event_queue *events; /* from the thread that writes the trace to the one that takes them */
+    int wake_fd;
+    atomic_bool is_awake; /* wake_fd is readable */
+
+    pthread_mutex_t lock; /* for all that follows */
+    pthread_cond_t changed;
+    struct call *first_call, **last_call;
+    bool has_started, runs, has_ended, was_let_go, quits, restarts;
+    struct tg_error *failure; /* of the start */
+    struct tg_recording_summary summary;
+    int status;
+};
+
+/* ---- telling the one who waits */
+
+static void wake(struct tg_live_job *job)
+{
+    if (!atomic_exchange(&job->is_awake, true))
+        eventfd_write(job->wake_fd, 1);
+}
+
+int tg_live_job_wake_fd(const struct tg_live_job *job)
+{
+    return job->wake_fd;
+}
+
+void tg_live_job_settle(struct tg_live_job *job)
+{
+    eventfd_t count;
+    eventfd_read(job->wake_fd, &count);
+    atomic_store(&job->is_awake, false);
+}
+
+void tg_live_job_unsettle(struct tg_live_job *job)
+{
+    wake(job);
+}
+
+static void take_written(void *context, const struct tg_event *event)
+{
+    struct tg_live_job *job = context;
+    tg_event_queue_add(job->events, event);
+    wake(job);
+}
+
+static bool is_behind(void *context)
+{
+    const struct tg_live_job *job = context;
+    return tg_event_queue_is_filling(job->events);
+}
+
+static void take_emitted(void *context, const struct tg_event *event)
+{
+    const struct tg_live_job *job = context;
+    if (job->live != NULL)
+        tg_live_engine_emitted(job->live, event);
+}
+
+bool tg_live_job_wants(const struct tg_live_job *job, const struct tg_news *news)
+{
+    return job->tells_all || tg_news_is_for_people(news);
+}
+
+static void tell(void *context, const struct tg_news *news)
+{
+    struct tg_live_job *job = context;
+    if (!tg_live_job_wants(job, news))
+        return;
+    tg_news_queue_add(job->news, news);
+    wake(job);
+}
+
+static void take_handled(void *context, struct tg_thread *thread, const struct tg_loader_handled *handled)
+{
+    const struct tg_live_job *job = context;
+    if (job->live != NULL)
+        tg_live_engine_handled(job->live, thread, handled);
+}
+
+static void take_unloaded(void *context, struct tg_thread *thread, const struct tg_break_object *object)
+{
+    const struct tg_live_job *job = context;
+    if (job->live != NULL)
+        tg_live_engine_unloaded(job->live, thread, object);
+}
+
+static void tell_changed(void *context)
+{
+    wake(context);
+}
+
+void tg_live_job_tell_news(struct tg_live_job *job, const struct tg_news_sink *sink)
+{
+    tg_news_queue_tell(job->news, sink);
+}
+
+const struct tg_event *tg_live_job_first_event(struct tg_live_job *job)
+{
+    return tg_event_queue_first(job->events);
+}
+
+void tg_live_job_pop_event(struct tg_live_job *job)
+{
+    tg_event_queue_pop(job->events);
+}
+
+uint64_t tg_live_job_take_missed(struct tg_live_job *job)
+{
+    return tg_event_queue_take_lost(job->events);
+}
+
+/* ---- calls */
+
+/* On the tracer thread. */
+static void serve(void *context)
+{
+    struct tg_live_job *job = context;
+    pthread_mutex_lock(&job->lock);
+    while (job->first_call != NULL) {
+        struct call *call = job->first_call;
+        job->first_call = call->next;
+        if (call->next == NULL)
+            job->last_call = &job->first_call;
+        pthread_mutex_unlock(&job->lock);
+        call->run(job->live, call->context);
+        pthread_mutex_lock(&job->lock);
+        call->is_done = true;
+        pthread_cond_broadcast(&job->changed);
+    }
+    pthread_mutex_unlock(&job->lock);
+}
+
+void tg_live_job_call(struct tg_live_job *job, void (*run)(struct tg_live_engine *live, void *context),
+                      void *context)
+{
+    struct call call = {.run = run, .context = context};
+    pthread_mutex_lock(&job->lock);
+    *job->last_call = &call;
+    job->last_call = &call.next;
+    pthread_cond_broadcast(&job->changed);
+    while (!call.is_done) {
+        /* without memory for the post the call waits for another one, or for the end */
+        if (job->runs)
+            tg_engine_post(tg_recording_parts(job->recording).engine, serve, job);
+        pthread_cond_wait(&job->changed, &job->lock);
+    }
+    pthread_mutex_unlock(&job->lock);
+}
+
+/* ---- the tracer thread */
+
+/* They are for the thread that talks to people; the program that is launched has what the tool was given. */
+static void block_signals(void)
+{
+    static const int theirs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++)
+        sigaddset(&set, theirs[i]);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* RECORDING and LIVE are of an earlier run, where there was one; then they stay where this fails. */
+static struct tg_error *start(struct tg_live_job *job)
+{
+    struct tg_stop_cost cost = {0};
+    const struct tg_live_engine_options options = {
+        .context = job, .tell = tell, .changed = tell_changed, .stops = &job->stops};
+    struct tg_recording *recording = NULL, *former_recording = job->recording;
+    struct tg_live_engine *live = NULL, *former_live = job->live;
+    pid_t pid;
+    pthread_sigmask(SIG_SETMASK, &job->launch_mask, NULL);
+    tg_error_destroy(tg_calibrate_stop_cost(&cost));
+    struct tg_error *error = tg_recording_create(&job->options, &cost, &job->watch, &recording);
+    block_signals();
+    if (error == NULL) {
+        const struct tg_recording_parts parts = tg_recording_parts(recording);
+        error = tg_live_engine_create(&parts, &options, &live);
+    }
+    if (error == NULL) {
+        job->recording = recording;
+        job->live = live;
+        error = tg_recording_start(recording, &pid);
+    }
+    if (error != NULL) {
+        job->recording = former_recording;
+        job->live = former_live;
+    } else {
+        recording = former_recording;
+        live = former_live;
+    }
+    tg_recording_destroy(recording);
+    tg_live_engine_destroy(live);
+    return error;
+}
+
+static void set_started(struct tg_live_job *job, struct tg_error *error)
+{
+    pthread_mutex_lock(&job->lock);
+    job->failure = error;
+    job->has_started = true;
+    job->restarts = false;
+    job->runs = error == NULL;
+    job->has_ended = job->has_ended && error != NULL;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void run(struct tg_live_job *job)
+{
+    int status = 0;
+    struct tg_recording_summary summary;
+    struct tg_error *error = tg_recording_run(job->recording, &status);
+    pthread_mutex_lock(&job->lock);
+    job->runs = false;
+    pthread_mutex_unlock(&job->lock);
+    if (error != NULL)
+        tell(job, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
+    tg_error_destroy(error);
+    tg_recording_finish(job->recording, &summary);
+    pthread_mutex_lock(&job->lock);
+    job->has_ended = true;
+    job->status = status;
+    job->summary = summary;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+    wake(job);
+}
+
+/* Until nobody asks any more: false; or it is to be run once more. */
+static bool answer(struct tg_live_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    while (!job->quits && !job->restarts) {
+        if (job->first_call == NULL)
+            pthread_cond_wait(&job->changed, &job->lock);
+        pthread_mutex_unlock(&job->lock);
+        serve(job);
+        pthread_mutex_lock(&job->lock);
+    }
+    bool restarts = job->restarts && !job->quits;
+    pthread_mutex_unlock(&job->lock);
+    return restarts;
+}
+
+static void *trace(void *context)
+{
+    struct tg_live_job *job = context;
+    bool has_job;
+    do {
+        struct tg_error *error = start(job);
+        bool is_well = error == NULL;
+        set_started(job, error);
+        if (is_well)
+            run(job);
+        has_job = job->recording != NULL; /* this one, or a former one that can still be asked */
+    } while (has_job && answer(job));
+    tg_recording_destroy(job->recording);
+    tg_live_engine_destroy(job->live);
+    Tcl_FinalizeThread(); /* of conditions */
+    return NULL;
+}
+
+/* ---- life */
+
+static struct tg_error *set_up(struct tg_live_job *job)
+{
+    job->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (job->wake_fd < 0)
+        return tg_error_create(TG_ERROR_LIMIT, "cannot create an eventfd: too many files are open");
+    struct tg_error *error = tg_event_queue_create(0, &job->events);
+    if (error == NULL)
+        error = tg_news_queue_create(&job->news);
+    if (error != NULL)
+        return error;
+    Tcl_FindExecutable(NULL); /* before the thread, which ends with its part of Tcl */
+    int why = pthread_create(&job->thread, NULL, trace, job);
+    job->has_thread = why == 0;
+    return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the thread that traces");
+}
+
+static struct tg_error *await_start(struct tg_live_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    while (!job->has_started)
+        pthread_cond_wait(&job->changed, &job->lock);
+    struct tg_error *failure = job->failure;
+    job->failure = NULL;
+    pthread_mutex_unlock(&job->lock);
+    return failure;
+}
+
+struct tg_error *tg_live_job_create(const struct tg_record_options *options,
+                                    const struct tg_live_stops *stops, bool tells_all,
+                                    struct tg_live_job **job)
+{
+    struct tg_live_job *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = *options;
+    made->first_trace = options->trace;
+    pthread_sigmask(SIG_SETMASK, NULL, &made->launch_mask);
+    made->stops = *stops;
+    made->tells_all = tells_all;
+    made->listener =
+        (struct tg_loader_listener){.context = made, .handled = take_handled, .unloaded = take_unloaded};
+    made->watch = (struct tg_recording_watch){.context = made,
+                                              .written = take_written,
+                                              .is_behind = is_behind,
+                                              .emitted = take_emitted,
+                                              .libraries = &made->listener};
+    made->last_call = &made->first_call;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    struct tg_error *error = set_up(made);
+    if (error == NULL)
+        error = await_start(made);
+    if (error != NULL) {
+        tg_live_job_destroy(made);
+        return error;
+    }
+    *job = made;
+    return NULL;
+}
+
+static void kill_all(struct tg_live_engine *live, void *context)
+{
+    (void)context;
+    tg_live_engine_kill(live);
+}
+
+static void detach_all(struct tg_live_engine *live, void *context)
+{
+    (void)live;
+    struct tg_live_job *job = context;
+    tg_recording_request_stop(job->recording);
+}
+
+void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how)
+{
+    pthread_mutex_lock(&job->lock);
+    bool has_ended = job->has_ended;
+    job->was_let_go = !has_ended && how == TG_LIVE_DETACH;
+    pthread_mutex_unlock(&job->lock);
+    if (has_ended)
+        return;
+    tg_live_job_call(job, how == TG_LIVE_KILL ? kill_all : detach_all, job);
+    pthread_mutex_lock(&job->lock);
+    while (!job->has_ended)
+        pthread_cond_wait(&job->changed, &job->lock);
+    pthread_mutex_unlock(&job->lock);
+}
+
+void tg_live_job_destroy(struct tg_live_job *job)
+{
+    if (job == NULL)
+        return;
+    pthread_mutex_lock(&job->lock);
+    job->quits = true;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+    if (job->has_thread)
+        pthread_join(job->thread, NULL);
+    tg_news_queue_destroy(job->news);
+    tg_event_queue_destroy(job->events);
+    if (job->wake_fd >= 0)
+        close(job->wake_fd);
+    pthread_cond_destroy(&job->changed);
+    pthread_mutex_destroy(&job->lock);
+    free(job->trace);
+    free(job);
+}
+
+struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace)
+{
+    char *copy = strdup(trace);
+    if (copy == NULL)
+        return tg_error_no_memory();
+    char *former = job->trace;
+    job->trace = job->options.trace = copy;
+    pthread_mutex_lock(&job->lock);
+    job->has_started = false;
+    job->restarts = true;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->lock);
+    struct tg_error *error = await_start(job);
+    free(former);
+    return error;
+}
+
+const char *tg_live_job_first_trace(const struct tg_live_job *job)
+{
+    return job->first_trace;
+}
+
+const char *tg_live_job_trace(const struct tg_live_job *job)
+{
+    return job->options.trace;
+}
+
+bool tg_live_job_has_command(const struct tg_live_job *job)
+{
+    return job->options.command != NULL;
+}
+
+struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job)
+{
+    return &job->stops;
+}
+
+bool tg_live_job_has_ended(struct tg_live_job *job, int *status)
+{
+    pthread_mutex_lock(&job->lock);
+    bool has_ended = job->has_ended;
+    *status = job->status;
+    pthread_mutex_unlock(&job->lock);
+    return has_ended;
+}
+
+bool tg_live_job_was_let_go(struct tg_live_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    bool was_let_go = job->was_let_go;
+    pthread_mutex_unlock(&job->lock);
+    return was_let_go;
+}
+
+struct tg_recording_summary tg_live_job_summary(struct tg_live_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    struct tg_recording_summary summary = job->summary;
+    pthread_mutex_unlock(&job->lock);
+    return summary;
+}

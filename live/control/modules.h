@@ -1,0 +1,27 @@
+/* The mapped objects of a live job's processes, looked at where somebody asks. The tracer thread's. */
+#ifndef TG_LIVE_CONTROL_MODULES_H
+#define TG_LIVE_CONTROL_MODULES_H
+
+#include "live/inspect/dwarf/module_scene.h"
+#include "live/inspect/dwarf/modules.h"
+#include "recorder/engine/engine.h"
+
+struct tg_live_modules;
+
+struct tg_error *tg_live_modules_create(struct tg_image_cache *images, struct tg_live_modules **modules);
+void tg_live_modules_destroy(struct tg_live_modules *modules); /* NULL is accepted */
+
+/* Those of PROCESS, of which a thread stands, as they are mapped now. NULL without memory. Valid until it is
+ * forgotten. */
+struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const struct tg_process *process);
+
+/* What is known of their variables; the same lifetime. */
+struct tg_module_scene *tg_live_modules_scene(struct tg_live_modules *modules,
+                                              const struct tg_process *process);
+
+/* What PROCESS maps has changed. */
+void tg_live_modules_change(struct tg_live_modules *modules, const struct tg_process *process);
+/* It has ended. */
+void tg_live_modules_forget(struct tg_live_modules *modules, const struct tg_process *process);
+
+#endif

@@ -1,0 +1,32 @@
+/* What people ask to see: C expressions over the variables of a thread that stands.
+ *
+ *   names         x, ns::x, 'file.c'::x, 'holder<int>::x', $rip ... $r15, $eax, $pc, $sp, $fp; .omp_data_i
+ *   of values     a.b  p->b  a[i]  a[i:j] (both included; a[:] a[i:] a[:j])  a(i, j) (Fortran's order)  *p &x
+ *                 (type)x  sizeof x  sizeof(type)  x@n (n of them, from x on)  struct%member (Fortran)
+ *   arithmetic    + - * / % << >> & | ^ ~ ! && || == != < <= > >= ?: as in C
+ *   literals      12 0x1f 017 1.5e3 'c', with C's suffixes
+ *
+ * Nothing of the program is changed, and none of its functions is called. */
+#ifndef TG_LIVE_INSPECT_EXPRESSION_EXPRESSION_H
+#define TG_LIVE_INSPECT_EXPRESSION_EXPRESSION_H
+
+#include "live/inspect/value/value.h"
+
+/* Parsed once, evaluated in any scene. Not thread-safe: it remembers what names were found to be. */
+struct tg_expression;
+
+/* Errors: USAGE, LIMIT. *POSITION (may be NULL) is then the byte of TEXT where it is wrong. */
+struct tg_error *tg_expression_parse(const char *text, struct tg_expression **expression, size_t *position);
+/* NULL is accepted. */
+void tg_expression_destroy(struct tg_expression *expression);
+
+/* Its value in SCENE, valid as long as both. Errors, with *POSITION as above: NOT_FOUND (a name; similar ones
+ * are told), USAGE (what cannot be asked of such a value), TARGET (memory or a register that cannot be
+ * read). */
+struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const struct tg_scene *scene,
+                                        struct tg_value *value, size_t *position);
+
+/* Whether $NAME is a register. */
+bool tg_expression_is_register(const char *name);
+
+#endif

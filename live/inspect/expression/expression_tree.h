@@ -1,0 +1,100 @@
+/* What an expression is parsed to. Between expression.c, which parses, and evaluation.c. */
+#ifndef TG_LIVE_INSPECT_EXPRESSION_EXPRESSION_TREE_H
+#define TG_LIVE_INSPECT_EXPRESSION_EXPRESSION_TREE_H
+
+#include "live/inspect/expression/expression.h"
+
+enum {
+    TG_EXPRESSION_MAX_NODES = 256,
+    TG_EXPRESSION_REMEMBERED = 4,
+    TG_NO_NODE = -1,
+};
+
+enum tg_node_kind {
+    TG_NODE_NUMBER,
+    TG_NODE_NAME,     /* NAME, FILE */
+    TG_NODE_REGISTER, /* NAME, without $ */
+    TG_NODE_UNARY,    /* OPERATION A */
+    TG_NODE_BINARY,   /* A OPERATION B */
+    TG_NODE_CHOICE,   /* A ? B : C */
+    TG_NODE_MEMBER,   /* A.NAME */
+    TG_NODE_ARROW,    /* A->NAME */
+    TG_NODE_INDEX,    /* A[B] */
+    TG_NODE_SLICE,    /* A[B:C], either may be TG_NO_NODE */
+    TG_NODE_ROUND,    /* A(...): B is the first of the arguments */
+    TG_NODE_ARGUMENT, /* of ROUND: A, or A:B (either may be TG_NO_NODE) where OPERATION is RANGE; C is the
+                         next */
+    TG_NODE_CAST,     /* (TYPE)A */
+    TG_NODE_SIZE,     /* sizeof A, or of TYPE where A is TG_NO_NODE */
+};
+
+enum tg_operation {
+    TG_OPERATION_NONE,
+    TG_OPERATION_RANGE,
+    TG_OPERATION_OR,
+    TG_OPERATION_AND,
+    TG_OPERATION_BIT_OR,
+    TG_OPERATION_BIT_XOR,
+    TG_OPERATION_BIT_AND, /* unary: the address */
+    TG_OPERATION_EQUAL,
+    TG_OPERATION_UNEQUAL,
+    TG_OPERATION_LESS,
+    TG_OPERATION_LESS_EQUAL,
+    TG_OPERATION_GREATER,
+    TG_OPERATION_GREATER_EQUAL,
+    TG_OPERATION_SHIFT_LEFT,
+    TG_OPERATION_SHIFT_RIGHT,
+    TG_OPERATION_REPEAT,
+    TG_OPERATION_ADD,
+    TG_OPERATION_SUBTRACT,
+    TG_OPERATION_MULTIPLY, /* unary: what it points to */
+    TG_OPERATION_DIVIDE,
+    TG_OPERATION_MODULO,
+    TG_OPERATION_NOT,
+    TG_OPERATION_BIT_NOT,
+};
+
+/* A type as it is written in a cast. */
+struct tg_type_words {
+    bool is_basic;
+    bool is_struct; /* NAME stands behind struct, union, enum or class */
+    enum tg_basic_type basic;
+    unsigned pointers;
+};
+
+/* What a name was found to be at one place. */
+struct tg_remembered {
+    uint64_t generation, place;
+    unsigned inlined;
+    struct tg_found found;
+};
+
+struct tg_node {
+    enum tg_node_kind kind;
+    enum tg_operation operation;
+    size_t position;
+    int a, b, c;
+    const char *name, *file; /* of the expression's strings; a type's name too */
+    struct tg_number number;
+    struct tg_type_words type;
+    bool is_parenthesized;            /* (NAME): it may be meant as a type */
+    struct tg_remembered *remembered; /* of NAME: TG_EXPRESSION_REMEMBERED of them, or NULL */
+};
+
+struct tg_expression {
+    char *strings; /* all names, each with an end */
+    int root;
+    int n_nodes;
+    struct tg_node nodes[TG_EXPRESSION_MAX_NODES];
+};
+
+/* Applies C's arithmetic. Errors: USAGE (division by 0, operands that it does not have). */
+struct tg_error *tg_number_combine(enum tg_operation operation, const struct tg_number *a,
+                                   const struct tg_number *b, struct tg_number *result);
+struct tg_error *tg_number_change(enum tg_operation operation, const struct tg_number *a,
+                                  struct tg_number *result);
+struct tg_number tg_number_convert(const struct tg_number *a, enum tg_basic_type type);
+struct tg_number tg_number_of_int(int64_t value, enum tg_basic_type type);
+bool tg_number_is_true(const struct tg_number *a);
+
+#endif

@@ -1,9 +1,0 @@
-/* `tollgate live` */
-#ifndef TG_LIVE_LIVE_COMMAND_H
-#define TG_LIVE_LIVE_COMMAND_H
-
-#include "format/command.h"
-
-extern const struct tg_command tg_live_command;
-
-#endif

@@ -1,0 +1,124 @@
+/* Process/thread sets as people write them: text to a tree and back, and what the tree means in a job.
+ *
+ *   ptset  := expr | primary primary+
+ *   expr   := term (('|'|'-') term)*      term := primary ('&' primary)*
+ *   primary:= arena | '{' primary+ '}' | '(' expr ')' | function '(' ptset ')' | '.'
+ *   arena  := [t|p|g|a|d][C|D|S|W|L['/'] | NUMBER'/' | '/'NAME'/'][DPID]['.'[DTID]]     at least one part
+ *   DPID   := NUMBER | 'r'NUMBER (the process of that MPI rank)      DTID := NUMBER | '<' (the lowest worker)
+ *           | 'r'NUMBER'-'NUMBER (a list: the arena for each of these ranks)
+ *
+ * '.' alone is the current set. A number without '.' is a process, but behind the width t a thread. A list
+ * may stand without its braces, which Tcl takes off. Blanks separate arenas and may stand around
+ * operators. */
+#ifndef TG_LIVE_SETS_PTSET_H
+#define TG_LIVE_SETS_PTSET_H
+
+#include "analyzer/job/set.h"
+#include "analyzer/job/view.h"
+#include "format/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    TG_PTSET_MAX_BYTES = 1 << 16,
+    TG_PTSET_MAX_NODES = 4096, /* arenas, functions and operators */
+    TG_PTSET_MAX_DEPTH = 64,   /* lists, parentheses, functions and operators within each other */
+    TG_PTSET_NAME_SIZE =
+        64, /* of a group's name with its NUL: a letter or '_', then these, digits, . : + - */
+};
+
+enum tg_ptset_width {
+    TG_WIDTH_MISSING,
+    TG_WIDTH_THREAD,
+    TG_WIDTH_PROCESS,
+    TG_WIDTH_GROUP,
+    TG_WIDTH_ALL,
+    TG_WIDTH_DEFAULT, /* the command's own */
+};
+
+enum tg_ptset_group {
+    TG_GROUP_MISSING,
+    TG_GROUP_DEFAULT, /* the command's own */
+    TG_GROUP_CONTROL,
+    TG_GROUP_SHARE,
+    TG_GROUP_WORKERS,
+    TG_GROUP_LOCKSTEP,
+    TG_GROUP_NUMBER,
+    TG_GROUP_NAME,
+};
+
+/* One arena. In a complete set only the group may be missing: the default one. */
+struct tg_ptset_arena {
+    enum tg_ptset_width width;
+    enum tg_ptset_group group;
+    uint32_t group_number; /* TG_GROUP_NUMBER */
+    char group_name[TG_PTSET_NAME_SIZE];
+    bool has_process, has_thread;
+    bool by_rank;                           /* the process is named by its rank */
+    uint32_t process;                       /* dpid or rank */
+    uint32_t thread;                        /* dtid; 0: '<' */
+    size_t position;                        /* in the text, for errors */
+    size_t group_at, process_at, thread_at; /* of these parts, POSITION where they are not given */
+};
+
+struct tg_ptset; /* immutable */
+
+/* Reads TEXT. USAGE error that names the character, LIMIT error beyond the limits; *POSITION, which may be
+ * NULL, is then the byte of TEXT that is meant (its length: the end). */
+struct tg_error *tg_ptset_parse(const char *text, struct tg_ptset **set, size_t *position);
+void tg_ptset_destroy(struct tg_ptset *set); /* NULL is accepted */
+
+/* SET with what is missing taken from FOCUS, a complete set; NULL, everything is in focus: from d1.<. A
+ * missing thread becomes '<'. '.' becomes FOCUS. Where FOCUS is no single arena, widths and processes must be
+ * given (USAGE error with position); a missing group is the default one. LIMIT error where it becomes too
+ * large. */
+struct tg_error *tg_ptset_complete(const struct tg_ptset *set, const struct tg_ptset *focus,
+                                   struct tg_ptset **complete, size_t *position);
+
+/* The set in its canonical form, which parses to an equal one: no blanks but between a list's arenas, no
+ * parentheses but those that are needed. */
+void tg_ptset_print(const struct tg_ptset *set, FILE *stream);
+/* The same as a string for the caller to free, NULL where memory is short. */
+char *tg_ptset_string(const struct tg_ptset *set);
+
+/* What commands iterate: the arenas of a list, one by one; 1 of everything else. ARENA is NULL where that is
+ * an expression: then there is no process or thread of interest but the lowest of its members. */
+size_t tg_ptset_count(const struct tg_ptset *set);
+const struct tg_ptset_arena *tg_ptset_arena(const struct tg_ptset *set, size_t i);
+
+/* Each arena of the set, in the order of its text: *CURSOR is 0 before the first; NULL behind the last. */
+const struct tg_ptset_arena *tg_ptset_next_arena(const struct tg_ptset *set, size_t *cursor);
+
+/* What `d` and `D` mean to the command that asks. */
+struct tg_ptset_defaults {
+    enum tg_ptset_width width; /* thread, process, group or all */
+    enum tg_ptset_group group; /* control, share, workers or lockstep */
+};
+
+/* The members of item I of the complete set SET, or of all of it, in VIEW. MEMBERS is initialised by the call
+ * and the caller's to deinit. NOT_FOUND error, with position, for a process, rank, thread or group that the
+ * job does not have, and for a process that is not in the group that is given with it. Threads of processes
+ * that have ended, and such processes without threads, are members like others. */
+struct tg_error *tg_ptset_members(const struct tg_ptset *set, const struct tg_job_view *view,
+                                  const struct tg_ptset_defaults *defaults, struct tg_job_set *members,
+                                  size_t *position);
+struct tg_error *tg_ptset_item_members(const struct tg_ptset *set, size_t i, const struct tg_job_view *view,
+                                       const struct tg_ptset_defaults *defaults, struct tg_job_set *members,
+                                       size_t *position);
+
+/* The process of interest of ARENA, and the index of its thread of interest (SIZE_MAX: '<' where there is no
+ * worker). NOT_FOUND errors, with position, as above; POSITION may be NULL. */
+struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
+                                   const struct tg_job_process **process, size_t *thread, size_t *position);
+
+/* SET as a string for the caller to free, by which another run of the same job has those again: a single
+ * arena's process by its rank, where VIEW has one. NULL where memory is short. */
+char *tg_ptset_lasting_string(const struct tg_ptset *set, const struct tg_job_view *view);
+
+/* TEXT on a line and a `^` below byte POSITION of it, cut around it where it is long. */
+void tg_ptset_point(const char *text, size_t position, FILE *stream);
+
+#endif

@@ -1,0 +1,46 @@
+/* A moment of a job: every model, fed with all events up to it. */
+#ifndef TG_LIVE_SOURCE_MOMENT_H
+#define TG_LIVE_SOURCE_MOMENT_H
+
+#include "analyzer/job/barrier_trace.h"
+#include "analyzer/models/addresses.h"
+#include "analyzer/models/dlopen.h"
+#include "analyzer/models/library.h"
+#include "analyzer/models/mpi.h"
+#include "analyzer/models/mpir.h"
+#include "analyzer/models/openmp.h"
+#include "analyzer/models/process.h"
+#include "analyzer/models/totals.h"
+#include "live/source/numbers.h"
+#include "live/source/zone_counter.h"
+
+/* Read-only for others. */
+struct tg_moment {
+    struct tg_process_model *processes;
+    struct tg_library_model *libraries;
+    struct tg_dlopen_model *dlopens;
+    struct tg_session_model *session;
+    struct tg_openmp_model *openmp;
+    struct tg_mpi_model *mpi;
+    struct tg_mpir_model *mpir;
+    struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
+    struct tg_zone_counter *zones;
+    struct tg_control_numbers *numbers; /* NULL: see tg_moment_drop_numbers */
+    struct tg_barrier_trace *barriers;  /* of live control */
+    struct tg_process_entry *entry;     /* of the event fed last, NULL: it is no process's */
+};
+
+/* Nothing has happened yet. */
+struct tg_error *tg_moment_create(struct tg_moment **moment);
+void tg_moment_destroy(struct tg_moment *moment); /* NULL is accepted */
+
+/* What the trace calls processes and threads is not kept: a live session has numbers of its own. */
+void tg_moment_drop_numbers(struct tg_moment *moment);
+
+/* A second one that says the same and goes on from there on its own. Only error: NO_MEMORY. */
+struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment **copy);
+
+/* Only error: NO_MEMORY. Memory follows what the models keep, not events. */
+struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event *event);
+
+#endif

@@ -1,0 +1,113 @@
+/* Where the console's job comes from: a trace now, an engine that traces a live job with the same commands.
+ *
+ * To add a source: a struct that begins with struct tg_source, a const struct tg_source_ops, a function that
+ * creates it. Operations that are NULL are told to be impossible, or not needed, as said with each.
+ *
+ * What a live job asks of this interface, and where it is:
+ *   - Events come while the console waits for a command: `wake_fd` and `attend`. The moment that commands ask
+ *     changes only inside of operations, all called by the console's one thread; an engine's own thread hands
+ *     its events over and is never waited for.
+ *   - There is no going back: `seek` and `landmark` are NULL, `step` waits for the next event of a job that
+ *     runs, and says that it is at the end when nothing is left that could have one.
+ *   - Moving is letting run: motions (`opm next`, `find`) are `begin`, steps, `end` around them. A trace
+ * needs neither.
+ *   - Who runs, stands or is held is known to the engine alone: `view`. Sets of live/sets/ptset.h are found in it.
+ *   - A diagram is drawn from the trace that is being written: `sync`. */
+#ifndef TG_LIVE_SOURCE_SOURCE_H
+#define TG_LIVE_SOURCE_SOURCE_H
+
+#include "analyzer/job/set.h"
+#include "analyzer/job/view.h"
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "live/source/moment.h"
+#include "live/source/news.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where to go. */
+enum tg_target_kind {
+    TG_TO_EVENT, /* behind event NUMBER; 0: before the first; beyond the last one: to the end */
+    TG_TO_TIME,  /* before the first event later than TIME_NS */
+    TG_TO_END,
+};
+
+struct tg_target {
+    enum tg_target_kind kind;
+    uint64_t number;
+    uint64_t time_ns; /* of the source's clock */
+};
+
+/* An event: COUNT of those with its time came up to it. */
+struct tg_event_mark {
+    uint64_t time_ns;
+    uint64_t count;
+};
+
+/* Begins every source. Read-only for others; what it points to lives until the next operation. */
+struct tg_source {
+    const struct tg_source_ops *ops;
+    const struct tg_moment *moment; /* after the event below */
+    const struct tg_event *event;   /* that was taken last, NULL before the first */
+    uint64_t number;                /* of that event, from 1; 0 before the first */
+    uint64_t time_ns;               /* of that event; before the first the start */
+    uint64_t start_ns;              /* times are told relative to it */
+    uint64_t n_events;              /* in all, 0 not known (yet) */
+    const char *name;               /* of the trace or the command */
+    const char *trace_path;         /* of the trace that has these events, NULL: none */
+    int wake_fd;                    /* readable: `attend` has something to do; -1: it never has */
+    struct tg_error *damage;        /* why events end early, NULL they do not; owned by the source */
+};
+
+struct tg_source_ops {
+    void (*destroy)(struct tg_source *source);
+    /* Takes the next event; of a live job waits for it. At the end source->event stays as it is and *AT_END
+     * is true. An interrupt (live/source/interrupt.h) ends the waiting with a USAGE error. */
+    struct tg_error *(*step)(struct tg_source *source, bool *at_end);
+    /* Goes to TARGET, in either direction. An interrupt ends it with a USAGE error where it is then, a valid
+     * place. NULL: the source goes forward only, by steps. */
+    struct tg_error *(*seek)(struct tg_source *source, const struct tg_target *target);
+    /* The last event up to NUMBER from where reading on begins at once; 0: the start. Who looks for something
+     * backwards goes from one of these to the next. NULL: there is none but the start. */
+    uint64_t (*landmark)(struct tg_source *source, uint64_t number);
+
+    /* Fills VIEW, which is empty: processes, threads, groups and states at this moment. Of a process INFO.TAG
+     * is the index in the process model, of a thread TAG is the index of its worker in the OpenMP model,
+     * UINT64_MAX where it is none. NULL: tg_moment_view says it. */
+    struct tg_error *(*view)(struct tg_source *source, struct tg_job_view *view);
+
+    /* Before and after the steps of one motion: lets the threads of SET, over VIEW, run where nothing holds
+     * them, and makes them stand again. `end` is called however the motion ended. NULL: steps need
+     * neither. */
+    struct tg_error *(*begin)(struct tg_source *source, const struct tg_job_view *view,
+                              const struct tg_job_set *set);
+    struct tg_error *(*end)(struct tg_source *source);
+
+    /* Takes the events that came meanwhile, without waiting, and tells SINK what people should know of them:
+     * a barrier is satisfied, a process has ended. Called before each command, and while the console waits
+     * for one when wake_fd is readable. NULL: nothing happens by itself. */
+    struct tg_error *(*attend)(struct tg_source *source, const struct tg_news_sink *sink);
+
+    /* Marks the latest event that there is, whether it was taken or is on its way: who answers from the
+     * moment what is so now takes events up to it first (tg_console_catch_up). NULL: what there is was
+     * taken. */
+    void (*mark)(struct tg_source *source, struct tg_event_mark *mark);
+    /* Whether that was taken. */
+    bool (*is_at)(struct tg_source *source, const struct tg_event_mark *mark);
+
+    /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
+    struct tg_error *(*sync)(struct tg_source *source);
+};
+
+/* The source is where it was if STEP or SEEK fail with another error than an interrupt or NO_MEMORY. */
+static inline void tg_source_destroy(struct tg_source *source)
+{
+    if (source != NULL)
+        source->ops->destroy(source);
+}
+
+/* The view at this moment; the caller's to destroy. */
+struct tg_error *tg_source_view(struct tg_source *source, struct tg_job_view **view);
+
+#endif

@@ -1,0 +1,45 @@
+/* Tells the first thread that comes to a zone from those that come after it: a construct that a team meets
+ * again and again is a new zone each time, begun by whoever meets it first. */
+#ifndef TG_LIVE_SOURCE_ZONE_COUNTER_H
+#define TG_LIVE_SOURCE_ZONE_COUNTER_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tg_zone_counter;
+
+/* What `opm next` can go to. */
+enum tg_zone_target {
+    TG_TARGET_NONE, /* an event that begins no zone */
+    TG_TARGET_PARALLEL,
+    TG_TARGET_SINGLE,
+    TG_TARGET_CRITICAL,
+    TG_TARGET_TASK,
+    TG_TARGET_SECTIONS,
+    TG_TARGET_BARRIER,
+    TG_TARGET_MASTER,
+    TG_TARGET_LOOP,
+};
+
+/* Which kind of zone EVENT comes to. */
+enum tg_zone_target tg_zone_target_of(const struct tg_event *event);
+/* By name ("master" and "masked" are one); NONE where there is none. */
+enum tg_zone_target tg_zone_target_by_name(const char *name);
+
+struct tg_error *tg_zone_counter_create(struct tg_zone_counter **counter);
+void tg_zone_counter_destroy(struct tg_zone_counter *counter); /* NULL is accepted */
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_zone_counter_copy(const struct tg_zone_counter *counter, struct tg_zone_counter **copy);
+
+/* Takes one event of the process with index PROCESS. Only error: NO_MEMORY. Memory follows open teams and the
+ * constructs that they met. */
+struct tg_error *tg_zone_counter_feed(struct tg_zone_counter *counter, const struct tg_event *event,
+                                      size_t process);
+
+/* Whether the event fed last was the first to come to a zone. */
+bool tg_zone_counter_is_first(const struct tg_zone_counter *counter);
+
+#endif

@@ -1,0 +1,384 @@
+/* tollgate-audit.so, for LD_AUDIT: tells of every load and unload of the program, libc's own included,
+ * without a stop, and keeps the agent's entry points out of programs that have no such runtime
+ * (recorder/agent/audit/entries.h), which it does also where nobody listens. It links nothing at all and defines no
+ * la_symbind and no PLT hook, so that binding is as ever.
+ *
+ * The loader's lists say what there is: when it says that they are consistent again (la_activity), what is
+ * new at a list's end is told. So the order, and what has no la_objopen (the loader's own entry in another
+ * namespace), is as a debugger finds it. Lists are only read where the loader is not changing them.
+ *
+ * glibc calls la_objclose for what goes, then says LA_ACT_DELETE, unlinks, and says LA_ACT_CONSISTENT. At
+ * exit it says LA_ACT_DELETE first, then calls la_objclose for everything, without the loader's lock and
+ * without unlinking anything. A destructor may load and unload between those. So how many are gone is counted
+ * in the list, and if K are, it is the last K that la_objclose was called for. */
+#include "recorder/agent/audit/entries.h"
+#include "recorder/agent/audit/needs.h"
+#include "recorder/agent/audit/object.h"
+#include "recorder/agent/audit/ring.h"
+#include "recorder/agent/raw_system.h"
+
+#include <link.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+unsigned la_version(unsigned version);
+void la_activity(uintptr_t *cookie, unsigned action);
+unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie);
+unsigned la_objclose(uintptr_t *cookie);
+void la_preinit(uintptr_t *cookie);
+
+enum {
+    MAX_NAMESPACES = 15,   /* as many fit into a cookie; glibc has 16, one of them ours */
+    MAX_CLOSING = 1024,    /* objects that one dlclose takes away; a power of two */
+    MAX_OBJECTS = 1 << 20, /* longer lists are no lists */
+    COOKIE_MASK = 15,      /* a link map is aligned to 16 bytes: 1 + the namespace fits in */
+};
+
+struct namespace
+{
+    struct link_map *head; /* NULL: empty */
+    struct link_map *told; /* the last object that was told, NULL none */
+    size_t closing;        /* la_objclose since the last activity */
+    size_t objects;        /* deleting: how many there were */
+    bool adding;           /* between LA_ACT_ADD and LA_ACT_CONSISTENT */
+    bool deleting;         /* between LA_ACT_DELETE of a dlclose and LA_ACT_CONSISTENT */
+    bool ending;           /* the program's end calls destructors */
+};
+
+static struct {
+    int32_t pid;    /* whose ring it is */
+    uint64_t owner; /* pid << 32 | tid of who is in here, 0 nobody; __atomic */
+    int32_t tid;    /* of the same */
+    bool added;     /* LA_ACT_ADD of a namespace that is not known yet */
+    struct namespace namespaces[MAX_NAMESPACES];
+    struct closing {
+        struct link_map *map;
+        unsigned id;
+    } closing[MAX_CLOSING]; /* the last ones, of all namespaces */
+    size_t n_closing;       /* ever */
+    bool started;           /* the start-up libraries were told */
+    bool records;           /* there is somebody to tell it to */
+} watch;
+
+static struct tg_audit_needs needs;
+
+/* ---- records */
+
+static void record_activity(const struct namespace *namespace, unsigned action)
+{
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_ACTIVITY, 3);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = action;
+    tg_audit_ring_commit();
+}
+
+/* FLAGS: enum tg_agent_open. */
+static void record_open(const struct namespace *namespace, const struct link_map *map, unsigned flags)
+{
+    struct tg_audit_object object;
+    tg_audit_object_read(map->l_addr, &object);
+    size_t n_words = tg_audit_ring_string_words(map->l_name);
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_OPEN, 10 + n_words);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = flags;
+    arguments[3] = (uint64_t)(uintptr_t)map;
+    arguments[4] = map->l_addr;
+    arguments[5] = object.size_bytes;
+    arguments[6] = object.build_id_length;
+    for (size_t i = 0; i < TG_AUDIT_BUILD_ID_BYTES; i++)
+        ((unsigned char *)&arguments[7])[i] = object.build_id[i];
+    tg_audit_ring_put_string(&arguments[10], map->l_name, n_words);
+    tg_audit_ring_commit();
+}
+
+static void record_close(const struct namespace *namespace, const struct link_map *map)
+{
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_CLOSE, 3);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = (uint64_t)(uintptr_t)map;
+    tg_audit_ring_commit();
+}
+
+/* ---- lists */
+
+static bool begins_with(const char *text, const char *beginning)
+{
+    while (*beginning != '\0' && *text == *beginning)
+        text++, beginning++;
+    return *beginning == '\0';
+}
+
+/* The program itself and the kernel's object are no libraries. */
+static bool is_library(const struct namespace *namespace, const struct link_map *map)
+{
+    bool is_program = namespace == watch.namespaces && map == namespace->head;
+    return !is_program && map->l_name != NULL && map->l_name[0] != '\0' &&
+           !begins_with(map->l_name, "linux-vdso") && !begins_with(map->l_name, "linux-gate");
+}
+
+/* At start-up, which libraries the others of the list need: what came for its own sake is what is left. */
+static void note_needs(const struct namespace *namespace)
+{
+    needs.count = 0;
+    const struct link_map *map = namespace->head;
+    for (size_t i = 0; map != NULL && i < MAX_OBJECTS; i++, map = map->l_next)
+        if (is_library(namespace, map))
+            tg_audit_needs_add(&needs, map);
+}
+
+static struct link_map *first_of(struct link_map *map)
+{
+    for (size_t i = 0; map->l_prev != NULL && i < MAX_OBJECTS; i++)
+        map = map->l_prev;
+    return map;
+}
+
+/* The last object of the list, and how many there are. */
+static struct link_map *last_of(const struct namespace *namespace, size_t *count)
+{
+    struct link_map *last = NULL;
+    *count = 0;
+    for (struct link_map *map = namespace->head; map != NULL && *count < MAX_OBJECTS; map = map->l_next) {
+        last = map;
+        ++*count;
+    }
+    return last;
+}
+
+/* Tells what stands behind the last object that was told. Not while the loader takes something away. */
+static void tell_new(struct namespace *namespace)
+{
+    if (namespace->deleting)
+        return;
+    bool startup = !watch.started;
+    struct link_map *map = namespace->told != NULL ? namespace->told->l_next : namespace->head;
+    if (startup)
+        note_needs(namespace);
+    for (size_t i = 0; map != NULL && i < MAX_OBJECTS; i++, map = map->l_next) {
+        if (is_library(namespace, map))
+            record_open(namespace, map,
+                        startup && tg_audit_needs_has(&needs, map) ? TG_AGENT_OPEN_NEEDED : 0);
+        namespace->told = map;
+    }
+}
+
+/* To the ring of a fork's child: what its parent told of. */
+static void tell_inherited(void)
+{
+    for (size_t n = 0; n < MAX_NAMESPACES; n++) {
+        const struct namespace *namespace = &watch.namespaces[n];
+        const struct link_map *map = namespace->told != NULL ? namespace->head : NULL;
+        for (size_t i = 0; map != NULL && !namespace->deleting && i < MAX_OBJECTS; i++, map = map->l_next) {
+            if (is_library(namespace, map))
+                record_open(namespace, map, TG_AGENT_OPEN_INHERITED);
+            if (map == namespace->told)
+                break;
+        }
+    }
+}
+
+/* The namespace that a cookie says, NULL where it says none; *MAP is the object's link map. */
+static struct namespace *of_cookie(uintptr_t cookie, struct link_map **map)
+{
+    *map = (struct link_map *)(cookie & ~(uintptr_t)COOKIE_MASK); // NOLINT: an address
+    unsigned number = cookie & COOKIE_MASK;
+    if (number > 0)
+        return &watch.namespaces[number - 1];
+    if (*map == NULL)
+        return NULL;
+    const struct link_map *head = first_of(*map);
+    for (size_t i = 0; i < MAX_NAMESPACES; i++)
+        if (watch.namespaces[i].head == head)
+            return &watch.namespaces[i];
+    return NULL;
+}
+
+/* ---- one at a time */
+
+static void sleep_shortly(void)
+{
+    static const uint32_t never = 0;
+    const struct timespec pause = {.tv_nsec = 100000};
+    (void)tg_raw_futex_wait(&never, FUTEX_WAIT_PRIVATE, 0, &pause);
+}
+
+/* The loader's lock serialises all calls but those at the end of the program. False: this thread is in here
+ * already (a handler). */
+static bool enter(void)
+{
+    int32_t pid = tg_raw_process_id();
+    int32_t tid = tg_raw_thread_id();
+    uint64_t me = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+    uint64_t owner = 0;
+    while (
+        !__atomic_compare_exchange_n(&watch.owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (owner == me)
+            return false;
+        if ((int32_t)(owner >> 32) ==
+            pid) { /* else it is a thread of the process that this one is a copy of */
+            sleep_shortly();
+            owner = 0;
+        }
+    }
+    watch.tid = tid;
+    if (watch.pid != pid) {
+        watch.pid = pid;
+        (void)tg_audit_ring_make(pid); /* where it fails, records are counted */
+        tell_inherited();
+    }
+    return true;
+}
+
+static void leave(void)
+{
+    __atomic_store_n(&watch.owner, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- unloading */
+
+/* Tells of the last COUNT objects of NAMESPACE that la_objclose was called for. */
+static void tell_gone(const struct namespace *namespace, size_t count)
+{
+    size_t kept = watch.n_closing < MAX_CLOSING ? watch.n_closing : MAX_CLOSING;
+    size_t first = watch.n_closing;
+    unsigned id = (unsigned)(namespace - watch.namespaces);
+    for (size_t found = 0; found < count && watch.n_closing - first < kept;)
+        found += watch.closing[--first % MAX_CLOSING].id == id;
+    for (; first < watch.n_closing; first++)
+        if (watch.closing[first % MAX_CLOSING].id == id)
+            record_close(namespace, watch.closing[first % MAX_CLOSING].map);
+}
+
+static void begin_deleting(struct namespace *namespace)
+{
+    if (namespace->closing == 0) {
+        namespace->ending = true;
+        return;
+    }
+    tell_new(namespace); /* of a dlopen that failed */
+    record_activity(namespace, LA_ACT_DELETE);
+    (void)last_of(namespace, &namespace->objects);
+    namespace->deleting = true;
+    if (namespace->closing < namespace->objects || namespace->ending)
+        return;
+    /* nothing will be left, not even somebody to call la_activity for */
+    tell_gone(namespace, namespace->objects);
+    record_activity(namespace, LA_ACT_CONSISTENT);
+    *namespace = (struct namespace){0};
+}
+
+static void end_deleting(struct namespace *namespace)
+{
+    size_t left;
+    namespace->told = last_of(namespace, &left);
+    namespace->deleting = false;
+    if (left < namespace->objects)
+        tell_gone(namespace, namespace->objects - left);
+}
+
+/* ---- what the loader calls */
+
+EXPORT unsigned la_version(unsigned version)
+{
+    if (version == 0)
+        return 0;
+    watch.records = tg_audit_ring_find_recorder() && enter();
+    if (watch.records)
+        leave();
+    return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+static void act(struct namespace *namespace, unsigned action)
+{
+    bool changing = namespace->adding || namespace->deleting;
+    if (action == LA_ACT_ADD) {
+        namespace->adding = true;
+        record_activity(namespace, LA_ACT_ADD);
+    } else if (action == LA_ACT_DELETE) {
+        begin_deleting(namespace);
+    } else if (action == LA_ACT_CONSISTENT && (changing || !namespace->ending)) {
+        if (namespace->deleting)
+            end_deleting(namespace);
+        tell_new(namespace);
+        namespace->adding = false;
+        watch.started = watch.started || namespace == watch.namespaces;
+        record_activity(namespace, LA_ACT_CONSISTENT);
+    }
+    namespace->closing = 0;
+}
+
+EXPORT void la_activity(uintptr_t *cookie, unsigned action)
+{
+    if (!watch.records || !enter())
+        return;
+    struct link_map *head;
+    struct namespace *namespace = of_cookie(*cookie, &head);
+    if (namespace != NULL) {
+        namespace->head = head;
+        act(namespace, action);
+    } else {
+        watch.added = action == LA_ACT_ADD; /* the la_objopen that follows says of which */
+    }
+    leave();
+}
+
+EXPORT unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
+{
+    if (id == LM_ID_BASE)
+        tg_audit_entries_opened(map); /* under the loader's lock */
+    if (!watch.records || id < 0 || id >= MAX_NAMESPACES || ((uintptr_t)map & COOKIE_MASK) != 0 || !enter())
+        return 0;
+    struct namespace *namespace = &watch.namespaces[id];
+    *cookie = (uintptr_t)map | (uintptr_t)(id + 1);
+    if (namespace->head == NULL)
+    namespace->head = first_of(map);
+    if (watch.added) {
+        watch.added = false;
+        act(namespace, LA_ACT_ADD);
+    }
+    leave();
+    return 0;
+}
+
+EXPORT unsigned la_objclose(uintptr_t *cookie)
+{
+    if (!watch.records || !enter())
+        return 0;
+    struct link_map *map;
+    struct namespace *namespace = of_cookie(*cookie, &map);
+    if (namespace != NULL) {
+        if (namespace->adding && !namespace->ending)
+            tell_new(namespace); /* of a dlopen that failed */
+        watch.closing[watch.n_closing++ % MAX_CLOSING] =
+            (struct closing){.map = map, .id = (unsigned)(namespace - watch.namespaces)};
+        namespace->closing++;
+    }
+    leave();
+    return 0;
+}
+
+EXPORT void la_preinit(uintptr_t *cookie)
+{
+    if (!watch.records || !enter())
+        return;
+    struct link_map *head;
+    struct namespace *namespace = of_cookie(*cookie, &head);
+    if (namespace != NULL)
+        tell_new(namespace);
+    watch.started = true;
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_PREINIT, 1);
+    if (arguments != NULL) {
+        arguments[0] = (uint64_t)watch.tid;
+        tg_audit_ring_commit();
+    }
+    leave();
+}

@@ -1,0 +1,398 @@
+#include "recorder/agent/audit/ring.h"
+
+#include "recorder/agent/raw_system.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/limits.h>
+#include <x86intrin.h>
+
+enum {
+    WAIT_NS = 20000000,       /* between looks whether the recorder still lives */
+    MAX_DATA_BYTES = 1 << 18, /* loads are few: one ring of 256 KiB holds a thousand */
+    MAX_NAMES = 1000,         /* rings that exist already: pids come round */
+    MAX_AUXILIARY = 64,
+    MAX_STACK_BYTES = 1 << 18, /* of the initial stack: what is added may hold an LD_PRELOAD of 128 KiB */
+};
+
+/* All that there is: no other mutable state but audit.c's. */
+static struct {
+    char directory[PATH_MAX];
+    unsigned char random[16];
+    const char *initial_stack_end;    /* the kernel puts the random bytes right behind the initial stack */
+    struct tg_agent_control *control; /* NULL: no recorder */
+    struct tg_agent_ring_header *ring;
+    unsigned char *data;
+    uint64_t size; /* of the data; what the header says can be written to by the program */
+    uint64_t written;
+    uint64_t dropped; /* since the last record that was kept */
+    uint32_t next_name;
+    bool abandoned; /* the recorder is gone: nobody waits any more */
+} agent;
+
+/* ---- what the kernel gave the program */
+
+static bool read_auxiliary(void)
+{
+    Elf64_auxv_t vector[MAX_AUXILIARY];
+    int fd = tg_raw_open_at(AT_FDCWD, "/proc/self/auxv", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    long size = tg_raw_read(fd, vector, sizeof vector);
+    tg_raw_close(fd);
+    const unsigned char *random = NULL;
+    for (long i = 0; i < size / (long)sizeof vector[0] && vector[i].a_type != AT_NULL; i++) {
+        if (vector[i].a_type == AT_SECURE && vector[i].a_un.a_val != 0)
+            return false;
+        if (vector[i].a_type == AT_RANDOM)
+            random = (const unsigned char *)vector[i].a_un.a_val; // NOLINT: an address
+    }
+    for (size_t i = 0; random != NULL && i < sizeof agent.random; i++)
+        agent.random[i] = random[i];
+    agent.initial_stack_end = (const char *)random;
+    return size > 0;
+}
+
+/* Reads a stream of NUL-terminated variables: how much of the name has matched, and where the value goes. */
+struct search {
+    size_t matched; /* bytes of "NAME="; SIZE_MAX: this is another variable */
+    size_t length;  /* bytes of the value so far */
+    bool found;
+};
+
+static void search_byte(struct search *search, char byte)
+{
+    static const char wanted[] = TG_AGENT_VARIABLE "=";
+    enum { LENGTH = sizeof wanted - 1 };
+    if (search->matched == LENGTH) {
+        if (search->length < sizeof agent.directory - 1)
+            agent.directory[search->length++] = byte;
+        else
+            agent.directory[0] = '\0'; /* too long: no absolute path any more */
+        if (byte == '\0')
+            *search = (struct search){.found = true};
+    } else if (byte == '\0') {
+        search->matched = 0;
+    } else if (search->matched != SIZE_MAX) {
+        search->matched = wanted[search->matched] == byte ? search->matched + 1 : SIZE_MAX;
+        search->length = 0;
+    }
+}
+
+/* What was added to the environment at exec by way of the initial stack (recorder/process/initial_stack.h) is not in
+ * /proc/self/environ; its strings are the last thing on that stack. */
+static bool read_stack(void)
+{
+    const char *start = __builtin_frame_address(0), *end = agent.initial_stack_end;
+    struct search search = {.matched = SIZE_MAX};
+    if (end == NULL || start >= end)
+        return false;
+    if (end - start > MAX_STACK_BYTES)
+        start = end - MAX_STACK_BYTES;
+    while (start < end)
+        search_byte(&search, *start++);
+    return search.found && agent.directory[0] == '/';
+}
+
+/* The last variable of the name counts, as for the agent. */
+static bool read_environment(void)
+{
+    if (read_stack())
+        return true;
+    int fd = tg_raw_open_at(AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    struct search search = {0};
+    char buffer[4096];
+    long size;
+    while ((size = tg_raw_read(fd, buffer, sizeof buffer)) > 0 || size == -EINTR)
+        for (long i = 0; i < size; i++)
+            search_byte(&search, buffer[i]);
+    tg_raw_close(fd);
+    return search.found && agent.directory[0] == '/';
+}
+
+/* ---- the directory */
+
+static bool is_ours(int fd, unsigned type, unsigned mode, uint64_t least_bytes)
+{
+    struct stat status;
+    return tg_raw_stat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type &&
+           (status.st_mode & 07777) == mode && status.st_uid == tg_raw_effective_user() &&
+           (uint64_t)status.st_size >= least_bytes;
+}
+
+static int open_directory(void)
+{
+    int fd = tg_raw_open_at(AT_FDCWD, agent.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd >= 0 && !is_ours(fd, S_IFDIR, 0700, 0)) {
+        tg_raw_close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int open_control(int flags)
+{
+    int directory = open_directory();
+    if (directory < 0)
+        return -1;
+    int fd = tg_raw_open_at(directory, "control", flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    tg_raw_close(directory);
+    if (fd >= 0 && !is_ours(fd, S_IFREG, 0600, TG_AGENT_CONTROL_BYTES)) {
+        tg_raw_close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static bool is_usable(const struct tg_agent_control *control)
+{
+    uint64_t bytes = control->ring_bytes;
+    return control->magic == TG_AGENT_CONTROL_MAGIC && control->protocol == TG_AGENT_PROTOCOL &&
+           bytes >= TG_AGENT_RING_MIN_BYTES && bytes <= TG_AGENT_RING_MAX_BYTES &&
+           (bytes & (bytes - 1)) == 0 && (control->flags & TG_AGENT_DLOPEN) != 0 && control->over == 0;
+}
+
+bool tg_audit_ring_find_recorder(void)
+{
+    if (!read_auxiliary() || !read_environment())
+        return false;
+    int fd = open_control(O_RDWR);
+    if (fd < 0)
+        return false;
+    struct tg_agent_control *control = tg_raw_map(fd, TG_AGENT_CONTROL_BYTES);
+    tg_raw_close(fd);
+    if (control == NULL)
+        return false;
+    if (is_usable(control))
+        agent.control = control;
+    else
+        tg_raw_unmap(control, TG_AGENT_CONTROL_BYTES);
+    return agent.control != NULL;
+}
+
+/* Whether the recorder is surely no more: it holds a lock as long as it lives. */
+static bool is_abandoned(void)
+{
+    int fd = open_control(O_RDONLY);
+    if (fd < 0)
+        return false;
+    bool abandoned = tg_raw_lock(fd, LOCK_SH | LOCK_NB) == 0;
+    tg_raw_close(fd);
+    return abandoned;
+}
+
+/* ---- the ring's file */
+
+static char *put_number(char *text, uint32_t number)
+{
+    char digits[10];
+    size_t n = 0;
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (n > 0)
+        *text++ = digits[--n];
+    return text;
+}
+
+static void name_ring(char *name, int32_t pid, uint32_t number)
+{
+    for (const char *from = "ring."; *from != '\0'; from++)
+        *name++ = *from;
+    name = put_number(name, (uint32_t)pid);
+    *name++ = '.';
+    *put_number(name, number) = '\0';
+}
+
+/* A file beyond the limit is not just refused: SIGXFSZ kills whoever makes it. */
+static bool is_allowed(uint64_t size)
+{
+    struct rlimit limit;
+    return tg_raw_file_size_limit(&limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+}
+
+/* *EXISTS: another name is worth a try. */
+static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t size, bool *exists)
+{
+    int fd = tg_raw_open_at(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    *exists = fd == -EEXIST;
+    if (fd < 0)
+        return NULL;
+    /* the program's umask must not decide; room that is only promised is a SIGBUS on a full file system */
+    bool whole = tg_raw_change_mode(fd, 0600) == 0;
+    int result = whole ? -EINTR : 0;
+    while (result == -EINTR)
+        result = tg_raw_allocate(fd, size);
+    struct tg_agent_ring_header *header = whole && result == 0 ? tg_raw_map(fd, size) : NULL;
+    tg_raw_close(fd);
+    if (header == NULL)
+        tg_raw_unlink_at(directory, name);
+    return header;
+}
+
+static void ask_for_attention(void)
+{
+    uint32_t *attention = &agent.control->attention;
+    __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
+    tg_raw_futex_wake(attention, FUTEX_WAKE);
+}
+
+bool tg_audit_ring_make(int32_t pid)
+{
+    agent.ring = NULL;
+    agent.dropped = 0;
+    agent.abandoned = false;
+    uint64_t data_bytes =
+        agent.control->ring_bytes < MAX_DATA_BYTES ? agent.control->ring_bytes : MAX_DATA_BYTES;
+    uint64_t size = TG_AGENT_RING_HEADER_BYTES + data_bytes;
+    int directory = agent.control->over == 0 && is_allowed(size) ? open_directory() : -1;
+    struct tg_agent_ring_header *header = NULL;
+    bool exists = directory >= 0;
+    for (int i = 0; header == NULL && exists && i < MAX_NAMES; i++) {
+        char name[32];
+        name_ring(name, pid, agent.next_name++);
+        header = map_ring(directory, name, size, &exists);
+    }
+    if (directory >= 0)
+        tg_raw_close(directory);
+    if (header == NULL)
+        return false;
+    header->protocol = TG_AGENT_PROTOCOL;
+    header->kind = TG_AGENT_RING_LOADER;
+    header->data_bytes = data_bytes;
+    header->pid = pid;
+    header->state = TG_AGENT_RING_OPEN;
+    header->instance = tg_agent_instance(agent.random, pid);
+    agent.ring = header;
+    agent.data = (unsigned char *)header + TG_AGENT_RING_HEADER_BYTES;
+    agent.size = data_bytes;
+    agent.written = 0;
+    __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&agent.control->rings_made, 1, __ATOMIC_RELEASE);
+    ask_for_attention();
+    return true;
+}
+
+/* ---- room */
+
+static void wait_for_recorder(uint64_t seen_tail)
+{
+    const struct timespec timeout = {.tv_nsec = WAIT_NS};
+    struct tg_agent_ring_header *ring = agent.ring;
+    ask_for_attention();
+    __atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->tail, __ATOMIC_SEQ_CST) != seen_tail)
+        return;
+    if (tg_raw_futex_wait(&ring->tail, FUTEX_WAIT, (uint32_t)seen_tail, &timeout) == -ETIMEDOUT)
+        agent.abandoned = is_abandoned();
+}
+
+/* Makes N_BYTES free at what was written; false: they are to be dropped. */
+static bool find_room(uint64_t n_bytes)
+{
+    uint64_t size = agent.size;
+    for (;;) {
+        uint64_t tail = __atomic_load_n(&agent.ring->tail, __ATOMIC_ACQUIRE);
+        uint64_t used = agent.written - tail;
+        if (used > size) /* the recorder's word is nonsense */
+            return false;
+        if (size - used >= n_bytes) {
+            if (used > size / 2)
+                ask_for_attention();
+            return true;
+        }
+        if ((agent.control->flags & TG_AGENT_LOSSY) != 0 || agent.abandoned ||
+            __atomic_load_n(&agent.control->over, __ATOMIC_RELAXED) != 0)
+            return false;
+        wait_for_recorder(tail);
+    }
+}
+
+/* Where the next record goes. */
+static uint64_t *place(void)
+{
+    return (uint64_t *)(void *)(agent.data + (agent.written & (agent.size - 1)));
+}
+
+/* The record that was written there is complete. */
+static void publish(void)
+{
+    agent.written += (place()[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+    __atomic_store_n(&agent.ring->head, agent.written, __ATOMIC_RELEASE);
+}
+
+/* Room in one piece: what is left up to the end of the data becomes a record of its own. */
+static bool make_room(uint64_t n_bytes)
+{
+    if (!find_room(n_bytes))
+        return false;
+    uint64_t rest = agent.size - (agent.written & (agent.size - 1));
+    if (rest >= n_bytes)
+        return true;
+    if (!find_room(rest))
+        return false;
+    place()[0] = 0;
+    place()[1] = TG_RECORD_PAD | rest / 8 << TG_AGENT_WORDS_SHIFT;
+    publish();
+    return find_room(n_bytes);
+}
+
+static uint64_t ticks(void)
+{
+    return agent.control->clock == TG_AGENT_CLOCK_TSC ? __rdtsc() : tg_raw_monotonic_ns();
+}
+
+uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)
+{
+    size_t n_words = (n_arguments + 3) & ~(size_t)1;
+    if (agent.ring == NULL) {
+        __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    if (!make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {
+        agent.dropped++;
+        __atomic_fetch_add(&agent.ring->lost, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    if (agent.dropped > 0) {
+        uint64_t *lost = place();
+        lost[0] = ticks();
+        lost[1] = TG_RECORD_LOST | 4 << TG_AGENT_WORDS_SHIFT;
+        lost[2] = agent.dropped;
+        lost[3] = 0;
+        agent.dropped = 0;
+        publish();
+    }
+    uint64_t *record = place();
+    record[0] = ticks();
+    record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT;
+    record[n_words - 1] = 0;
+    return record + 2;
+}
+
+void tg_audit_ring_commit(void)
+{
+    publish();
+}
+
+/* ---- strings */
+
+size_t tg_audit_ring_string_words(const char *text)
+{
+    size_t length = 0;
+    while (length < TG_AGENT_MAX_STRING_BYTES - 1 && text[length] != '\0')
+        length++;
+    return length / 8 + 1;
+}
+
+void tg_audit_ring_put_string(uint64_t *arguments, const char *text, size_t n_words)
+{
+    char *to = (char *)arguments;
+    size_t i = 0;
+    for (; i < n_words * 8 - 1 && text[i] != '\0'; i++)
+        to[i] = text[i];
+    for (; i < n_words * 8; i++)
+        to[i] = '\0';
+}

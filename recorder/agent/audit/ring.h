@@ -1,0 +1,28 @@
+/* The ring of the audit library: one for a process. No function is for more than one thread at a time; the
+ * caller serialises them. No libc: see recorder/agent/raw_system.h. */
+#ifndef TG_RECORDER_AGENT_AUDIT_RING_H
+#define TG_RECORDER_AGENT_AUDIT_RING_H
+
+#include "recorder/agent/contract.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Finds the recorder by the environment that the program was started with. False: nobody asked, or not for
+ * loads, or whoever asked is not this user's. */
+bool tg_audit_ring_find_recorder(void);
+
+/* Makes a ring for the process PID, and leaves alone the one there was. */
+bool tg_audit_ring_make(int32_t pid);
+
+/* Begins a record of KIND with N_ARGUMENTS words: returns where to write all of them, before
+ * tg_audit_ring_commit; NULL where it is not recorded (then no commit). */
+uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments);
+void tg_audit_ring_commit(void);
+
+/* Words that TEXT takes as an argument, and writing it there. */
+size_t tg_audit_ring_string_words(const char *text);
+void tg_audit_ring_put_string(uint64_t *arguments, const char *text, size_t n_words);
+
+#endif

@@ -1,0 +1,245 @@
+#include "recorder/agent/gomp/gomp.h"
+
+#include "recorder/agent/gomp/provider.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const struct tg_gomp *tg_gomp_only;
+__thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("initial-exec")));
+
+void *tg_gomp_memory(size_t n_bytes)
+{
+    int saved = errno;
+    void *memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = saved;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void tg_gomp_memory_free(void *memory, size_t n_bytes)
+{
+    if (memory != NULL)
+        munmap(memory, n_bytes);
+}
+
+/* ---- what is not there */
+
+static void say(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored;
+}
+
+/* As the dynamic loader does when it binds a call to a symbol that nobody defines. */
+static _Noreturn void die_of_undefined(const char *name, const char *version)
+{
+    const char *program = program_invocation_name;
+    const char *const parts[] = {
+        program, ": symbol lookup error: ", program, ": undefined symbol: ", name, ", version ", version,
+        "\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        say(parts[i]);
+    _exit(127);
+}
+
+#define TG_GOMP_ENTRY(result, name, parameters, version)                                                     \
+    static _Noreturn void missing_##name(void)                                                               \
+    {                                                                                                        \
+        die_of_undefined(#name, version);                                                                    \
+    }
+TG_GOMP_ENTRIES
+#undef TG_GOMP_ENTRY
+
+static int no_thread_num(void)
+{
+    return 0;
+}
+
+static int one_thread(void)
+{
+    return 1;
+}
+
+/* ---- the real functions */
+
+typedef void any_function(void);
+
+/* What PLACE, a pointer to a function, is to point to: NAME of PROVIDER, which may be none at all; NULL: of
+ * the first one behind us. */
+static void resolve(void *place, const struct tg_gomp_provider *provider, const char *name,
+                    any_function *otherwise)
+{
+    void *found = NULL;
+    if (provider == NULL)
+        found = tg_agent_next(name);
+    else if (provider->symbols.table != NULL)
+        found = tg_agent_symbols_find(&provider->symbols, name);
+    memcpy(place, found != NULL ? (const void *)&found : (const void *)&otherwise, sizeof found);
+}
+
+static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *provider)
+{
+#define TG_GOMP_ENTRY(result, name, parameters, version)                                                     \
+    resolve(&gomp->name, provider, #name, (any_function *)missing_##name);
+    TG_GOMP_ENTRIES
+#undef TG_GOMP_ENTRY
+    resolve(&gomp->omp_get_thread_num, provider, "omp_get_thread_num", (any_function *)no_thread_num);
+    resolve(&gomp->omp_get_num_threads, provider, "omp_get_num_threads", (any_function *)one_thread);
+    const void *object = (const void *)(uintptr_t)gomp->GOMP_barrier;
+    gomp->is_ours = (any_function *)gomp->GOMP_barrier != (any_function *)missing_GOMP_barrier &&
+                    tg_openmp_owner(object) == &tg_gomp_backend;
+}
+
+/* What all have; a program may use locks alone, or no region, but who has this one has all of them. */
+static const char ANY_ENTRY[] = "GOMP_barrier";
+
+static void tell_runtime(const struct tg_gomp *gomp)
+{
+    if (tg_agent_observes(TG_AGENT_OPENMP) && gomp->is_ours)
+        tg_openmp_runtime(TG_OMP_WRAPPED, "libgomp", "");
+}
+
+/* ---- the one that the program started with */
+
+static const struct tg_gomp *find_startup(void)
+{
+    struct tg_gomp *gomp = tg_gomp_memory(sizeof *gomp);
+    if (gomp == NULL)
+        die_of_undefined(ANY_ENTRY, "GOMP_1.0"); /* no memory: nothing else could go on either */
+    resolve_all(gomp, NULL);
+    const struct tg_gomp *expected = NULL;
+    if (__atomic_compare_exchange_n(&tg_gomp_only, &expected, gomp, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        tell_runtime(gomp);
+        return gomp;
+    }
+    tg_gomp_memory_free(gomp, sizeof *gomp);
+    return expected;
+}
+
+/* ---- those that came later: they are kept for good, there are few of them */
+
+static struct late {
+    struct late *next;
+    struct tg_gomp gomp;
+} * late_ones; /* __atomic */
+
+enum { CACHE_SLOTS = 16 };
+
+static struct {
+    char lock; /* __atomic: who does not get it at once goes without */
+    unsigned n_filled;
+    struct slot {
+        uint64_t epoch;
+        uintptr_t start, end; /* of the caller's object */
+        const struct tg_gomp *gomp;
+    } slots[CACHE_SLOTS];
+} cache;
+
+static const struct tg_gomp *cached(uint64_t epoch, uintptr_t code)
+{
+    const struct tg_gomp *found = NULL;
+    if (__atomic_test_and_set(&cache.lock, __ATOMIC_ACQUIRE))
+        return NULL;
+    for (size_t i = 0; i < CACHE_SLOTS && found == NULL; i++) {
+        const struct slot *slot = &cache.slots[i];
+        if (slot->epoch == epoch && code >= slot->start && code < slot->end)
+            found = slot->gomp;
+    }
+    __atomic_clear(&cache.lock, __ATOMIC_RELEASE);
+    return found;
+}
+
+static void put_into_cache(const struct slot *slot)
+{
+    if (__atomic_test_and_set(&cache.lock, __ATOMIC_ACQUIRE))
+        return;
+    cache.slots[cache.n_filled++ % CACHE_SLOTS] = *slot;
+    __atomic_clear(&cache.lock, __ATOMIC_RELEASE);
+}
+
+/* The one that is LATE already, or LATE, which is kept then. */
+static const struct tg_gomp *keep(struct late *late)
+{
+    struct late *first = __atomic_load_n(&late_ones, __ATOMIC_ACQUIRE);
+    do {
+        for (const struct late *known = first; known != NULL; known = known->next)
+            if (memcmp(&known->gomp, &late->gomp, sizeof late->gomp) == 0) {
+                tg_gomp_memory_free(late, sizeof *late);
+                return &known->gomp;
+            }
+        late->next = first;
+    } while (
+        !__atomic_compare_exchange_n(&late_ones, &first, late, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    tell_runtime(&late->gomp);
+    return &late->gomp;
+}
+
+static const struct tg_gomp *find_late(const void *code)
+{
+    uint64_t epoch = tg_gomp_provider_epoch();
+    const struct tg_gomp *gomp = cached(epoch, (uintptr_t)code);
+    if (gomp != NULL)
+        return gomp;
+    struct late *late = tg_gomp_memory(sizeof *late);
+    if (late == NULL)
+        die_of_undefined(ANY_ENTRY, "GOMP_1.0");
+    struct tg_gomp_provider provider = {.caller_end = 0};
+    bool is_there = tg_gomp_provider_find(ANY_ENTRY, code, &provider);
+    resolve_all(&late->gomp, &provider);
+    if (!is_there) /* the call ends the process, and names what it wanted */
+        return &late->gomp;
+    gomp = keep(late);
+    put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, gomp});
+    return gomp;
+}
+
+const struct tg_gomp *tg_gomp_find(const void *code)
+{
+    if (tg_gomp_inside != NULL)
+        return tg_gomp_inside;
+    (void)tg_agent_observes(TG_AGENT_OPENMP); /* may be the first thing that happens here */
+    return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup() : find_late(code);
+}
+
+void tg_gomp_prepare(void)
+{
+    if (tg_gomp_provider_is_startup(ANY_ENTRY) && __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE) == NULL)
+        find_startup();
+}
+
+static __attribute__((constructor)) void start(void)
+{
+    tg_gomp_provider_count_startup();
+}
+
+/* ---- constructs whose end is not seen */
+
+tg_agent_moment tg_gomp_close_unseen_slowly(void)
+{
+    struct tg_openmp_frame *frame = &tg_openmp_frame;
+    tg_agent_moment moment = tg_gomp_inferred_leave();
+    if (frame->single == TG_GOMP_SINGLE_EXECUTES)
+        moment = tg_openmp_zone_end(moment, NULL, TG_OMP_INFERRED, TG_OMP_ZONE_SINGLE);
+    frame->single = TG_GOMP_SINGLE_NONE;
+    if (frame->workshare != 0)
+        moment = tg_openmp_zone_end(moment, NULL, TG_OMP_INFERRED, frame->workshare - 1);
+    frame->workshare = 0;
+    return moment;
+}
+
+/* ---- the back end */
+
+static bool covers(const void *object)
+{
+    (void)object; /* whoever exports libgomp's entry points, and is no other back end's */
+    return true;
+}
+
+const struct tg_openmp_backend tg_gomp_backend = {
+    .name = "libgomp",
+    .help = "GCC's libgomp, and what has its entry points: by standing between it and the program",
+    .covers = covers,
+};

@@ -1,0 +1,38 @@
+/* Constructs for which the runtime is not called: static loops and masked (master) ones. They are concluded
+ * from the code behind calls that the program makes, and marked as inferred. Internal to gomp*.c. */
+#ifndef TG_RECORDER_AGENT_GOMP_INFERRED_H
+#define TG_RECORDER_AGENT_GOMP_INFERRED_H
+
+#include "recorder/agent/openmp.h"
+
+/* What a thread is in, as the code says behind a call that it made. */
+struct tg_gomp_inferred {
+    const void *site;     /* where that call returns to, NULL: none since the last call from elsewhere */
+    const void *stack;    /* the stack pointer before that call */
+    uintptr_t start, end; /* the construct's code is (START, END]; the same: not known */
+    uint16_t zone;        /* 1 + enum tg_omp_zone, 0: it has left it */
+    uint16_t repeats;     /* of SITE with nothing else between */
+    uint32_t numbers;     /* registers that keep the thread number in the function with NUMBERS_STACK */
+    const void *numbers_stack;
+    const void *paired; /* the thread number will be asked for from here */
+};
+/* In the region that the thread is in; kept with its frame. */
+extern __thread struct tg_gomp_inferred tg_gomp_inferred __attribute__((tls_model("initial-exec")));
+
+/* The thread calls the runtime from CALLER, with STACK as its stack pointer before the call: where that is
+ * outside of the construct that it was inferred to be in, it has left it. */
+void tg_gomp_inferred_pass_slowly(const void *caller, const void *stack);
+
+static inline void tg_gomp_inferred_pass(const void *caller, const void *stack)
+{
+    if (__builtin_expect(tg_gomp_inferred.site != NULL, 0))
+        tg_gomp_inferred_pass_slowly(caller, stack);
+}
+
+/* It leaves whatever it is inferred to be in: it meets what cannot be inside of that. */
+tg_agent_moment tg_gomp_inferred_leave(void);
+
+/* It is back from a barrier that it called from CALLER, at MOMENT: a loop may begin there. */
+void tg_gomp_inferred_after_barrier(tg_agent_moment moment, const void *caller, const void *stack);
+
+#endif

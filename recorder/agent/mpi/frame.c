@@ -1,0 +1,148 @@
+#include "recorder/agent/mpi/frame.h"
+
+__thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
+
+enum { MAX_POLLS = sizeof tg_mpi_thread.polls / sizeof tg_mpi_thread.polls[0] };
+
+/* Frames grow downwards: one that is not below the outermost call's is of code that left that call by longjmp
+ * or an exception, as error handlers may. */
+static bool is_within_call(const struct tg_mpi_thread *thread, const void *here)
+{
+    return thread->outermost != NULL && (uintptr_t)here < (uintptr_t)thread->outermost;
+}
+
+bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,
+                               const void *here)
+{
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    if (is_within_call(thread, here) || !tg_agent_observes(TG_AGENT_MPI))
+        return false;
+    thread->outermost = here;
+    if (!tg_mpi_library_is_known()) {
+        thread->outermost = NULL;
+        return false;
+    }
+    *frame = (struct tg_mpi_frame){.call = call, .code = code};
+    if (TG_AGENT_UNLIKELY(thread->fortran != NULL)) {
+        frame->code = thread->fortran;
+        thread->fortran = NULL;
+    }
+    return true;
+}
+
+/* ---- records */
+
+static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
+    if (arguments == NULL)
+        return;
+    arguments[0] = frame->call;
+    arguments[1] = enter->comm;
+    arguments[2] = enter->instance;
+    arguments[3] = (uint64_t)enter->peer;
+    arguments[4] = (uint64_t)enter->tag;
+    arguments[5] = (uint64_t)enter->root;
+    arguments[6] = enter->bytes;
+    arguments[7] = (uintptr_t)frame->code;
+    tg_agent_commit();
+}
+
+void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance, int64_t root,
+                             uint64_t bytes)
+{
+    tg_mpi_thread.n_polls = 0;
+    write_enter(frame, &(const struct tg_mpi_enter){.comm = comm,
+                                                    .instance = instance,
+                                                    .peer = TG_MPI_NOTHING,
+                                                    .tag = TG_MPI_NOTHING,
+                                                    .root = root,
+                                                    .bytes = bytes});
+}
+
+void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
+                        uint64_t bytes)
+{
+    tg_mpi_thread.n_polls = 0;
+    write_enter(frame, &(const struct tg_mpi_enter){
+                           .comm = comm, .peer = peer, .tag = tag, .root = TG_MPI_NOTHING, .bytes = bytes});
+}
+
+void tg_mpi_enter(const struct tg_mpi_frame *frame)
+{
+    tg_mpi_enter_collective(frame, 0, 0, TG_MPI_NOTHING, 0);
+}
+
+void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_LEAVE, 6);
+    if (arguments == NULL)
+        return;
+    arguments[0] = frame->call;
+    arguments[1] = leave->request;
+    arguments[2] = (uint64_t)leave->peer;
+    arguments[3] = (uint64_t)leave->tag;
+    arguments[4] = leave->bytes;
+    arguments[5] = (uint64_t)(int64_t)result;
+    tg_agent_commit();
+}
+
+void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)
+{
+    static const struct tg_mpi_leave nothing = {.peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING};
+    tg_mpi_record_leave(frame, &nothing, result);
+}
+
+/* ---- polls */
+
+void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    const struct tg_mpi_thread *thread = &tg_mpi_thread;
+    for (unsigned i = 0; i < thread->n_polls; i++)
+        if (thread->polls[i] == frame->code)
+            frame->is_quiet = true;
+    if (!frame->is_quiet)
+        write_enter(frame, enter);
+}
+
+bool tg_mpi_poll_end(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool has_found,
+                     int result)
+{
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    if (has_found || result != 0) {
+        if (frame->is_quiet)
+            write_enter(frame, enter);
+        thread->n_polls = 0;
+        return true;
+    }
+    if (!frame->is_quiet) {
+        tg_mpi_record_return(frame, result);
+        if (thread->n_polls < MAX_POLLS)
+            thread->polls[thread->n_polls++] = frame->code;
+    }
+    return false;
+}
+
+/* ---- what the program's numbers mean */
+
+int64_t tg_mpi_peer(int rank)
+{
+    enum { ANY = -1, NOBODY = -2 };
+    if (rank == tg_mpi.abi->proc_null)
+        return NOBODY;
+    return rank == tg_mpi.abi->any_source ? ANY : rank;
+}
+
+int64_t tg_mpi_tag(int tag)
+{
+    enum { ANY = -1 };
+    return tag == tg_mpi.abi->any_tag ? ANY : tag;
+}
+
+int64_t tg_mpi_root(int root)
+{
+    enum { NOBODY = -2, THIS_PROCESS = -4 };
+    if (root == tg_mpi.abi->proc_null)
+        return NOBODY;
+    return root == tg_mpi.abi->root ? THIS_PROCESS : root;
+}

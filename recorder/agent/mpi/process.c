@@ -1,0 +1,63 @@
+/* MPI_Init to MPI_Finalize. */
+#include "recorder/agent/mpi/comm.h"
+#include "recorder/agent/mpi/frame.h"
+
+static int initialized(const struct tg_mpi_frame *frame, int result)
+{
+    tg_mpi_record_return(frame, result);
+    if (result == 0)
+        tg_mpi_library_start();
+    return result;
+}
+
+TG_MPI_WRAP(Init, (int *argc, char ***argv), (argc, argv))
+{
+    tg_mpi_enter(frame);
+    return initialized(frame, next(argc, argv));
+}
+
+TG_MPI_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
+            (argc, argv, required, provided))
+{
+    tg_mpi_enter(frame);
+    return initialized(frame, next(argc, argv, required, provided));
+}
+
+/* Who has not arrived here is worth as much as at a barrier: it counts as the last collective call. The
+ * library is not asked for anything from here on. */
+static int finalize(const struct tg_mpi_frame *frame, int (*next)(void))
+{
+    struct tg_mpi_object world = {0};
+    if (tg_mpi_library_is_running())
+        world = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, tg_mpi.world);
+    tg_mpi_enter_collective(frame, world.id, world.instance, TG_MPI_NOTHING, 0);
+    tg_mpi_library_stop();
+    int result = next();
+    tg_mpi_record_return(frame, result);
+    return result;
+}
+
+/* TG_MPI_WRAP is for functions that have parameters. */
+#define FINALIZE(symbol, which)                                                                              \
+    TG_AGENT_EXPORT int symbol(void);                                                                        \
+    int symbol(void)                                                                                         \
+    {                                                                                                        \
+        int (*next)(void) = (int (*)(void))(uintptr_t)tg_mpi_next(TG_MPI_CALL_Finalize, which);              \
+        struct tg_mpi_frame frame;                                                                           \
+        if (!tg_mpi_frame_begin(&frame, TG_MPI_CALL_Finalize, __builtin_return_address(0),                   \
+                                __builtin_frame_address(0)))                                                 \
+            return next();                                                                                   \
+        int result = finalize(&frame, next);                                                                 \
+        tg_mpi_frame_end();                                                                                  \
+        return result;                                                                                       \
+    }
+FINALIZE(MPI_Finalize, TG_MPI_NAME_MPI)
+FINALIZE(PMPI_Finalize, TG_MPI_NAME_PMPI)
+
+TG_MPI_WRAP(Abort, (tg_mpi_handle comm, int code), (comm, code))
+{
+    tg_mpi_enter_point(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id, TG_MPI_NOTHING, code, 0);
+    int result = next(comm, code);
+    tg_mpi_record_return(frame, result);
+    return result;
+}

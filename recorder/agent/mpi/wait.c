@@ -1,0 +1,275 @@
+/* Requests: starting persistent ones, waiting for them, testing, giving them up. */
+#include "recorder/agent/mpi/frame.h"
+#include "recorder/agent/mpi/request.h"
+
+#include <sys/mman.h>
+
+/* ---- what is known of the requests of a call, and room for statuses that the program ignores */
+
+enum { ON_STACK = 64 };
+
+struct batch {
+    struct tg_mpi_pending *pending; /* of each request; NULL: too many, and no memory */
+    void *statuses;                 /* what to hand to the library */
+    size_t n_mapped_bytes;
+    struct tg_mpi_pending pending_on_stack[ON_STACK];
+    uint64_t statuses_on_stack[ON_STACK * TG_MPI_STATUS_MAX_BYTES / sizeof(uint64_t)];
+};
+
+static void batch_open(struct batch *batch, int count, const void *requests, void *statuses)
+{
+    size_t n = count > 0 ? (size_t)count : 0;
+    batch->pending = batch->pending_on_stack;
+    batch->n_mapped_bytes = 0;
+    void *own = batch->statuses_on_stack;
+    if (n > ON_STACK) {
+        batch->n_mapped_bytes = n * (sizeof *batch->pending + TG_MPI_STATUS_MAX_BYTES);
+        void *mapped =
+            mmap(NULL, batch->n_mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mapped == MAP_FAILED) {
+            batch->pending = NULL;
+            batch->statuses = statuses;
+            return;
+        }
+        batch->pending = mapped;
+        own = batch->pending + n;
+    }
+    batch->statuses = tg_mpi_is_ignored(statuses) ? own : statuses;
+    for (size_t i = 0; i < n; i++)
+        batch->pending[i] = tg_mpi_pending(tg_mpi_handle_in(requests, i));
+}
+
+static void batch_close(struct batch *batch)
+{
+    if (batch->n_mapped_bytes > 0 && batch->pending != NULL)
+        munmap(batch->pending, batch->n_mapped_bytes);
+}
+
+/* Request I of the batch is complete, and status J is its. */
+static void batch_complete(const struct batch *batch, size_t i, size_t j)
+{
+    if (batch->pending != NULL)
+        tg_mpi_pending_complete(&batch->pending[i], tg_mpi_abi_status_at(tg_mpi.abi, batch->statuses, j));
+}
+
+static int class_of(int error)
+{
+    return error & tg_mpi.abi->error_class;
+}
+
+/* After a call for all of COUNT requests that returned RESULT. Where some failed the statuses say which; from
+ * other errors the library may have come back before it wrote any. */
+static void batch_complete_all(const struct batch *batch, int count, int result)
+{
+    if (result != 0 && class_of(result) != tg_mpi.abi->err_in_status)
+        return;
+    for (size_t i = 0; i < (size_t)count && batch->pending != NULL; i++) {
+        struct tg_mpi_status status;
+        tg_mpi.abi->read_status(tg_mpi_abi_status_at(tg_mpi.abi, batch->statuses, i), &status);
+        if (result == 0 || class_of(status.error) != tg_mpi.abi->err_pending)
+            batch_complete(batch, i, i);
+    }
+}
+
+/* After a call for some of COUNT requests: those whose INDICES are given, with as many statuses. */
+static void batch_complete_some(const struct batch *batch, int count, const int *indices, int n_complete)
+{
+    for (int i = 0; i < n_complete; i++)
+        if (indices[i] >= 0 && indices[i] < count)
+            batch_complete(batch, (size_t)indices[i], (size_t)i);
+}
+
+/* After a call for one of COUNT requests. */
+static void batch_complete_any(const struct batch *batch, int count, int index)
+{
+    if (index >= 0 && index < count)
+        batch_complete(batch, (size_t)index, 0);
+}
+
+static const struct tg_mpi_enter nothing_to_say = {
+    .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING, .root = TG_MPI_NOTHING};
+
+/* ---- waiting */
+
+TG_MPI_WRAP(Wait, (void *request, void *status), (request, status))
+{
+    struct batch batch;
+    batch_open(&batch, 1, request, status);
+    tg_mpi_enter(frame);
+    int result = next(request, batch.statuses);
+    if (result == 0)
+        batch_complete(&batch, 0, 0);
+    tg_mpi_record_return(frame, result);
+    return result;
+}
+
+TG_MPI_WRAP(Waitall, (int count, void *requests, void *statuses), (count, requests, statuses))
+{
+    struct batch batch;
+    batch_open(&batch, count, requests, statuses);
+    tg_mpi_enter(frame);
+    int result = next(count, requests, batch.statuses);
+    batch_complete_all(&batch, count, result);
+    tg_mpi_record_return(frame, result);
+    batch_close(&batch);
+    return result;
+}
+
+TG_MPI_WRAP(Waitany, (int count, void *requests, int *index, void *status), (count, requests, index, status))
+{
+    struct batch batch;
+    batch_open(&batch, count, requests, status);
+    tg_mpi_enter(frame);
+    int result = next(count, requests, index, batch.statuses);
+    if (result == 0)
+        batch_complete_any(&batch, count, *index);
+    tg_mpi_record_return(frame, result);
+    batch_close(&batch);
+    return result;
+}
+
+TG_MPI_WRAP(Waitsome, (int count, void *requests, int *n_complete, int *indices, void *statuses),
+            (count, requests, n_complete, indices, statuses))
+{
+    struct batch batch;
+    batch_open(&batch, count, requests, statuses);
+    tg_mpi_enter(frame);
+    int result = next(count, requests, n_complete, indices, batch.statuses);
+    if (result == 0 || class_of(result) == tg_mpi.abi->err_in_status)
+        batch_complete_some(&batch, count, indices, *n_complete);
+    tg_mpi_record_return(frame, result);
+    batch_close(&batch);
+    return result;
+}
+
+/* ---- testing */
+
+TG_MPI_WRAP(Test, (void *request, int *flag, void *status), (request, flag, status))
+{
+    struct batch batch;
+    batch_open(&batch, 1, request, status);
+    tg_mpi_poll_begin(frame, &nothing_to_say);
+    int result = next(request, flag, batch.statuses);
+    bool has_found = result == 0 && *flag != 0;
+    if (tg_mpi_poll_end(frame, &nothing_to_say, has_found, result)) {
+        if (has_found)
+            batch_complete(&batch, 0, 0);
+        tg_mpi_record_return(frame, result);
+    }
+    return result;
+}
+
+TG_MPI_WRAP(Testall, (int count, void *requests, int *flag, void *statuses),
+            (count, requests, flag, statuses))
+{
+    struct batch batch;
+    batch_open(&batch, count, requests, statuses);
+    tg_mpi_poll_begin(frame, &nothing_to_say);
+    int result = next(count, requests, flag, batch.statuses);
+    if (tg_mpi_poll_end(frame, &nothing_to_say, result == 0 && *flag != 0, result)) {
+        batch_complete_all(&batch, count, result);
+        tg_mpi_record_return(frame, result);
+    }
+    batch_close(&batch);
+    return result;
+}
+
+TG_MPI_WRAP(Testany, (int count, void *requests, int *index, int *flag, void *status),
+            (count, requests, index, flag, status))
+{
+    struct batch batch;
+    batch_open(&batch, count, requests, status);
+    tg_mpi_poll_begin(frame, &nothing_to_say);
+    int result = next(count, requests, index, flag, batch.statuses);
+    bool has_found = result == 0 && *flag != 0;
+    if (tg_mpi_poll_end(frame, &nothing_to_say, has_found, result)) {
+        if (has_found)
+            batch_complete_any(&batch, count, *index);
+        tg_mpi_record_return(frame, result);
+    }
+    batch_close(&batch);
+    return result;
+}
+
+TG_MPI_WRAP(Testsome, (int count, void *requests, int *n_complete, int *indices, void *statuses),
+            (count, requests, n_complete, indices, statuses))
+{
+    struct batch batch;
+    batch_open(&batch, count, requests, statuses);
+    tg_mpi_poll_begin(frame, &nothing_to_say);
+    int result = next(count, requests, n_complete, indices, batch.statuses);
+    bool is_told = result == 0 || class_of(result) == tg_mpi.abi->err_in_status;
+    if (tg_mpi_poll_end(frame, &nothing_to_say, is_told && *n_complete != 0, result)) {
+        if (is_told)
+            batch_complete_some(&batch, count, indices, *n_complete);
+        tg_mpi_record_return(frame, result);
+    }
+    batch_close(&batch);
+    return result;
+}
+
+/* Tells that a request is complete and leaves it as it is: nothing completes here. */
+TG_MPI_WRAP(Request_get_status, (tg_mpi_handle request, int *flag, void *status), (request, flag, status))
+{
+    const struct tg_mpi_leave leave = {
+        .request = tg_mpi_abi_handle(tg_mpi.abi, request), .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING};
+    tg_mpi_poll_begin(frame, &nothing_to_say);
+    int result = next(request, flag, status);
+    if (tg_mpi_poll_end(frame, &nothing_to_say, result == 0 && *flag != 0, result))
+        tg_mpi_record_leave(frame, &leave, result);
+    return result;
+}
+
+/* ---- starting and giving up */
+
+static void leave_with_request(const struct tg_mpi_frame *frame, tg_mpi_handle request, int result)
+{
+    const struct tg_mpi_leave leave = {.request = request, .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING};
+    tg_mpi_record_leave(frame, &leave, result);
+}
+
+TG_MPI_WRAP(Start, (void *request), (request))
+{
+    tg_mpi_handle handle = tg_mpi_handle_in(request, 0);
+    tg_mpi_enter(frame);
+    int result = next(request);
+    if (result == 0)
+        tg_mpi_request_restarted(handle);
+    leave_with_request(frame, handle, result);
+    return result;
+}
+
+/* An entry and an end for each request; the first ones surround the call. */
+TG_MPI_WRAP(Startall, (int count, void *requests), (count, requests))
+{
+    tg_mpi_enter(frame);
+    int result = next(count, requests);
+    if (result != 0 || count < 1)
+        tg_mpi_record_return(frame, result);
+    for (int i = 0; result == 0 && i < count; i++) {
+        tg_mpi_handle handle = tg_mpi_handle_in(requests, (size_t)i);
+        tg_mpi_request_restarted(handle);
+        if (i > 0)
+            tg_mpi_enter(frame);
+        leave_with_request(frame, handle, result);
+    }
+    return result;
+}
+
+TG_MPI_WRAP(Request_free, (void *request), (request))
+{
+    tg_mpi_handle handle = tg_mpi_handle_in(request, 0);
+    tg_mpi_enter(frame);
+    int result = next(request);
+    leave_with_request(frame, handle, result);
+    return result;
+}
+
+TG_MPI_WRAP(Cancel, (void *request), (request))
+{
+    tg_mpi_handle handle = tg_mpi_handle_in(request, 0);
+    tg_mpi_enter(frame);
+    int result = next(request);
+    leave_with_request(frame, handle, result);
+    return result;
+}

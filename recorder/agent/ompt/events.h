@@ -1,0 +1,23 @@
+/* The callbacks of an OpenMP runtime, made records of. */
+#ifndef TG_RECORDER_AGENT_OMPT_EVENTS_H
+#define TG_RECORDER_AGENT_OMPT_EVENTS_H
+
+#include "recorder/agent/ompt/words.h"
+
+/* What the callbacks know of the runtime; set before the first one comes, constant then. */
+struct tg_ompt_runtime {
+    tg_ompt_get_task_info get_task_info; /* NULL: it has none */
+    uintptr_t start, end;                /* where its code is; equal: among the program's */
+    bool has_dependences;                /* it tells dependences behind the creation of a task */
+};
+extern struct tg_ompt_runtime tg_ompt_runtime;
+
+struct tg_ompt_event {
+    enum tg_ompt_callback callback;
+    tg_ompt_function function;
+};
+
+/* What the agent registers; a NULL function ends the list. */
+extern const struct tg_ompt_event tg_ompt_events[];
+
+#endif

@@ -1,0 +1,257 @@
+#include "recorder/engine/engine_internal.h"
+#include "recorder/process/proc_status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- why it cannot be */
+
+static int read_yama_scope(void)
+{
+    int scope = 0;
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%d", &scope) != 1)
+            scope = 0;
+        fclose(file);
+    }
+    return scope;
+}
+
+/* Why PTRACE_SEIZE of PID failed with WHY, in words that say what to do. */
+static struct tg_error *explain(pid_t pid, int why)
+{
+    struct tg_proc_status status;
+    if (why == ESRCH || !tg_proc_status_read(pid, &status))
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: there is no such process",
+                               (int)pid);
+    if (tg_proc_status_is_dead(&status))
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it has ended already",
+                               (int)pid, status.name);
+    if (status.tracer != 0) {
+        struct tg_proc_status tracer = {0};
+        tg_proc_status_read(status.tracer, &tracer);
+        return tg_error_create(TG_ERROR_TARGET,
+                               "cannot attach to process %d (%s): process %d (%s) is tracing it already",
+                               (int)pid, status.name, status.tracer, tracer.name);
+    }
+    if (!status.has_memory)
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it is a kernel thread",
+                               (int)pid, status.name);
+    if (status.tgid == getpid())
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: that is tollgate itself",
+                               (int)pid);
+    if (geteuid() != 0 && status.uid != geteuid())
+        return tg_error_create(
+            TG_ERROR_TARGET,
+            "cannot attach to process %d (%s): it belongs to user %u; run tollgate as that "
+            "user or as root",
+            (int)pid, status.name, status.uid);
+    int scope = read_yama_scope();
+    if (why == EPERM && scope > 0)
+        return tg_error_create(TG_ERROR_TARGET,
+                               "cannot attach to process %d (%s): /proc/sys/kernel/yama/ptrace_scope is %d, "
+                               "which permits it to %s; launch the program with tollgate instead, or ask the "
+                               "administrator",
+                               (int)pid, status.name, scope,
+                               scope == 1   ? "parents and root only"
+                               : scope == 2 ? "root only"
+                                            : "nobody");
+    return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): %s", (int)pid, status.name,
+                           strerror(why));
+}
+
+/* ---- seizing */
+
+enum { MAX_ATTEMPTS = 200 };
+
+struct scan {
+    bool added;   /* a thread was seized */
+    bool retry;   /* one could not be for now: it is about to end, or in an exec */
+    int attempts; /* scans that ended so */
+};
+
+/* A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its
+ * process has ended and, where it is traced, was waited for: by the very thread that is in PTRACE_SEIZE. So
+ * the engine's timer ticks meanwhile, and its signal handler waits for them. */
+static long seize(struct tg_engine *engine, pid_t tid, bool kill_on_exit)
+{
+    engine->seizing = true;
+    tg_engine_set_ticking(engine, true);
+    long result =
+        ptrace(PTRACE_SEIZE, tid, NULL, (long)(TG_TRACE_OPTIONS | (kill_on_exit ? PTRACE_O_EXITKILL : 0)));
+    int why = errno;
+    tg_engine_set_ticking(engine, false);
+    if (engine->looking_again || atomic_load(&engine->stop_requested)) /* others need it, too */
+        tg_engine_set_ticking(engine, true);
+    engine->seizing = false;
+    errno = why;
+    return result;
+}
+
+/* Why TID could not be seized: NULL where that is no matter. */
+static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int why, struct scan *scan)
+{
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
+        return NULL;
+    if (status.tracer == gettid())
+        return NULL; /* cloned by a thread that is ours: its first stop will come */
+    if (status.tracer != 0 || why != EPERM || (process->threads == NULL && scan->attempts > 2) ||
+        scan->attempts >= MAX_ATTEMPTS)
+        return explain(tid, why);
+    scan->retry = true;
+    return NULL;
+}
+
+static bool is_ours(pid_t tid)
+{
+    struct tg_proc_status status;
+    return tg_proc_status_read(tid, &status) && status.tracer == gettid();
+}
+
+static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, struct scan *scan)
+{
+    struct tg_engine *engine = process->engine;
+    bool known = tg_tracee_find(engine, tid) != NULL;
+    bool ours = is_ours(tid);
+    if (ours && (known || tid != process->pid))
+        return NULL; /* not known: cloned by a thread that is ours, its first stop will come */
+    bool kill_on_exit = engine->kill_on_exit && !process->attached;
+    if (!ours && seize(engine, tid, kill_on_exit) != 0)
+        return judge_failure(process, tid, errno, scan);
+    /* A thread in an exec becomes the leader while PTRACE_SEIZE waits for it: then that is what was
+     * seized. */
+    if (!ours && !is_ours(tid)) {
+        scan->retry = true;
+        return NULL;
+    }
+    if (!known && tg_tracee_add(process, tid) == NULL)
+        return tg_error_no_memory();
+    scan->added = true;
+    return NULL;
+}
+
+/* Forgets threads that an exec ended, or renamed to the leader. */
+static void prune(struct tg_process *process)
+{
+    struct tg_thread *thread, *next;
+    struct tg_proc_status status;
+    HASH_ITER (hh, process->threads, thread, next)
+        if (!tg_proc_status_read(thread->tid, &status))
+            tg_tracee_remove(tg_tracee_of(thread));
+}
+
+static struct tg_error *scan_threads(struct tg_process *process, struct scan *scan)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return explain(process->pid, errno == ENOENT ? ESRCH : errno);
+    struct tg_error *error = NULL;
+    struct dirent *entry;
+    while (error == NULL && (entry = readdir(folder)) != NULL) {
+        int tid = atoi(entry->d_name);
+        if (tid > 0)
+            error = seize_thread(process, tid, scan);
+    }
+    closedir(folder);
+    return error;
+}
+
+/* Threads that are ours bring theirs with them (PTRACE_O_TRACECLONE); one that is not yet may create others
+ * while the folder is read. So it is read until it shows nothing new twice. */
+static struct tg_error *seize_all(struct tg_process *process)
+{
+    struct scan scan = {0};
+    for (int unchanged = 0; unchanged < 2; unchanged++) {
+        scan.added = scan.retry = false;
+        struct tg_error *error = scan_threads(process, &scan);
+        if (error != NULL)
+            return error;
+        if (scan.retry) {
+            scan.attempts++;
+            sched_yield();
+        }
+        if (scan.added || scan.retry)
+            unchanged = -1;
+    }
+    prune(process);
+    return process->threads == NULL ? explain(process->pid, EPERM) : NULL;
+}
+
+static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
+{
+    struct tg_proc_status status;
+    if (pid <= 0 || !tg_proc_status_read(pid, &status))
+        return explain(pid, ESRCH);
+    if (status.tgid != pid)
+        return tg_error_create(TG_ERROR_TARGET,
+                               "cannot attach to %d: it is a thread of process %d; give the process",
+                               (int)pid, status.tgid);
+    struct tg_process *known = tg_process_find(engine, pid);
+    if (known == NULL)
+        return NULL;
+    if (tg_traced(known)->detaching)
+        return tg_error_create(TG_ERROR_TARGET, "process %d is still being let go; try again", (int)pid);
+    return tg_error_create(TG_ERROR_TARGET, "process %d is being recorded already", (int)pid);
+}
+
+/* One stopped thread is enough to begin with: the others are not disturbed. */
+static void interrupt_one(struct tg_process *process)
+{
+    struct tg_thread *chosen = NULL;
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        struct tg_proc_status status;
+        if (tg_proc_status_read(thread->tid, &status) && !tg_proc_status_is_dead(&status) &&
+            (chosen == NULL || thread->tid == process->pid))
+            chosen = thread;
+    }
+    if (chosen != NULL)
+        ptrace(PTRACE_INTERRUPT, chosen->tid, NULL, NULL);
+}
+
+static struct tg_error *attach(struct tg_engine *engine, pid_t pid, bool attached)
+{
+    struct tg_error *error = check_pid(engine, pid);
+    if (error != NULL)
+        return error;
+    struct tg_address_space *space = tg_address_space_create();
+    if (space == NULL)
+        return tg_error_no_memory();
+    if (attached && engine->guard == NULL) /* without one it goes as well, unless the tracer is killed */
+        tg_error_destroy(tg_attach_guard_create(&engine->guard));
+    struct tg_process *process = tg_process_add(engine, pid, TG_ORIGIN_ATTACHED, space);
+    if (process == NULL) {
+        tg_address_space_unref(space);
+        return tg_error_no_memory();
+    }
+    process->attached = attached;
+    error = seize_all(process);
+    if (error != NULL && process->threads == NULL) {
+        tg_process_remove(process);
+        return error;
+    }
+    if (error != NULL) { /* partly ours: let it go again, whole */
+        tg_detach_begin(process, "it could not be attached");
+        return error;
+    }
+    interrupt_one(process);
+    return NULL;
+}
+
+struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid)
+{
+    return attach(engine, pid, true);
+}
+
+struct tg_error *tg_engine_acquire(struct tg_engine *engine, pid_t pid)
+{
+    return attach(engine, pid, false);
+}

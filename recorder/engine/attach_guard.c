@@ -1,0 +1,228 @@
+#include "recorder/engine/attach_guard.h"
+
+#include "recorder/process/guard_process.h"
+#include "recorder/process/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    INT3 = 0xcc,
+    PAGE_BYTES = 4096,
+    MAX_PROCESSES = 1 << 16,
+    PAGES_AT_ONCE = 512,
+    MAX_OTHERS = 512, /* bytes of a page that differ and are no int3: displaced instructions; else it is
+                         another file */
+};
+
+/* What /proc/PID/pagemap says of a page (Documentation/admin-guide/mm/pagemap.rst): it is there, and no
+ * longer the file's. */
+static const uint64_t is_there = UINT64_C(3) << 62, of_file = UINT64_C(1) << 61;
+
+struct tg_attach_guard {
+    int line;
+    int32_t *pids; /* shared; 0: free */
+    size_t next;   /* the first place that may be free */
+};
+
+/* ---- in the guard's process */
+
+/* One process whose code is looked at. */
+struct patient {
+    pid_t pid;
+    int memory;
+    int pagemap;
+    size_t n_restored;
+};
+
+struct mapping {
+    uint64_t start, end, offset;
+    int file;
+};
+
+static void restore_page(struct patient *patient, const struct mapping *mapping, uint64_t address)
+{
+    uint8_t now[PAGE_BYTES], then[PAGE_BYTES];
+    ssize_t n = pread(mapping->file, then, sizeof then, (off_t)(address - mapping->start + mapping->offset));
+    if (n <= 0 || tg_memory_file_read(patient->memory, address, now, (size_t)n) != (size_t)n)
+        return;
+    size_t n_others = 0;
+    for (size_t i = 0; i < (size_t)n; i++)
+        n_others += now[i] != then[i] && now[i] != INT3;
+    for (size_t i = 0; i < (size_t)n && n_others <= MAX_OTHERS; i++)
+        if (now[i] == INT3 && then[i] != INT3 &&
+            tg_memory_file_write(patient->memory, address + i, &then[i], 1))
+            patient->n_restored++;
+}
+
+static void restore_mapping(struct patient *patient, const struct mapping *mapping)
+{
+    uint64_t flags[PAGES_AT_ONCE];
+    for (uint64_t at = mapping->start; at < mapping->end; at += (uint64_t)PAGES_AT_ONCE * PAGE_BYTES) {
+        uint64_t n = (mapping->end - at) / PAGE_BYTES;
+        ssize_t got = pread(patient->pagemap, flags, (n < PAGES_AT_ONCE ? n : PAGES_AT_ONCE) * sizeof *flags,
+                            (off_t)(at / PAGE_BYTES * sizeof *flags));
+        for (size_t i = 0; got > 0 && i < (size_t)got / sizeof *flags; i++)
+            if ((flags[i] & is_there) && !(flags[i] & of_file))
+                restore_page(patient, mapping, at + i * PAGE_BYTES);
+    }
+}
+
+static int open_mapped(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* LINE of /proc/PID/maps. */
+static void restore_line(struct patient *patient, char *line)
+{
+    struct mapping mapping;
+    char rights[5];
+    uint64_t inode;
+    int at_path = 0;
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &mapping.start,
+               &mapping.end, rights, &mapping.offset, &inode, &at_path) < 5 ||
+        at_path == 0 || rights[2] != 'x' || rights[3] != 'p' || inode == 0)
+        return;
+    mapping.file = open_mapped(line + at_path);
+    if (mapping.file < 0)
+        return;
+    restore_mapping(patient, &mapping);
+    close(mapping.file);
+}
+
+static int open_of(pid_t pid, const char *name, int flags)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return open(path, flags | O_CLOEXEC);
+}
+
+size_t tg_attach_guard_restore(pid_t pid)
+{
+    struct patient patient = {
+        .pid = pid, .memory = tg_memory_open(pid), .pagemap = open_of(pid, "pagemap", O_RDONLY)};
+    int fd = open_of(pid, "maps", O_RDONLY);
+    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+    char *line = NULL;
+    size_t size = 0;
+    while (maps != NULL && patient.memory >= 0 && patient.pagemap >= 0 && getline(&line, &size, maps) > 0)
+        restore_line(&patient, line);
+    free(line);
+    if (maps != NULL)
+        fclose(maps);
+    if (patient.memory >= 0)
+        close(patient.memory);
+    if (patient.pagemap >= 0)
+        close(patient.pagemap);
+    return patient.n_restored;
+}
+
+/* What PID forked, which the tracer may not have heard of. */
+static void restore_children(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    const struct dirent *entry;
+    while (threads != NULL && (entry = readdir(threads)) != NULL) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)pid, entry->d_name);
+        FILE *children = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
+        int child;
+        while (children != NULL && fscanf(children, "%d", &child) == 1)
+            tg_attach_guard_restore(child);
+        if (children != NULL)
+            fclose(children);
+    }
+    if (threads != NULL)
+        closedir(threads);
+}
+
+static void keep_guard(int line, void *context)
+{
+    const int32_t *pids = context;
+    char byte;
+    if (chdir("/") != 0)
+        return;
+    while (read(line, &byte, 1) < 0 && errno == EINTR)
+        ;
+    for (size_t i = 0; i < MAX_PROCESSES; i++) {
+        pid_t pid = __atomic_load_n(&pids[i], __ATOMIC_ACQUIRE);
+        if (pid > 0)
+            tg_attach_guard_restore(pid);
+    }
+    for (size_t i = 0; i < MAX_PROCESSES; i++) {
+        pid_t pid = __atomic_load_n(&pids[i], __ATOMIC_ACQUIRE);
+        if (pid > 0)
+            restore_children(pid);
+    }
+}
+
+/* ---- in the tracer */
+
+struct tg_error *tg_attach_guard_create(struct tg_attach_guard **guard)
+{
+    struct tg_attach_guard *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    const size_t size = MAX_PROCESSES * sizeof *made->pids;
+    made->pids = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct tg_error *error = made->pids == MAP_FAILED ? tg_error_no_memory() : NULL;
+    if (error == NULL)
+        error = tg_guard_process_start(keep_guard, made->pids, &made->line);
+    if (error == NULL) {
+        *guard = made;
+        return NULL;
+    }
+    if (made->pids != MAP_FAILED)
+        munmap(made->pids, size);
+    free(made);
+    return error;
+}
+
+void tg_attach_guard_destroy(struct tg_attach_guard *guard)
+{
+    if (guard == NULL)
+        return;
+    close(guard->line);
+    munmap(guard->pids, MAX_PROCESSES * sizeof *guard->pids);
+    free(guard);
+}
+
+size_t tg_attach_guard_add(struct tg_attach_guard *guard, pid_t pid)
+{
+    for (size_t i = guard->next; i < MAX_PROCESSES; i++)
+        if (guard->pids[i] == 0) {
+            __atomic_store_n(&guard->pids[i], pid, __ATOMIC_RELEASE);
+            guard->next = i + 1;
+            return i;
+        }
+    return SIZE_MAX;
+}
+
+void tg_attach_guard_remove(struct tg_attach_guard *guard, size_t place)
+{
+    if (place == SIZE_MAX)
+        return;
+    __atomic_store_n(&guard->pids[place], 0, __ATOMIC_RELEASE);
+    guard->next = place < guard->next ? place : guard->next;
+}

@@ -1,0 +1,178 @@
+#include "recorder/engine/engine_internal.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+/* Letting a process go so that nothing of the engine stays in it. Sites may only be lifted when no thread can
+ * run into one any more, and a thread may only go when no SIGTRAP of an int3 is left in it: first every
+ * thread is brought to a stop and kept there; then the original bytes come back; then all go at once. */
+
+/* TRACEE, which stands and is to be kept for the detach: a SIGTRAP of ours that is still in it comes out
+ * first. */
+static void keep_for_detach(struct tg_tracee *tracee)
+{
+    int signal = tracee->kept ? tracee->kept_signal : 0;
+    bool has_trap = tracee->kept && tg_step_trap_is_pending(tracee);
+    tracee->kept = false;
+    tracee->step.waiting = false;
+    tracee->step.awaited = 0;
+    if (has_trap)
+        tg_tracee_resume_now(tracee, signal);
+    else
+        tg_tracee_resume(tracee, signal); /* held */
+}
+
+void tg_detach_begin(struct tg_process *process, const char *reason)
+{
+    struct tg_traced_process *traced = tg_traced(process);
+    if (traced->detaching)
+        return;
+    traced->detaching = true;
+    traced->detach_reason = reason;
+    process->engine->detach_in_progress = true;
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        struct tg_tracee *tracee = tg_tracee_of(thread);
+        tracee->keep_due = false;
+        tracee->called_off = true;
+        if (tracee->step.waiting || tracee->kept) {
+            keep_for_detach(tracee);
+        } else if (tracee->running) {
+            ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+        }
+    }
+}
+
+void tg_engine_release(struct tg_process *process, const char *reason)
+{
+    tg_detach_begin(process, reason);
+}
+
+/* Cannot run code of the program: kept here, past its PTRACE_EVENT_EXIT, or waiting in the kernel for a vfork
+ * child (which no interrupt reaches). */
+static bool is_quiet(const struct tg_tracee *tracee)
+{
+    return tracee->held || tracee->exiting || tracee->in_vfork;
+}
+
+bool tg_detach_shares_memory(const struct tg_process *process)
+{
+    for (struct tg_process *other = process->engine->processes; other != NULL; other = other->hh.next)
+        if (other->space == process->space && !tg_traced(other)->detaching)
+            return true;
+    return false;
+}
+
+/* All threads of PROCESS; HELD becomes one that can be worked with. */
+static bool process_is_quiet(const struct tg_process *process, struct tg_tracee **held)
+{
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        struct tg_tracee *tracee = tg_tracee_of(thread);
+        if (!is_quiet(tracee))
+            return false;
+        if (tracee->held && (*held == NULL || (*held)->exiting))
+            *held = tracee;
+    }
+    return true;
+}
+
+/* All threads of all processes that share SPACE. */
+static bool space_is_quiet(struct tg_engine *engine, const struct tg_address_space *space)
+{
+    struct tg_tracee *held = NULL;
+    for (struct tg_process *process = engine->processes; process != NULL; process = process->hh.next)
+        if (process->space == space && !process_is_quiet(process, &held))
+            return false;
+    return true;
+}
+
+static void let_thread_go(struct tg_tracee *tracee)
+{
+    ptrace(PTRACE_DETACH, tracee->thread.tid, NULL, tracee->held_signal);
+    tg_tracee_remove(tracee);
+}
+
+static void tell_leaving(struct tg_engine *engine, struct tg_tracee *tracee)
+{
+    for (unsigned i = 0; i < engine->n_observers; i++)
+        if (engine->observers[i]->process_leaving != NULL)
+            engine->observers[i]->process_leaving(engine->observers[i]->context, &tracee->thread,
+                                                  TG_TRIGGER_DETACH);
+    struct tg_event event = {.kind = TG_EVENT_DETACH,
+                             .detach = {.reason = tg_traced_of(tracee)->detach_reason}};
+    tg_engine_emit(engine, &tracee->thread, &event);
+}
+
+/* PROCESS's memory is as it was; what cannot go yet (vfork) goes at its next stop. */
+static void let_process_go(struct tg_process *process, struct tg_tracee *held)
+{
+    struct tg_engine *engine = process->engine;
+    if (held != NULL && !tg_traced(process)->detach_told) {
+        tg_traced(process)->detach_told = true;
+        tell_leaving(engine, held);
+    }
+    bool blocked = false;
+    struct tg_thread *thread, *next;
+    HASH_ITER (hh, process->threads, thread, next) {
+        struct tg_tracee *tracee = tg_tracee_of(thread);
+        if (tracee->held)
+            let_thread_go(tracee);
+        else
+            blocked |= !tracee->exiting;
+    }
+    /* Threads that are exiting cannot be stopped any more: the kernel lets them go with the tracer, or
+     * reports them, unknown then. */
+    if (!blocked && (held != NULL || process->threads == NULL))
+        tg_process_remove(process);
+}
+
+void tg_detach_advance(struct tg_engine *engine)
+{
+    bool left = false;
+    struct tg_process *process, *next;
+    HASH_ITER (hh, engine->processes, process, next) {
+        if (!tg_traced(process)->detaching)
+            continue;
+        struct tg_tracee *held = NULL;
+        left = true;
+        if (!process_is_quiet(process, &held) || held == NULL)
+            continue;
+        if (!tg_detach_shares_memory(process)) {
+            if (!space_is_quiet(engine, process->space))
+                continue;
+            tg_address_space_lift(process->space, held->thread.tid);
+        }
+        let_process_go(process, held);
+    }
+    engine->detach_in_progress = left;
+}
+
+static void drop_parked(struct tg_engine *engine)
+{
+    struct tg_parked_stop *parked, *next;
+    HASH_ITER (hh, engine->parked, parked, next) {
+        int status;
+        tg_adoption_restore(engine, parked->tid);
+        ptrace(PTRACE_DETACH, parked->tid, NULL, NULL);
+        tg_parked_take(engine, parked->tid, &status);
+    }
+}
+
+void tg_detach_all(struct tg_engine *engine, const char *reason)
+{
+    struct tg_process *process, *next;
+    tg_dispatch_early(engine);
+    HASH_ITER (hh, engine->processes, process, next)
+        tg_detach_begin(process, reason);
+    tg_detach_advance(engine);
+    while (engine->processes != NULL) {
+        int status;
+        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+        if (tid > 0)
+            tg_dispatch(engine, tid, status);
+        else if (errno != EINTR)
+            break;
+    }
+    HASH_ITER (hh, engine->processes, process, next)
+        tg_process_remove(process); /* reaped by somebody else */
+    drop_parked(engine);
+}

@@ -1,0 +1,316 @@
+#include "recorder/engine/engine_internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+/* ---- a stopped thread */
+
+void tg_tracee_mark_stopped(struct tg_tracee *tracee)
+{
+    tracee->running = false;
+    tracee->in_vfork = false;
+    tracee->regs_valid = false;
+    tracee->regs_changed = false;
+    tracee->along_valid = false;
+    tracee->trapped_at = 0;
+    tracee->comes_again = false;
+    tracee->step.ended_now = false;
+    tracee->kept = false; /* a new stop of a thread that was kept: it was killed, or is ended by an exec */
+}
+
+bool tg_tracee_load_registers(struct tg_tracee *tracee)
+{
+    if (!tracee->regs_valid)
+        tracee->regs_valid = ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &tracee->regs) == 0;
+    if (tracee->regs_valid && tracee->trapped_at != 0) {
+        tracee->regs.rip = tracee->trapped_at;
+        tracee->regs_changed = true;
+        tracee->trapped_at = 0;
+    }
+    return tracee->regs_valid;
+}
+
+void tg_tracee_store_registers(struct tg_tracee *tracee)
+{
+    if (tracee->regs_changed)
+        ptrace(PTRACE_SETREGS, tracee->thread.tid, NULL, &tracee->regs);
+    tracee->regs_changed = false;
+}
+
+/* ESRCH is normal in all of these: SIGKILL ends a ptrace-stop at any time; the end will be reported. */
+void tg_tracee_resume_now(struct tg_tracee *tracee, int signal)
+{
+    struct tg_engine *engine = tracee->thread.process->engine;
+    tg_tracee_store_registers(tracee);
+    if (tracee == engine->current && engine->stop_events.first != NULL)
+        engine->resume_time_ns = tg_engine_now_ns();
+    tracee->running = true;
+    tracee->listening = false;
+    bool steps = tracee->step.active ? !tracee->step.insn.runs_to_trap : tracee->stepping;
+    ptrace(steps ? PTRACE_SINGLESTEP : PTRACE_CONT, tracee->thread.tid, NULL, signal);
+}
+
+void tg_tracee_resume(struct tg_tracee *tracee, int signal)
+{
+    if (tracee->called_off && !tracee->step.active)
+        tracee->stepping = false; /* it has not run its instruction, and need not any more */
+    if (!tg_traced_of(tracee)->detaching) {
+        if (!tg_control_keeps(tracee, signal, false))
+            tg_tracee_resume_now(tracee, signal);
+        return;
+    }
+    tg_tracee_store_registers(tracee);
+    tracee->held = true;
+    tracee->held_signal = signal;
+}
+
+void tg_tracee_listen(struct tg_tracee *tracee)
+{
+    struct tg_engine *engine = tracee->thread.process->engine;
+    if (tg_traced_of(tracee)->detaching) {
+        tg_tracee_resume(tracee, 0); /* held; the detach leaves the group-stop as it is */
+        return;
+    }
+    if (tg_control_keeps(tracee, 0, true))
+        return;
+    tg_tracee_store_registers(tracee);
+    if (engine->stop_events.first != NULL)
+        engine->resume_time_ns = tg_engine_now_ns();
+    tracee->listening = true;
+    tracee->running = true;
+    ptrace(PTRACE_LISTEN, tracee->thread.tid, NULL, NULL);
+}
+
+void tg_tracee_stopped(struct tg_tracee *tracee, enum tg_stop_trigger trigger, int signal)
+{
+    struct tg_engine *engine = tracee->thread.process->engine;
+    struct tg_stop stop = {.trigger = trigger, .time_ns = engine->stop_time_ns, .signal = signal};
+    for (unsigned i = 0; i < engine->n_observers; i++)
+        if (engine->observers[i]->stopped != NULL)
+            engine->observers[i]->stopped(engine->observers[i]->context, &tracee->thread, &stop);
+}
+
+void tg_tracee_note(struct tg_tracee *tracee, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
+    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
+    free(text);
+}
+
+/* ---- kinds of stops */
+
+static bool fault_has_address(const siginfo_t *info)
+{
+    return info->si_code > 0 &&
+           (info->si_signo == SIGSEGV || info->si_signo == SIGBUS || info->si_signo == SIGILL ||
+            info->si_signo == SIGFPE || info->si_signo == SIGTRAP);
+}
+
+static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, int signal)
+{
+    struct tg_event event = {
+        .kind = TG_EVENT_SIGNAL,
+        .signal = {.signal = signal,
+                   .code = info->si_code,
+                   .sender_pid = info->si_code <= 0 && info->si_code != SI_TIMER ? info->si_pid : 0,
+                   .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0},
+    };
+    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
+    tg_tracee_stopped(tracee, TG_TRIGGER_SIGNAL, signal);
+    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
+        tg_tracee_restart_wait(tracee);
+    tg_tracee_resume(tracee, signal);
+}
+
+static void on_signal(struct tg_tracee *tracee, int signal)
+{
+    siginfo_t info;
+    if (signal == SIGTRAP && tg_step_trap_doubled(tracee))
+        return;
+    if (signal == SIGTRAP && tg_step_trap_is_certain(tracee) && tg_step_trap(tracee))
+        return;
+    if (ptrace(PTRACE_GETSIGINFO, tracee->thread.tid, NULL, &info) != 0) {
+        tg_tracee_resume(tracee, signal);
+        return;
+    }
+    if (signal != SIGTRAP || info.si_code != SI_KERNEL)
+        tg_step_end_pass(tracee);
+    tracee->passing = 0;
+    if (tracee->step.active && tg_step_finish(tracee, &info)) {
+        tg_control_stepped(tracee);
+        tg_tracee_resume(tracee, 0);
+        return;
+    }
+    if (signal == SIGTRAP && info.si_code > 0) {
+        bool dropped = tracee->dropped_trap;
+        tracee->dropped_trap = false;
+        if (dropped) {
+            tg_control_halted(tracee);
+            tg_tracee_resume(tracee, 0);
+            return;
+        }
+        if (info.si_code == SI_KERNEL && tg_step_trap(tracee))
+            return;
+        if (info.si_code != SI_KERNEL && tg_control_stepped(tracee)) {
+            tg_tracee_resume(tracee, 0);
+            return;
+        }
+    }
+    on_program_signal(tracee, &info, signal);
+}
+
+static void emit_group_stop(struct tg_tracee *tracee, int signal)
+{
+    struct tg_event event = {.kind = TG_EVENT_GROUP_STOP, .group_stop = {.signal = signal}};
+    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
+    tg_tracee_stopped(tracee, TG_TRIGGER_GROUP_STOP, signal);
+}
+
+/* PTRACE_EVENT_STOP: a new thread's first stop, an interrupt of ours, a group-stop or its end. */
+static void on_event_stop(struct tg_tracee *tracee, int signal)
+{
+    struct tg_traced_process *traced = tg_traced_of(tracee);
+    bool halted = tracee->keep_due;
+    tg_step_finish(tracee, NULL);
+    if (tracee->first_stop_due)
+        tg_lineage_thread_started(tracee);
+    if ((traced->detaching || tracee->stepping || halted) && tg_step_trap_is_pending(tracee)) {
+        if (!tracee->listening) /* that of a step into a system call, which is interrupted as any other is */
+            tg_tracee_restart_wait(tracee);
+        tg_tracee_resume_now(tracee, 0); /* it comes out before the thread runs any of its own code */
+        return;
+    }
+    if (signal != SIGTRAP) { /* every thread of the group reports it */
+        if (!traced->group_stopped)
+            emit_group_stop(tracee, signal);
+        traced->group_stopped = true;
+        if (halted)
+            tg_control_halted(tracee);
+        tg_tracee_listen(tracee);
+        return;
+    }
+    if (tracee->listening && traced->group_stopped) {
+        traced->group_stopped = false;
+        emit_group_stop(tracee, 0);
+    } else if (!tracee->listening) {
+        tg_tracee_restart_wait(tracee);
+    }
+    if (halted)
+        tg_control_halted(tracee);
+    tg_tracee_resume(tracee, 0);
+}
+
+static void on_stop(struct tg_tracee *tracee, int status)
+{
+    int event = status >> 16;
+    /* with a SIGTRAP still to come it has run into the int3 once more, and is where it was let go again */
+    if (event != 0 && (tracee->passing == 0 || !tg_step_trap_is_pending(tracee)))
+        tg_step_end_pass(tracee);
+    switch (event) {
+    case 0:
+        on_signal(tracee, WSTOPSIG(status));
+        return;
+    case PTRACE_EVENT_STOP:
+        on_event_stop(tracee, WSTOPSIG(status));
+        return;
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE:
+        tg_step_finish(tracee, NULL);
+        tg_lineage_forked(tracee, event);
+        return;
+    case PTRACE_EVENT_EXIT:
+        tg_lineage_exiting(tracee);
+        return;
+    default: /* none that was asked for */
+        tg_step_finish(tracee, NULL);
+        tg_tracee_resume(tracee, 0);
+    }
+}
+
+/* The first stop of an attached process: everything is told of it before the stop itself. */
+static void announce_attached(struct tg_tracee *tracee)
+{
+    struct tg_process *process = tracee->thread.process;
+    struct tg_engine *engine = process->engine;
+    tg_lineage_announce(tracee, NULL);
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
+        if (thread->tid == process->pid || tg_tracee_of(thread)->first_stop_due)
+            continue;
+        struct tg_event event = {.kind = TG_EVENT_THREAD_START};
+        tg_engine_emit(engine, thread, &event);
+    }
+    tg_program_loaded(tracee, true);
+}
+
+static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
+{
+    struct tg_tracee *tracee = tg_tracee_find(engine, tid);
+    if (!WIFSTOPPED(status)) {
+        int parked;
+        if (tracee != NULL)
+            tg_lineage_ended(tracee, status);
+        else
+            tg_parked_take(engine, tid, &parked);
+        return;
+    }
+    bool exec = status >> 16 == PTRACE_EVENT_EXEC;
+    pid_t former_tid = tid;
+    if (exec)
+        tracee = tg_lineage_executed(engine, tid, &former_tid);
+    if (tracee == NULL) {
+        if (tg_parked_add(engine, tid, status))
+            tg_adoption_parked(engine, tid);
+        else
+            tg_engine_fail(engine, tg_error_no_memory());
+        return;
+    }
+    tg_engine_begin_stop(engine, tracee);
+    struct tg_traced_process *traced = tg_traced_of(tracee);
+    if (!traced->started && traced->origin == TG_ORIGIN_ATTACHED && !exec)
+        announce_attached(tracee);
+    else if (!traced->started)
+        tg_lineage_announce(tracee, NULL);
+    if (exec) {
+        tg_program_emit_exec(tracee, former_tid);
+        tg_program_loaded(tracee, false);
+        tg_tracee_resume(tracee, 0);
+    } else {
+        on_stop(tracee, status);
+    }
+    tg_engine_end_stop(engine);
+}
+
+void tg_dispatch_parked(struct tg_engine *engine)
+{
+    pid_t tid;
+    int status;
+    while (engine->parked != NULL && (tid = tg_parked_known(engine)) != 0 &&
+           tg_parked_take(engine, tid, &status))
+        dispatch_one(engine, tid, status);
+}
+
+void tg_dispatch(struct tg_engine *engine, pid_t tid, int status)
+{
+    dispatch_one(engine, tid, status);
+    tg_dispatch_parked(engine);
+    if (engine->detach_in_progress)
+        tg_detach_advance(engine);
+}
+
+void tg_dispatch_early(struct tg_engine *engine)
+{
+    for (sig_atomic_t i = 0; i < engine->n_early; i++)
+        tg_dispatch(engine, engine->early[i].tid, engine->early[i].status);
+    engine->n_early = 0;
+}

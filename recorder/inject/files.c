@@ -1,0 +1,151 @@
+#include "recorder/inject/files.h"
+
+#include "recorder/agent/contract.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_STATIC_TLS = 1 << 24 };
+
+/* Relative to the directory of the program: as installed, and in the build tree. */
+static const char *const places[] = {TG_AGENT_INSTALLED, "agent"};
+
+void tg_agent_files_deinit(struct tg_agent_files *files)
+{
+    free(files->agent);
+    free(files->audit);
+    *files = (struct tg_agent_files){0};
+}
+
+/* What separates names in LD_PRELOAD or LD_AUDIT, or is expanded there. */
+static bool can_be_told(const char *path)
+{
+    return strpbrk(path, " :$") == NULL;
+}
+
+struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_files *files)
+{
+    struct tg_agent_files found = {0};
+    if (asprintf(&found.agent, "%s/%s", directory, TG_AGENT_LIBRARY) < 0)
+        found.agent = NULL;
+    if (asprintf(&found.audit, "%s/%s", directory, TG_AGENT_AUDIT_LIBRARY) < 0)
+        found.audit = NULL;
+    struct tg_error *error = NULL;
+    if (found.agent == NULL || found.audit == NULL)
+        error = tg_error_no_memory();
+    else if (access(found.agent, R_OK) != 0)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "the agent's library %s cannot be read: %s", found.agent,
+                                strerror(errno));
+    else if (access(found.audit, R_OK) != 0)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "the agent's library %s cannot be read: %s", found.audit,
+                                strerror(errno));
+    else if (!can_be_told(directory))
+        error = tg_error_create(TG_ERROR_UNSUPPORTED,
+                                "the agent is in %s, and the dynamic loader takes no path with a space, "
+                                "':' or '$' for a library to preload",
+                                directory);
+    if (error != NULL)
+        tg_agent_files_deinit(&found);
+    else
+        *files = found;
+    return error;
+}
+
+/* The directory that this program's file is in. */
+static bool own_directory(char directory[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
+    if (length <= 0)
+        return false;
+    directory[length] = '\0';
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    return slash != NULL;
+}
+
+struct tg_error *tg_agent_files_find(struct tg_agent_files *files)
+{
+    char own[PATH_MAX];
+    if (!own_directory(own))
+        return tg_error_create_errno(errno, "the place of this program cannot be read from /proc/self/exe");
+    struct tg_error *first = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char path[2 * PATH_MAX];
+        char resolved[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", own, places[i]);
+        if (realpath(path, resolved) == NULL)
+            snprintf(resolved, sizeof resolved, "%.*s", PATH_MAX - 1, path);
+        struct tg_error *error = tg_agent_files_find_in(resolved, files);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND) {
+            tg_error_destroy(first);
+            return error;
+        }
+        if (first == NULL)
+            first = error;
+        else
+            tg_error_destroy(error);
+    }
+    return first;
+}
+
+/* ---- variables */
+
+void tg_agent_variables_deinit(struct tg_agent_variables *variables)
+{
+    free(variables->preload);
+    free(variables->audit);
+    free(variables->tunables);
+    free(variables->agent);
+    *variables = (struct tg_agent_variables){0};
+}
+
+/* What the program asked for itself, or glibc's default. */
+static uint64_t own_static_tls(const char *tunables)
+{
+    static const char name[] = TG_AGENT_TUNABLE "=";
+    uint64_t bytes = 512;
+    for (const char *at = tunables; at != NULL && (at = strstr(at, name)) != NULL;) {
+        at += sizeof name - 1;
+        unsigned long long value = strtoull(at, NULL, 0);
+        bytes = value < MAX_STATIC_TLS ? value : MAX_STATIC_TLS;
+    }
+    return bytes;
+}
+
+char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own)
+{
+    bool has_own = own != NULL && own[0] != '\0';
+    char *text = NULL;
+    return asprintf(&text, "%s%s%s", files->agent, has_own ? ":" : "", has_own ? own : "") < 0 ? NULL : text;
+}
+
+struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
+                                         const struct tg_agent_files *files, const char *directory,
+                                         const struct tg_agent_own_variables *own, uint64_t static_tls_bytes)
+{
+    struct tg_agent_variables made = {0};
+    char *preload = tg_agent_files_preload(files, own->preload);
+    if (preload == NULL || asprintf(&made.preload, "LD_PRELOAD=%s", preload) < 0)
+        made.preload = NULL;
+    free(preload);
+    if (asprintf(&made.audit, "LD_AUDIT=%s", files->audit) < 0)
+        made.audit = NULL;
+    if (asprintf(&made.tunables, TG_AGENT_TUNABLES "%" PRIu64,
+                 own_static_tls(own->tunables) + static_tls_bytes) < 0)
+        made.tunables = NULL;
+    if (asprintf(&made.agent, "%s=%s", TG_AGENT_VARIABLE, directory) < 0)
+        made.agent = NULL;
+    if (made.preload == NULL || made.audit == NULL || made.tunables == NULL || made.agent == NULL) {
+        tg_agent_variables_deinit(&made);
+        return tg_error_no_memory();
+    }
+    *variables = made;
+    return NULL;
+}

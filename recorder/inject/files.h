@@ -1,0 +1,51 @@
+/* Where the libraries of the agent are, and the variables that make the dynamic loader load them. */
+#ifndef TG_RECORDER_INJECT_FILES_H
+#define TG_RECORDER_INJECT_FILES_H
+
+#include "format/base/error.h"
+
+#include <stdint.h>
+
+/* Absolute paths; the caller's storage. */
+struct tg_agent_files {
+    char *agent;
+    char *audit;
+};
+
+/* Looks where this program itself is (/proc/self/exe), in the build tree or as installed. NOT_FOUND where
+ * they are not there; UNSUPPORTED where the dynamic loader could not be told of such a path. */
+struct tg_error *tg_agent_files_find(struct tg_agent_files *files);
+
+/* Those of DIRECTORY (absolute). Errors as above. */
+struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_files *files);
+
+void tg_agent_files_deinit(struct tg_agent_files *files);
+
+/* What LD_PRELOAD is to say where it said OWN (NULL: nothing). Free with free; NULL without memory. */
+char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own);
+
+/* NAME=VALUE, each to be freed; the caller's storage. */
+struct tg_agent_variables {
+    char *preload;
+    char *audit;
+    char *tunables;
+    char *agent;
+};
+
+/* What a program's environment says already, NULL for what it does not. */
+struct tg_agent_own_variables {
+    const char *preload;  /* LD_PRELOAD: the loader takes the last one */
+    const char *tunables; /* GLIBC_TUNABLES: it takes them all, of the same tunable the last one */
+};
+
+/* The variables that load the agent with its rings in DIRECTORY (absolute).
+ *
+ * Where there are auditors, the loader fixes the size of the static thread-local storage before it maps the
+ * program's libraries, which then have to share what it keeps for dlopen: less than two KiB, or the program
+ * does not start. STATIC_TLS_BYTES are added to that. */
+struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
+                                         const struct tg_agent_files *files, const char *directory,
+                                         const struct tg_agent_own_variables *own, uint64_t static_tls_bytes);
+void tg_agent_variables_deinit(struct tg_agent_variables *variables);
+
+#endif

@@ -1,0 +1,379 @@
+#include "recorder/inject/injector.h"
+
+#include "format/image/image.h"
+#include "recorder/agent/contract.h"
+#include "recorder/inject/startup_libraries.h"
+#include "recorder/loader/process.h"
+#include "recorder/process/initial_stack.h"
+#include "recorder/process/memory.h"
+#include "recorder/process/proc_status.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { BUILD_ID_CHARS = 129 };
+
+struct tg_agent_injector {
+    struct tg_engine *engine;
+    struct tg_agent_injector_options options;
+    struct tg_observer observer;
+    unsigned slot;
+    struct tg_startup_libraries *libraries;
+    char loader_build_id[BUILD_ID_CHARS]; /* of the dynamic loader that runs this program; "" unknown */
+    int seccomp_filters;                  /* of this process */
+};
+
+/* ---- what speaks against it
+ *
+ * Each returns NULL, or what to tell. */
+
+static struct tg_error *aside(const char *reason)
+{
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "%s", reason);
+}
+
+static struct tg_error *check_program(const struct tg_agent_injector *injector, struct tg_thread *thread)
+{
+    const struct tg_process *process = thread->process;
+    if (process->bits != 64)
+        return aside(process->bits == 32 ? "a 32-bit program" : "its registers cannot be read");
+    if (process->secure)
+        return aside("the program is set-uid, set-gid or has capabilities: nothing can be preloaded into it");
+    if (process->loader_base == 0) {
+        uint64_t base;
+        uint64_t brk;
+        return aside(tg_loader_process_is_loader(thread, injector->options.images, &base, &brk)
+                         ? "the program is started by way of the dynamic loader"
+                         : "a static program");
+    }
+    char build_id[BUILD_ID_CHARS];
+    uint64_t size_bytes;
+    if (injector->loader_build_id[0] == '\0' ||
+        !tg_image_peek(thread->tid, process->loader_base, build_id, &size_bytes) ||
+        strcmp(build_id, injector->loader_build_id) != 0)
+        return aside("its C library is not the one that the agent was built for");
+    return NULL;
+}
+
+static struct tg_error *check_process(const struct tg_agent_injector *injector, pid_t pid)
+{
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(pid, &status))
+        return aside("its /proc entry cannot be read");
+    if (status.file_uid != geteuid())
+        return aside("the process runs as another user");
+    if (tg_proc_status_seccomp_filters(pid) != injector->seccomp_filters)
+        return aside(
+            "the process is under a seccomp filter of its own, which may forbid what the agent does");
+    return NULL;
+}
+
+/* The file at PATH as the process sees it is the one that is meant. */
+static bool is_same_file(pid_t pid, const char *path, bool executable)
+{
+    char seen[PATH_MAX + 32];
+    struct stat here;
+    struct stat there;
+    struct statvfs system;
+    snprintf(seen, sizeof seen, "/proc/%d/root%s", (int)pid, path);
+    return stat(path, &here) == 0 && stat(seen, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino &&
+           (!executable || (statvfs(seen, &system) == 0 && (system.f_flag & ST_NOEXEC) == 0));
+}
+
+static struct tg_error *check_files(const struct tg_agent_injector *injector, pid_t pid)
+{
+    const struct tg_agent_injector_options *options = &injector->options;
+    if (!is_same_file(pid, options->files->agent, true) || !is_same_file(pid, options->files->audit, true))
+        return aside("the agent's libraries are not there for the process, or cannot be executed (container, "
+                     "chroot, noexec)");
+    if (!is_same_file(pid, options->directory, false))
+        return aside("the directory of the agent's rings is not there for the process (container, chroot)");
+    return NULL;
+}
+
+/* The address sanitizer's library refuses to run where another one comes before it. */
+static bool must_come_first(const char *names, size_t length)
+{
+    static const char *const libraries[] = {"libasan.", "libclang_rt.asan"};
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        if (memmem(names, length, libraries[i], strlen(libraries[i])) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static struct tg_error *check_needed(const struct tg_agent_injector *injector, pid_t tid)
+{
+    const struct tg_image_source source = {.pid = tid};
+    struct tg_image *image;
+    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(injector->options.images, &source, &image);
+    if (error != NULL)
+        return aside(tg_error_message(error));
+    bool refuses = false;
+    for (size_t i = 0; i < tg_image_needed_count(image) && !refuses; i++) {
+        const char *name = tg_image_needed_at(image, i);
+        refuses = must_come_first(name, strlen(name));
+    }
+    tg_image_unref(image);
+    return refuses ? aside("the address sanitizer must be the first library of the program") : NULL;
+}
+
+static struct tg_error *check_environment(const struct tg_initial_stack *stack)
+{
+    const char *preload = tg_initial_stack_variable(stack, "LD_PRELOAD");
+    if (tg_initial_stack_variable(stack, "LD_TRACE_LOADED_OBJECTS") != NULL)
+        return aside("the dynamic loader only lists the libraries of the program (ldd)");
+    if (preload != NULL && must_come_first(preload, strlen(preload)))
+        return aside("the address sanitizer must be the first library of the program");
+    return NULL;
+}
+
+/* ---- writing */
+
+/* Below the stack pointer nothing can be broken: that part is written first, and tells whether the rest can
+ * be. */
+static struct tg_error *write_image(pid_t tid, const struct tg_initial_stack *stack,
+                                    const struct tg_stack_image *image)
+{
+    size_t below = (size_t)(stack->address - image->address);
+    if (tg_memory_write(tid, image->address, image->bytes, below) &&
+        tg_memory_write(tid, stack->address, (const char *)image->bytes + below, image->size - below))
+        return NULL;
+    tg_memory_write(tid, stack->address, stack->words, stack->n_words * sizeof stack->words[0]);
+    return aside("the initial stack of the program cannot be written (is its stack limited?)");
+}
+
+static bool has_audit(const struct tg_initial_stack *stack, const char *path)
+{
+    const char *own = tg_initial_stack_variable(stack, "LD_AUDIT");
+    return own != NULL && strstr(own, path) != NULL;
+}
+
+/* The static thread-local storage to ask for, in a program with auditors: without them the loader would have
+ * added up just this. */
+static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_t pid,
+                                  const struct tg_initial_stack *stack, uint64_t *bytes)
+{
+    const struct tg_agent_injector_options *options = &injector->options;
+    *bytes = 0;
+    if (!options->audit && tg_initial_stack_variable(stack, "LD_AUDIT") == NULL)
+        return NULL;
+    char *preload = tg_agent_files_preload(options->files, tg_initial_stack_variable(stack, "LD_PRELOAD"));
+    if (preload == NULL)
+        return tg_error_no_memory();
+    const struct tg_startup_program program = {
+        .pid = pid,
+        .library_path = tg_initial_stack_variable(stack, "LD_LIBRARY_PATH"),
+        .preload = preload,
+    };
+    struct tg_error *error = tg_startup_libraries_tls(injector->libraries, &program, bytes);
+    free(preload);
+    return tg_error_prefix(error, "its thread-local storage is not known beforehand");
+}
+
+static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_thread *thread,
+                             const struct tg_initial_stack *stack)
+{
+    const struct tg_agent_injector_options *options = &injector->options;
+    struct tg_agent_variables variables;
+    const struct tg_agent_own_variables own = {
+        .preload = tg_initial_stack_variable(stack, "LD_PRELOAD"),
+        .tunables = tg_initial_stack_variable(stack, "GLIBC_TUNABLES"),
+    };
+    uint64_t tls_bytes;
+    struct tg_error *error = count_tls(injector, thread->process->pid, stack, &tls_bytes);
+    if (error == NULL)
+        error = tg_agent_variables_init(&variables, options->files, options->directory, &own, tls_bytes);
+    if (error != NULL)
+        return error;
+    /* Always as many; an auditor that is there already would be loaded twice. */
+    bool audited = !options->audit || has_audit(stack, options->files->audit);
+    const char *further = options->further != NULL ? options->further(options->context, thread, stack) : NULL;
+    const char *added[] = {further, variables.preload, audited ? variables.agent : variables.audit,
+                           variables.tunables, variables.agent};
+    struct tg_stack_image image = {0};
+    _Static_assert(sizeof added / sizeof added[0] == 1 + TG_AGENT_VARIABLES, "the agent's are the last ones");
+    error = further != NULL ? tg_initial_stack_add(stack, added, 1 + TG_AGENT_VARIABLES, &image)
+                            : tg_initial_stack_add(stack, added + 1, TG_AGENT_VARIABLES, &image);
+    if (error == NULL)
+        error = write_image(thread->tid, stack, &image);
+    if (error == NULL && !tg_thread_set_stack(thread, image.address)) {
+        tg_memory_write(thread->tid, stack->address, stack->words, stack->n_words * sizeof stack->words[0]);
+        error = aside("its registers cannot be written");
+    }
+    free(image.bytes);
+    tg_agent_variables_deinit(&variables);
+    return error;
+}
+
+/* What the agent will call this program, not 0; where it cannot be known it will be taken for one that did
+ * not come up. */
+static uint64_t instance_of(const struct tg_thread *thread, const struct tg_initial_stack *stack)
+{
+    unsigned char random[16] = {0};
+    tg_memory_read(thread->tid, tg_initial_stack_auxiliary(stack, AT_RANDOM), random, sizeof random);
+    uint64_t instance = tg_agent_instance(random, tg_proc_status_own_pid(thread->process->pid));
+    return instance != 0 ? instance : 1;
+}
+
+static struct tg_error *inject(struct tg_agent_injector *injector, struct tg_thread *thread)
+{
+    const struct user_regs_struct *registers = tg_thread_registers(thread);
+    struct tg_initial_stack stack;
+    if (registers == NULL)
+        return aside("its registers cannot be read");
+    struct tg_error *error = tg_initial_stack_read(thread->tid, registers->rsp, &stack);
+    if (error != NULL)
+        return error;
+    error = check_environment(&stack);
+    if (error == NULL)
+        error = edit(injector, thread, &stack);
+    if (error == NULL) /* a number, and no pointer: forked children have it too */
+        thread->process->data[injector->slot] = (void *)(uintptr_t)instance_of(thread, &stack);
+    tg_initial_stack_deinit(&stack);
+    return error;
+}
+
+/* ---- observer */
+
+static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
+{
+    struct tg_event event = {.kind = TG_EVENT_AGENT, .agent = {.state = TG_AGENT_ASIDE, .reason = reason}};
+    tg_engine_emit(injector->engine, thread, &event);
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    struct tg_agent_injector *injector = context;
+    struct tg_process *process = thread->process;
+    process->data[injector->slot] = NULL;
+    if (attached) {
+        tell_aside(injector, thread,
+                   "the program ran already when it was attached: it is seen by stops alone");
+        return;
+    }
+    struct tg_error *error = check_program(injector, thread);
+    if (error == NULL)
+        error = check_process(injector, process->pid);
+    if (error == NULL)
+        error = check_files(injector, process->pid);
+    if (error == NULL)
+        error = check_needed(injector, thread->tid);
+    if (error == NULL)
+        error = inject(injector, thread);
+    if (error == NULL)
+        return;
+    tell_aside(injector, thread, tg_error_message(error));
+    tg_error_destroy(error);
+}
+
+static bool is_ring_of(int directory, const char *name, uint64_t instance)
+{
+    struct tg_agent_ring_header header;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool read_whole = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    close(fd);
+    return read_whole && header.magic == TG_AGENT_RING_MAGIC && header.instance == instance;
+}
+
+/* Whether the program INSTANCE in process PID made a ring: mostly its first one is called 0, but that name
+ * may have been taken by a process with the same id before, or by the program before exec. */
+static bool has_ring(int directory, pid_t pid, uint64_t instance)
+{
+    char name[40];
+    snprintf(name, sizeof name, "ring.%d.0", (int)pid);
+    if (is_ring_of(directory, name, instance))
+        return true;
+    size_t prefix = strlen(name) - 1;
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+    if (listing == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return true; /* not known */
+    }
+    bool found = false;
+    const struct dirent *entry;
+    while (!found && (entry = readdir(listing)) != NULL)
+        found = strncmp(entry->d_name, name, prefix) == 0 && is_ring_of(directory, entry->d_name, instance);
+    closedir(listing);
+    return found;
+}
+
+/* At the entry point the audit library has had something to record: the libraries that the program starts
+ * with. */
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct tg_agent_injector *injector = context;
+    struct tg_process *process = thread->process;
+    if (stop->trigger != TG_TRIGGER_ENTRY || process->data[injector->slot] == NULL ||
+        !injector->options.audit || injector->options.directory_fd < 0)
+        return;
+    if (has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid),
+                 (uint64_t)(uintptr_t)process->data[injector->slot]))
+        return;
+    process->data[injector->slot] = NULL;
+    tell_aside(injector, thread, "the agent was put into the program and records nothing");
+}
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    const struct tg_agent_injector *injector = context;
+    (void)origin;
+    thread->process->data[injector->slot] = parent != NULL ? parent->data[injector->slot] : NULL;
+}
+
+bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process)
+{
+    return process->data[injector->slot] != NULL;
+}
+
+struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
+                                          const struct tg_agent_injector_options *options,
+                                          struct tg_agent_injector **injector)
+{
+    struct tg_agent_injector *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_startup_libraries_create(&made->libraries);
+    if (error != NULL) {
+        free(made);
+        return error;
+    }
+    made->engine = engine;
+    made->options = *options;
+    uint64_t loader = getauxval(AT_BASE);
+    uint64_t size_bytes;
+    if (loader == 0 || !tg_image_peek(getpid(), loader, made->loader_build_id, &size_bytes))
+        made->loader_build_id[0] = '\0';
+    made->seccomp_filters = tg_proc_status_seccomp_filters(getpid());
+    made->observer = (struct tg_observer){
+        .name = "agent injector",
+        .context = made,
+        .process_started = process_started,
+        .program_loaded = program_loaded,
+        .stopped = stopped,
+    };
+    made->slot = tg_engine_add_observer(engine, &made->observer);
+    *injector = made;
+    return NULL;
+}
+
+void tg_agent_injector_destroy(struct tg_agent_injector *injector)
+{
+    if (injector != NULL)
+        tg_startup_libraries_destroy(injector->libraries);
+    free(injector);
+}

@@ -1,0 +1,42 @@
+/* Gets the agent into the programs of a recording: an engine observer that, at every exec, puts the variables
+ * which make the dynamic loader load it behind all others on the new program's stack (recorder/process/initial_stack.h). The
+ * agent takes them away again when it starts, so that program and children never see them.
+ *
+ * Where the agent cannot be, the program is left as it was, and an agent event says why. */
+#ifndef TG_RECORDER_INJECT_INJECTOR_H
+#define TG_RECORDER_INJECT_INJECTOR_H
+
+#include "format/base/error.h"
+#include "format/image/cache.h"
+#include "recorder/engine/engine.h"
+#include "recorder/inject/files.h"
+#include "recorder/process/initial_stack.h"
+
+#include <stdbool.h>
+
+struct tg_agent_injector;
+
+struct tg_agent_injector_options {
+    const struct tg_agent_files *files;
+    const char *directory; /* of the rings: absolute */
+    int directory_fd;      /* open on it, -1: whether the agent comes up is not looked at */
+    bool audit;            /* load the audit library too: libraries are to be observed */
+    struct tg_image_cache *images;
+    /* A further variable (NAME=VALUE) for the program that THREAD is about to run, which the agent leaves
+     * there; NULL none. STACK is its initial one. May be NULL. */
+    const char *(*further)(void *context, struct tg_thread *thread, const struct tg_initial_stack *stack);
+    void *context;
+};
+
+/* Adds itself to ENGINE, before the observers that ask tg_agent_injector_is_in, and must outlive it; what
+ * OPTIONS points to must outlive both. */
+struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
+                                          const struct tg_agent_injector_options *options,
+                                          struct tg_agent_injector **injector);
+void tg_agent_injector_destroy(struct tg_agent_injector *injector); /* NULL is accepted */
+
+/* Whether the agent was put into the program that PROCESS runs, or into the one that it was forked from, and,
+ * from its entry point on, came up there. What was attached to has none. */
+bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process);
+
+#endif

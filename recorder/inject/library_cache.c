@@ -1,0 +1,109 @@
+#include "recorder/inject/library_cache.h"
+
+#include "format/image/elf_decode.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/* glibc, sysdeps/generic/dl-cache.h: struct cache_file_new and file_entry_new. */
+enum {
+    MAGIC_BYTES = 20, /* with the version */
+    HEADER_BYTES = 48,
+    ENTRY_BYTES = 24,
+    MAX_ENTRIES = 1 << 20,
+    MAX_NAME_BYTES = 256, /* longer ones are no file's; what they cost is paid for each entry */
+    MAX_PATH_BYTES = 4096,
+    FLAGS_X86_64 = 0x0303, /* FLAG_X8664_LIB64 | FLAG_ELF_LIBC6 */
+};
+static const char magic[] = "glibc-ld.so.cache1.1";
+
+struct entry {
+    const char *name; /* into the bytes */
+    const char *path;
+    struct entry *next; /* of the same name */
+    struct entry *last; /* in the first one of a name: the last one */
+    UT_hash_handle hh;
+};
+
+struct tg_library_cache {
+    char *bytes;
+    struct entry *entries;
+    struct entry *by_name; /* uthash: the first of each name */
+};
+
+/* The string at OFFSET, NULL where it does not end within MAX_BYTES or the file. */
+static const char *string_at(const struct tg_library_cache *cache, size_t size, uint32_t offset,
+                             size_t max_bytes)
+{
+    if (offset >= size)
+        return NULL;
+    size_t room = size - offset < max_bytes ? size - offset : max_bytes;
+    return memchr(cache->bytes + offset, '\0', room) != NULL ? cache->bytes + offset : NULL;
+}
+
+static bool add(struct tg_library_cache *cache, struct entry *entry)
+{
+    struct entry *first;
+    HASH_FIND_STR(cache->by_name, entry->name, first);
+    if (first != NULL) {
+        first->last->next = entry;
+        first->last = entry;
+        return true;
+    }
+    entry->last = entry;
+    HASH_ADD_KEYPTR(hh, cache->by_name, entry->name, strlen(entry->name), entry);
+    return entry->hh.tbl != NULL;
+}
+
+struct tg_library_cache *tg_library_cache_parse(const uint8_t *bytes, size_t size)
+{
+    struct tg_library_cache *cache = calloc(1, sizeof *cache);
+    if (cache == NULL)
+        return NULL;
+    if (size < HEADER_BYTES || memcmp(bytes, magic, MAGIC_BYTES) != 0)
+        return cache;
+    size_t count = tg_elf_u32(bytes + MAGIC_BYTES);
+    if (count > (size - HEADER_BYTES) / ENTRY_BYTES || count > MAX_ENTRIES)
+        return cache;
+    cache->bytes = malloc(size);
+    cache->entries = calloc(count + 1, sizeof *cache->entries);
+    if (cache->bytes == NULL || cache->entries == NULL) {
+        tg_library_cache_destroy(cache);
+        return NULL;
+    }
+    memcpy(cache->bytes, bytes, size);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *raw = bytes + HEADER_BYTES + i * ENTRY_BYTES;
+        struct entry *entry = &cache->entries[i];
+        entry->name = string_at(cache, size, tg_elf_u32(raw + 4), MAX_NAME_BYTES);
+        entry->path = string_at(cache, size, tg_elf_u32(raw + 8), MAX_PATH_BYTES);
+        if (tg_elf_u32(raw) != FLAGS_X86_64 || entry->name == NULL || entry->path == NULL)
+            continue;
+        if (!add(cache, entry)) {
+            tg_library_cache_destroy(cache);
+            return NULL;
+        }
+    }
+    return cache;
+}
+
+void tg_library_cache_destroy(struct tg_library_cache *cache)
+{
+    if (cache == NULL)
+        return;
+    HASH_CLEAR(hh, cache->by_name);
+    free(cache->entries);
+    free(cache->bytes);
+    free(cache);
+}
+
+const char *tg_library_cache_path(const struct tg_library_cache *cache, const char *name, size_t i)
+{
+    struct entry *entry;
+    HASH_FIND_STR(cache->by_name, name, entry);
+    while (entry != NULL && i-- > 0)
+        entry = entry->next;
+    return entry != NULL ? entry->path : NULL;
+}

@@ -1,0 +1,511 @@
+#include "recorder/inject/startup_libraries.h"
+
+#include "format/image/dynamic_section.h"
+#include "format/image/elf_object.h"
+#include "format/image/file.h"
+#include "recorder/inject/library_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+enum {
+    MAX_LIBRARIES = 4096,      /* of one program */
+    MAX_FILES = 4096,          /* kept */
+    MAX_TLS_BYTES = 1 << 24,   /* of one library */
+    MAX_TLS_ALIGNMENT = 64,    /* of static thread-local storage that is made later */
+    MAX_LIST_BYTES = 128 << 10 /* of a list of directories or libraries */
+};
+
+/* One state of one file: what identifies it. */
+struct file_key {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+    off_t size;
+};
+
+/* What is to be known of a library's file. */
+struct file {
+    struct file_key key;
+    bool fits; /* for a 64-bit x86-64 program */
+    uint64_t tls_bytes;
+    uint64_t tls_alignment;
+    struct tg_dynamic_section dynamic;
+    UT_hash_handle hh;
+};
+
+struct tg_startup_libraries {
+    struct file *files; /* uthash by key */
+    struct file_key cache_key;
+    struct tg_library_cache *cache; /* of CACHE_KEY; NULL none yet */
+};
+
+/* A library of the program in question. */
+struct library {
+    const struct file *file;
+    char *path;
+    const struct library *loader; /* that needs it, NULL: the program itself, or preloaded */
+    struct library *next;
+};
+
+struct name {
+    UT_hash_handle hh;
+    char text[];
+};
+
+struct search {
+    struct tg_startup_libraries *libraries;
+    const struct tg_startup_program *program;
+    struct library *first;
+    struct library **end;
+    size_t n_libraries;
+    struct name *names; /* uthash: found already */
+    uint64_t tls_bytes;
+    uint64_t tls_alignment;
+};
+
+/* ---- files */
+
+static struct file_key key_of(const struct stat *status)
+{
+    struct file_key key;
+    memset(&key, 0, sizeof key); /* it is compared as bytes */
+    key.device = status->st_dev;
+    key.inode = status->st_ino;
+    key.changed.tv_sec = status->st_ctim.tv_sec;
+    key.changed.tv_nsec = status->st_ctim.tv_nsec;
+    key.size = status->st_size;
+    return key;
+}
+
+static void drop_files(struct tg_startup_libraries *libraries)
+{
+    struct file *file, *next;
+    HASH_ITER (hh, libraries->files, file, next) {
+        HASH_DEL(libraries->files, file);
+        tg_dynamic_section_deinit(&file->dynamic);
+        free(file);
+    }
+}
+
+/* What no loader would take does not fit. False without memory. */
+static bool read_file(int fd, struct file *file)
+{
+    struct tg_elf_object *object;
+    struct tg_error *error = tg_elf_object_open_fd(fd, &object);
+    if (error != NULL) {
+        bool no_memory = tg_error_code(error) == TG_ERROR_NO_MEMORY;
+        tg_error_destroy(error);
+        return !no_memory;
+    }
+    file->fits = object->header.bits == 64 && object->header.machine == EM_X86_64;
+    const struct tg_elf_segment *tls = tg_elf_object_segment(object, PT_TLS);
+    if (tls != NULL) {
+        file->tls_bytes = tls->memory_size;
+        file->tls_alignment = tls->align;
+    }
+    error = tg_dynamic_section_init(&file->dynamic, object, 0);
+    tg_elf_object_destroy(object);
+    bool good = error == NULL;
+    tg_error_destroy(error);
+    return good;
+}
+
+/* The file at PATH as the program sees it, read once; *FILE is NULL where there is none that fits. */
+static struct tg_error *get_file(struct search *search, const char *path, const struct file **file)
+{
+    struct tg_startup_libraries *libraries = search->libraries;
+    *file = NULL;
+    int place = tg_image_file_open(search->program->pid, path);
+    struct stat status;
+    if (place < 0)
+        return NULL;
+    if (fstat(place, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(place);
+        return NULL;
+    }
+    struct file_key key = key_of(&status);
+    struct file *known;
+    HASH_FIND(hh, libraries->files, &key, sizeof key, known);
+    if (known != NULL) {
+        close(place);
+        *file = known->fits ? known : NULL;
+        return NULL;
+    }
+    int fd = tg_image_file_read(place);
+    if (fd < 0)
+        return NULL;
+    known = calloc(1, sizeof *known);
+    if (known == NULL) {
+        close(fd);
+        return tg_error_no_memory();
+    }
+    known->key = key;
+    bool good = read_file(fd, known);
+    if (good)
+        HASH_ADD(hh, libraries->files, key, sizeof known->key, known);
+    if (!good || known->hh.tbl == NULL) {
+        tg_dynamic_section_deinit(&known->dynamic);
+        free(known);
+        return tg_error_no_memory();
+    }
+    *file = known->fits ? known : NULL;
+    return NULL;
+}
+
+/* ---- what was found */
+
+static bool is_known(const struct search *search, const char *text)
+{
+    struct name *name;
+    HASH_FIND_STR(search->names, text, name);
+    return name != NULL;
+}
+
+static bool add_name(struct search *search, const char *text)
+{
+    if (is_known(search, text))
+        return true;
+    size_t size = strlen(text) + 1;
+    struct name *name = calloc(1, sizeof *name + size);
+    if (name == NULL)
+        return false;
+    memcpy(name->text, text, size);
+    HASH_ADD_KEYPTR(hh, search->names, name->text, size - 1, name);
+    if (name->hh.tbl == NULL) {
+        free(name);
+        return false;
+    }
+    return true;
+}
+
+/* Takes PATH (from malloc). */
+static struct tg_error *add_library(struct search *search, const struct file *file, char *path,
+                                    const struct library *loader)
+{
+    struct library *library = path != NULL ? calloc(1, sizeof *library) : NULL;
+    const char *soname = file->dynamic.soname;
+    if (library == NULL || (soname != NULL && !add_name(search, soname)) || !add_name(search, path)) {
+        free(library);
+        free(path);
+        return tg_error_no_memory();
+    }
+    *library = (struct library){.file = file, .path = path, .loader = loader};
+    *search->end = library;
+    search->end = &library->next;
+    if (++search->n_libraries > MAX_LIBRARIES)
+        return tg_error_create(TG_ERROR_LIMIT, "it has too many libraries");
+    return NULL;
+}
+
+static void count_tls(struct search *search, const struct file *file)
+{
+    if (file->tls_bytes == 0)
+        return;
+    uint64_t alignment = file->tls_alignment > 16 ? file->tls_alignment : 16;
+    search->tls_bytes += file->tls_bytes < MAX_TLS_BYTES ? file->tls_bytes : MAX_TLS_BYTES;
+    search->tls_bytes += alignment < MAX_TLS_ALIGNMENT ? alignment : MAX_TLS_ALIGNMENT;
+    if (alignment > search->tls_alignment)
+        search->tls_alignment = alignment;
+}
+
+/* ---- where the loader looks */
+
+/* Copies the item at *TEXT (up to one of SEPARATORS) and goes on behind it; $ORIGIN is the folder of PATH,
+ * $LIB and $PLATFORM what they are on Debian. False behind the last item; an item that does not fit becomes
+ * "". */
+static bool next_item(const char **text, const char *separators, const char *path, char item[PATH_MAX])
+{
+    static const struct {
+        const char *name, *value;
+    } tokens[] = {{"$LIB", "lib/x86_64-linux-gnu"},
+                  {"${LIB}", "lib/x86_64-linux-gnu"},
+                  {"$PLATFORM", "x86_64"},
+                  {"${PLATFORM}", "x86_64"},
+                  {"$ORIGIN", NULL},
+                  {"${ORIGIN}", NULL}};
+    if (*text == NULL)
+        return false;
+    size_t length = strcspn(*text, separators), used = 0;
+    const char *at = *text, *end = at + length;
+    *text = *end == '\0' ? NULL : end + 1;
+    const char *slash = strrchr(path, '/');
+    size_t origin = slash == NULL ? 0 : (size_t)(slash - path);
+    while (at < end) {
+        const char *value = at;
+        size_t bytes = 1, skip = 1;
+        for (size_t i = 0; *at == '$' && i < sizeof tokens / sizeof tokens[0]; i++) {
+            size_t name = strlen(tokens[i].name);
+            if ((size_t)(end - at) < name || memcmp(at, tokens[i].name, name) != 0)
+                continue;
+            value = tokens[i].value != NULL ? tokens[i].value : path;
+            bytes = tokens[i].value != NULL ? strlen(value) : origin;
+            skip = name;
+            break;
+        }
+        if (used + bytes >= PATH_MAX) {
+            item[0] = '\0';
+            return true;
+        }
+        memcpy(item + used, value, bytes);
+        used += bytes;
+        at += skip;
+    }
+    item[used] = '\0';
+    return true;
+}
+
+/* One way to find a library: stops the search where it gives a file. */
+struct found {
+    const struct file *file;
+    char path[PATH_MAX];
+};
+
+static struct tg_error *try_path(struct search *search, const char *path, struct found *found)
+{
+    const struct file *file;
+    struct tg_error *error = get_file(search, path, &file);
+    /* of variants for better processors the one that takes most: which one it will be is the processor's
+     * word */
+    if (error == NULL && file != NULL && (found->file == NULL || file->tls_bytes > found->file->tls_bytes)) {
+        found->file = file;
+        snprintf(found->path, sizeof found->path, "%s", path);
+    }
+    return error;
+}
+
+static struct tg_error *try_directory(struct search *search, const char *directory, const char *name,
+                                      struct found *found)
+{
+    static const char *const variants[] = {"", "glibc-hwcaps/x86-64-v2/", "glibc-hwcaps/x86-64-v3/",
+                                           "glibc-hwcaps/x86-64-v4/"};
+    struct tg_error *error = NULL;
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/glibc-hwcaps", directory);
+    int variants_place = tg_image_file_open(search->program->pid, path);
+    size_t n = variants_place < 0 ? 1 : sizeof variants / sizeof variants[0];
+    if (variants_place >= 0)
+        close(variants_place);
+    for (size_t i = 0; i < n && error == NULL; i++) {
+        int length =
+            snprintf(path, sizeof path, "%s/%s%s", directory[0] == '\0' ? "." : directory, variants[i], name);
+        if (length < PATH_MAX)
+            error = try_path(search, path, found);
+    }
+    return error;
+}
+
+static struct tg_error *try_list(struct search *search, const char *list, const char *separators,
+                                 const char *of, const char *name, struct found *found)
+{
+    struct tg_error *error = NULL;
+    char directory[PATH_MAX];
+    if (list == NULL || strlen(list) > MAX_LIST_BYTES)
+        return NULL;
+    while (error == NULL && found->file == NULL && next_item(&list, separators, of, directory))
+        error = try_directory(search, directory, name, found);
+    return error;
+}
+
+/* DT_RPATH of the library and of those that loaded it, unless they have DT_RUNPATH. */
+static struct tg_error *try_rpaths(struct search *search, const struct library *loader, const char *name,
+                                   struct found *found)
+{
+    struct tg_error *error = NULL;
+    if (loader->file->dynamic.runpath != NULL)
+        return NULL;
+    for (; loader != NULL && error == NULL && found->file == NULL; loader = loader->loader) {
+        const struct tg_dynamic_section *dynamic = &loader->file->dynamic;
+        if (dynamic->runpath == NULL)
+            error = try_list(search, dynamic->rpath, ":", loader->path, name, found);
+    }
+    if (error == NULL && found->file == NULL && search->first->file->dynamic.runpath == NULL)
+        error = try_list(search, search->first->file->dynamic.rpath, ":", search->first->path, name, found);
+    return error;
+}
+
+/* The list of ldconfig, read again where it has changed. */
+static struct tg_error *load_cache(struct search *search)
+{
+    struct tg_startup_libraries *libraries = search->libraries;
+    int place = tg_image_file_open(search->program->pid, "/etc/ld.so.cache");
+    struct stat status;
+    if (place < 0 || fstat(place, &status) != 0) {
+        tg_library_cache_destroy(libraries->cache);
+        libraries->cache = NULL;
+        if (place >= 0)
+            close(place);
+        return NULL;
+    }
+    struct file_key key = key_of(&status);
+    if (libraries->cache != NULL && memcmp(&key, &libraries->cache_key, sizeof key) == 0) {
+        close(place);
+        return NULL;
+    }
+    tg_library_cache_destroy(libraries->cache);
+    libraries->cache = NULL;
+    int fd = tg_image_file_read(place);
+    if (fd < 0)
+        return NULL;
+    size_t size = status.st_size < TG_LIBRARY_CACHE_MAX_BYTES ? (size_t)status.st_size : 0;
+    uint8_t *bytes = malloc(size + 1);
+    ssize_t got = bytes != NULL ? pread(fd, bytes, size, 0) : -1;
+    close(fd);
+    if (got >= 0)
+        libraries->cache = tg_library_cache_parse(bytes, (size_t)got);
+    libraries->cache_key = key;
+    bool no_memory = bytes == NULL || (got >= 0 && libraries->cache == NULL);
+    free(bytes);
+    return no_memory ? tg_error_no_memory() : NULL;
+}
+
+static struct tg_error *try_cache(struct search *search, const char *name, struct found *found)
+{
+    const struct tg_library_cache *cache = search->libraries->cache;
+    struct tg_error *error = NULL;
+    const char *path;
+    for (size_t i = 0;
+         cache != NULL && error == NULL && (path = tg_library_cache_path(cache, name, i)) != NULL; i++)
+        error = try_path(search, path, found);
+    return error;
+}
+
+/* LOADER is NULL for what is preloaded, which is searched for as what the program needs. */
+static struct tg_error *find(struct search *search, const struct library *loader, const char *name,
+                             struct found *found)
+{
+    static const char defaults[] =
+        "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib";
+    found->file = NULL;
+    if (loader == NULL)
+        loader = search->first;
+    if (strchr(name, '/') != NULL) {
+        char path[PATH_MAX];
+        return next_item(&name, "", loader->path, path) ? try_path(search, path, found) : NULL;
+    }
+    struct tg_error *error = try_rpaths(search, loader, name, found);
+    if (error == NULL && found->file == NULL)
+        error = try_list(search, search->program->library_path, ":;", search->first->path, name, found);
+    if (error == NULL && found->file == NULL)
+        error = try_list(search, loader->file->dynamic.runpath, ":", loader->path, name, found);
+    if (error == NULL && found->file == NULL)
+        error = try_cache(search, name, found);
+    if (error == NULL && found->file == NULL)
+        error = try_list(search, defaults, ":", search->first->path, name, found);
+    return error;
+}
+
+/* ---- all of them */
+
+static struct tg_error *take(struct search *search, const struct library *loader, const char *name, bool must)
+{
+    struct found found;
+    if (is_known(search, name))
+        return NULL;
+    struct tg_error *error = find(search, loader, name, &found);
+    if (error != NULL)
+        return error;
+    if (found.file == NULL)
+        return must ? tg_error_create(TG_ERROR_NOT_FOUND, "the library %s is not found", name) : NULL;
+    bool loaded = is_known(search, found.path) ||
+                  (found.file->dynamic.soname != NULL && is_known(search, found.file->dynamic.soname));
+    if (!add_name(search, name))
+        return tg_error_no_memory();
+    if (loaded)
+        return NULL;
+    count_tls(search, found.file);
+    return add_library(search, found.file, strdup(found.path), loader);
+}
+
+static struct tg_error *take_preloaded(struct search *search)
+{
+    const char *list = search->program->preload;
+    struct tg_error *error = NULL;
+    char name[PATH_MAX];
+    if (list != NULL && strlen(list) > MAX_LIST_BYTES)
+        return tg_error_create(TG_ERROR_LIMIT, "LD_PRELOAD is too long");
+    while (error == NULL && next_item(&list, ": ", search->first->path, name))
+        error = name[0] == '\0' ? NULL : take(search, NULL, name, false);
+    return error;
+}
+
+static struct tg_error *take_all(struct search *search)
+{
+    char link[32], path[PATH_MAX];
+    const char *given = search->program->path;
+    const struct file *program;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)search->program->pid);
+    ssize_t length = given == NULL ? readlink(link, path, sizeof path - 1) : 0;
+    path[length > 0 ? length : 0] = '\0';
+    if (given != NULL)
+        snprintf(path, sizeof path, "%s", given);
+    struct tg_error *error = get_file(search, given != NULL ? path : "/proc/self/exe", &program);
+    if (error == NULL && program == NULL)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "the program's file cannot be read");
+    if (error == NULL)
+        error = add_library(search, program, strdup(path), NULL);
+    if (error == NULL)
+        error = load_cache(search);
+    if (error == NULL)
+        error = take_preloaded(search);
+    for (const struct library *library = search->first; error == NULL && library != NULL;
+         library = library->next) {
+        const struct tg_dynamic_section *dynamic = &library->file->dynamic;
+        for (size_t i = 0; i < dynamic->n_needed && error == NULL; i++)
+            error = take(search, library, dynamic->needed[i], true);
+    }
+    return error;
+}
+
+struct tg_error *tg_startup_libraries_tls(struct tg_startup_libraries *libraries,
+                                          const struct tg_startup_program *program, uint64_t *bytes)
+{
+    struct search search = {.libraries = libraries, .program = program};
+    search.end = &search.first;
+    struct tg_error *error = take_all(&search);
+    if (error == NULL && search.tls_alignment > MAX_TLS_ALIGNMENT)
+        error =
+            tg_error_create(TG_ERROR_UNSUPPORTED, "a library has thread-local storage aligned to %ju bytes",
+                            (uintmax_t)search.tls_alignment);
+    if (error == NULL)
+        *bytes = search.tls_bytes;
+    struct name *name, *next_name;
+    HASH_ITER (hh, search.names, name, next_name) {
+        HASH_DEL(search.names, name);
+        free(name);
+    }
+    while (search.first != NULL) {
+        struct library *library = search.first;
+        search.first = library->next;
+        free(library->path);
+        free(library);
+    }
+    if (HASH_COUNT(libraries->files) > MAX_FILES)
+        drop_files(libraries);
+    return error;
+}
+
+struct tg_error *tg_startup_libraries_create(struct tg_startup_libraries **libraries)
+{
+    struct tg_startup_libraries *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    *libraries = made;
+    return NULL;
+}
+
+void tg_startup_libraries_destroy(struct tg_startup_libraries *libraries)
+{
+    if (libraries == NULL)
+        return;
+    drop_files(libraries);
+    tg_library_cache_destroy(libraries->cache);
+    free(libraries);
+}

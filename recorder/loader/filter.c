@@ -1,0 +1,112 @@
+#include "recorder/loader/loader_internal.h"
+
+/* ---- who is asked for the libraries of a process */
+
+static bool tell_library(const struct tg_loader_process *watched, const struct tg_object *object,
+                         size_t namespace_index,
+                         bool (*take)(void *context, const struct tg_loader_library *library), void *context)
+{
+    const struct tg_loader_library library = {
+        .object = tg_loader_process_target(object),
+        .namespace_index = (unsigned)namespace_index,
+        .deferred = tg_loader_process_waits(watched, object),
+    };
+    return take(context, &library);
+}
+
+void tg_loader_each_library(const struct tg_loader *loader, const struct tg_process *process,
+                            bool (*take)(void *context, const struct tg_loader_library *library),
+                            void *context)
+{
+    const struct tg_loader_process *watched = process->data[loader->slot];
+    if (watched == NULL || watched->maps == NULL || !watched->started_up)
+        return;
+    struct tg_object *program = tg_loader_process_program(watched, tg_process_memory_tid(process));
+    bool goes_on = program == NULL || tell_library(watched, program, 0, take, context);
+    tg_object_unref(program);
+    for (size_t space = 0; goes_on && space < tg_link_maps_namespaces(watched->maps); space++) {
+        for (size_t i = 0; goes_on && i < tg_link_maps_count(watched->maps, space); i++) {
+            const struct tg_object *object = tg_link_maps_at(watched->maps, space, i);
+            goes_on = !object->is_library || tell_library(watched, object, space, take, context);
+        }
+    }
+}
+
+/* ---- the setting */
+
+/* A thread of PROCESS that events can be about, NULL where none is left. */
+static struct tg_thread *some_thread(struct tg_process *process)
+{
+    pid_t tid = tg_process_memory_tid(process);
+    struct tg_thread *thread = NULL;
+    HASH_FIND(hh, process->threads, &tid, sizeof tid, thread);
+    return thread;
+}
+
+/* Back from fast mode. What was loaded meanwhile is read as soon as r_brk is planted, so that it is not taken
+ * for a part of the next event; what is under way shows itself at its next stop. Before the start-up
+ * libraries were told the list says nothing yet. */
+static void begin_stops(struct tg_loader *loader, struct tg_thread *thread)
+{
+    struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    bool knows_all = watched->planted;
+    watched->startup_only = false;
+    watched->wants_stops = true;
+    tg_loader_plant(loader, thread);
+    if (knows_all || !watched->planted || !watched->started_up || watched->maps == NULL)
+        return;
+    struct tg_link_delta delta;
+    uint64_t start_ns = tg_engine_now_ns(), since_ns = thread->process->previous_stop_ns;
+    tg_link_maps_update(watched->maps, thread->tid, TG_LINK_LOOK_WHOLE, &delta);
+    tg_loader_tell_changes(loader, thread, &delta, TG_FOUND_CATCH_UP, tg_engine_now_ns() - start_ns,
+                           since_ns);
+    /* A list that changes while it is read is no problem yet: its next reading tells. */
+}
+
+static void end_stops(struct tg_loader *loader, struct tg_thread *thread)
+{
+    struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    /* `ld.so PROGRAM` has no other stop at which its start-up libraries are found */
+    watched->startup_only = watched->loader_is_program && !watched->started_up;
+    watched->wants_stops = watched->startup_only;
+    if (!watched->wants_stops)
+        tg_loader_unplant(loader, thread->process);
+}
+
+static bool is_switched(const struct tg_loader_process *watched)
+{
+    return watched != NULL && !watched->never_stops && !watched->by_agent;
+}
+
+struct tg_error *tg_loader_set_filter(struct tg_loader *loader, const struct tg_dlopen_filter *filter)
+{
+    struct tg_dlopen_filter copy;
+    struct tg_error *error = tg_dlopen_filter_copy(filter, &copy);
+    if (error != NULL)
+        return error;
+    tg_dlopen_filter_deinit(&loader->filter);
+    loader->filter = copy;
+    const struct tg_event event = {
+        .kind = TG_EVENT_FILTER_SETTINGS,
+        .filter_settings = {.mode = copy.mode, .match = tg_glob_list_text(copy.list)},
+    };
+    tg_engine_emit(loader->engine, NULL, &event);
+    struct tg_process *next;
+    for (struct tg_process *process = tg_engine_first_process(loader->engine); process != NULL;
+         process = next) {
+        next = process->hh.next;
+        struct tg_thread *thread = some_thread(process);
+        if (thread == NULL || !is_switched(process->data[loader->slot]))
+            continue;
+        if (copy.mode == TG_FILTER_FAST)
+            end_stops(loader, thread);
+        else
+            begin_stops(loader, thread);
+    }
+    return NULL;
+}
+
+const struct tg_dlopen_filter *tg_loader_filter(const struct tg_loader *loader)
+{
+    return &loader->filter;
+}

@@ -1,0 +1,160 @@
+#include "recorder/mpir/hosts.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+
+enum { MAX_NAMES = 1024, MAX_LINES = 65536 };
+
+struct tg_mpir_hosts {
+    char **names; /* host names, and addresses as inet_ntop writes them */
+    size_t count;
+};
+
+static bool has(const struct tg_mpir_hosts *hosts, const char *name)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (strcasecmp(hosts->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+struct tg_error *tg_mpir_hosts_add(struct tg_mpir_hosts *hosts, const char *name)
+{
+    if (name[0] == '\0' || hosts->count == MAX_NAMES || has(hosts, name))
+        return NULL;
+    char **names = reallocarray(hosts->names, hosts->count + 1, sizeof *names);
+    if (names == NULL)
+        return tg_error_no_memory();
+    hosts->names = names;
+    names[hosts->count] = strdup(name);
+    if (names[hosts->count] == NULL)
+        return tg_error_no_memory();
+    hosts->count++;
+    return NULL;
+}
+
+static bool write_address(const struct sockaddr *address, char text[INET6_ADDRSTRLEN])
+{
+    if (address == NULL)
+        return false;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    if (address->sa_family == AF_INET)
+        return inet_ntop(AF_INET, &four->sin_addr, text, INET6_ADDRSTRLEN) != NULL;
+    return address->sa_family == AF_INET6 &&
+           inet_ntop(AF_INET6, &six->sin6_addr, text, INET6_ADDRSTRLEN) != NULL;
+}
+
+static struct tg_error *add_addresses(struct tg_mpir_hosts *hosts)
+{
+    struct ifaddrs *all;
+    if (getifaddrs(&all) != 0)
+        return NULL; /* names will have to do */
+    struct tg_error *error = NULL;
+    char text[INET6_ADDRSTRLEN];
+    for (const struct ifaddrs *at = all; error == NULL && at != NULL; at = at->ifa_next)
+        if (write_address(at->ifa_addr, text))
+            error = tg_mpir_hosts_add(hosts, text);
+    freeifaddrs(all);
+    return error;
+}
+
+static bool is_loopback(const char *text)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (inet_pton(AF_INET, text, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, text, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+struct tg_error *tg_mpir_hosts_add_line(struct tg_mpir_hosts *hosts, char *line)
+{
+    char *rest = line, *word;
+    struct tg_error *error = NULL;
+    line[strcspn(line, "#\n")] = '\0';
+    const char *address = strtok_r(rest, " \t", &rest);
+    if (address == NULL || (!is_loopback(address) && !has(hosts, address)))
+        return NULL;
+    while (error == NULL && (word = strtok_r(NULL, " \t", &rest)) != NULL)
+        error = tg_mpir_hosts_add(hosts, word);
+    return error;
+}
+
+static struct tg_error *add_aliases(struct tg_mpir_hosts *hosts)
+{
+    FILE *file = fopen("/etc/hosts", "re");
+    struct tg_error *error = NULL;
+    char *line = NULL;
+    size_t size = 0;
+    if (file == NULL)
+        return NULL;
+    for (int i = 0; i < MAX_LINES && error == NULL && getline(&line, &size, file) > 0; i++)
+        error = tg_mpir_hosts_add_line(hosts, line);
+    free(line);
+    fclose(file);
+    return error;
+}
+
+struct tg_error *tg_mpir_hosts_create(struct tg_mpir_hosts **hosts)
+{
+    struct utsname name;
+    struct tg_mpir_hosts *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_mpir_hosts_add(made, "localhost");
+    if (error == NULL && uname(&name) == 0)
+        error = tg_mpir_hosts_add(made, name.nodename);
+    if (error == NULL)
+        error = add_addresses(made);
+    if (error == NULL)
+        error = add_aliases(made);
+    if (error != NULL) {
+        tg_mpir_hosts_destroy(made);
+        return error;
+    }
+    *hosts = made;
+    return NULL;
+}
+
+void tg_mpir_hosts_destroy(struct tg_mpir_hosts *hosts)
+{
+    if (hosts == NULL)
+        return;
+    for (size_t i = 0; i < hosts->count; i++)
+        free(hosts->names[i]);
+    free(hosts->names);
+    free(hosts);
+}
+
+static bool is_address(const char *text)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+}
+
+/* "node1" and "node1.example.org" are one, "node1.a" and "node1.b" are two. */
+static bool is_short_of(const char *a, const char *b)
+{
+    size_t length = strcspn(a, ".");
+    return length == strcspn(b, ".") && strncasecmp(a, b, length) == 0 &&
+           (a[length] == '\0' || b[length] == '\0');
+}
+
+bool tg_mpir_hosts_is_local(const struct tg_mpir_hosts *hosts, const char *name)
+{
+    if (name[0] == '\0')
+        return false;
+    if (has(hosts, name) || is_loopback(name))
+        return true;
+    for (size_t i = 0; i < hosts->count && !is_address(name); i++)
+        if (!is_address(hosts->names[i]) && is_short_of(hosts->names[i], name))
+            return true;
+    return false;
+}

@@ -1,0 +1,41 @@
+/* What of a process's environment a trace may hold: variables from an allow-list, nothing else leaves the
+ * process. */
+#ifndef TG_RECORDER_PROCESS_ENVIRONMENT_H
+#define TG_RECORDER_PROCESS_ENVIRONMENT_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    TG_ENVIRONMENT_MAX_BYTES = 16 << 20,      /* of /proc/PID/environ read; the kernel's own limit is 6 MiB */
+    TG_ENVIRONMENT_MAX_VALUE_BYTES = 1 << 16, /* of one variable kept; longer ones are left out and counted */
+};
+
+/* Ranks and job ids of the MPI runtimes and batch systems, OMP_*, GOMP_*, KMP_*, LD_*: see
+ * docs/trace-format.md. LENGTH is that of NAME. */
+bool tg_environment_allows(const char *name, size_t length);
+
+/* Caller's storage; zero-initialised it is empty. */
+struct tg_environment {
+    struct tg_string_item *variables; /* NAME=VALUE, in the order of the process; into BYTES */
+    size_t count;
+    size_t left_out; /* allowed, but too long */
+    char *bytes;
+};
+
+/* From the text of /proc/PID/environ: NUL-terminated strings, the last one perhaps without its NUL. */
+struct tg_error *tg_environment_parse(const char *text, size_t size, struct tg_environment *environment);
+
+/* As PID was started with. OS error where it cannot be read. */
+struct tg_error *tg_environment_read(pid_t pid, struct tg_environment *environment);
+
+void tg_environment_deinit(struct tg_environment *environment);
+
+/* The value of NAME, NULL where it is not set (or not allowed). */
+const char *tg_environment_get(const struct tg_environment *environment, const char *name);
+
+#endif

@@ -1,0 +1,33 @@
+/* What /proc/PID/status says. */
+#ifndef TG_RECORDER_PROCESS_PROC_STATUS_H
+#define TG_RECORDER_PROCESS_PROC_STATUS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct tg_proc_status {
+    char name[64]; /* as the kernel escapes it, cut off; untrusted */
+    char state;    /* R S D T t Z X ... */
+    pid_t tgid;
+    pid_t parent; /* the real one, not a tracer; 0: outside of this pid namespace */
+    pid_t tracer; /* 0 none */
+    uid_t uid;
+    uid_t file_uid;  /* which files are opened as */
+    bool has_memory; /* kernel threads and processes that ended have none */
+};
+
+/* Reads the status of thread or process TID; false where there is no such thing. */
+bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status);
+
+/* It runs no more, whether its parent or tracer has taken note or not. */
+bool tg_proc_status_is_dead(const struct tg_proc_status *status);
+
+/* What process PID itself takes for its process id: another number in a pid namespace of its own. PID where
+ * that cannot be read. */
+pid_t tg_proc_status_own_pid(pid_t pid);
+
+/* How many seccomp filters PID is under, all of those that it inherited included; -1 where that cannot be
+ * known (before Linux 5.9). */
+int tg_proc_status_seccomp_filters(pid_t pid);
+
+#endif

@@ -1,0 +1,222 @@
+#include "recorder/record/process_facts.h"
+
+#include "recorder/process/environment.h"
+#include "recorder/process/identity.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tg_process_facts {
+    struct tg_engine *engine;
+    struct tg_image_cache *images;
+    struct tg_observer observer;
+};
+
+static void add(const struct tg_event_sink *sink, const struct tg_event *event)
+{
+    sink->add(sink->context, event);
+}
+
+static void note(const struct tg_event_sink *sink, const char *text)
+{
+    add(sink, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+/* ---- program */
+
+static void tell_program(const struct tg_process_facts_subject *subject, struct tg_image_cache *images,
+                         const struct tg_event_sink *sink)
+{
+    char link[32];
+    char path[PATH_MAX] = "";
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)subject->pid);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    if (length <= 0 && subject->path != NULL)
+        snprintf(path, sizeof path, "%s", subject->path);
+    struct tg_event event = {
+        .kind = TG_EVENT_PROGRAM,
+        .program = {.path = path,
+                    .entry = subject->entry,
+                    .bits = subject->bits,
+                    .linkage = TG_LINKAGE_UNKNOWN,
+                    .secure = subject->secure},
+    };
+    struct tg_image_source source = {.pid = subject->tid};
+    struct tg_image *image = NULL;
+    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
+    if (error == NULL) {
+        const struct tg_image_info *info = tg_image_info(image);
+        event.program.build_id = info->build_id;
+        event.program.interpreter = info->interpreter;
+        event.program.base = subject->entry != 0 ? subject->entry - info->entry : 0;
+        /* `ld.so PROGRAM` is a shared object without an interpreter */
+        bool dynamic = info->interpreter[0] != '\0' || info->soname[0] != '\0';
+        event.program.linkage = dynamic ? TG_LINKAGE_DYNAMIC : TG_LINKAGE_STATIC;
+    }
+    add(sink, &event);
+    tg_image_unref(image);
+}
+
+/* ---- command line */
+
+static size_t read_file(const char *path, char *buffer, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    while (fd >= 0 && used < size) {
+        ssize_t n = read(fd, buffer + used, size - used);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        used += (size_t)n;
+    }
+    if (fd >= 0)
+        close(fd);
+    return used;
+}
+
+static void tell_command_line(pid_t pid, const struct tg_event_sink *sink)
+{
+    enum { MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES, MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS };
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    char *text = malloc(MAX_BYTES + 1);
+    struct tg_string_item *items = calloc(MAX_ARGUMENTS, sizeof *items);
+    if (text != NULL && items != NULL) {
+        size_t size = read_file(path, text, MAX_BYTES);
+        text[size] = '\0';
+        size_t count = 0;
+        size_t at = 0;
+        for (; at < size && count < MAX_ARGUMENTS; at += strlen(text + at) + 1)
+            items[count++].text = text + at;
+        struct tg_event event = {.kind = TG_EVENT_COMMAND_LINE,
+                                 .command_line = {.arguments = {.items = items, .count = count}}};
+        add(sink, &event);
+        if (size == MAX_BYTES || at < size)
+            note(sink, "the command line is longer than what is kept of it");
+    }
+    free(text);
+    free(items);
+}
+
+/* ---- environment and identity */
+
+static void tell_environment(pid_t pid, const struct tg_event_sink *sink)
+{
+    struct tg_environment environment = {0};
+    struct tg_identity identity;
+    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(pid, &environment);
+    if (error != NULL)
+        note(sink, tg_error_message(error));
+    if (environment.left_out > 0)
+        note(sink, "environment variables longer than 65536 bytes are left out");
+    struct tg_event event = {
+        .kind = TG_EVENT_ENVIRONMENT,
+        .environment = {.variables = {.items = environment.variables, .count = environment.count}}};
+    add(sink, &event);
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    tg_identity_find(&environment, &identity);
+    struct tg_event who = {.kind = TG_EVENT_IDENTITY,
+                           .identity = {.host = host,
+                                        .job = identity.job,
+                                        .source = identity.source,
+                                        .rank = identity.rank,
+                                        .size = identity.size}};
+    add(sink, &who);
+    tg_environment_deinit(&environment);
+}
+
+void tg_process_facts_tell(const struct tg_process_facts_subject *subject, struct tg_image_cache *images,
+                           const struct tg_event_sink *sink)
+{
+    tell_program(subject, images, sink);
+    tell_command_line(subject->pid, sink);
+    tell_environment(subject->pid, sink);
+}
+
+struct tg_process_facts_subject tg_process_facts_look(pid_t pid)
+{
+    struct tg_process_facts_subject subject = {.pid = pid, .tid = pid};
+    char path[32];
+    unsigned char bytes[4096];
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+    size_t size = read_file(path, (char *)bytes, sizeof bytes);
+    /* entries of 64-bit programs have types whose upper half is 0; those of 32-bit ones have a value there */
+    uint64_t first = 0;
+    if (size < sizeof(Elf64_auxv_t))
+        return subject;
+    memcpy(&first, bytes, sizeof first);
+    subject.bits = first >> 32 == 0 ? 64 : 32;
+    size_t word = subject.bits / 8;
+    for (size_t at = 0; at + 2 * word <= size; at += 2 * word) {
+        uint64_t type = 0, value = 0;
+        memcpy(&type, bytes + at, word);
+        memcpy(&value, bytes + at + word, word);
+        if (type == AT_NULL)
+            break;
+        if (type == AT_ENTRY)
+            subject.entry = value;
+        else if (type == AT_SECURE)
+            subject.secure = value != 0;
+    }
+    return subject;
+}
+
+/* ---- observer */
+
+struct about {
+    struct tg_engine *engine;
+    struct tg_thread *thread;
+};
+
+static void emit(void *context, const struct tg_event *event)
+{
+    const struct about *about = context;
+    tg_engine_emit(about->engine, about->thread, event);
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    (void)attached;
+    const struct tg_process_facts *facts = context;
+    const struct tg_process *process = thread->process;
+    const struct tg_process_facts_subject subject = {
+        .pid = process->pid,
+        .tid = thread->tid,
+        .entry = process->entry,
+        .bits = process->bits,
+        .secure = process->secure,
+    };
+    struct about about = {facts->engine, thread};
+    tg_process_facts_tell(&subject, facts->images, &(struct tg_event_sink){.context = &about, .add = emit});
+}
+
+struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_image_cache *images,
+                                         struct tg_process_facts **facts)
+{
+    struct tg_process_facts *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->engine = engine;
+    made->images = images;
+    made->observer =
+        (struct tg_observer){.name = "process facts", .context = made, .program_loaded = program_loaded};
+    tg_engine_add_observer(engine, &made->observer);
+    *facts = made;
+    return NULL;
+}
+
+void tg_process_facts_destroy(struct tg_process_facts *facts)
+{
+    free(facts);
+}

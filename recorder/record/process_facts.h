@@ -1,0 +1,42 @@
+/* What there is to know of a program once it is in place: an engine observer that emits its program,
+ * command_line, environment and identity events after every exec, and at attach. */
+#ifndef TG_RECORDER_RECORD_PROCESS_FACTS_H
+#define TG_RECORDER_RECORD_PROCESS_FACTS_H
+
+#include "format/base/error.h"
+#include "format/image/cache.h"
+#include "recorder/engine/engine.h"
+
+enum {
+    TG_PROCESS_FACTS_MAX_ARGUMENTS =
+        4096, /* of a command line, and their bytes; a note says what was left out */
+    TG_PROCESS_FACTS_MAX_COMMAND_BYTES = 1 << 17,
+};
+
+/* Whose program it is, and what the kernel told it in its auxiliary vector (0 where that is not known). */
+struct tg_process_facts_subject {
+    pid_t pid;
+    pid_t tid;      /* of a thread whose memory is there */
+    uint64_t entry; /* AT_ENTRY */
+    unsigned bits;  /* 64 or 32; 0 unknown */
+    bool secure;    /* AT_SECURE */
+    const char
+        *path; /* of the program where the kernel does not say any more: it has ended; NULL not known */
+};
+
+/* Hands SINK the events about the program that SUBJECT runs now: program, command_line, environment,
+ * identity, and notes; their pid, tid and time are the sink's to set. */
+void tg_process_facts_tell(const struct tg_process_facts_subject *subject, struct tg_image_cache *images,
+                           const struct tg_event_sink *sink);
+
+/* From /proc/PID/auxv, of a process that may be running. */
+struct tg_process_facts_subject tg_process_facts_look(pid_t pid);
+
+struct tg_process_facts;
+
+/* Adds itself to ENGINE and must outlive it; IMAGES must outlive both. */
+struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_image_cache *images,
+                                         struct tg_process_facts **facts);
+void tg_process_facts_destroy(struct tg_process_facts *facts); /* NULL is accepted */
+
+#endif

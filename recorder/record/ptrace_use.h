@@ -1,0 +1,19 @@
+/* Programs that use ptrace themselves (debuggers, strace, checks whether one is being debugged). A process
+ * has one tracer: natively theirs would succeed, so the engine makes way for it. An engine observer that
+ * watches the C library's ptrace function; calls that do not go through it fail with EPERM, as under any
+ * tracer. */
+#ifndef TG_RECORDER_RECORD_PTRACE_USE_H
+#define TG_RECORDER_RECORD_PTRACE_USE_H
+
+#include "format/base/error.h"
+#include "format/image/cache.h"
+#include "recorder/engine/engine.h"
+
+struct tg_ptrace_use;
+
+/* Adds itself to ENGINE and must outlive it; IMAGES must outlive both. */
+struct tg_error *tg_ptrace_use_create(struct tg_engine *engine, struct tg_image_cache *images,
+                                      struct tg_ptrace_use **use);
+void tg_ptrace_use_destroy(struct tg_ptrace_use *use); /* NULL is accepted */
+
+#endif

@@ -1,0 +1,600 @@
+#include "recorder/record/recording.h"
+
+#include "format/base/printable.h"
+#include "format/image/cache.h"
+#include "format/trace/meta.h"
+#include "format/trace/writer.h"
+#include "recorder/agent/contract.h"
+#include "recorder/breakpoints/user_breakpoints.h"
+#include "recorder/engine/engine.h"
+#include "recorder/inject/injector.h"
+#include "recorder/loader/loader.h"
+#include "recorder/mpir/environment.h"
+#include "recorder/mpir/session.h"
+#include "recorder/openmp/breakpoints.h"
+#include "recorder/record/process_facts.h"
+#include "recorder/record/ptrace_use.h"
+#include "recorder/record/untraced.h"
+#include "recorder/rings/agent_connection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TG_VERSION
+#define TG_VERSION "unknown"
+#endif
+
+static const uint64_t check_interval_ns = 100000000;
+
+/* A stop takes about a microsecond at least and its clock is read by the tracer, some 30 ns a reading: finer
+ * digits are noise, which would take half of a trace of stops. Events of agents
+ * have a finer clock. */
+static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64, agent_resolution_ns = 16;
+
+struct tg_recording {
+    const struct tg_record_options *options;
+    const struct tg_recording_watch *watch; /* NULL nobody */
+    enum tg_loader_watch launched;          /* what became of options->launched */
+    struct tg_agent_session *agent;         /* NULL none */
+    char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
+    struct tg_trace_writer *writer;
+    struct tg_ring_set_file file; /* WRITER's, for the agent's drain */
+    struct tg_engine *engine;     /* NULL without ptrace ... */
+    struct tg_untraced *untraced; /* ... and this otherwise */
+    struct tg_image_cache *images;
+    struct tg_user_breakpoints *breakpoints;
+    struct tg_process_facts *facts;
+    struct tg_ptrace_use *ptrace_use;
+    struct tg_openmp_breakpoints *openmp;
+    struct tg_agent_injector *injector;
+    struct tg_loader *loader;
+    struct tg_mpir_session *mpir; /* NULL none */
+    uint64_t next_check_ns;       /* when to ask the writer for an error again */
+    bool write_failed;
+    uint64_t losses;
+    uint64_t counted_losses;
+    uint64_t processes;
+};
+
+static const char *const mode_names[] = {
+    [TG_FILTER_SLOW] = "slow", [TG_FILTER_MEDIUM] = "medium", [TG_FILTER_FAST] = "fast"};
+static const char *const watch_names[] = {[TG_LOADER_AGENT] = "agent",
+                                          [TG_LOADER_STOPS] = "stops",
+                                          [TG_LOADER_CATCH_UP] = "catch_up",
+                                          [TG_LOADER_NONE] = "none"};
+
+/* ---- what the trace says about itself */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct pair {
+    const char *key;
+    const char *value;
+};
+
+struct number {
+    const char *key;
+    uint64_t value;
+};
+
+static struct tg_error *set_pairs(struct tg_trace_meta *meta, const struct pair *pairs, size_t count)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; i < count && error == NULL; i++)
+        error = tg_trace_meta_set(meta, pairs[i].key, pairs[i].value);
+    return error;
+}
+
+static struct tg_error *set_numbers(struct tg_trace_meta *meta, const struct number *numbers, size_t count)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; i < count && error == NULL; i++)
+        error = tg_trace_meta_set_number(meta, numbers[i].key, numbers[i].value);
+    return error;
+}
+
+static struct tg_error *describe_host(struct tg_trace_meta *meta)
+{
+    struct utsname name;
+    uname(&name);
+    const struct pair pairs[] = {
+        {"tool.version", TG_VERSION},
+        {"host.name", name.nodename},
+        {"host.kernel", name.release},
+        {"host.arch", name.machine},
+    };
+    const struct number numbers[] = {
+        {"host.page_size", (uint64_t)sysconf(_SC_PAGESIZE)},
+        {"host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)},
+        {"start.realtime_ns", clock_ns(CLOCK_REALTIME)},
+        {"start.monotonic_ns", clock_ns(CLOCK_MONOTONIC)},
+    };
+    struct tg_error *error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+    return error != NULL ? error : set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
+}
+
+/* What does not fit is cut off: a trace without the end of its command line is better than none. */
+static struct tg_error *describe_command(const struct tg_record_options *options, struct tg_trace_meta *meta)
+{
+    enum { MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS, MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES };
+    struct tg_error *error = NULL;
+    size_t bytes = 0;
+    for (size_t i = 0; options->command != NULL && options->command[i] != NULL && i < MAX_ARGUMENTS; i++) {
+        char key[32];
+        bytes += strlen(options->command[i]) + 1;
+        if (error != NULL || bytes > MAX_BYTES)
+            return error;
+        snprintf(key, sizeof key, "command.%zu", i);
+        error = tg_trace_meta_set(meta, key, options->command[i]);
+    }
+    char *directory = getcwd(NULL, 0);
+    if (error == NULL && directory != NULL)
+        error = tg_trace_meta_set(meta, "command.cwd", directory);
+    free(directory);
+    return error;
+}
+
+static struct tg_error *describe_agent(const struct tg_recording *recording, struct tg_trace_meta *meta)
+{
+    uint32_t flags = recording->options->agent;
+    if (recording->agent == NULL)
+        return NULL;
+    const struct pair pairs[] = {
+        {"capture.openmp", flags & TG_AGENT_OPENMP ? "on" : "off"},
+        {"capture.mpi", flags & TG_AGENT_MPI ? "on" : "off"},
+        {"capture.lossy", flags & TG_AGENT_LOSSY ? "on" : "off"},
+    };
+    struct tg_error *error = tg_agent_session_describe(recording->agent, meta);
+    return error != NULL ? error : set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+}
+
+static struct tg_error *describe_capture(const struct tg_recording *recording,
+                                         const struct tg_stop_cost *cost, struct tg_trace_meta *meta)
+{
+    const struct tg_record_options *options = recording->options;
+    bool launch = options->command != NULL;
+    const struct pair pairs[] = {
+        {"capture.dlopen", watch_names[launch ? recording->launched : options->attached]},
+        {"capture.mode", mode_names[options->filter.mode]},
+        {"capture.match", tg_glob_list_text(options->filter.list)},
+        {"capture.target", launch ? "launch" : "attach"},
+    };
+    const struct number resolution[] = {
+        {"time.resolution_ns", recording->agent != NULL ? agent_resolution_ns : time_resolution_ns},
+        {"stop.resolution_ns", stop_resolution_ns},
+    };
+    const struct number numbers[] = {
+        {"cost.stop_ns", cost->stop_ns},
+        {"cost.tracer_ns", cost->tracer_ns},
+        {"cost.samples", cost->samples},
+    };
+    struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
+    if (error == NULL)
+        error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
+    if (error == NULL)
+        error = describe_agent(recording, meta);
+    if (error == NULL && options->no_ptrace)
+        error = tg_trace_meta_set(meta, "capture.ptrace", "off");
+    if (error == NULL)
+        error = tg_trace_meta_set(meta, "capture.mpir", recording->mpir == NULL ? "off" : "on");
+    if (error == NULL && cost->samples > 0)
+        error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
+    return error;
+}
+
+/* ---- from the engine and the agents to the file
+ *
+ * Without an agent the tracer's thread writes what the engine emits. With one, all goes through the agent's
+ * drain, which puts it in order and is the one to write. */
+
+/* Takes ERROR. */
+static void report_write_error(struct tg_recording *recording, struct tg_error *error)
+{
+    if (error == NULL)
+        return;
+    error = tg_error_prefix(error, "the trace is cut off, what it traces runs on");
+    tg_printable_error(error);
+    tg_error_destroy(error);
+    recording->write_failed = true;
+}
+
+static void add_event(void *context, const struct tg_event *event)
+{
+    struct tg_recording *recording = context;
+    tg_trace_writer_add(recording->writer, event);
+    if (event->kind == TG_EVENT_LOSS) {
+        recording->losses++;
+        recording->counted_losses += event->loss.count;
+    }
+    recording->processes += event->kind == TG_EVENT_PROCESS_START;
+    if (recording->watch != NULL)
+        recording->watch->written(recording->watch->context, event);
+    if (event->time_ns >= recording->next_check_ns) {
+        recording->next_check_ns = event->time_ns + check_interval_ns;
+        report_write_error(recording, tg_trace_writer_take_error(recording->writer));
+    }
+}
+
+static void take_engine_event(void *context, const struct tg_event *event)
+{
+    struct tg_recording *recording = context;
+    if (recording->writer == NULL) /* the trace is closed; commands can still be given */
+        return;
+    if (recording->agent != NULL)
+        tg_agent_session_add(recording->agent, event);
+    else
+        add_event(recording, event);
+}
+
+static void hold_events(void *context, uint64_t from_ns)
+{
+    struct tg_recording *recording = context;
+    if (recording->agent != NULL)
+        tg_agent_session_hold(recording->agent, from_ns);
+}
+
+static void tell_emitted(void *context, const struct tg_event *event)
+{
+    const struct tg_recording *recording = context;
+    recording->watch->emitted(recording->watch->context, event);
+}
+
+/* What the agent's drain asks of the file. */
+static bool is_behind(void *context)
+{
+    const struct tg_recording *recording = context;
+    return tg_trace_writer_is_behind(recording->writer) ||
+           (recording->watch != NULL && recording->watch->is_behind(recording->watch->context));
+}
+
+static bool has_backlog(void *context)
+{
+    const struct tg_recording *recording = context;
+    return tg_trace_writer_is_behind(recording->writer);
+}
+
+static uint64_t n_events(void *context)
+{
+    struct tg_recording *recording = context;
+    return tg_trace_writer_stats(recording->writer).events;
+}
+
+static uint64_t n_written(void *context)
+{
+    struct tg_recording *recording = context;
+    return tg_trace_writer_written(recording->writer);
+}
+
+static void flush(void *context, bool at_once)
+{
+    struct tg_recording *recording = context;
+    tg_trace_writer_flush(recording->writer, at_once);
+}
+
+static void sealing(void *context, uint64_t n_sealed, bool with_last)
+{
+    struct tg_recording *recording = context;
+    if (recording->agent != NULL)
+        tg_agent_session_seal(recording->agent, n_sealed, with_last);
+}
+
+/* ---- the agent */
+
+/* Whether the recording is worth nothing without an agent. */
+static bool insists_on_agent(const struct tg_record_options *options)
+{
+    return options->no_ptrace || (options->dlopen_given && options->launched == TG_LOADER_AGENT);
+}
+
+/* Where there can be no agent, and nobody insists on it, libraries are watched by stops. */
+static struct tg_error *create_agent(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    recording->launched = options->launched;
+    if ((options->agent & (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN)) == 0)
+        return NULL;
+    const struct tg_agent_session_options agent = {
+        .flags = options->agent, .ring_bytes = options->ring_bytes, .trace = options->trace};
+    struct tg_error *error = tg_agent_session_create(&agent, &recording->agent);
+    if (error == NULL || insists_on_agent(options))
+        return error;
+    if (asprintf(&recording->without_agent, "without the agent: %s", tg_error_message(error)) < 0)
+        recording->without_agent = NULL;
+    tg_error_destroy(error);
+    if (recording->launched == TG_LOADER_AGENT)
+        recording->launched = TG_LOADER_STOPS;
+    return NULL;
+}
+
+static const char *further_variable(void *context, struct tg_thread *thread,
+                                    const struct tg_initial_stack *stack)
+{
+    const struct tg_recording *recording = context;
+    return recording->options->mpir == TG_MPIR_OFF
+               ? NULL
+               : tg_mpir_environment_wish(recording->images, thread, stack);
+}
+
+static struct tg_error *create_injector(struct tg_recording *recording)
+{
+    const struct tg_agent_directory *directory = tg_agent_session_directory(recording->agent);
+    const struct tg_agent_injector_options options = {
+        .files = tg_agent_session_files(recording->agent),
+        .directory = tg_agent_directory_path(directory),
+        .directory_fd = tg_agent_directory_fd(directory),
+        .audit = recording->launched == TG_LOADER_AGENT,
+        .images = recording->images,
+        .further = further_variable,
+        .context = recording,
+    };
+    return tg_agent_injector_create(recording->engine, &options, &recording->injector);
+}
+
+static void tell_agent_missing(struct tg_recording *recording)
+{
+    if (recording->without_agent == NULL)
+        return;
+    if (!recording->options->quiet) {
+        char line[400];
+        fprintf(stderr, "tollgate: %s\n", tg_printable(recording->without_agent, line, sizeof line));
+    }
+    const struct tg_event note = {.kind = TG_EVENT_NOTE, .note = {.text = recording->without_agent}};
+    tg_engine_emit(recording->engine, NULL, &note);
+}
+
+/* ---- life */
+
+static struct tg_error *create_writer(struct tg_recording *recording, const struct tg_stop_cost *cost)
+{
+    const struct tg_record_options *options = recording->options;
+    struct tg_trace_meta *meta = NULL;
+    const struct tg_trace_writer_options writer = {.overwrite = options->force,
+                                                   .sealing = recording->agent != NULL ? sealing : NULL,
+                                                   .context = recording};
+    struct tg_error *error = tg_trace_meta_create(&meta);
+    if (error == NULL)
+        error = describe_host(meta);
+    if (error == NULL)
+        error = describe_command(options, meta);
+    if (error == NULL)
+        error = describe_capture(recording, cost, meta);
+    if (error == NULL)
+        error = tg_trace_writer_create(options->trace, &writer, meta, &recording->writer);
+    tg_trace_meta_destroy(meta);
+    return error;
+}
+
+static bool wants_openmp_breakpoints(void *context, const struct tg_process *process)
+{
+    const struct tg_recording *recording = context;
+    if ((recording->options->agent & TG_AGENT_OPENMP) == 0 && recording->options->command != NULL)
+        return false;
+    if (process->loader_base == 0)
+        return true; /* static: nothing can be loaded into it */
+    return recording->injector != NULL && !tg_agent_injector_is_in(recording->injector, process);
+}
+
+static struct tg_error *create_engine(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    const struct tg_engine_options engine = {
+        .sink = {.context = recording, .add = take_engine_event},
+        .hold = hold_events,
+        .emitted = recording->watch == NULL ? NULL : tell_emitted,
+        .kill_on_exit = true,
+        .own_group = options->own_group,
+        .standard_input = options->has_standard_input ? &options->standard_input : NULL,
+    };
+    struct tg_error *error = tg_engine_create(&engine, &recording->engine);
+    if (error == NULL)
+        error = tg_image_cache_create(0, &recording->images);
+    if (error == NULL)
+        error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
+    if (error == NULL)
+        error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
+    if (error == NULL)
+        error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
+    for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
+        error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
+    if (error == NULL && recording->agent != NULL)
+        error = create_injector(recording);
+    if (error == NULL) {
+        const struct tg_openmp_breakpoints_options openmp = {
+            .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
+        error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
+    }
+    if (error != NULL)
+        return error;
+    const struct tg_loader_options loader = {
+        .launched = recording->launched,
+        .attached = options->attached,
+        .filter = &options->filter,
+        .images = recording->images,
+        .breakpoints = recording->breakpoints,
+        .listener = recording->watch == NULL ? NULL : recording->watch->libraries,
+        .agent = recording->injector,
+    };
+    error = tg_loader_create(recording->engine, &loader, &recording->loader);
+    if (error != NULL || options->mpir == TG_MPIR_OFF)
+        return error;
+    const struct tg_mpir_session_options mpir = {
+        .images = recording->images,
+        .agent = recording->injector,
+        .ranks = &options->ranks,
+        .insist = options->mpir == TG_MPIR_INSIST,
+        .trust = options->mpir_trust,
+        .is_foreign = options->sattach[0] != NULL,
+    };
+    return tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
+}
+
+static struct tg_error *create_untraced(struct tg_recording *recording)
+{
+    const struct tg_untraced_options options = {
+        .session = recording->agent,
+        .sink = {.context = recording, .add = add_event},
+        .file = &recording->file,
+        .audit = recording->launched == TG_LOADER_AGENT,
+    };
+    return tg_untraced_create(&options, &recording->untraced);
+}
+
+static struct tg_error *start_agent(struct tg_recording *recording)
+{
+    const struct tg_event_sink sink = {.context = recording, .add = add_event};
+    if (recording->untraced != NULL)
+        return tg_untraced_start(recording->untraced);
+    return tg_agent_session_start(recording->agent, &sink, &recording->file);
+}
+
+struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
+                                     const struct tg_recording_watch *watch, struct tg_recording **recording)
+{
+    struct tg_recording *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = options;
+    made->watch = watch;
+    made->file = (struct tg_ring_set_file){.context = made,
+                                           .n_events = n_events,
+                                           .n_written = n_written,
+                                           .flush = flush,
+                                           .is_behind = is_behind,
+                                           .has_backlog = has_backlog};
+    struct tg_error *error = create_agent(made);
+    if (error == NULL)
+        error = options->no_ptrace ? create_untraced(made) : create_engine(made);
+    if (error == NULL)
+        error = create_writer(made, cost);
+    if (error == NULL && made->agent != NULL)
+        error = start_agent(made);
+    if (error != NULL) {
+        tg_recording_destroy(made);
+        return error;
+    }
+    *recording = made;
+    return NULL;
+}
+
+struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording)
+{
+    return (struct tg_recording_parts){recording->engine, recording->images, recording->loader,
+                                       recording->options->n_breaks};
+}
+
+struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
+{
+    const struct tg_record_options *options = recording->options;
+    struct tg_event settings = {
+        .kind = TG_EVENT_FILTER_SETTINGS,
+        .filter_settings = {.mode = options->filter.mode, .match = tg_glob_list_text(options->filter.list)},
+    };
+    *pid = 0;
+    if (recording->untraced != NULL) {
+        settings.time_ns = tg_engine_now_ns();
+        tg_agent_session_add(recording->agent, &settings);
+        return tg_untraced_launch(recording->untraced, options->command, pid);
+    }
+    tg_engine_emit(recording->engine, NULL, &settings);
+    tell_agent_missing(recording);
+    tg_user_breakpoints_start(recording->breakpoints);
+    if (options->command != NULL)
+        return tg_engine_launch(recording->engine, options->command, pid);
+    struct tg_error *error = NULL;
+    static const char no_agent[] =
+        "without the agent: what is attached runs already, it is seen by stops alone";
+    tg_engine_emit(recording->engine, NULL,
+                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = no_agent}});
+    for (size_t i = 0; error == NULL && i < options->n_pids; i++)
+        error = tg_engine_attach(recording->engine, options->pids[i]);
+    return error;
+}
+
+static void tell_no_starter(struct tg_recording *recording)
+{
+    static const char text[] = "--mpir: there was no starter of an MPI job, by its symbols";
+    if (tg_mpir_session_starters(recording->mpir) > 0)
+        return;
+    if (!recording->options->quiet)
+        fprintf(stderr, "tollgate: %s\n", text);
+    const struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
+    tg_engine_emit(recording->engine, NULL, &event);
+}
+
+struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
+{
+    if (recording->untraced != NULL)
+        return tg_untraced_run(recording->untraced, status);
+    struct tg_error *error = tg_engine_run(recording->engine, status);
+    if (error == NULL && recording->options->mpir == TG_MPIR_INSIST)
+        tell_no_starter(recording);
+    return error;
+}
+
+void tg_recording_request_stop(struct tg_recording *recording)
+{
+    tg_engine_request_stop(recording->engine);
+}
+
+void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
+{
+    struct tg_trace_writer_stats stats = {0};
+    if (recording->agent != NULL)
+        tg_agent_session_finish(recording->agent, NULL);
+    if (recording->untraced != NULL)
+        tg_untraced_finish(recording->untraced);
+    report_write_error(recording, tg_trace_writer_take_error(recording->writer));
+    report_write_error(recording, tg_trace_writer_close(recording->writer, &stats));
+    recording->writer = NULL;
+    *summary = (struct tg_recording_summary){
+        .events = stats.events,
+        .processes = recording->processes,
+        .written_bytes = stats.written_bytes,
+        .lost_events = stats.lost_events + recording->counted_losses,
+        .losses = recording->losses,
+        .finished = true,
+        .complete = !recording->write_failed,
+    };
+}
+
+/* What was begun and not finished is worth nothing: the file goes again. */
+static void discard_writer(struct tg_recording *recording)
+{
+    if (recording->writer == NULL)
+        return;
+    char *path = NULL;
+    tg_trace_writer_destroy(recording->writer);
+    if (asprintf(&path, "%s.incomplete", recording->options->trace) >= 0)
+        unlink(path);
+    free(path);
+}
+
+void tg_recording_destroy(struct tg_recording *recording)
+{
+    if (recording == NULL)
+        return;
+    tg_engine_destroy(recording->engine); /* what it lets go of still makes events */
+    tg_agent_session_destroy(recording->agent);
+    recording->agent = NULL;
+    tg_untraced_destroy(recording->untraced);
+    tg_agent_injector_destroy(recording->injector);
+    tg_loader_destroy(recording->loader);
+    tg_mpir_session_destroy(recording->mpir);
+    tg_process_facts_destroy(recording->facts);
+    tg_ptrace_use_destroy(recording->ptrace_use);
+    tg_openmp_breakpoints_destroy(recording->openmp);
+    tg_user_breakpoints_destroy(recording->breakpoints);
+    tg_image_cache_destroy(recording->images);
+    discard_writer(recording);
+    free(recording->without_agent);
+    free(recording);
+}

@@ -1,0 +1,72 @@
+/* One recording: a trace file, an engine with its observers, and what flows from the one to the other. */
+#ifndef TG_RECORDER_RECORD_RECORDING_H
+#define TG_RECORDER_RECORD_RECORDING_H
+
+#include "format/base/error.h"
+#include "format/image/cache.h"
+#include "format/settings/command.h"
+#include "recorder/engine/engine.h"
+#include "recorder/loader/loader.h"
+#include "recorder/record/options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tg_recording;
+
+struct tg_recording_summary {
+    uint64_t events;
+    uint64_t processes;
+    uint64_t written_bytes;
+    uint64_t lost_events; /* as far as they were counted */
+    uint64_t losses;      /* loss events in the trace */
+    bool finished;        /* tg_recording_finish filled this in */
+    bool complete;        /* the trace was closed; otherwise PATH.incomplete is what there is */
+};
+
+/* What else is to know of a recording, and to control what is recorded. */
+struct tg_recording_watch {
+    void *context;
+    /* Every event that is written, in the order of the trace; on the thread that writes. */
+    void (*written)(void *context, const struct tg_event *event);
+    /* Whether WRITTEN cannot keep up for the moment: agents then wait with events of their own. */
+    bool (*is_behind)(void *context);
+    /* As tg_engine_options; on the tracer thread. */
+    void (*emitted)(void *context, const struct tg_event *event);
+    const struct tg_loader_listener *libraries; /* told of those that are handled; NULL nobody */
+};
+
+/* Makes everything ready: the trace file is created, nothing is traced yet. COST is what stops cost on this
+ * machine (all zero: not known). WATCH is NULL where nobody watches; it takes ptrace. What is given must
+ * outlive the recording. One thread, all that follows as well. */
+struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
+                                     const struct tg_recording_watch *watch, struct tg_recording **recording);
+
+/* What the recording is made of, for who controls it: observers are added before the start. Its own. */
+struct tg_recording_parts {
+    struct tg_engine *engine;
+    struct tg_image_cache *images;
+    struct tg_loader *loader;
+    size_t n_breaks; /* breakpoints of the options: their ids are 1 to this */
+};
+struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording);
+
+/* Starts the command (*PID is its process) or attaches (*PID is 0). TARGET errors name the command or
+ * process. */
+struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid);
+
+/* Until nothing is left to trace, or tg_recording_request_stop. *STATUS is the command's wait status. An
+ * error of the trace file does not end it: it is printed once, at once. */
+struct tg_error *tg_recording_run(struct tg_recording *recording, int *status);
+
+/* Async-signal-safe: detach everything and return from tg_recording_run. */
+void tg_recording_request_stop(struct tg_recording *recording);
+
+/* Closes the trace; to be called once after a start that went well. Prints an error of the file that was not
+ * printed yet. */
+void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary);
+
+/* Without finish the trace file is removed again. NULL is accepted. */
+void tg_recording_destroy(struct tg_recording *recording);
+
+#endif

@@ -1,0 +1,117 @@
+#include "recorder/rings/agent_connection.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Between the first two pairs: a pair is off by some 20 ns, their relation then by millionths. */
+enum { FIRST_PAIRS_NS = 5000000 };
+
+struct tg_agent_session {
+    struct tg_agent_files files;
+    struct tg_agent_directory *directory;
+    struct tg_tick_clock *clock;
+    struct tg_agent_drain *drain; /* NULL: not started */
+};
+
+static struct tg_error *prepare(struct tg_agent_session *session,
+                                const struct tg_agent_session_options *options)
+{
+    struct tg_error *error = tg_agent_files_find(&session->files);
+    enum tg_agent_clock source = tg_tick_clock_best();
+    if (error == NULL)
+        error = tg_tick_clock_create(source, &session->clock);
+    if (error != NULL)
+        return error;
+    tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
+    nanosleep(&(struct timespec){.tv_nsec = FIRST_PAIRS_NS}, NULL);
+    tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
+    const struct tg_agent_directory_options directory = {
+        .flags = options->flags,
+        .clock = source,
+        .ring_bytes = options->ring_bytes,
+        .trace = options->trace,
+    };
+    return tg_agent_directory_create(&directory, &session->directory);
+}
+
+struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *options,
+                                         struct tg_agent_session **session)
+{
+    struct tg_agent_session *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = prepare(made, options);
+    if (error != NULL) {
+        tg_agent_session_destroy(made);
+        return error;
+    }
+    *session = made;
+    return NULL;
+}
+
+struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session, struct tg_trace_meta *meta)
+{
+    bool tsc = tg_tick_clock_source(session->clock) == TG_AGENT_CLOCK_TSC;
+    struct tg_error *error = tg_trace_meta_set(meta, "clock.source", tsc ? "tsc" : "monotonic");
+    if (error == NULL)
+        error = tg_trace_meta_set_number(meta, "clock.ticks_per_second",
+                                         tg_tick_clock_ticks_per_second(session->clock));
+    if (error == NULL)
+        error = tg_trace_meta_set(meta, "agent.directory", tg_agent_directory_path(session->directory));
+    return error;
+}
+
+struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const struct tg_event_sink *sink,
+                                        const struct tg_ring_set_file *file)
+{
+    const struct tg_agent_drain_options drain = {
+        .directory = session->directory,
+        .clock = session->clock,
+        .sink = *sink,
+        .file = file,
+    };
+    return tg_agent_drain_create(&drain, &session->drain);
+}
+
+void tg_agent_session_add(struct tg_agent_session *session, const struct tg_event *event)
+{
+    tg_agent_drain_add(session->drain, event);
+}
+
+void tg_agent_session_seal(struct tg_agent_session *session, uint64_t n_events, bool with_last)
+{
+    if (session->drain != NULL)
+        tg_agent_drain_seal(session->drain, n_events, with_last);
+}
+
+void tg_agent_session_hold(struct tg_agent_session *session, uint64_t from_ns)
+{
+    if (session->drain != NULL)
+        tg_agent_drain_hold(session->drain, from_ns);
+}
+
+void tg_agent_session_finish(struct tg_agent_session *session, struct tg_agent_drain_stats *stats)
+{
+    tg_agent_drain_finish(session->drain, stats);
+}
+
+void tg_agent_session_destroy(struct tg_agent_session *session)
+{
+    if (session == NULL)
+        return;
+    tg_agent_drain_destroy(session->drain);
+    tg_agent_directory_destroy(session->directory);
+    tg_tick_clock_destroy(session->clock);
+    tg_agent_files_deinit(&session->files);
+    free(session);
+}
+
+const struct tg_agent_files *tg_agent_session_files(const struct tg_agent_session *session)
+{
+    return &session->files;
+}
+
+const struct tg_agent_directory *tg_agent_session_directory(const struct tg_agent_session *session)
+{
+    return session->directory;
+}

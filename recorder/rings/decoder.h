@@ -1,0 +1,60 @@
+/* From the records of agents' rings to events. Told in the order of time over all rings; knows what records
+ * say in other records: the thread, the region, the program. */
+#ifndef TG_RECORDER_RINGS_DECODER_H
+#define TG_RECORDER_RINGS_DECODER_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "recorder/engine/engine.h"
+#include "recorder/rings/reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tg_ring_decoder;
+struct tg_ring_source; /* what is known of one ring */
+
+struct tg_ring_decoder_stats {
+    uint64_t programs;    /* in which an agent recorded something */
+    uint64_t told_lost;   /* by records of kind LOST */
+    uint64_t unknown;     /* records of kinds that are not known here */
+    uint64_t misformed;   /* with fewer arguments than their kind has */
+    uint64_t n_processes; /* known now */
+};
+
+/* Events go to SINK, which copies what it is given. */
+struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct tg_ring_decoder **decoder);
+/* With all its sources. NULL is accepted. */
+void tg_ring_decoder_destroy(struct tg_ring_decoder *decoder);
+
+struct tg_error *tg_ring_decoder_add_source(struct tg_ring_decoder *decoder,
+                                            const struct tg_ring_facts *facts,
+                                            struct tg_ring_source **source);
+/* Nothing comes from SOURCE any more. */
+void tg_ring_decoder_remove_source(struct tg_ring_decoder *decoder, struct tg_ring_source *source);
+
+/* One record as tg_ring_reader_take gives them; changed where a string has no end. */
+void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
+                         uint64_t *record);
+
+/* Another program runs in SOURCE's process by now, as records of it said: nothing comes in this ring any
+ * more. */
+bool tg_ring_decoder_is_superseded(const struct tg_ring_decoder *decoder,
+                                   const struct tg_ring_source *source);
+
+/* Records that LOST records of SOURCE told of. */
+uint64_t tg_ring_source_told_lost(const struct tg_ring_source *source);
+
+/* The thread that SOURCE's last record was of; its process's id before the first one. */
+int32_t tg_ring_source_tid(const struct tg_ring_source *source);
+
+/* The next event that is told is the end of process PID, at TIME_NS: what its records left open is told now,
+ * for afterwards there is no such process. */
+void tg_ring_decoder_process_ends(struct tg_ring_decoder *decoder, int32_t pid, uint64_t time_ns);
+
+/* Process PID has gone, and all of its rings were told. */
+void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid);
+
+struct tg_ring_decoder_stats tg_ring_decoder_stats(const struct tg_ring_decoder *decoder);
+
+#endif

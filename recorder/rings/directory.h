@@ -1,0 +1,61 @@
+/* The private directory in which the agents of one recording put their rings (recorder/agent/contract.h). */
+#ifndef TG_RECORDER_RINGS_DIRECTORY_H
+#define TG_RECORDER_RINGS_DIRECTORY_H
+
+#include "format/base/error.h"
+#include "recorder/agent/contract.h"
+
+#include <stdint.h>
+#include <time.h>
+
+struct tg_agent_directory;
+
+struct tg_agent_directory_options {
+    uint32_t flags;      /* enum tg_agent_flag */
+    uint32_t clock;      /* enum tg_agent_clock */
+    uint64_t ring_bytes; /* a power of two in [TG_AGENT_RING_MIN_BYTES, TG_AGENT_RING_MAX_BYTES]; 0: 1 MiB, or
+                            less where the file system is small */
+    const char *trace;   /* the trace that is written: as long as its .incomplete is there and names the
+                            directory, nobody removes what a killed recorder left */
+};
+
+/* Makes DIRECTORY with its control file, locked for as long as it lives; in /dev/shm, or where that is no
+ * memory file system that can be written to in $XDG_RUNTIME_DIR, $TMPDIR or /tmp. What dead recorders left is
+ * removed first (tg_agent_directory_clean). Errors: OS, USAGE (an impossible ring size). */
+struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_options *options,
+                                           struct tg_agent_directory **directory);
+
+/* Opens one that a killed recorder left behind, and takes its lock. Errors: NOT_FOUND, INPUT (not a directory
+ * of this user's alone, or not whole), UNSUPPORTED (of another protocol), EXISTS (its recorder lives). */
+struct tg_error *tg_agent_directory_open(const char *path, struct tg_agent_directory **directory);
+
+/* Says to agents that nobody looks any more, lets go of the directory and leaves it where it is. NULL is
+ * accepted. */
+void tg_agent_directory_close(struct tg_agent_directory *directory);
+
+/* The same, and removes it with everything in it. NULL is accepted. */
+void tg_agent_directory_destroy(struct tg_agent_directory *directory);
+
+/* Absolute; what TG_AGENT_VARIABLE has to say. Valid as long as DIRECTORY. */
+const char *tg_agent_directory_path(const struct tg_agent_directory *directory);
+
+/* Open on the directory as long as it lives. */
+int tg_agent_directory_fd(const struct tg_agent_directory *directory);
+
+/* A copy of the control page as it is now: everything that agents could write to may be nonsense. */
+struct tg_agent_control tg_agent_directory_control(const struct tg_agent_directory *directory);
+
+#define TG_AGENT_DIRECTORY_NO_LIMIT UINT64_MAX
+
+/* Sleeps until an agent asks for attention (its count differs from SEEN, control.attention as read before),
+ * as it does when it makes a ring or has not much room left, or until TIMEOUT_NS have passed. */
+void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns);
+
+/* Ends the wait of another thread. */
+void tg_agent_directory_call(const struct tg_agent_directory *directory);
+
+/* Removes the directories of this user whose recorder is dead and that no interrupted trace needs; where the
+ * recorder saw other files than this process does (another container), a week later. Best effort. */
+void tg_agent_directory_clean(void);
+
+#endif

@@ -1,0 +1,288 @@
+#include "recorder/rings/drain.h"
+
+#include "recorder/engine/event_queue.h"
+#include "recorder/rings/mapping_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    BUSY_NS = 1000000,        /* between rounds where a ring was more than a quarter full ... */
+    CALM_NS = 10000000,       /* ... where something came ... */
+    IDLE_NS = 50000000,       /* ... and where nothing did */
+    PAIR_NS = 5000000,        /* between pairs of the clock */
+    REAP_NS = 25000000,       /* between looks which processes have gone */
+    SCAN_NS = 1000000000,     /* between looks for rings that nothing told of */
+    ROUND_RECORDS = 20000,    /* told before rings are looked at again: some milliseconds */
+    MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
+};
+const uint64_t tg_agent_drain_hold_ns = 20000000;
+
+struct tg_agent_drain {
+    struct tg_agent_drain_options options;
+    struct tg_event_queue *queue;
+    struct tg_ring_set *rings;
+    pthread_t thread;
+    bool thread_started;
+    bool over;          /* __atomic: finish, or with `dropped` go */
+    bool dropped;       /* __atomic */
+    bool rests;         /* __atomic; whoever adds an event calls it */
+    uint64_t held_from; /* __atomic: see tg_agent_drain_hold */
+
+    /* the thread's own */
+    int clock_fd;
+    uint64_t n_pairs;
+    uint64_t interval_ns;
+    uint64_t next_reap_ns, next_scan_ns;
+    uint32_t rings_made;
+    bool scanned;
+};
+
+/* ---- one round */
+
+static void take_pair(struct tg_agent_drain *drain, bool at_once)
+{
+    struct tg_tick_clock *clock = drain->options.clock;
+    struct tg_tick_pair pair = tg_tick_clock_take(clock);
+    if (!at_once && pair.time_ns < tg_tick_clock_last(clock).time_ns + PAIR_NS)
+        return;
+    if (tg_tick_clock_add(clock, pair) && drain->clock_fd >= 0)
+        tg_tick_clock_save(drain->clock_fd, drain->n_pairs++, pair);
+}
+
+static void tell_lost(struct tg_agent_drain *drain)
+{
+    uint64_t lost = tg_event_queue_take_lost(drain->queue);
+    if (lost == 0)
+        return;
+    const struct tg_event event = {
+        .time_ns = tg_tick_clock_last(drain->options.clock).time_ns,
+        .kind = TG_EVENT_LOSS,
+        .loss = {.source = TG_LOSS_WRITER_QUEUE,
+                 .count = lost,
+                 .reason = "events of stops came faster than they could be put in order"},
+    };
+    drain->options.sink.add(drain->options.sink.context, &event);
+}
+
+/* Up to when everything has come: what was published late, by a thread that lost its processor in between,
+ * has had its time. */
+static uint64_t settled_ns(struct tg_agent_drain *drain, uint64_t now_ns, uint64_t order_ns)
+{
+    uint64_t held_ns = __atomic_load_n(&drain->held_from, __ATOMIC_ACQUIRE);
+    uint64_t last_ns = tg_tick_clock_last(drain->options.clock).time_ns;
+    uint64_t least_ns = now_ns > MAX_HOLD_NS ? now_ns - MAX_HOLD_NS : 0;
+    uint64_t until_ns = now_ns > tg_agent_drain_hold_ns ? now_ns - tg_agent_drain_hold_ns : 0;
+    if (held_ns > 0 && held_ns - 1 < until_ns)
+        until_ns = held_ns - 1;
+    if (order_ns < until_ns)
+        until_ns = order_ns;
+    if (until_ns < least_ns) /* a stop without an end, or a ring that lies about its times */
+        until_ns = least_ns;
+    return until_ns < last_ns ? until_ns : last_ns;
+}
+
+static void choose_interval(struct tg_agent_drain *drain, const struct tg_ring_round *round)
+{
+    if (round->fullest >= 64)
+        drain->interval_ns = BUSY_NS;
+    else if (round->fullest >= 16)
+        drain->interval_ns = drain->interval_ns / 2 > BUSY_NS ? drain->interval_ns / 2 : BUSY_NS;
+    else
+        drain->interval_ns += drain->interval_ns / 2;
+    uint64_t most = round->taken_bytes > 0 ? CALM_NS : IDLE_NS;
+    if (drain->interval_ns > most)
+        drain->interval_ns = most;
+}
+
+/* Whether nothing is to be done before an event is added or a ring is made: whoever does that calls. Rings
+ * themselves are looked into, because who writes to them calls nobody. */
+static bool is_at_rest(const struct tg_agent_drain *drain)
+{
+    const struct tg_ring_set_file *file = drain->options.file;
+    return tg_ring_set_is_empty(drain->rings) && tg_event_queue_first(drain->queue) == NULL &&
+           (file == NULL || file->n_written(file->context) == file->n_events(file->context));
+}
+
+/* Returns how long to wait before the next round. */
+static uint64_t do_round(struct tg_agent_drain *drain)
+{
+    const struct tg_agent_drain_options *options = &drain->options;
+    take_pair(drain, false);
+    uint64_t now_ns = tg_tick_clock_take(options->clock).time_ns;
+    /* After the time: this thread can lose its processor in between, and a ring that was made and filled
+     * meanwhile would be looked for when the end of its process has been told. */
+    uint32_t rings_made = tg_agent_directory_control(options->directory).rings_made;
+    if (!drain->scanned || rings_made != drain->rings_made || now_ns >= drain->next_scan_ns) {
+        drain->scanned = true;
+        drain->rings_made = rings_made;
+        drain->next_scan_ns = now_ns + SCAN_NS;
+        tg_ring_set_scan(drain->rings);
+    }
+    tell_lost(drain);
+    if (options->file != NULL) {
+        options->file->flush(options->file->context, false);
+        if (options->file->is_behind(options->file->context))
+            return BUSY_NS;
+    }
+    struct tg_ring_round round = tg_ring_set_take(drain->rings);
+    bool all = tg_ring_set_tell(drain->rings, settled_ns(drain, now_ns, round.order_ns), ROUND_RECORDS);
+    if (now_ns >= drain->next_reap_ns) {
+        drain->next_reap_ns = now_ns + REAP_NS;
+        tg_ring_set_reap(drain->rings);
+    }
+    choose_interval(drain, &round);
+    if (!all || round.order_ns != UINT64_MAX)
+        return 0;
+    return is_at_rest(drain) ? TG_AGENT_DIRECTORY_NO_LIMIT : drain->interval_ns;
+}
+
+/* ---- the thread */
+
+static void tell_end(struct tg_agent_drain *drain)
+{
+    struct tg_agent_control control = tg_agent_directory_control(drain->options.directory);
+    if (control.unkept > 0)
+        tg_ring_set_tell_loss(drain->rings, 0, 0, control.unkept,
+                              "no ring could be had for them, or their thread had ended");
+    uint64_t out_of_order = tg_ring_set_stats(drain->rings).out_of_order;
+    if (out_of_order == 0)
+        return;
+    char text[160];
+    snprintf(text, sizeof text, "%ju events came more than %ju ms after their time: they stand out of order",
+             (uintmax_t)out_of_order, (uintmax_t)tg_agent_drain_hold_ns / 1000000);
+    const struct tg_event event = {.time_ns = tg_tick_clock_last(drain->options.clock).time_ns,
+                                   .kind = TG_EVENT_NOTE,
+                                   .note = {.text = text}};
+    drain->options.sink.add(drain->options.sink.context, &event);
+}
+
+static void *run(void *argument)
+{
+    struct tg_agent_drain *drain = argument;
+    while (!__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE)) {
+        uint32_t attention = tg_agent_directory_control(drain->options.directory).attention;
+        uint64_t wait_ns = do_round(drain);
+        bool rests = wait_ns == TG_AGENT_DIRECTORY_NO_LIMIT;
+        __atomic_store_n(&drain->rests, rests, __ATOMIC_SEQ_CST);
+        if (rests && !is_at_rest(drain)) /* it was added before that could be seen */
+            continue;
+        if (wait_ns > 0 && !__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE))
+            tg_agent_directory_wait(drain->options.directory, attention, wait_ns);
+    }
+    if (__atomic_load_n(&drain->dropped, __ATOMIC_ACQUIRE))
+        return NULL;
+    take_pair(drain, true);
+    tell_lost(drain);
+    tg_ring_set_finish(drain->rings);
+    tell_end(drain);
+    return NULL;
+}
+
+/* Faults of this thread must not become the end of the process without a word from a handler. */
+static struct tg_error *start_thread(struct tg_agent_drain *drain)
+{
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGBUS);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGFPE);
+    sigdelset(&blocked, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int result = pthread_create(&drain->thread, NULL, run, drain);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result != 0)
+        return tg_error_create_errno(result, "cannot start the thread that reads the agents' rings");
+    drain->thread_started = true;
+    return NULL;
+}
+
+struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *options,
+                                       struct tg_agent_drain **drain)
+{
+    struct tg_agent_drain *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->options = *options;
+    made->interval_ns = BUSY_NS;
+    made->held_from = UINT64_MAX;
+    int directory = tg_agent_directory_fd(options->directory);
+    made->clock_fd = openat(directory, "clock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (made->clock_fd >= 0) {
+        tg_tick_clock_save(made->clock_fd, made->n_pairs++, tg_tick_clock_first(options->clock));
+        tg_tick_clock_save(made->clock_fd, made->n_pairs++, tg_tick_clock_last(options->clock));
+    }
+    tg_mapping_guard_install();
+    struct tg_error *error = tg_event_queue_create(0, &made->queue);
+    const struct tg_ring_set_options rings = {.directory_fd = directory,
+                                              .clock = options->clock,
+                                              .queue = made->queue,
+                                              .sink = options->sink,
+                                              .file = options->file};
+    if (error == NULL)
+        error = tg_ring_set_create(&rings, &made->rings);
+    if (error == NULL)
+        error = start_thread(made);
+    if (error != NULL) {
+        tg_agent_drain_destroy(made);
+        return error;
+    }
+    *drain = made;
+    return NULL;
+}
+
+void tg_agent_drain_add(struct tg_agent_drain *drain, const struct tg_event *event)
+{
+    tg_event_queue_add(drain->queue, event);
+    if (__atomic_exchange_n(&drain->rests, false, __ATOMIC_SEQ_CST))
+        tg_agent_directory_call(drain->options.directory);
+}
+
+void tg_agent_drain_seal(struct tg_agent_drain *drain, uint64_t n_events, bool with_last)
+{
+    tg_ring_set_seal(drain->rings, n_events, with_last);
+}
+
+void tg_agent_drain_hold(struct tg_agent_drain *drain, uint64_t time_ns)
+{
+    __atomic_store_n(&drain->held_from, time_ns, __ATOMIC_RELEASE);
+}
+
+static void stop_thread(struct tg_agent_drain *drain)
+{
+    if (!drain->thread_started)
+        return;
+    __atomic_store_n(&drain->over, true, __ATOMIC_RELEASE);
+    tg_agent_directory_call(drain->options.directory);
+    pthread_join(drain->thread, NULL);
+    drain->thread_started = false;
+}
+
+void tg_agent_drain_finish(struct tg_agent_drain *drain, struct tg_agent_drain_stats *stats)
+{
+    stop_thread(drain);
+    struct tg_ring_set_stats rings = tg_ring_set_stats(drain->rings);
+    if (stats != NULL)
+        *stats = (struct tg_agent_drain_stats){.records = rings.records,
+                                               .rings = rings.rings,
+                                               .programs = rings.programs,
+                                               .out_of_order = rings.out_of_order};
+}
+
+void tg_agent_drain_destroy(struct tg_agent_drain *drain)
+{
+    if (drain == NULL)
+        return;
+    __atomic_store_n(&drain->dropped, true, __ATOMIC_RELEASE);
+    stop_thread(drain);
+    tg_ring_set_destroy(drain->rings);
+    tg_event_queue_destroy(drain->queue);
+    if (drain->clock_fd >= 0)
+        close(drain->clock_fd);
+    free(drain);
+}

@@ -1,0 +1,283 @@
+#include "recorder/rings/event_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/agent/contract.h"
+
+/* Records of one ring as they were taken together. */
+struct block {
+    struct block *next;
+    size_t n_words;
+    uint64_t words[];
+};
+
+struct tg_merge_ring {
+    void *source;
+    struct block *first, *last; /* NULL: holds nothing */
+    size_t at;                  /* word in FIRST where the next record begins */
+    uint64_t ticks;             /* of that record */
+    uint64_t last_ticks;        /* the latest ones of the records that it holds, or held since it was empty */
+    size_t place;               /* in all_rings */
+};
+
+struct tg_event_merge {
+    const struct tg_tick_clock *clock;
+    struct tg_event_queue *queue;
+    struct tg_merge_sink sink;
+    struct tg_merge_ring **heap; /* of those that hold something, the earliest one first */
+    size_t n_heap;
+    struct tg_merge_ring **all_rings;
+    size_t n_rings, max_rings; /* heap has room for as many */
+    uint64_t last_ns;          /* of what was told */
+    struct tg_merge_stats stats;
+};
+
+/* ---- life */
+
+struct tg_error *tg_event_merge_create(const struct tg_tick_clock *clock, struct tg_event_queue *queue,
+                                       const struct tg_merge_sink *sink, struct tg_event_merge **merge)
+{
+    struct tg_event_merge *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->clock = clock;
+    made->queue = queue;
+    made->sink = *sink;
+    *merge = made;
+    return NULL;
+}
+
+static void free_ring(struct tg_merge_ring *ring)
+{
+    while (ring->first != NULL) {
+        struct block *next = ring->first->next;
+        free(ring->first);
+        ring->first = next;
+    }
+    free(ring);
+}
+
+void tg_event_merge_destroy(struct tg_event_merge *merge)
+{
+    if (merge == NULL)
+        return;
+    for (size_t i = 0; i < merge->n_rings; i++)
+        free_ring(merge->all_rings[i]);
+    free(merge->all_rings);
+    free(merge->heap);
+    free(merge);
+}
+
+static bool reserve_ring(struct tg_event_merge *merge)
+{
+    if (merge->n_rings < merge->max_rings)
+        return true;
+    size_t wanted = merge->max_rings == 0 ? 64 : merge->max_rings * 2;
+    struct tg_merge_ring **all = reallocarray(merge->all_rings, wanted, sizeof(*all));
+    if (all != NULL)
+        merge->all_rings = all;
+    struct tg_merge_ring **heap = reallocarray(merge->heap, wanted, sizeof(*heap));
+    if (heap != NULL)
+        merge->heap = heap;
+    if (all == NULL || heap == NULL)
+        return false;
+    merge->max_rings = wanted;
+    return true;
+}
+
+struct tg_error *tg_event_merge_add_ring(struct tg_event_merge *merge, void *source,
+                                         struct tg_merge_ring **ring)
+{
+    struct tg_merge_ring *made = reserve_ring(merge) ? calloc(1, sizeof *made) : NULL;
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->source = source;
+    made->place = merge->n_rings;
+    merge->all_rings[merge->n_rings++] = made;
+    *ring = made;
+    return NULL;
+}
+
+void tg_event_merge_remove_ring(struct tg_event_merge *merge, struct tg_merge_ring *ring)
+{
+    struct tg_merge_ring *last = merge->all_rings[--merge->n_rings];
+    merge->all_rings[ring->place] = last;
+    last->place = ring->place;
+    free_ring(ring);
+}
+
+bool tg_merge_ring_is_empty(const struct tg_merge_ring *ring)
+{
+    return ring->first == NULL;
+}
+
+/* ---- the heap */
+
+static void sift_down(struct tg_event_merge *merge, size_t i)
+{
+    struct tg_merge_ring *ring = merge->heap[i];
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= merge->n_heap)
+            break;
+        if (child + 1 < merge->n_heap && merge->heap[child + 1]->ticks < merge->heap[child]->ticks)
+            child++;
+        if (ring->ticks <= merge->heap[child]->ticks)
+            break;
+        merge->heap[i] = merge->heap[child];
+        i = child;
+    }
+    merge->heap[i] = ring;
+}
+
+static void push(struct tg_event_merge *merge, struct tg_merge_ring *ring)
+{
+    size_t i = merge->n_heap++;
+    while (i > 0 && ring->ticks < merge->heap[(i - 1) / 2]->ticks) {
+        merge->heap[i] = merge->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    merge->heap[i] = ring;
+}
+
+static void pop(struct tg_event_merge *merge)
+{
+    merge->heap[0] = merge->heap[--merge->n_heap];
+    if (merge->n_heap > 0)
+        sift_down(merge, 0);
+}
+
+/* ---- in */
+
+static size_t words_of(const uint64_t *record)
+{
+    return record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+}
+
+struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
+                                    const uint64_t *records, size_t size)
+{
+    if (size == 0)
+        return NULL;
+    struct block *block = malloc(sizeof *block + size);
+    if (block == NULL)
+        return tg_error_no_memory();
+    block->next = NULL;
+    block->n_words = size / sizeof block->words[0];
+    memcpy(block->words, records, size);
+    if (ring->first == NULL)
+        ring->last_ticks = 0;
+    for (size_t at = 0; at < block->n_words; at += words_of(block->words + at))
+        if (block->words[at] > ring->last_ticks)
+            ring->last_ticks = block->words[at];
+    merge->stats.held_bytes += size;
+    if (ring->first != NULL) {
+        ring->last->next = block;
+        ring->last = block;
+        return NULL;
+    }
+    ring->first = ring->last = block;
+    ring->at = 0;
+    ring->ticks = block->words[0];
+    push(merge, ring);
+    return NULL;
+}
+
+uint64_t tg_event_merge_last_ns(const struct tg_event_merge *merge, const struct tg_merge_ring *ring)
+{
+    return ring->first == NULL ? 0 : tg_tick_clock_time(merge->clock, ring->last_ticks);
+}
+
+/* ---- out */
+
+/* Drops the record that was told; false where RING holds no other one. */
+static bool advance(struct tg_event_merge *merge, struct tg_merge_ring *ring, size_t n_words)
+{
+    ring->at += n_words;
+    merge->stats.held_bytes -= n_words * sizeof(uint64_t);
+    if (ring->at >= ring->first->n_words) {
+        struct block *done = ring->first;
+        ring->first = done->next;
+        ring->at = 0;
+        free(done);
+        if (ring->first == NULL)
+            return false;
+    }
+    ring->ticks = ring->first->words[ring->at];
+    return true;
+}
+
+static void see_time(struct tg_event_merge *merge, uint64_t time_ns)
+{
+    if (time_ns < merge->last_ns)
+        merge->stats.out_of_order++;
+    else
+        merge->last_ns = time_ns;
+}
+
+/* Returns the time of the first event that is left, UINT64_MAX where there is none. */
+static uint64_t tell_events(struct tg_event_merge *merge, uint64_t until_ns)
+{
+    const struct tg_event *event;
+    while (merge->queue != NULL && (event = tg_event_queue_first(merge->queue)) != NULL) {
+        if (event->time_ns > until_ns)
+            return event->time_ns;
+        see_time(merge, event->time_ns);
+        merge->stats.events++;
+        merge->sink.event(merge->sink.context, event);
+        tg_event_queue_pop(merge->queue);
+    }
+    return UINT64_MAX;
+}
+
+/* Ticks up to which the first ring of the heap may be told without a look at the others. */
+static uint64_t turn_ends(const struct tg_event_merge *merge, uint64_t until_ticks)
+{
+    for (size_t i = 1; i < 3 && i < merge->n_heap; i++)
+        if (merge->heap[i]->ticks < until_ticks)
+            until_ticks = merge->heap[i]->ticks;
+    return until_ticks;
+}
+
+bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64_t max_records)
+{
+    uint64_t until_ticks = until_ns == UINT64_MAX ? UINT64_MAX : tg_tick_clock_ticks(merge->clock, until_ns);
+    uint64_t next_event_ns = 0; /* not known yet */
+    while (merge->n_heap > 0 && merge->heap[0]->ticks <= until_ticks) {
+        struct tg_merge_ring *ring = merge->heap[0];
+        uint64_t end = turn_ends(merge, until_ticks);
+        bool more;
+        do {
+            if (max_records-- == 0) {
+                sift_down(merge, 0);
+                return false;
+            }
+            uint64_t *record = ring->first->words + ring->at;
+            uint64_t time_ns = tg_tick_clock_time(merge->clock, ring->ticks);
+            size_t n_words = words_of(record);
+            if (time_ns >= next_event_ns)
+                next_event_ns = tell_events(merge, time_ns);
+            see_time(merge, time_ns);
+            merge->stats.records++;
+            merge->sink.record(merge->sink.context, ring->source, time_ns, record);
+            more = advance(merge, ring, n_words);
+        } while (more && ring->ticks <= end);
+        if (more)
+            sift_down(merge, 0);
+        else
+            pop(merge);
+    }
+    tell_events(merge, until_ns);
+    return true;
+}
+
+uint64_t tg_event_merge_told_ns(const struct tg_event_merge *merge)
+{
+    return merge->last_ns;
+}
+
+struct tg_merge_stats tg_event_merge_stats(const struct tg_event_merge *merge)
+{
+    return merge->stats;
+}

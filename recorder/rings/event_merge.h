@@ -1,0 +1,64 @@
+/* Puts what comes from many rings, and the events of the engine, in the order of time. Each ring is a
+ * sequence of its own, taken over in blocks; what is told at what time is up to the caller. */
+#ifndef TG_RECORDER_RINGS_EVENT_MERGE_H
+#define TG_RECORDER_RINGS_EVENT_MERGE_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "recorder/engine/event_queue.h"
+#include "recorder/rings/tick_clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tg_event_merge;
+struct tg_merge_ring;
+
+/* Who gets it. RECORD may be changed until the call returns; SOURCE is what the ring was added with. */
+struct tg_merge_sink {
+    void *context;
+    void (*record)(void *context, void *source, uint64_t time_ns, uint64_t *record);
+    void (*event)(void *context, const struct tg_event *event);
+};
+
+struct tg_merge_stats {
+    uint64_t records;      /* told */
+    uint64_t events;       /* of the queue, told */
+    uint64_t out_of_order; /* told after something of a later time */
+    size_t held_bytes;     /* of records, not told yet */
+};
+
+/* CLOCK and QUEUE (may be NULL) must outlive it. */
+struct tg_error *tg_event_merge_create(const struct tg_tick_clock *clock, struct tg_event_queue *queue,
+                                       const struct tg_merge_sink *sink, struct tg_event_merge **merge);
+/* With all its rings and what they hold. NULL is accepted. */
+void tg_event_merge_destroy(struct tg_event_merge *merge);
+
+struct tg_error *tg_event_merge_add_ring(struct tg_event_merge *merge, void *source,
+                                         struct tg_merge_ring **ring);
+/* One that holds nothing. */
+void tg_event_merge_remove_ring(struct tg_event_merge *merge, struct tg_merge_ring *ring);
+bool tg_merge_ring_is_empty(const struct tg_merge_ring *ring);
+
+/* Takes over a copy of SIZE bytes of RECORDS as tg_ring_reader_take gives them. Without memory they are not
+ * taken: an error. */
+struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
+                                    const uint64_t *records, size_t size);
+
+/* The latest time of what RING was given since it was empty, by the clock as it is now; 0 where it holds
+ * nothing. Telling up to there empties it. */
+uint64_t tg_event_merge_last_ns(const struct tg_event_merge *merge, const struct tg_merge_ring *ring);
+
+/* Tells in order of time what is not later than UNTIL_NS, an event before records of the same time, at most
+ * MAX_RECORDS records. Returns whether all of it was told. UNTIL_NS must not be beyond the clock's last pair:
+ * lines between pairs do not change any more, those beyond the last one do. UINT64_MAX: everything, at the
+ * end. */
+bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64_t max_records);
+
+/* The latest time that was told, 0: nothing was. */
+uint64_t tg_event_merge_told_ns(const struct tg_event_merge *merge);
+
+struct tg_merge_stats tg_event_merge_stats(const struct tg_event_merge *merge);
+
+#endif

@@ -1,0 +1,447 @@
+#include "recorder/rings/library_records.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum {
+    MAX_PROGRAMS = 1 << 16,
+    MAX_NAMESPACES = 64,
+    MAX_OBJECTS = 1 << 16, /* of a program */
+    BUILD_ID_BYTES = 24,
+    BUILD_ID_WORDS = BUILD_ID_BYTES / 8,
+};
+
+enum { /* r_state, and the actions of la_activity */
+       STATE_CONSISTENT,
+       STATE_ADD,
+       STATE_DELETE,
+};
+
+/* A library that is open. */
+struct object {
+    uint64_t link_map;
+    uint64_t base;
+    uint64_t size_bytes;
+    bool needed; /* at start-up: another one needs it */
+    bool told;
+    char build_id[2 * BUILD_ID_BYTES + 1];
+    UT_hash_handle hh; /* by link map */
+    char path[];
+};
+
+/* Objects that wait to be told of, in their order. */
+struct batch {
+    struct object **objects;
+    size_t count;
+    size_t capacity;
+};
+
+struct space {
+    uint64_t id;
+    struct object *open;
+    struct batch opened; /* not told yet; they are in OPEN too */
+    struct batch closed; /* theirs alone */
+};
+
+struct key {
+    uint64_t instance;
+    int64_t pid;
+};
+
+/* One program of a process. */
+struct program {
+    struct key key;
+    bool started;
+    size_t n_objects;
+    struct space *spaces; /* in the order in which they appeared, the base namespace first */
+    size_t n_spaces;
+    int32_t tid; /* of the latest record */
+    uint64_t time_ns;
+    UT_hash_handle hh;
+};
+
+struct tg_agent_loader {
+    struct program *programs;
+    bool limit_told;
+};
+
+struct tg_error *tg_agent_loader_create(struct tg_agent_loader **loader)
+{
+    struct tg_agent_loader *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    *loader = made;
+    return NULL;
+}
+
+static void program_destroy(struct program *program)
+{
+    for (size_t n = 0; n < program->n_spaces; n++) {
+        struct space *space = &program->spaces[n];
+        struct object *object, *next;
+        HASH_ITER (hh, space->open, object, next) {
+            HASH_DEL(space->open, object);
+            free(object);
+        }
+        for (size_t i = 0; i < space->closed.count; i++)
+            free(space->closed.objects[i]);
+        free(space->opened.objects);
+        free(space->closed.objects);
+    }
+    free(program->spaces);
+    free(program);
+}
+
+void tg_agent_loader_destroy(struct tg_agent_loader *loader)
+{
+    if (loader == NULL)
+        return;
+    struct program *program, *next;
+    HASH_ITER (hh, loader->programs, program, next) {
+        HASH_DEL(loader->programs, program);
+        program_destroy(program);
+    }
+    free(loader);
+}
+
+/* ---- what a call of the loader is about */
+
+struct call {
+    struct tg_agent_loader *loader;
+    struct program *program;
+    const struct tg_event_sink *sink;
+};
+
+static struct tg_event event_of(const struct program *program, enum tg_event_kind kind)
+{
+    return (struct tg_event){.kind = kind,
+                             .time_ns = program->time_ns,
+                             .pid = (int32_t)program->key.pid,
+                             .tid = program->tid != 0 ? program->tid : (int32_t)program->key.pid};
+}
+
+static void emit(const struct call *call, const struct tg_event *event)
+{
+    call->sink->add(call->sink->context, event);
+}
+
+static void lose(const struct call *call, enum tg_loss_source source, const char *reason)
+{
+    if (call->loader->limit_told)
+        return;
+    call->loader->limit_told = true;
+    struct tg_event event = event_of(call->program, TG_EVENT_LOSS);
+    event.loss = (struct tg_event_loss){.source = source, .reason = reason};
+    emit(call, &event);
+}
+
+/* ---- telling */
+
+static bool batch_push(struct batch *batch, struct object *object)
+{
+    if (batch->count == batch->capacity) {
+        size_t capacity = batch->capacity == 0 ? 8 : batch->capacity * 2;
+        struct object **objects = reallocarray(batch->objects, capacity, sizeof *objects);
+        if (objects == NULL)
+            return false;
+        batch->objects = objects;
+        batch->capacity = capacity;
+    }
+    batch->objects[batch->count++] = object;
+    return true;
+}
+
+/* The objects of BATCH as an event has them; NULL without memory. Free with free. */
+static struct tg_library *libraries_of(const struct batch *batch)
+{
+    struct tg_library *libraries = calloc(batch->count, sizeof *libraries);
+    for (size_t i = 0; libraries != NULL && i < batch->count; i++) {
+        const struct object *object = batch->objects[i];
+        libraries[i] = (struct tg_library){
+            .path = object->path,
+            .build_id = object->build_id,
+            .base = object->base,
+            .size_bytes = object->size_bytes,
+            .link_map = object->link_map,
+        };
+    }
+    return libraries;
+}
+
+/* Of what is opened at one time only the first one was asked for; start-up has no such one. */
+static void mark_dependencies(const struct batch *batch, bool startup, struct tg_library *libraries)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        libraries[i].dependency = startup ? batch->objects[i]->needed : i > 0;
+}
+
+static void tell_opened(const struct call *call, struct space *space, uint64_t state)
+{
+    struct batch *batch = &space->opened;
+    bool startup = !call->program->started;
+    struct tg_library *libraries = libraries_of(batch);
+    if (libraries == NULL) {
+        lose(call, TG_LOSS_LIMIT, "out of memory for a library event");
+    } else {
+        mark_dependencies(batch, startup, libraries);
+        struct tg_event event = event_of(call->program, TG_EVENT_LIBRARY_LOAD);
+        event.library_load = (struct tg_event_library_load){
+            .found = startup ? TG_FOUND_STARTUP : TG_FOUND_AGENT,
+            .namespace_index = (uint64_t)(space - call->program->spaces),
+            .state = state,
+            .libraries = {.items = libraries, .count = batch->count},
+        };
+        emit(call, &event);
+    }
+    free(libraries);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->objects[i]->told = true;
+    batch->count = 0;
+}
+
+static void tell_closed(const struct call *call, struct space *space, uint64_t state)
+{
+    struct batch *batch = &space->closed;
+    struct tg_library *libraries = libraries_of(batch);
+    if (libraries == NULL) {
+        lose(call, TG_LOSS_LIMIT, "out of memory for an unload event");
+    } else {
+        struct tg_event event = event_of(call->program, TG_EVENT_LIBRARY_UNLOAD);
+        event.library_unload = (struct tg_event_library_unload){
+            .found = TG_FOUND_AGENT,
+            .namespace_index = (uint64_t)(space - call->program->spaces),
+            .state = state,
+            .libraries = {.items = libraries, .count = batch->count},
+        };
+        emit(call, &event);
+    }
+    free(libraries);
+    for (size_t i = 0; i < batch->count; i++)
+        free(batch->objects[i]);
+    batch->count = 0;
+}
+
+/* ---- programs and namespaces */
+
+static struct program *find_program(struct tg_agent_loader *loader, int32_t pid, uint64_t instance)
+{
+    struct key key = {.instance = instance, .pid = pid};
+    struct program *program = NULL;
+    HASH_FIND(hh, loader->programs, &key, sizeof key, program);
+    return program;
+}
+
+static struct program *get_program(struct tg_agent_loader *loader, int32_t pid, uint64_t instance)
+{
+    struct program *program = find_program(loader, pid, instance);
+    if (program != NULL || HASH_COUNT(loader->programs) >= MAX_PROGRAMS)
+        return program;
+    program = calloc(1, sizeof *program);
+    if (program == NULL)
+        return NULL;
+    program->key = (struct key){.instance = instance, .pid = pid};
+    program->spaces = calloc(1, sizeof *program->spaces);
+    program->n_spaces = program->spaces != NULL; /* the base namespace is 0 whoever comes first */
+    if (program->spaces != NULL)
+        HASH_ADD(hh, loader->programs, key, sizeof program->key, program);
+    if (program->hh.tbl == NULL) {
+        program_destroy(program);
+        return NULL;
+    }
+    return program;
+}
+
+static struct space *get_space(const struct call *call, uint64_t id)
+{
+    struct program *program = call->program;
+    for (size_t i = 0; i < program->n_spaces; i++)
+        if (program->spaces[i].id == id)
+            return &program->spaces[i];
+    if (program->n_spaces == MAX_NAMESPACES) {
+        lose(call, TG_LOSS_LIMIT, "a process tells of more namespaces than there can be");
+        return NULL;
+    }
+    struct space *spaces = reallocarray(program->spaces, program->n_spaces + 1, sizeof *spaces);
+    if (spaces == NULL) {
+        lose(call, TG_LOSS_LIMIT, "out of memory for a namespace of libraries");
+        return NULL;
+    }
+    program->spaces = spaces;
+    spaces[program->n_spaces] = (struct space){.id = id};
+    return &spaces[program->n_spaces++];
+}
+
+/* ---- records */
+
+static void close_object(const struct call *call, struct space *space, uint64_t link_map)
+{
+    struct object *object = NULL;
+    HASH_FIND(hh, space->open, &link_map, sizeof link_map, object);
+    if (object == NULL)
+        return; /* its load was lost */
+    if (!object->told)
+        tell_opened(call, space, STATE_CONSISTENT);
+    HASH_DEL(space->open, object);
+    call->program->n_objects--;
+    if (!batch_push(&space->closed, object)) {
+        free(object);
+        lose(call, TG_LOSS_LIMIT, "out of memory for an unload event");
+    }
+}
+
+static void put_hex(char *text, const uint64_t *words, uint64_t length)
+{
+    unsigned char bytes[BUILD_ID_BYTES];
+    memcpy(bytes, words, sizeof bytes);
+    for (size_t i = 0; i < length && i < BUILD_ID_BYTES; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* tid, namespace, flags, link map, base, size, length of the build-id, the build-id, path */
+static void open_object(const struct call *call, struct space *space, const uint64_t *arguments)
+{
+    const char *path = (const char *)&arguments[7 + BUILD_ID_WORDS];
+    bool inherited = (arguments[2] & TG_AGENT_OPEN_INHERITED) != 0;
+    close_object(call, space, arguments[3]); /* another one where one was whose unload was lost */
+    size_t length = strlen(path);
+    struct object *object =
+        call->program->n_objects < MAX_OBJECTS ? calloc(1, sizeof *object + length + 1) : NULL;
+    if (object == NULL) {
+        lose(call, TG_LOSS_LIMIT, "more libraries in a process than are kept");
+        return;
+    }
+    object->needed = (arguments[2] & TG_AGENT_OPEN_NEEDED) != 0;
+    object->link_map = arguments[3];
+    object->base = arguments[4];
+    object->size_bytes = arguments[5];
+    object->told = inherited;
+    put_hex(object->build_id, &arguments[7], arguments[6]);
+    memcpy(object->path, path, length + 1);
+    HASH_ADD(hh, space->open, link_map, sizeof object->link_map, object);
+    if (object->hh.tbl == NULL || (!inherited && !batch_push(&space->opened, object))) {
+        if (object->hh.tbl != NULL)
+            HASH_DEL(space->open, object);
+        free(object);
+        lose(call, TG_LOSS_LIMIT, "out of memory for a library event");
+        return;
+    }
+    call->program->n_objects++;
+    call->program->started = call->program->started || inherited;
+}
+
+/* The events that stops at these moments would have shown. */
+static void act(const struct call *call, struct space *space, uint64_t action)
+{
+    uint64_t state = action <= STATE_DELETE ? action : STATE_CONSISTENT;
+    bool nothing = space->opened.count == 0 && space->closed.count == 0;
+    if (space->closed.count > 0)
+        tell_closed(call, space, state);
+    if (space->opened.count > 0) {
+        tell_opened(call, space, state);
+        if (state == STATE_CONSISTENT && space->id == 0)
+            call->program->started = true;
+    }
+    if (!nothing)
+        return;
+    struct tg_event event = event_of(call->program, TG_EVENT_LIBRARY_NULL);
+    event.library_null.state = state;
+    emit(call, &event);
+}
+
+static void tell_all(const struct call *call, uint64_t state)
+{
+    for (size_t i = 0; i < call->program->n_spaces; i++) {
+        struct space *space = &call->program->spaces[i];
+        if (space->closed.count > 0)
+            tell_closed(call, space, state);
+        if (space->opened.count > 0)
+            tell_opened(call, space, state);
+    }
+}
+
+static void take_loader_record(const struct call *call, const struct tg_agent_loader_record *record)
+{
+    if (record->kind == TG_RECORD_LOADER_PREINIT) {
+        tell_all(call, STATE_CONSISTENT);
+        call->program->started = true;
+        return;
+    }
+    struct space *space = get_space(call, record->arguments[1]);
+    if (space == NULL)
+        return;
+    if (record->kind == TG_RECORD_LOADER_ACTIVITY)
+        act(call, space, record->arguments[2]);
+    else if (record->kind == TG_RECORD_LOADER_OPEN)
+        open_object(call, space, record->arguments);
+    else if (record->kind == TG_RECORD_LOADER_CLOSE)
+        close_object(call, space, record->arguments[2]);
+}
+
+static void add_call(const struct tg_agent_loader_record *record, const struct tg_event_sink *sink)
+{
+    struct tg_event event = {.time_ns = record->time_ns, .pid = record->pid, .tid = record->tid};
+    const uint64_t *arguments = record->arguments;
+    if (record->kind == TG_RECORD_LIBRARY_CALL) {
+        event.kind = TG_EVENT_LIBRARY_CALL;
+        event.library_call = (struct tg_event_library_call){
+            .call = arguments[0],
+            .flags = arguments[1],
+            .namespace_id = (int64_t)arguments[2],
+            .handle = arguments[3],
+            .caller = arguments[4],
+            .path = (const char *)&arguments[5],
+        };
+    } else {
+        event.kind = TG_EVENT_LIBRARY_RETURN;
+        event.library_return = (struct tg_event_library_return){
+            .call = arguments[0], .handle = arguments[1], .error = (const char *)&arguments[2]};
+    }
+    sink->add(sink->context, &event);
+}
+
+void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_loader_record *record,
+                         const struct tg_event_sink *sink)
+{
+    if (record->kind == TG_RECORD_LIBRARY_CALL || record->kind == TG_RECORD_LIBRARY_RETURN) {
+        add_call(record, sink);
+        return;
+    }
+    struct program none = {.key = {.pid = record->pid}, .tid = record->tid, .time_ns = record->time_ns};
+    struct call call = {.loader = loader, .program = &none, .sink = sink};
+    struct program *program = get_program(loader, record->pid, record->instance);
+    if (program == NULL) {
+        lose(&call, TG_LOSS_LIMIT, "more programs tell of libraries than are kept");
+        return;
+    }
+    call.program = program;
+    program->tid = record->tid;
+    program->time_ns = record->time_ns;
+    take_loader_record(&call, record);
+}
+
+void tg_agent_loader_end_load(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
+                              uint64_t time_ns, const struct tg_event_sink *sink)
+{
+    struct program *program = find_program(loader, pid, instance);
+    if (program == NULL)
+        return;
+    struct call call = {.loader = loader, .program = program, .sink = sink};
+    if (time_ns > program->time_ns) /* others have told of later times by now */
+        program->time_ns = time_ns;
+    tell_all(&call, STATE_ADD);
+}
+
+void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
+                         const struct tg_event_sink *sink)
+{
+    struct program *program = find_program(loader, pid, instance);
+    if (program == NULL)
+        return;
+    struct call call = {.loader = loader, .program = program, .sink = sink};
+    tell_all(&call, STATE_ADD); /* it ended in the middle of a load */
+    HASH_DEL(loader->programs, program);
+    program_destroy(program);
+}

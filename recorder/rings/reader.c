@@ -1,0 +1,473 @@
+#include "recorder/rings/reader.h"
+
+#include "recorder/rings/mapping_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    WORD_BYTES = 8,
+    RECORD_UNIT = 2 * WORD_BYTES,
+    TOLERATED_TICKS = 100000, /* between processors */
+};
+
+struct tg_ring_reader {
+    struct tg_agent_ring_header *header; /* shared, as is the data behind it */
+    const unsigned char *data;
+    size_t mapped_bytes;
+    struct tg_ring_facts facts;
+    const struct tg_tick_clock *clock;
+    uint64_t tail;                /* what is in the header is only told */
+    uint64_t noted;               /* the last boundary */
+    struct tg_agent_count before; /* TAIL */
+    unsigned next_mark;
+    bool keep;     /* and not even that */
+    int32_t tid;   /* of the thread that is recorded at TAIL */
+    uint64_t head; /* as seen by the last take */
+    bool closed;   /* was said before head was seen */
+    bool given_up;
+    uint64_t wrong_ticks;
+    char name[64];
+};
+
+/* ---- opening */
+
+static bool parse_name(const char *name, int32_t *pid)
+{
+    unsigned n;
+    int end = 0;
+    if (sscanf(name, "ring.%9" SCNd32 ".%9u%n", pid, &n, &end) != 2 || name[end] != '\0')
+        return false;
+    char canonical[64];
+    snprintf(canonical, sizeof canonical, "ring.%" PRId32 ".%u", *pid, n);
+    return *pid > 0 && strcmp(canonical, name) == 0;
+}
+
+bool tg_ring_reader_is_ring(const char *name)
+{
+    int32_t pid;
+    return parse_name(name, &pid);
+}
+
+static struct tg_error *refuse(const char *name, const char *reason)
+{
+    return tg_error_create(TG_ERROR_INPUT, "%s: %s", name, reason);
+}
+
+static struct tg_error *open_file(int directory, const char *name, int *fd, size_t *size)
+{
+    *fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0 && errno == ENOENT)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: it has gone", name);
+    if (*fd < 0)
+        return tg_error_create_errno(errno, "%s: cannot open it", name);
+    struct stat status;
+    if (fstat(*fd, &status) != 0)
+        return tg_error_create_errno(errno, "%s: cannot look at it", name);
+    if (!S_ISREG(status.st_mode))
+        return refuse(name, "it is no file");
+    if (status.st_uid != geteuid() || (status.st_mode & 07777) != 0600)
+        return refuse(name, "it does not belong to this user alone (mode 0600)");
+    if (status.st_size == 0) /* just made: it gets its size and its header next */
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: it is being made", name);
+    uint64_t least = TG_AGENT_RING_HEADER_BYTES + (uint64_t)TG_AGENT_RING_MIN_BYTES;
+    uint64_t most = TG_AGENT_RING_HEADER_BYTES + (uint64_t)TG_AGENT_RING_MAX_BYTES;
+    if ((uint64_t)status.st_size < least || (uint64_t)status.st_size > most)
+        return refuse(name, "it is of no size that a ring has");
+    *size = (size_t)status.st_size;
+    return NULL;
+}
+
+static struct tg_error *map_file(struct tg_ring_reader *reader, int directory)
+{
+    int fd = -1;
+    struct tg_error *error = open_file(directory, reader->name, &fd, &reader->mapped_bytes);
+    if (error == NULL) {
+        void *mapping = mmap(NULL, reader->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (mapping == MAP_FAILED) {
+            error = tg_error_create_errno(errno, "%s: cannot map it", reader->name);
+        } else {
+            reader->header = mapping;
+            reader->data = (const unsigned char *)mapping + TG_AGENT_RING_HEADER_BYTES;
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t named_pid)
+{
+    struct tg_agent_ring_header header;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    uint64_t magic = __atomic_load_n(&reader->header->magic, __ATOMIC_ACQUIRE);
+    memcpy(&header, reader->header, sizeof header);
+    bool whole = tg_mapping_guard_end();
+    if (!whole)
+        return refuse(reader->name, "it was cut short");
+    if (magic == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: it is being made", reader->name);
+    if (magic != TG_AGENT_RING_MAGIC)
+        return refuse(reader->name, "it does not begin like a ring");
+    if (header.protocol != TG_AGENT_PROTOCOL)
+        return refuse(reader->name, "it is of another protocol");
+    if (header.kind > TG_AGENT_RING_LOADER)
+        return refuse(reader->name, "it is of no known kind");
+    if (header.data_bytes != reader->mapped_bytes - TG_AGENT_RING_HEADER_BYTES ||
+        (header.data_bytes & (header.data_bytes - 1)) != 0)
+        return refuse(reader->name, "its header says another size");
+    if (header.pid != named_pid)
+        return refuse(reader->name, "its header names another process");
+    reader->facts = (struct tg_ring_facts){.kind = (enum tg_agent_ring_kind)header.kind,
+                                           .pid = header.pid,
+                                           .instance = header.instance,
+                                           .data_bytes = header.data_bytes,
+                                           .tid = header.pid};
+    reader->tid = header.pid;
+    reader->tail = reader->head = header.tail;
+    return NULL;
+}
+
+struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_tick_clock *clock,
+                                     struct tg_ring_reader **reader)
+{
+    int32_t pid;
+    if (!parse_name(name, &pid))
+        return refuse(name, "it is not named like a ring");
+    struct tg_ring_reader *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->clock = clock;
+    snprintf(made->name, sizeof made->name, "%s", name);
+    struct tg_error *error = map_file(made, fd);
+    if (error == NULL)
+        error = check_header(made, pid);
+    if (error != NULL) {
+        tg_ring_reader_close(made);
+        return error;
+    }
+    *reader = made;
+    return NULL;
+}
+
+void tg_ring_reader_close(struct tg_ring_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    if (reader->header != NULL)
+        munmap(reader->header, reader->mapped_bytes);
+    free(reader);
+}
+
+struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
+{
+    return reader->facts;
+}
+
+static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_agent_ring_header *header,
+                        unsigned i)
+{
+    const struct tg_agent_passed *passed = &header->passed[i];
+    return passed->position % RECORD_UNIT == 0 && passed->position <= header->head &&
+           header->head - passed->position <= reader->facts.data_bytes && passed->tid > 0 &&
+           passed->tid <= INT32_MAX && passed->before.records <= passed->position / RECORD_UNIT &&
+           passed->before.events <= passed->before.records;
+}
+
+/* The mark for a file of N_EVENTS; NULL: none. Without any nothing of the ring is in it. */
+static const struct tg_agent_mark *find_mark(const struct tg_agent_ring_header *header, uint64_t n_events)
+{
+    const struct tg_agent_mark *found = NULL;
+    for (unsigned i = 0; i < TG_AGENT_RING_MARKS && n_events != UINT64_MAX; i++) {
+        const struct tg_agent_mark *mark = &header->marks[i];
+        bool can_be = mark->before.records <= header->head / RECORD_UNIT &&
+                      mark->before.events <= mark->before.records && mark->lost <= header->lost;
+        if (can_be && mark->events <= n_events && (found == NULL || mark->events >= found->events))
+            found = mark;
+    }
+    return found;
+}
+
+struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_t n_events)
+{
+    struct tg_agent_ring_header header;
+    struct tg_ring_past past = {.whole = true};
+    uint64_t ticks = 0;
+    reader->keep = true;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    memcpy(&header, reader->header, sizeof header);
+    if (header.head <= reader->facts.data_bytes) { /* never overwritten */
+        reader->tail = 0;
+    } else {
+        for (unsigned i = 0; i < sizeof header.passed / sizeof header.passed[0]; i++) {
+            if (!is_boundary(reader, &header, i))
+                continue;
+            reader->tail = header.passed[i].position;
+            reader->tid = reader->facts.tid = (int32_t)header.passed[i].tid;
+            past.before = header.passed[i].before;
+            break;
+        }
+        past.whole = reader->tail == 0;
+    }
+    if (reader->tail % RECORD_UNIT ==
+        0) /* else no record begins there: the header is not what an agent wrote */
+        memcpy(&ticks, reader->data + (reader->tail & (reader->facts.data_bytes - 1)), sizeof ticks);
+    tg_mapping_guard_end();
+    past.first_ns = tg_tick_clock_time(reader->clock, ticks);
+    const struct tg_agent_mark *mark = find_mark(&header, n_events);
+    if (mark == NULL || (!past.whole && past.before.records == 0))
+        return past;
+    past.known = true;
+    past.in_file = mark->before;
+    past.lost_in_file = mark->lost;
+    return past;
+}
+
+void tg_ring_reader_mark(struct tg_ring_reader *reader, const struct tg_agent_mark *mark)
+{
+    if (reader->header == NULL)
+        return;
+    struct tg_agent_mark *place = &reader->header->marks[reader->next_mark++ % TG_AGENT_RING_MARKS];
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    __atomic_store_n(&place->events, UINT64_MAX, __ATOMIC_RELEASE); /* if this is killed half-way */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    place->lost = mark->lost;
+    place->before = mark->before;
+    __atomic_store_n(&place->events, mark->events, __ATOMIC_RELEASE);
+    tg_mapping_guard_end();
+}
+
+const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
+{
+    return reader->name;
+}
+
+/* ---- taking */
+
+/* A position of 0 is none of a ring that was overwritten: what is cut off half-way does not count. */
+static void pass(struct tg_agent_passed *place, const struct tg_agent_passed *passed)
+{
+    __atomic_store_n(&place->position, 0, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    place->tid = passed->tid;
+    place->before = passed->before;
+    __atomic_store_n(&place->position, passed->position, __ATOMIC_RELEASE);
+}
+
+/* Under the guard: a boundary now and then, so that of the last half of what was taken one is known; and
+ * where taking has got to, from where on nothing is overwritten. */
+static void note_boundary(struct tg_ring_reader *reader)
+{
+    struct tg_agent_ring_header *header = reader->header;
+    if (reader->keep)
+        return;
+    const struct tg_agent_passed here = {
+        .position = reader->tail, .tid = reader->tid, .before = reader->before};
+    pass(&header->passed[2], &here);
+    if (reader->tail - reader->noted < reader->facts.data_bytes / 4)
+        return;
+    const struct tg_agent_passed older = header->passed[1];
+    reader->noted = reader->tail;
+    pass(&header->passed[0], &older);
+    pass(&header->passed[1], &here);
+}
+
+/* Under the guard. The order of the two makes sure that no sleeper is missed: see the agent's side. */
+static void tell_tail(struct tg_ring_reader *reader)
+{
+    struct tg_agent_ring_header *header = reader->header;
+    if (reader->keep)
+        return;
+    __atomic_store_n(&header->tail, reader->tail, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&header->waiting, __ATOMIC_SEQ_CST) == 0)
+        return;
+    __atomic_store_n(&header->waiting, 0, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &header->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void clamp_ticks(struct tg_ring_reader *reader, uint64_t *ticks, uint64_t first, uint64_t last)
+{
+    if (*ticks >= first && *ticks <= last)
+        return;
+    uint64_t off = *ticks < first ? first - *ticks : *ticks - last;
+    *ticks = *ticks < first ? first : last;
+    reader->wrong_ticks += off > TOLERATED_TICKS;
+}
+
+/* What was copied out of the ring at once, and what became of it. */
+struct piece {
+    uint64_t *words;
+    size_t bytes;
+    uint64_t to_end; /* bytes from its beginning to the end of the ring's data */
+    bool cut;        /* it may end within a record: there was no room for more */
+    size_t used;     /* bytes consumed, ... */
+    size_t taken;    /* ... of which as many, from the beginning on, are records */
+};
+
+/* Returns why the rest is nonsense, NULL where it is not. */
+static const char *check_records(struct tg_ring_reader *reader, struct piece *piece)
+{
+    uint64_t first = tg_tick_clock_first(reader->clock).ticks;
+    uint64_t last = tg_tick_clock_now(reader->clock), noted = tg_tick_clock_last(reader->clock).ticks;
+    last = last > noted ? last : noted; /* the machine may have been started anew since they were written */
+    size_t at = 0;
+    while (piece->bytes - at >= RECORD_UNIT) {
+        uint64_t *record = piece->words + at / WORD_BYTES;
+        size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+        if (n_words < 2 || n_words % 2 != 0 || n_words > TG_AGENT_MAX_WORDS)
+            return "a record in it has a size that cannot be";
+        if (n_words * WORD_BYTES > piece->bytes - at)
+            return piece->cut ? NULL : "a record in it reaches beyond its end";
+        at += n_words * WORD_BYTES;
+        if ((record[1] & 0xff) == TG_RECORD_PAD) {
+            piece->used = at;
+            return at == piece->to_end ? NULL : "a filler in it does not reach its end";
+        }
+        clamp_ticks(reader, &record[0], first, last);
+        if ((record[1] & 0xff) == TG_RECORD_THREAD && n_words > 2)
+            reader->tid = (int32_t)record[2];
+        tg_agent_count_record(&reader->before, record[1]);
+        piece->used = piece->taken = at;
+    }
+    return NULL;
+}
+
+/* Under the guard. Returns why the positions cannot be, NULL where they can. */
+static const char *look(struct tg_ring_reader *reader)
+{
+    uint32_t state = __atomic_load_n(&reader->header->state, __ATOMIC_ACQUIRE);
+    reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
+    reader->closed = state == TG_AGENT_RING_CLOSED;
+    uint64_t held = reader->head - reader->tail;
+    if (reader->tail % RECORD_UNIT != 0 || held % RECORD_UNIT != 0)
+        return "its positions are none of records";
+    if (held > reader->facts.data_bytes)
+        return "its positions are further apart than it is long";
+    return NULL;
+}
+
+static struct tg_error *give_up(struct tg_ring_reader *reader, const char *reason)
+{
+    reader->given_up = true;
+    return refuse(reader->name, reason);
+}
+
+/* Nobody shall wait for room in it. */
+static void empty(struct tg_ring_reader *reader)
+{
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    reader->tail = reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
+    tell_tail(reader);
+    tg_mapping_guard_end();
+}
+
+static void copy_out(struct tg_ring_reader *reader, size_t room, struct piece *piece)
+{
+    uint64_t place = reader->tail & (reader->facts.data_bytes - 1);
+    uint64_t held = reader->head - reader->tail;
+    piece->to_end = reader->facts.data_bytes - place;
+    uint64_t n = held < piece->to_end ? held : piece->to_end;
+    piece->cut = n > room;
+    piece->bytes = piece->cut ? room & ~(size_t)(RECORD_UNIT - 1) : (size_t)n;
+    memcpy(piece->words, reader->data + place, piece->bytes);
+}
+
+/* Returns why the ring is to be given up. PIECE has what was taken also then. */
+static const char *take_piece(struct tg_ring_reader *reader, size_t room, struct piece *piece)
+{
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    const char *reason = look(reader);
+    if (reason == NULL)
+        copy_out(reader, room, piece);
+    if (!tg_mapping_guard_end())
+        return "it was cut short";
+    if (reason != NULL || piece->bytes == 0)
+        return reason;
+    reason = check_records(reader, piece);
+    reader->tail += piece->used;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    note_boundary(reader);
+    tell_tail(reader);
+    tg_mapping_guard_end();
+    return reason;
+}
+
+struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, size_t size, size_t *taken)
+{
+    *taken = 0;
+    if (reader->given_up) {
+        if (reader->header != NULL)
+            empty(reader);
+        return NULL;
+    }
+    struct piece piece = {.words = room};
+    const char *reason = take_piece(reader, size, &piece);
+    if (reason == NULL && piece.taken == 0 && piece.used > 0) { /* a filler alone: go on at the beginning */
+        piece = (struct piece){.words = room};
+        reason = take_piece(reader, size, &piece);
+    }
+    *taken = piece.taken;
+    return reason == NULL ? NULL : give_up(reader, reason);
+}
+
+uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader)
+{
+    return reader->given_up ? 0 : reader->head - reader->tail;
+}
+
+bool tg_ring_reader_is_finished(const struct tg_ring_reader *reader)
+{
+    return !reader->given_up && reader->closed && reader->head == reader->tail;
+}
+
+/* A read lease is granted where nobody has the file open for writing, and a writable mapping counts. */
+static bool can_have_lease(int directory, const char *name)
+{
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT;
+    bool granted = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+    if (granted)
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    close(fd);
+    return granted;
+}
+
+bool tg_ring_reader_is_orphan(struct tg_ring_reader *reader, int fd)
+{
+    if (reader->header == NULL)
+        return true;
+    size_t before_bytes = reader->mapped_bytes;
+    munmap(reader->header, reader->mapped_bytes); /* our own mapping counts too */
+    reader->header = NULL;
+    bool orphan = can_have_lease(fd, reader->name);
+    struct tg_error *error = map_file(reader, fd);
+    if (error != NULL || reader->mapped_bytes != before_bytes)
+        reader->given_up = true; /* somebody took it away, or changed its size */
+    tg_error_destroy(error);
+    return orphan;
+}
+
+uint64_t tg_ring_reader_lost(struct tg_ring_reader *reader)
+{
+    if (reader->header == NULL)
+        return 0;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    uint64_t lost = __atomic_load_n(&reader->header->lost, __ATOMIC_RELAXED);
+    tg_mapping_guard_end();
+    return lost;
+}
+
+uint64_t tg_ring_reader_wrong_ticks(const struct tg_ring_reader *reader)
+{
+    return reader->wrong_ticks;
+}

@@ -1,0 +1,159 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "format/image/mangled_name.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "a::b::f" of SYMBOL, or "". */
+static const char *join(const char *symbol)
+{
+    static char text[512];
+    struct tg_mangled_name name;
+    text[0] = '\0';
+    if (!tg_mangled_name_parse(symbol, &name))
+        return text;
+    for (size_t i = 0; i < name.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s%.*s", i > 0 ? "::" : "",
+                 name.parts[i].is_destructor ? "~" : "", (int)name.parts[i].length, name.parts[i].text);
+    return text;
+}
+
+static void names_are_split(void **state)
+{
+    (void)state;
+    assert_string_equal(join("_Z5solvei"), "solve");
+    assert_string_equal(join("_ZL5solvei"), "solve");
+    assert_string_equal(join("_Z5solveIdEvT_"), "solve");
+    assert_string_equal(join("_ZN4mesh5solveEi"), "mesh::solve");
+    assert_string_equal(join("_ZNK4mesh4grid4sizeEv"), "mesh::grid::size");
+    assert_string_equal(join("_ZN4meshL6helperEv"), "mesh::helper");
+    assert_string_equal(join("_ZN12_GLOBAL__N_15solveEv"), "_GLOBAL__N_1::solve");
+    assert_string_equal(join("_ZN4mesh4gridC2Ei"), "mesh::grid::grid");
+    assert_string_equal(join("_ZN4mesh4gridD1Ev"), "mesh::grid::~grid");
+    assert_string_equal(join("_ZSt4sortIPiEvT_S1_"), "std::sort");
+    assert_string_equal(join("_ZNSt6vectorIiSaIiEE9push_backERKi"), "std::vector::push_back");
+    assert_string_equal(join("_ZN6holderINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEE3getEv"),
+                        "holder::get");
+    assert_string_equal(join("_ZN6matrixIdLi3ELb1EE3mulERKS0_"), "matrix::mul");
+    assert_string_equal(join("_ZN6matrixIA4_dE3mulEv"), "matrix::mul");
+    assert_string_equal(join("_ZN4callIFviEE2goEv"), "call::go");
+    assert_string_equal(join("_ZN1aB5cxx111fEv"), "a::f");
+    assert_string_equal(join("_Z5solvei.constprop.0"), "solve");
+}
+
+static void others_are_none(void **state)
+{
+    (void)state;
+    static const char *const symbols[] = {
+        "",
+        "_",
+        "_Z",
+        "solve",
+        "_Zsolve",
+        "_Z5sol",
+        "_Z0v",
+        "_ZN",
+        "_ZN4mesh",
+        "_ZN4meshE",
+        "_ZN4mesh5solve",
+        "_ZN6holderI",
+        "_ZN6holderIiE",
+        "_ZN6holderIiE3get",
+        "_ZN6holderIS",
+        "_ZN6holderIL",
+        "_ZN6holderID",
+        "_ZN6holderILZ4mainEEE3getEv",
+        "_ZZ4mainE1x",
+        "_ZZ4mainENKUlvE_clEv",
+        "_ZN4meshplERKS_",
+        "_Z99999999x",
+        "_Z5solvei.cold",
+        "_ZTV4mesh",
+        "_ZC1v",
+        "_ZN1a1b1c1d1e1f1g1h1i1j1k1l1m1n1o1p1qEv",
+    };
+    struct tg_mangled_name name;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (tg_mangled_name_parse(symbols[i], &name) && strcmp(symbols[i], "_ZN4meshE") != 0)
+            fail_msg("%s is split", symbols[i]);
+}
+
+static bool is_meant(const char *symbol, const char *text)
+{
+    struct tg_mangled_name name;
+    return tg_mangled_name_parse(symbol, &name) && tg_mangled_name_ends_with(&name, text);
+}
+
+static void a_name_may_leave_out_what_is_around(void **state)
+{
+    (void)state;
+    static const char grid[] = "_ZNK4mesh4grid4sizeEv";
+    assert_true(is_meant(grid, "size"));
+    assert_true(is_meant(grid, "grid::size"));
+    assert_true(is_meant(grid, "mesh::grid::size"));
+    assert_false(is_meant(grid, "ize"));
+    assert_false(is_meant(grid, "rid::size"));
+    assert_false(is_meant(grid, "mesh::size"));
+    assert_false(is_meant(grid, "::mesh::grid::size"));
+    assert_false(is_meant(grid, ":size"));
+    assert_false(is_meant(grid, "grid"));
+    assert_false(is_meant(grid, ""));
+    assert_true(is_meant("_ZN4mesh4gridD1Ev", "~grid"));
+    assert_true(is_meant("_ZN4mesh4gridD1Ev", "grid::~grid"));
+    assert_false(is_meant("_ZN4mesh4gridD1Ev", "grid::grid"));
+    assert_true(is_meant("_ZN4mesh4gridC1Ev", "grid::grid"));
+    assert_true(is_meant("_ZN12_GLOBAL__N_15solveEv", "(anonymous namespace)::solve"));
+    assert_true(is_meant("_ZN12_GLOBAL__N_15solveEv", "solve"));
+    assert_true(is_meant("__fields_MOD_smooth", "smooth"));
+    assert_true(is_meant("__fields_MOD_smooth", "fields::smooth"));
+    assert_true(is_meant("__fields_MOD_smooth._omp_fn.0", "smooth"));
+    assert_false(is_meant("__fields_MOD_smooth", "ields::smooth"));
+    assert_false(is_meant("__fields_MOD_smooth", "fields"));
+}
+
+static void check_words(const char *symbol, const char *expected)
+{
+    char *words = tg_mangled_name_words(symbol);
+    assert_non_null(words);
+    assert_string_equal(words, expected);
+    free(words);
+}
+
+static void words_are_for_people(void **state)
+{
+    (void)state;
+    check_words("_ZN4mesh4grid5solveEi._omp_fn.0", "mesh::grid::solve._omp_fn.0");
+    check_words("_ZN12_GLOBAL__N_15solveEv", "(anonymous namespace)::solve");
+    check_words("__fields_MOD_smooth", "fields::smooth");
+    check_words("__a_b1_MOD__c._omp_fn.0", "a_b1::_c._omp_fn.0");
+    check_words("__fields_MOD_smooth.cold", "__fields_MOD_smooth.cold");
+    check_words("__fields_MOD_Smooth", "__fields_MOD_Smooth");
+    check_words("___MOD_smooth", "___MOD_smooth");
+    check_words("__MOD_smooth", "__MOD_smooth");
+    check_words("__fields_MOD_", "__fields_MOD_");
+    check_words("__fields_MO", "__fields_MO");
+    check_words("__", "__");
+    check_words("_ZN4mesh4gridD1Ev", "mesh::grid::~grid");
+    check_words("_ZNSt6vectorIiSaIiEE9push_backERKi@@V_3.4", "std::vector::push_back@@V_3.4");
+    check_words("main._omp_fn.0", "main._omp_fn.0");
+    check_words("_ZZ4mainENKUlvE_clEv", "_ZZ4mainENKUlvE_clEv");
+    check_words("", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_split),
+        cmocka_unit_test(others_are_none),
+        cmocka_unit_test(a_name_may_leave_out_what_is_around),
+        cmocka_unit_test(words_are_for_people),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+#include "tests/support/trace_fixture.h"
+
+#include "format/trace/packed_column.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tg_byte_source source = {.file = "column", .section = "test"};
+
+/* Writes the values, reads them in parts of PART and compares; returns the bytes that it took. */
+static size_t round_trip(const uint64_t *values, size_t n, size_t part)
+{
+    struct tg_byte_buffer bytes = {0}, boundaries = {0};
+    assert_true(tg_packed_column_write(&bytes, &boundaries, values, n));
+    size_t size = bytes.size;
+    assert_true(tg_byte_buffer_reserve(&bytes, TG_CURSOR_PADDING));
+    struct tg_byte_cursor cursor = {bytes.data, bytes.data + size, &source};
+    struct tg_packed_column column;
+    assert_fine(tg_packed_column_open(&cursor, "c", n, false, &column));
+    assert_ptr_equal(cursor.position, cursor.end);
+    uint64_t *read = calloc(n + 1, sizeof *read);
+    for (size_t at = 0; at < n; at += part)
+        assert_true(tg_packed_column_take(&column, read + at, n - at < part ? n - at : part));
+    assert_memory_equal(read, values, n * sizeof *values);
+    free(read);
+    tg_byte_buffer_deinit(&bytes);
+    tg_byte_buffer_deinit(&boundaries);
+    return size;
+}
+
+static void values_of_every_width_come_back(void **state)
+{
+    (void)state;
+    uint64_t values[300];
+    for (unsigned bits = 0; bits <= 64; bits++) {
+        for (size_t i = 0; i < 300; i++)
+            values[i] = bits == 0 ? 0 : (UINT64_C(0x9e3779b97f4a7c15) * (i + 1)) >> (64 - bits);
+        size_t size = round_trip(values, 300, 77);
+        assert_true(bits == 0 ? size == 1 : size <= 300 * ((bits + 7) / 8) + 4);
+    }
+    for (size_t n = 0; n < 10; n++)
+        round_trip(values, n, 1);
+}
+
+static void few_great_values_cost_no_plane(void **state)
+{
+    (void)state;
+    uint64_t values[1000];
+    for (size_t i = 0; i < 1000; i++)
+        values[i] = i % 100 == 99 ? UINT64_MAX - i : i % 200;
+    assert_true(round_trip(values, 1000, 64) < 1000 + 10 * 12 + 4);
+    for (size_t i = 0; i < 1000; i++)
+        values[i] = i == 0 || i == 999 ? UINT64_MAX : 0;
+    assert_true(round_trip(values, 1000, 1000) < 30); /* no plane at all */
+    round_trip(values, 1000, 1);
+}
+
+/* Writes the values in the smallest form up to LAST and reads them back; returns the form. */
+static enum tg_column_form smallest_form(const uint64_t *values, size_t n, enum tg_column_form last,
+                                         size_t *size)
+{
+    struct tg_byte_buffer bytes = {0}, boundaries = {0};
+    uint64_t copy[1000], read[1000];
+    memcpy(copy, values, n * sizeof *values);
+    assert_true(tg_packed_column_write_smallest(&bytes, &boundaries, copy, n, last));
+    *size = bytes.size;
+    assert_true(tg_byte_buffer_reserve(&bytes, TG_CURSOR_PADDING));
+    struct tg_byte_cursor cursor = {bytes.data, bytes.data + *size, &source};
+    struct tg_packed_column column;
+    assert_fine(tg_packed_column_open(&cursor, "c", n, true, &column));
+    enum tg_column_form form = column.form;
+    for (size_t at = 0; at < n; at += 7) {
+        size_t part = n - at < 7 ? n - at : 7;
+        /* Where it can be seen that all are one value, the last of them is it. */
+        struct tg_packed_column skipped = column;
+        uint64_t last_value;
+        assert_true(tg_packed_column_take(&column, read + at, part));
+        if (tg_packed_column_skip(&skipped, part)) {
+            assert_true(tg_packed_column_take(&skipped, &last_value, 1));
+            for (size_t i = 0; i < part; i++)
+                assert_true(read[at + i] == last_value);
+            assert_int_equal(skipped.taken, column.taken);
+        }
+    }
+    assert_memory_equal(read, values, n * sizeof *values);
+    tg_byte_buffer_deinit(&bytes);
+    tg_byte_buffer_deinit(&boundaries);
+    return form;
+}
+
+static void the_form_with_the_smallest_numbers_is_taken(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    uint64_t values[N];
+    size_t size;
+    for (size_t i = 0; i < N; i++) /* few changes, far from 0 */
+        values[i] = UINT64_C(0x7f0012345678) + i / 100;
+    assert_int_equal(smallest_form(values, N, TG_COLUMN_DIFFERENCES, &size), TG_COLUMN_DIFFERENCES);
+    assert_true(size < 60);
+    assert_int_equal(smallest_form(values, N, TG_COLUMN_ZIGZAG, &size), TG_COLUMN_PLAIN);
+    for (size_t i = 0; i < N; i++) /* both signs */
+        values[i] = i % 3 == 0 ? 0 - i % 50 : i % 70;
+    assert_int_equal(smallest_form(values, N, TG_COLUMN_ZIGZAG, &size), TG_COLUMN_ZIGZAG);
+    assert_true(size < N + 10);
+    for (size_t i = 0; i < N; i++)
+        values[i] = i * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+    assert_int_equal(smallest_form(values, N, TG_COLUMN_DIFFERENCES, &size), TG_COLUMN_PLAIN);
+    for (size_t i = 0; i < N; i++) /* differences wrap around */
+        values[i] = i % 2 == 0 ? UINT64_MAX : 1;
+    smallest_form(values, N, TG_COLUMN_DIFFERENCES, &size);
+    assert_true(size < N + 10);
+    assert_int_equal(smallest_form(values, 0, TG_COLUMN_DIFFERENCES, &size), TG_COLUMN_PLAIN);
+}
+
+static void forms_are_refused_where_they_may_not_be(void **state)
+{
+    (void)state;
+    for (unsigned form = 0; form < 16; form++)
+        for (int any_form = 0; any_form < 2; any_form++) {
+            uint8_t bytes[64] = {2, (uint8_t)(form << 4 | 1), 5};
+            struct tg_byte_cursor cursor = {bytes, bytes + 3, &source};
+            struct tg_packed_column column;
+            struct tg_error *error = tg_packed_column_open(&cursor, "c", 1, any_form != 0, &column);
+            if (form <= (any_form != 0 ? 2 : 0))
+                assert_fine(error);
+            else
+                expect_error(error, TG_ERROR_INPUT, "c");
+        }
+}
+
+static void expect_refused(const char *bytes, size_t size, uint64_t count, bool at_open)
+{
+    uint8_t padded[64] = {0};
+    memcpy(padded, bytes, size);
+    struct tg_byte_cursor cursor = {padded, padded + size, &source};
+    struct tg_packed_column column;
+    struct tg_error *error = tg_packed_column_open(&cursor, "field", count, false, &column);
+    if (at_open) {
+        expect_error(error, TG_ERROR_INPUT, "field");
+        return;
+    }
+    assert_fine(error);
+    uint64_t values[32];
+    assert_true(count <= 32);
+    assert_false(tg_packed_column_take(&column, values, (size_t)count));
+}
+
+static void malformed_columns_are_refused(void **state)
+{
+    (void)state;
+    expect_refused("", 0, 1, true);                          /* no length */
+    expect_refused("\x05\x01", 2, 1, true);                  /* longer than what is there */
+    expect_refused("\x01\x09", 2, 1, true);                  /* width beyond 8 */
+    expect_refused("\x02\x01\x07", 3, 2, true);              /* a plane of one byte for two values */
+    expect_refused("\x02\x08\x07", 3, UINT64_MAX, true);     /* no overflow */
+    expect_refused("\x03\x00\x02\x07", 4, 2, true);          /* an exception for value 2 of two */
+    expect_refused("\x02\x00\x00", 3, 2, true);              /* an exception without a value */
+    expect_refused("\x05\x00\x00\x07\x01\x08", 6, 2, false); /* the second exception lies beyond */
+    expect_refused("\x0c\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 13, 2, true); /* beyond 64 bits */
+}
+
+static void varints_of_every_length_come_back(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 64; bits++) {
+        uint64_t value = bits == 0 ? 0 : UINT64_MAX >> (64 - bits), read = 1;
+        uint8_t storage[TG_VARINT_MAX_BYTES + TG_CURSOR_PADDING] = {0};
+        struct tg_byte_buffer buffer = {.data = storage, .capacity = sizeof storage};
+        tg_byte_buffer_put_varint(&buffer, value);
+        assert_int_equal(buffer.size, bits == 0 ? 1 : (bits + 6) / 7);
+        assert_ptr_equal(tg_varint_get(storage, storage + buffer.size, &read), storage + buffer.size);
+        assert_true(read == value);
+        for (size_t cut = 0; cut < buffer.size; cut++)
+            assert_null(tg_varint_get(storage, storage + cut, &read));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_of_every_width_come_back),
+        cmocka_unit_test(few_great_values_cost_no_plane),
+        cmocka_unit_test(the_form_with_the_smallest_numbers_is_taken),
+        cmocka_unit_test(forms_are_refused_where_they_may_not_be),
+        cmocka_unit_test(malformed_columns_are_refused),
+        cmocka_unit_test(varints_of_every_length_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+#include "tests/support/trace_fixture.h"
+
+#include "format/trace/writer.h"
+#include "tests/support/event_sample.h"
+#include "tests/support/temporary.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t compare_all(struct tg_trace_reader *reader, uint64_t seed, uint64_t first)
+{
+    struct tg_error *error = NULL;
+    uint64_t n = trace_fixture_compare(reader, seed, first, &error);
+    assert_fine(error);
+    return n;
+}
+
+static void write_through_writer(const char *path, uint64_t seed, uint64_t n)
+{
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    struct tg_trace_writer *writer = NULL;
+    struct tg_trace_writer_options options = {.max_queue_bytes = (uint64_t)1 << 32};
+    assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
+    struct event_sample *sample = event_sample_create(seed);
+    for (uint64_t i = 0; i < n; i++)
+        tg_trace_writer_add(writer, event_sample_at(sample, i));
+    event_sample_destroy(sample);
+    struct tg_trace_writer_stats stats;
+    assert_fine(tg_trace_writer_close(writer, &stats));
+    assert_int_equal(stats.events, n);
+    assert_int_equal(stats.lost_events, 0);
+    tg_trace_meta_destroy(meta);
+}
+
+static void every_kind_and_field_comes_back(void **state)
+{
+    enum { N = 100000 }; /* more than one chunk */
+    char *path = temporary_path(*state, "trace"), *incomplete = temporary_path(*state, "trace.incomplete");
+    write_through_writer(path, 1, N);
+    struct tg_trace_reader *reader = NULL;
+    assert_fine(tg_trace_reader_open(path, &reader));
+    const struct tg_trace_meta *meta = tg_trace_reader_meta(reader);
+    assert_int_equal(tg_trace_meta_count(meta), 3);
+    assert_string_equal(tg_trace_meta_key_at(meta, 0), "tool.version");
+    assert_string_equal(tg_trace_meta_get(meta, "command.0"), "./app \xff\n");
+    assert_true(tg_trace_meta_get_number(meta, "start.monotonic_ns", 0) == UINT64_MAX);
+    struct tg_trace_summary summary = tg_trace_reader_summary(reader);
+    assert_true(summary.complete);
+    assert_int_equal(summary.events, N);
+    assert_true(summary.chunks > 1);
+    assert_int_equal(compare_all(reader, 1, 0), N);
+    summary = tg_trace_reader_summary(reader);
+    assert_true(summary.complete);
+    assert_false(summary.truncated);
+    assert_int_equal(summary.events, N);
+    tg_trace_reader_close(reader);
+    assert_int_not_equal(access(incomplete, F_OK), 0);
+    free(incomplete);
+    free(path);
+}
+
+/* Event I of a made-up series whose times and stops are at all places of a unit; now and then time goes
+ * back. */
+static struct tg_event timed_event(uint64_t i)
+{
+    uint64_t random = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+    return (struct tg_event){.kind = TG_EVENT_LIBRARY_NULL,
+                             .pid = 1,
+                             .tid = 1,
+                             .time_ns = 1000000007 + i * 3001 + random % 997 - (i % 50 == 49 ? 70000 : 0),
+                             .stop_ns = i % 3 == 0 ? 0 : 1 + (random >> 20) % (i % 3 == 1 ? 3000 : 200)};
+}
+
+static struct tg_trace_meta *meta_with(const char *time_ns, const char *stop_ns)
+{
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    if (time_ns != NULL)
+        assert_fine(tg_trace_meta_set(meta, "time.resolution_ns", time_ns));
+    if (stop_ns != NULL)
+        assert_fine(tg_trace_meta_set(meta, "stop.resolution_ns", stop_ns));
+    return meta;
+}
+
+static void expect_rounded(const char *path, const char *time_text, const char *stop_text)
+{
+    enum { N = 3000 };
+    struct tg_trace_meta *meta = meta_with(time_text, stop_text);
+    struct tg_trace_writer *writer = NULL;
+    uint64_t unit = tg_trace_meta_get_number(meta, "time.resolution_ns", 1);
+    uint64_t stop_unit = tg_trace_meta_get_number(meta, "stop.resolution_ns", unit);
+    assert_fine(
+        tg_trace_writer_create(path, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
+    for (uint64_t i = 0; i < N; i++) {
+        struct tg_event event = timed_event(i);
+        tg_trace_writer_add(writer, &event);
+    }
+    assert_fine(tg_trace_writer_close(writer, NULL));
+    tg_trace_meta_destroy(meta);
+
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event = NULL;
+    assert_fine(tg_trace_reader_open(path, &reader));
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        struct tg_event exact = timed_event(i);
+        assert_fine(tg_trace_reader_next(reader, &event));
+        assert_non_null(event);
+        assert_int_equal(event->time_ns, exact.time_ns / unit * unit);
+        assert_int_equal(event->stop_ns > 0, exact.stop_ns > 0); /* a stop stays one */
+        assert_int_equal(event->stop_ns % stop_unit, 0);
+        uint64_t start_ns = exact.time_ns / stop_unit * stop_unit;
+        uint64_t end_ns = (exact.time_ns + exact.stop_ns) / stop_unit * stop_unit;
+        if (exact.stop_ns == 0)
+            continue;
+        assert_int_equal(event->stop_ns, end_ns > start_ns ? end_ns - start_ns : stop_unit);
+        if (end_ns > start_ns)
+            sum += (int64_t)event->stop_ns - (int64_t)exact.stop_ns;
+    }
+    assert_fine(tg_trace_reader_next(reader, &event));
+    assert_null(event);
+    assert_true(sum > -N * 4 &&
+                sum < N * 4); /* no bias worth naming: it would be N * 20 for lengths rounded down */
+    tg_trace_reader_close(reader);
+}
+
+static void times_are_rounded_as_the_trace_says(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    expect_rounded(path, NULL, NULL);
+    expect_rounded(path, "1", "64");
+    expect_rounded(path, "16", "64");
+    expect_rounded(path, "64", NULL);
+    expect_rounded(path, "64", "64");
+    expect_rounded(path, NULL, "32");
+    free(path);
+}
+
+static void resolutions_that_are_none_are_refused(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    static const char *const values[][2] = {{"0", NULL},       {"", NULL},   {"48", NULL},
+                                            {"2097152", NULL}, {"-8", NULL}, {"8.0", NULL},
+                                            {NULL, "63"},      {"8", "0"},   {"16", "8"}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct tg_trace_meta *meta = meta_with(values[i][0], values[i][1]);
+        struct tg_trace_writer *writer = NULL;
+        expect_error(tg_trace_writer_create(path, &(struct tg_trace_writer_options){0}, meta, &writer),
+                     TG_ERROR_USAGE, "resolution_ns");
+        assert_int_not_equal(access(path, F_OK), 0);
+        tg_trace_meta_destroy(meta);
+    }
+    free(path);
+}
+
+static void an_empty_trace_is_a_trace(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    write_through_writer(path, 1, 0);
+    struct tg_trace_reader *reader = NULL;
+    assert_fine(tg_trace_reader_open(path, &reader));
+    assert_int_equal(compare_all(reader, 1, 0), 0);
+    assert_true(tg_trace_reader_summary(reader).complete);
+    tg_trace_reader_close(reader);
+    free(path);
+}
+
+static void a_pipe_is_read_but_not_sought(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    trace_fixture_write(path, 3, 100, 30);
+    unsigned long size = 0;
+    unsigned char *bytes = temporary_read(path, &size);
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_true(size < 60000); /* the pipe holds it all */
+    assert_int_equal(write(ends[1], bytes, size), (ssize_t)size);
+    close(ends[1]);
+    int saved = dup(STDIN_FILENO);
+    assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+    struct tg_trace_reader *reader = NULL;
+    assert_fine(tg_trace_reader_open("-", &reader));
+    expect_error(tg_trace_reader_seek(reader, 0), TG_ERROR_UNSUPPORTED, "seek");
+    assert_int_equal(compare_all(reader, 3, 0), 100);
+    struct tg_trace_summary summary = tg_trace_reader_summary(reader);
+    assert_true(summary.complete);
+    assert_int_equal(summary.chunks, 4);
+    assert_int_equal(summary.size_bytes, size);
+    tg_trace_reader_close(reader);
+    dup2(saved, STDIN_FILENO);
+    close(saved);
+    close(ends[0]);
+    free(bytes);
+    free(path);
+}
+
+/* Seeks to TIME_NS and expects the first chunk with an event at or after it. */
+static void expect_seek(struct tg_trace_reader *reader, uint64_t seed, uint64_t n, uint64_t per_chunk,
+                        uint64_t time_ns)
+{
+    struct event_sample *sample = event_sample_create(seed);
+    uint64_t first = n;
+    for (uint64_t i = 0; i < n && first == n; i++)
+        if (event_sample_at(sample, i)->time_ns >= time_ns)
+            first = i / per_chunk * per_chunk;
+    event_sample_destroy(sample);
+    assert_fine(tg_trace_reader_seek(reader, time_ns));
+    assert_int_equal(compare_all(reader, seed, first), n - first);
+}
+
+static void seeking_finds_the_chunk(void **state)
+{
+    enum { N = 2000, PER_CHUNK = 45 };
+    char *path = temporary_path(*state, "trace");
+    trace_fixture_write(path, 4, N, PER_CHUNK);
+    unsigned long size = 0;
+    free(temporary_read(path, &size));
+    for (int with_index = 1; with_index >= 0; with_index--) {
+        if (with_index == 0)
+            assert_int_equal(truncate(path, (off_t)size - 10), 0); /* into the trailer */
+        struct tg_trace_reader *reader = NULL;
+        assert_fine(tg_trace_reader_open(path, &reader));
+        assert_int_equal(tg_trace_reader_summary(reader).complete, with_index);
+        for (uint64_t i = 0; i < N; i += 99)
+            expect_seek(reader, 4, N, PER_CHUNK, UINT64_C(1000000000000) + i * 1000);
+        expect_seek(reader, 4, N, PER_CHUNK, 0);
+        expect_seek(reader, 4, N, PER_CHUNK, UINT64_MAX);
+        tg_trace_reader_close(reader);
+    }
+    free(path);
+}
+
+static void what_is_no_trace_is_refused(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    struct tg_trace_reader *reader = NULL;
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_NOT_FOUND, "no such trace");
+    temporary_write(path, "", 0);
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_INPUT, "empty");
+    temporary_write(path, "#!/bin/sh\n", 10);
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_INPUT, "not a tollgate trace");
+    struct temporary *temporary = *state;
+    expect_error(tg_trace_reader_open(temporary->directory, &reader), TG_ERROR_OS, "directory");
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        trace_test(every_kind_and_field_comes_back),       trace_test(times_are_rounded_as_the_trace_says),
+        trace_test(resolutions_that_are_none_are_refused), trace_test(an_empty_trace_is_a_trace),
+        trace_test(a_pipe_is_read_but_not_sought),         trace_test(seeking_finds_the_chunk),
+        trace_test(what_is_no_trace_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,784 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/job/barrier_trace.h"
+#include "analyzer/job/list.h"
+#include "live/control/controller.h"
+
+/* ---- an engine that has a job in its head */
+
+enum { PROCESSES = 4, THREADS = 5, MAX_POINTS = 200 };
+
+struct fake_thread {
+    bool exists, runs, told_to_stop;
+    bool is_library;       /* 's own */
+    bool is_known_at_once; /* that it is */
+};
+
+struct fake {
+    struct tg_controller *controller;
+    struct fake_thread threads[PROCESSES][THREADS];
+    bool exists[PROCESSES];
+    bool planted[PROCESSES][MAX_POINTS];
+    struct tg_barrier_trace *trace; /* of what is recorded */
+    char told[4096];
+    uint64_t resumed_held;
+    uint64_t random;
+    bool library; /* has come: "lib.c#1" is there */
+};
+
+static int32_t pid_of(size_t process)
+{
+    return (int32_t)(process + 1) * 100;
+}
+
+static int32_t tid_of(size_t process, size_t thread)
+{
+    return pid_of(process) + (int32_t)thread;
+}
+
+static struct fake_thread *thread_of(struct fake *fake, int32_t pid, int32_t tid)
+{
+    return &fake->threads[pid / 100 - 1][tid % 100];
+}
+
+static struct tg_error *stop(void *engine, int32_t pid, int32_t tid)
+{
+    thread_of(engine, pid, tid)->told_to_stop = true;
+    return NULL;
+}
+
+static struct tg_error *resume(void *engine, int32_t pid, int32_t tid)
+{
+    struct fake *fake = engine;
+    struct fake_thread *thread = thread_of(fake, pid, tid);
+    struct tg_barrier_unit unit;
+    assert_true(thread->exists);
+    assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid, tid, &unit));
+    assert_false(tg_barrier_model_is_held(tg_controller_barriers(fake->controller), unit));
+    thread->runs = true;
+    thread->told_to_stop = false;
+    return NULL;
+}
+
+static struct tg_error *plant(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
+                              const char **place)
+{
+    struct fake *fake = engine;
+    assert_true(id < MAX_POINTS);
+    if (strcmp(location, "bad") == 0)
+        return tg_error_create(TG_ERROR_INPUT, "'bad' is no location");
+    if (strncmp(location, "lib", 3) == 0 && !fake->library)
+        return NULL;
+    fake->planted[pid / 100 - 1][id] = true;
+    *address = 0x120005598;
+    *place = "../regress/fork_loop.cxx#580";
+    return NULL;
+}
+
+static uint64_t last_line(void *engine, int32_t pid, const char *location)
+{
+    (void)engine;
+    return strncmp(location, "lib.c:", 6) == 0 ? (uint64_t)pid / 100 : 0; /* versions of it */
+}
+
+static struct tg_error *unplant(void *engine, int32_t pid, uint32_t id)
+{
+    struct fake *fake = engine;
+    fake->planted[pid / 100 - 1][id] = false;
+    return NULL;
+}
+
+static struct tg_error *record(void *engine, const struct tg_event *event)
+{
+    struct fake *fake = engine;
+    return tg_barrier_trace_feed(fake->trace, event);
+}
+
+static void tell(void *engine, const struct tg_news *news)
+{
+    struct fake *fake = engine;
+    size_t used = strlen(fake->told);
+    if (!tg_news_is_for_people(news))
+        return;
+    FILE *stream = fmemopen(fake->told + used, sizeof fake->told - used, "w");
+    assert_non_null(stream);
+    tg_news_words(news, stream);
+    fputc('\n', stream);
+    fclose(stream);
+}
+
+static bool ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
+{
+    const struct fake_thread *thread = thread_of(engine, pid, tid);
+    *is_manager = thread->is_library;
+    return !thread->is_library || thread->is_known_at_once || !thread->runs;
+}
+
+static const struct tg_controller_engine operations = {.stop = stop,
+                                                       .resume = resume,
+                                                       .plant = plant,
+                                                       .last_line = last_line,
+                                                       .unplant = unplant,
+                                                       .ask_manager = ask_manager,
+                                                       .record = record,
+                                                       .tell = tell};
+
+/* What the engine records and tells of. */
+static void happen(struct fake *fake, struct tg_event event)
+{
+    assert_null(tg_barrier_trace_feed(fake->trace, &event));
+    assert_null(tg_controller_event(fake->controller, &event));
+}
+
+static void begin_process(struct fake *fake, size_t process)
+{
+    int32_t pid = pid_of(process);
+    fake->exists[process] = true;
+    memset(fake->threads[process], 0, sizeof fake->threads[process]);
+    memset(fake->planted[process], 0, sizeof fake->planted[process]);
+    fake->threads[process][0] = (struct fake_thread){.exists = true, .runs = true};
+    happen(fake, (struct tg_event){.kind = TG_EVENT_PROCESS_START,
+                                   .pid = pid,
+                                   .tid = pid,
+                                   .process_start = {.parent_pid = process == 0 ? 1 : pid_of(0)}});
+    happen(fake,
+           (struct tg_event){
+               .kind = TG_EVENT_PROGRAM, .pid = pid, .tid = pid, .program = {.path = "/home/u/fork_loop"}});
+}
+
+static void begin_library_thread(struct fake *fake, size_t process, size_t thread, bool is_known_at_once)
+{
+    fake->threads[process][thread] = (struct fake_thread){
+        .exists = true, .runs = true, .is_library = true, .is_known_at_once = is_known_at_once};
+    happen(fake, (struct tg_event){
+                     .kind = TG_EVENT_THREAD_START, .pid = pid_of(process), .tid = tid_of(process, thread)});
+}
+
+static void begin_thread(struct fake *fake, size_t process, size_t thread)
+{
+    fake->threads[process][thread] = (struct fake_thread){.exists = true, .runs = true};
+    happen(fake, (struct tg_event){
+                     .kind = TG_EVENT_THREAD_START, .pid = pid_of(process), .tid = tid_of(process, thread)});
+}
+
+static int set_up(void **state)
+{
+    struct fake *fake = calloc(1, sizeof *fake);
+    assert_non_null(fake);
+    fake->random = 1;
+    assert_null(tg_barrier_trace_create(&fake->trace));
+    assert_null(tg_controller_create(&operations, fake, &fake->controller));
+    for (size_t process = 0; process < 3; process++) {
+        begin_process(fake, process);
+        begin_thread(fake, process, 1);
+    }
+    *state = fake;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fake *fake = *state;
+    tg_controller_destroy(fake->controller);
+    tg_barrier_trace_destroy(fake->trace);
+    free(fake);
+    return 0;
+}
+
+/* What stops were ordered come. */
+static void let_stops_come(struct fake *fake)
+{
+    for (size_t process = 0; process < PROCESSES; process++) {
+        for (size_t i = 0; i < THREADS; i++) {
+            struct fake_thread *thread = &fake->threads[process][i];
+            if (!thread->exists || !thread->runs || !thread->told_to_stop)
+                continue;
+            thread->runs = thread->told_to_stop = false;
+            assert_null(tg_controller_stopped(fake->controller, pid_of(process), tid_of(process, i),
+                                              TG_JOB_STOPPED, 0x100));
+        }
+    }
+}
+
+static void hit(struct fake *fake, size_t process, size_t thread, uint32_t id)
+{
+    fake->threads[process][thread].runs = false;
+    assert_null(tg_controller_hit(fake->controller, pid_of(process), tid_of(process, thread), 0x580, &id, 1));
+}
+
+/* ---- commands by text */
+
+static struct tg_ptset *focus_of(const char *text)
+{
+    struct tg_ptset *set = NULL, *focus = NULL;
+    assert_null(tg_ptset_parse(text, &set, NULL));
+    assert_null(tg_ptset_complete(set, NULL, &focus, NULL));
+    tg_ptset_destroy(set);
+    return focus;
+}
+
+static uint32_t barrier(struct fake *fake, const char *focus, enum tg_barrier_stop hit_width,
+                        enum tg_barrier_stop done)
+{
+    struct tg_ptset *set = focus_of(focus);
+    uint32_t id = 0;
+    struct tg_error *error =
+        tg_controller_barrier(fake->controller, set, "580", hit_width, done, false, &id, NULL);
+    if (error != NULL)
+        fail_msg("%s", tg_error_message(error));
+    tg_ptset_destroy(set);
+    return id;
+}
+
+typedef struct tg_error *set_command(struct tg_controller *controller, const struct tg_job_view *view,
+                                     const struct tg_job_set *set);
+
+static struct tg_error *go(struct tg_controller *controller, const struct tg_job_view *view,
+                           const struct tg_job_set *set)
+{
+    return tg_controller_go(controller, view, set, NULL);
+}
+
+static struct tg_error *hold_threads(struct tg_controller *controller, const struct tg_job_view *view,
+                                     const struct tg_job_set *set)
+{
+    return tg_controller_hold(controller, view, set, false);
+}
+
+static struct tg_error *hold_processes(struct tg_controller *controller, const struct tg_job_view *view,
+                                       const struct tg_job_set *set)
+{
+    return tg_controller_hold(controller, view, set, true);
+}
+
+static struct tg_error *unhold_threads(struct tg_controller *controller, const struct tg_job_view *view,
+                                       const struct tg_job_set *set)
+{
+    return tg_controller_unhold(controller, view, set, false);
+}
+
+static struct tg_error *unhold_processes(struct tg_controller *controller, const struct tg_job_view *view,
+                                         const struct tg_job_set *set)
+{
+    return tg_controller_unhold(controller, view, set, true);
+}
+
+static void command(struct fake *fake, set_command *run, const char *text)
+{
+    static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_PROCESS, .group = TG_GROUP_CONTROL};
+    struct tg_ptset *focus = focus_of(text);
+    struct tg_job_view *view = NULL;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    assert_null(tg_controller_view(fake->controller, &view));
+    struct tg_error *error = tg_ptset_members(focus, view, &defaults, &set, NULL);
+    if (error == NULL)
+        assert_null(run(fake->controller, view, &set));
+    tg_error_destroy(error);
+    tg_job_view_destroy(view);
+    tg_ptset_destroy(focus);
+}
+
+/* Who is in TEXT now. */
+static void assert_is(struct fake *fake, const char *text, const char *expected)
+{
+    static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_ALL, .group = TG_GROUP_CONTROL};
+    struct tg_ptset *focus = focus_of(text);
+    struct tg_job_view *view = NULL;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    char *list = NULL;
+    size_t size;
+    assert_null(tg_controller_view(fake->controller, &view));
+    assert_null(tg_ptset_members(focus, view, &defaults, &set, NULL));
+    FILE *stream = open_memstream(&list, &size);
+    assert_null(tg_job_list_print(view, &set, stream));
+    fclose(stream);
+    if (strcmp(list, expected) != 0)
+        fail_msg("%s: %s, not %s", text, list, expected);
+    free(list);
+    tg_job_view_destroy(view);
+    tg_ptset_destroy(focus);
+}
+
+static void assert_shown(const struct fake *fake, uint32_t id, const char *expected)
+{
+    const struct tg_action_point *point = NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    assert_null(tg_action_points_find(tg_controller_points(fake->controller), id, &point));
+    tg_action_point_print(point, stream);
+    fclose(stream);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void assert_trace_agrees(const struct fake *fake)
+{
+    struct tg_barrier_trace_verdict verdict;
+    tg_barrier_trace_verdict(fake->trace, &verdict);
+    assert_string_equal(verdict.first, "");
+    assert_int_equal(verdict.n_differences, 0);
+    assert_int_equal(verdict.n_ignored, 0);
+}
+
+/* ---- tests */
+
+static void what_is_unshared_stops_no_child(void **state)
+{
+    struct fake *fake = *state;
+    struct tg_ptset *focus = focus_of("p1");
+    uint32_t id = 0, shared = 0;
+    assert_null(
+        tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_GROUP, false, &id, NULL));
+    tg_ptset_destroy(focus);
+    focus = focus_of("g");
+    assert_null(tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_NONE, false,
+                                    &shared, NULL));
+    tg_ptset_destroy(focus);
+    /* a child's memory is a copy of its parent's */
+    fake->planted[1][id] = fake->planted[1][shared] = true;
+    assert_null(tg_controller_forked(fake->controller, pid_of(1)));
+    assert_true(!fake->planted[1][id] && fake->planted[1][shared]);
+    assert_true(fake->planted[0][id]);
+    /* one that has come to it before that goes on, and nobody counts it */
+    hit(fake, 1, 1, id);
+    assert_is(fake, "running(a)", "3:6[p1-3.1-2]");
+    const struct tg_action_point *point = NULL;
+    assert_null(tg_action_points_find(tg_controller_points(fake->controller), id, &point));
+    assert_int_equal(point->hits, 0);
+    assert_true(tg_controller_is_meant(fake->controller, id, pid_of(0)));
+    assert_false(tg_controller_is_meant(fake->controller, id, pid_of(1)));
+    assert_true(tg_controller_is_meant(fake->controller, shared, pid_of(1)));
+    hit(fake, 0, 1, id);
+    assert_int_equal(point->hits, 1);
+}
+
+static void suppressed_points_stop_nobody(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    hit(fake, 0, 1, id);
+    assert_is(fake, "held(p1)", "1:1[p1.2]");
+    assert_null(tg_controller_suppress(fake->controller, true));
+    assert_is(fake, "held(p1)", "0:0[]");
+    assert_false(fake->planted[0][id]);
+    uint32_t later = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    assert_false(fake->planted[0][later]);
+    assert_null(tg_controller_enable(fake->controller, id, false));
+    assert_null(tg_controller_suppress(fake->controller, false));
+    assert_true(!fake->planted[0][id] && fake->planted[0][later]);
+    hit(fake, 0, 0, later);
+    assert_is(fake, "held(p1)", "1:1[p1.1]");
+    assert_trace_agrees(fake);
+}
+
+static void libraries_threads_are_no_workers(void **state)
+{
+    struct fake *fake = *state;
+    begin_library_thread(fake, 0, 2, true);
+    begin_library_thread(fake, 0, 3, false);
+    uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    struct tg_barrier_status status;
+    assert_true(tg_barrier_model_status(tg_controller_barriers(fake->controller), id, &status));
+    assert_int_equal(status.n_members, 3); /* of one it is not known */
+    hit(fake, 0, 0, id);
+    hit(fake, 0, 1, id);
+    assert_is(fake, "held(p1)", "1:2[p1.1-2]");
+    fake->threads[0][3].runs = false;
+    assert_null(tg_controller_stopped(fake->controller, pid_of(0), tid_of(0, 3), TG_JOB_STOPPED, 0x100));
+    assert_is(fake, "held(p1)", "0:0[]"); /* nobody else is to come */
+    assert_is(fake, "pW", "1:2[p1.1-2]");
+    assert_trace_agrees(fake);
+}
+
+static void the_documentations_barriers(void **state)
+{
+    struct fake *fake = *state;
+    barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_PROCESS);
+    barrier(fake, "d1.<", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    assert_shown(fake, 2,
+                 "1 shared action point for group 3:\n2 addr=0x120005598 [../regress/fork_loop.cxx#580]\n"
+                 "Enabled (barrier)\nShare in group: true\nStop when hit: process\nStop when done: process\n"
+                 "process barrier; satisfaction set = group 1\n");
+    assert_shown(fake, 1,
+                 "1 unshared action point for process 1:\n1 addr=0x120005598 [../regress/fork_loop.cxx#580]\n"
+                 "Enabled (barrier)\nShare in group: false\nStop when hit: thread\nStop when done: process\n"
+                 "thread barrier; satisfaction set = group 2\n");
+    assert_true(fake->planted[0][1] && !fake->planted[1][1]);
+    assert_true(fake->planted[0][2] && fake->planted[1][2] && fake->planted[2][2]);
+    begin_process(fake, 3); /* what comes later is in the group, too */
+    assert_true(fake->planted[3][2] && !fake->planted[3][1]);
+}
+
+/* dbarrier 123: each process in the control group stops when it arrives; then all are released. */
+static void a_process_barrier_over_the_control_group(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "d1.<", TG_BARRIER_STOP_PROCESS, TG_BARRIER_STOP_NONE);
+    hit(fake, 0, 1, id);
+    let_stops_come(fake);
+    assert_is(fake, "held(a)", "1:2[p1.1-2]");
+    assert_is(fake, "breakpoint(a)", "1:1[p1.2]");
+    assert_is(fake, "running(a)", "2:4[p2-3.1-2]");
+    command(fake, go, "a"); /* who is held does not go */
+    assert_is(fake, "stopped(a)", "1:2[p1.1-2]");
+    hit(fake, 1, 0, id);
+    hit(fake, 2, 0, id);
+    let_stops_come(fake);
+    assert_string_equal(fake->told, "barrier 1 is satisfied: all 3 are there\n");
+    assert_is(fake, "held(a)", "0:0[]");
+    assert_is(fake, "stopped(a)", "3:6[p1-3.1-2]"); /* released, not continued */
+    command(fake, go, "a");
+    assert_is(fake, "running(a)", "3:6[p1-3.1-2]");
+    assert_trace_agrees(fake);
+}
+
+/* dfocus {p1 p2} dbarrier: the third process does not stop there. */
+static void a_barrier_over_a_list(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "{p1 p2}", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    hit(fake, 2, 0, id);
+    assert_true(fake->threads[2][0].runs);
+    hit(fake, 0, 0, id);
+    hit(fake, 1, 0, id);
+    let_stops_come(fake);
+    assert_is(fake, "stopped(a)", "2:4[p1-2.1-2]");
+    assert_trace_agrees(fake);
+}
+
+/* dfocus gW dbarrier 642 -stop_when_hit none: who is not at the line goes on. */
+static void a_thread_barrier_that_stops_nobody_else(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "gW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_GROUP);
+    hit(fake, 0, 0, id);
+    hit(fake, 2, 1, id);
+    assert_is(fake, "running(a)", "3:4[p1.2, p2.1-2, p3.1]");
+    begin_thread(fake, 1, 2); /* one more to wait for */
+    hit(fake, 0, 1, id);
+    hit(fake, 1, 0, id);
+    hit(fake, 1, 1, id);
+    hit(fake, 2, 0, id);
+    assert_is(fake, "held(a)", "3:6[p1-3.1-2]");
+    happen(fake, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT, .pid = pid_of(1), .tid = tid_of(1, 2)});
+    fake->threads[1][2].exists = false;
+    assert_string_equal(fake->told, "thread 2.3 will not come to barrier 1 (exited)\n"
+                                    "barrier 1 is satisfied by the 6 that are left; 1 never came\n");
+    assert_is(fake, "held(a)", "0:0[]");
+    assert_trace_agrees(fake);
+}
+
+static void deleting_lets_go(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "gW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    hit(fake, 0, 0, id);
+    assert_is(fake, "held(a)", "1:1[p1.1]");
+    assert_null(tg_controller_enable(fake->controller, id, false));
+    assert_is(fake, "held(a)", "0:0[]");
+    assert_false(fake->planted[0][id]);
+    assert_null(tg_controller_enable(fake->controller, id, true));
+    assert_true(fake->planted[0][id]);
+    command(fake, go, "a");
+    hit(fake, 0, 0, id);
+    assert_null(tg_controller_delete(fake->controller, id));
+    assert_is(fake, "held(a)", "0:0[]");
+    assert_is(fake, "stopped(a)", "1:1[p1.1]");
+    assert_false(fake->planted[0][id]);
+    struct tg_error *error = tg_controller_delete(fake->controller, id);
+    assert_non_null(error);
+    tg_error_destroy(error);
+    command(fake, go, "a");
+    hit(fake, 0, 0, id); /* one that was on its way */
+    assert_true(fake->threads[0][0].runs);
+    assert_trace_agrees(fake);
+}
+
+static void breakpoints_stop_by_their_width(void **state)
+{
+    struct fake *fake = *state;
+    struct tg_ptset *focus = focus_of("d1.<"), *second = focus_of("p2");
+    uint32_t group = 0, process = 0, thread = 0;
+    assert_null(
+        tg_controller_break(fake->controller, focus, "580", "", TG_BARRIER_STOP_GROUP, false, &group, NULL));
+    assert_null(tg_controller_break(fake->controller, focus, "580", "", TG_BARRIER_STOP_PROCESS, false,
+                                    &process, NULL));
+    assert_null(
+        tg_controller_break(fake->controller, second, "580", "", TG_BARRIER_STOP_NONE, false, &thread, NULL));
+    assert_true(fake->planted[1][thread] && !fake->planted[0][thread]);
+    hit(fake, 1, 1, thread);
+    let_stops_come(fake);
+    assert_is(fake, "stopped(a)", "1:1[p2.2]");
+    hit(fake, 0, 0, process);
+    let_stops_come(fake);
+    assert_is(fake, "stopped(a)", "2:3[p1.1-2, p2.2]");
+    hit(fake, 2, 0, group);
+    let_stops_come(fake);
+    assert_is(fake, "stopped(a)", "3:6[p1-3.1-2]");
+    assert_is(fake, "held(a)", "0:0[]");
+    assert_int_equal(tg_action_points_at(tg_controller_points(fake->controller), 0)->hits, 1);
+    tg_ptset_destroy(focus);
+    tg_ptset_destroy(second);
+    assert_trace_agrees(fake);
+}
+
+static void what_is_not_there_yet_is_pending(void **state)
+{
+    struct fake *fake = *state;
+    struct tg_ptset *focus = focus_of("d1.<");
+    uint32_t id = 0;
+    struct tg_error *error =
+        tg_controller_break(fake->controller, focus, "lib.c#1", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
+    assert_non_null(error);
+    assert_int_equal(tg_error_code(error), TG_ERROR_NOT_FOUND);
+    tg_error_destroy(error);
+    error = tg_controller_barrier(fake->controller, focus, "bad", TG_BARRIER_STOP_GROUP, TG_BARRIER_STOP_NONE,
+                                  true, &id, NULL);
+    assert_non_null(error);
+    assert_int_equal(tg_error_code(error), TG_ERROR_INPUT);
+    tg_error_destroy(error);
+    assert_int_equal(tg_action_points_count(tg_controller_points(fake->controller)), 0);
+    error =
+        tg_controller_break(fake->controller, focus, "lib.c:99", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
+    assert_string_equal(tg_error_message(error),
+                        "'lib.c' has no code at or behind line 99: its last line with code is 3");
+    tg_error_destroy(error);
+    error =
+        tg_controller_break(fake->controller, focus, "lib:99", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
+    assert_string_equal(tg_error_message(error), "'lib#99' is in none of the processes; with -pending it is "
+                                                 "planted when it comes");
+    tg_error_destroy(error);
+    assert_null(tg_controller_barrier(fake->controller, focus, "lib.c#1", TG_BARRIER_STOP_GROUP,
+                                      TG_BARRIER_STOP_NONE, true, &id, NULL));
+    assert_int_equal(id, 1); /* those that were refused have used up none */
+    assert_true(tg_action_points_at(tg_controller_points(fake->controller), 0)->pending);
+    fake->library = true;
+    assert_null(tg_controller_libraries_changed(fake->controller, pid_of(1)));
+    assert_false(tg_action_points_at(tg_controller_points(fake->controller), 0)->pending);
+    assert_true(fake->planted[1][id]);
+    tg_ptset_destroy(focus);
+}
+
+static void another_program_is_another_group(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "d1.<", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    hit(fake, 0, 0, id);
+    hit(fake, 1, 0, id);
+    let_stops_come(fake);
+    fake->threads[2][1].exists = false;
+    happen(fake, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT, .pid = pid_of(2), .tid = tid_of(2, 1)});
+    memset(fake->planted[2], 0, sizeof fake->planted[2]);
+    happen(fake,
+           (struct tg_event){
+               .kind = TG_EVENT_EXEC, .pid = pid_of(2), .tid = pid_of(2), .exec = {.path = "/bin/true"}});
+    happen(fake, (struct tg_event){.kind = TG_EVENT_PROGRAM,
+                                   .pid = pid_of(2),
+                                   .tid = pid_of(2),
+                                   .program = {.path = "/bin/true"}});
+    assert_false(fake->planted[2][id]);
+    assert_string_equal(fake->told, "process 3 will not come to barrier 1 (exec)\n"
+                                    "barrier 1 is satisfied by the 2 that are left; 1 never came\n");
+    assert_is(fake, "held(a)", "0:0[]");
+    assert_trace_agrees(fake);
+}
+
+/* Threads that exec takes away are not waited for, whether or not their ends are told. */
+static void exec_takes_threads_away(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "{t1.1 t2.1 t2.2 t3.1}", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    begin_thread(fake, 1, 2);
+    hit(fake, 0, 0, id);
+    hit(fake, 1, 1, id);
+    happen(fake,
+           (struct tg_event){
+               .kind = TG_EVENT_EXEC, .pid = pid_of(1), .tid = pid_of(1), .exec = {.path = "/bin/true"}});
+    fake->threads[1][1].exists = fake->threads[1][2].exists = false;
+    assert_is(fake, "p2", "1:1[p2.1]");
+    hit(fake, 2, 0, id);
+    assert_string_equal(fake->told, "thread 2.1 will not come to barrier 1 (exec)\n"
+                                    "barrier 1 is satisfied by the 2 that are left; 1 never came\n");
+    assert_trace_agrees(fake);
+}
+
+static void a_dead_end_is_told(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t one = barrier(fake, "gW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    uint32_t two = barrier(fake, "{t1.1 t1.2}", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    hit(fake, 0, 0, one);
+    hit(fake, 0, 1, two);
+    assert_non_null(
+        strstr(fake->told, "barrier 1 can be satisfied no more: thread 1.2 is held at barrier 2"));
+    assert_non_null(
+        strstr(fake->told, "barrier 2 can be satisfied no more: thread 1.1 is held at barrier 1"));
+    assert_trace_agrees(fake);
+}
+
+/* ---- anything at all */
+
+static uint32_t draw(struct fake *fake, uint32_t below)
+{
+    fake->random = fake->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(fake->random >> 33) % below;
+}
+
+static void command_something(struct fake *fake)
+{
+    static set_command *const commands[] = {
+        go, go, tg_controller_halt, hold_threads, unhold_threads, hold_processes, unhold_processes};
+    static const char *const sets[] = {"a", "gW", "p1", "p2.2", "t2.1", "{p1 t3.1}", "held(a)", "a-p3"};
+    command(fake, commands[draw(fake, 7)], sets[draw(fake, 8)]);
+}
+
+/* There are MAX_POINTS at most. */
+static void change_points(struct fake *fake, size_t max_points)
+{
+    static const char *const sets[] = {"d1.<", "gW", "pW", "p2", "{t1.1 t2.1}"};
+    const struct tg_action_points *points = tg_controller_points(fake->controller);
+    size_t count = tg_action_points_count(points);
+    uint32_t id = count == 0 ? 0 : tg_action_points_at(points, draw(fake, (uint32_t)count))->id;
+    struct tg_ptset *focus = focus_of(sets[draw(fake, 5)]);
+    uint32_t added = 0;
+    if (count + 2 > max_points || (count > 0 && draw(fake, 3) == 0))
+        assert_null(tg_controller_delete(fake->controller, id));
+    else if (count > 0 && draw(fake, 3) == 0)
+        assert_null(tg_controller_enable(fake->controller, id, draw(fake, 2) == 0));
+    else if (draw(fake, 3) == 0)
+        tg_error_destroy(tg_controller_break(fake->controller, focus, "580", "",
+                                             (enum tg_barrier_stop)draw(fake, 3), false, &added, NULL));
+    else
+        tg_error_destroy(tg_controller_barrier(fake->controller, focus, "580",
+                                               (enum tg_barrier_stop)draw(fake, 3),
+                                               (enum tg_barrier_stop)draw(fake, 3), false, &added, NULL));
+    tg_ptset_destroy(focus);
+}
+
+/* A thread that runs stands where all that is planted in its process is, or ends, or stops as it was told. */
+static void run_thread(struct fake *fake, size_t process, size_t i)
+{
+    struct fake_thread *thread = &fake->threads[process][i];
+    const struct tg_action_points *points = tg_controller_points(fake->controller);
+    uint32_t ids[64];
+    size_t n = 0;
+    if (i > 0 && draw(fake, 20) == 0) {
+        *thread = (struct fake_thread){0};
+        happen(fake, (struct tg_event){
+                         .kind = TG_EVENT_THREAD_EXIT, .pid = pid_of(process), .tid = tid_of(process, i)});
+    } else if (thread->told_to_stop && draw(fake, 2) == 0) {
+        thread->runs = thread->told_to_stop = false;
+        assert_null(tg_controller_stopped(fake->controller, pid_of(process), tid_of(process, i),
+                                          TG_JOB_STOPPED, 0x100));
+    } else {
+        for (size_t at = 0; at < tg_action_points_count(points) && n < 64; at++)
+            if (fake->planted[process][tg_action_points_at(points, at)->id] && draw(fake, 2) == 0)
+                ids[n++] = tg_action_points_at(points, at)->id;
+        if (n == 0)
+            return;
+        thread->runs = thread->told_to_stop = false;
+        assert_null(tg_controller_hit(fake->controller, pid_of(process), tid_of(process, i), 0x580, ids, n));
+    }
+}
+
+/* The engine and the model say the same of who runs. */
+static void check(struct fake *fake)
+{
+    for (size_t process = 0; process < PROCESSES; process++) {
+        for (size_t i = 0; i < THREADS; i++) {
+            const struct fake_thread *thread = &fake->threads[process][i];
+            struct tg_barrier_unit unit;
+            if (!fake->exists[process] || !thread->exists)
+                continue;
+            assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid_of(process),
+                                          tid_of(process, i), &unit));
+            enum tg_barrier_run run = tg_barrier_model_run(tg_controller_barriers(fake->controller), unit);
+            assert_int_equal(run == TG_BARRIER_STOPPED, !thread->runs);
+            if (run == TG_BARRIER_STOPPING)
+                assert_true(thread->told_to_stop);
+        }
+    }
+}
+
+static void run_session(struct fake *fake, size_t max_points, size_t changes, size_t steps)
+{
+    for (size_t step = 0; step < steps; step++) {
+        size_t process = draw(fake, PROCESSES), i = draw(fake, THREADS);
+        struct fake_thread *thread = &fake->threads[process][i];
+        uint32_t what = draw(fake, 100);
+        if (!fake->exists[process]) {
+            begin_process(fake, process);
+        } else if (what < 2 && process > 0) {
+            fake->exists[process] = false;
+            happen(fake, (struct tg_event){
+                             .kind = TG_EVENT_PROCESS_EXIT, .pid = pid_of(process), .tid = pid_of(process)});
+        } else if (what < 4 && tg_action_points_count(tg_controller_points(fake->controller)) < max_points &&
+                   step < changes) {
+            change_points(fake, max_points);
+        } else if (what < 20) {
+            command_something(fake);
+        } else if (!thread->exists) {
+            begin_thread(fake, process, i);
+        } else if (thread->runs) {
+            run_thread(fake, process, i);
+        }
+        check(fake);
+        fake->told[0] = '\0';
+    }
+    assert_trace_agrees(fake);
+    struct tg_barrier_trace_verdict verdict;
+    tg_barrier_trace_verdict(fake->trace, &verdict);
+    assert_true(verdict.n_decisions > 100);
+}
+
+static void any_session_agrees_with_its_trace(void **state)
+{
+    run_session(*state, 6, 1500, 4000);
+}
+
+/* Many at one place, of every kind, over sets that overlap. */
+static void many_barriers_at_once(void **state)
+{
+    static const char *const sets[] = {"d1.<",    "gW",      "pW1",         "pW2",
+                                       "{p1 p2}", "{p2 p3}", "{t1.1 t2.1}", "gW-t1.1"};
+    struct fake *fake = *state;
+    for (size_t process = 0; process < 3; process++)
+        if (!fake->exists[process])
+            begin_process(fake, process);
+    for (size_t i = 0; i < 32; i++)
+        barrier(fake, sets[i % 8], (enum tg_barrier_stop)(i % 3), (enum tg_barrier_stop)(i / 8 % 3));
+    run_session(fake, 40, 1000, 3000);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_documentations_barriers),
+        TEST(libraries_threads_are_no_workers),
+        TEST(what_is_unshared_stops_no_child),
+        TEST(suppressed_points_stop_nobody),
+        TEST(a_process_barrier_over_the_control_group),
+        TEST(a_barrier_over_a_list),
+        TEST(a_thread_barrier_that_stops_nobody_else),
+        TEST(deleting_lets_go),
+        TEST(breakpoints_stop_by_their_width),
+        TEST(what_is_not_there_yet_is_pending),
+        TEST(another_program_is_another_group),
+        TEST(exec_takes_threads_away),
+        TEST(a_dead_end_is_told),
+        TEST(any_session_agrees_with_its_trace),
+        TEST(many_barriers_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "recorder/rings/ring_set.h"
+#include "tests/support/ring_producer.h"
+#include "tests/support/temporary.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DATA = 1 << 20, RINGS = 3 };
+
+struct fixture {
+    struct temporary temporary;
+    int directory;
+    struct tg_tick_clock *clock;
+    struct tg_ring_set *set;
+    struct ring_producer producers[RINGS];
+    uint64_t next[RINGS]; /* task of each ring */
+    uint64_t told, last_ns, out_of_order;
+    struct tg_event_queue *queue;
+    enum tg_event_kind kinds[8]; /* of what is no task */
+    size_t n_kinds;
+};
+
+static void take_event(void *context, const struct tg_event *event)
+{
+    struct fixture *fixture = context;
+    if (event->kind != TG_EVENT_OMP_TASK_BEGIN) {
+        if (fixture->n_kinds < sizeof fixture->kinds / sizeof *fixture->kinds)
+            fixture->kinds[fixture->n_kinds++] = event->kind;
+        return;
+    }
+    assert_int_equal(event->omp_task_begin.task, fixture->next[event->omp_task_begin.code]);
+    fixture->next[event->omp_task_begin.code]++;
+    fixture->out_of_order += event->time_ns < fixture->last_ns;
+    fixture->last_ns = event->time_ns;
+    fixture->told++;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    temporary_init(&fixture->temporary);
+    fixture->directory = open(fixture->temporary.directory, O_RDONLY | O_DIRECTORY);
+    if (tg_tick_clock_create(TG_AGENT_CLOCK_MONOTONIC, &fixture->clock) != NULL)
+        return -1;
+    for (unsigned i = 0; i < RINGS; i++)
+        ring_producer_init(&fixture->producers[i], fixture->directory, getpid(), i, DATA, 1);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    tg_ring_set_destroy(fixture->set);
+    tg_event_queue_destroy(fixture->queue);
+    for (unsigned i = 0; i < RINGS; i++)
+        ring_producer_deinit(&fixture->producers[i]);
+    tg_tick_clock_destroy(fixture->clock);
+    close(fixture->directory);
+    temporary_deinit(&fixture->temporary);
+    free(fixture);
+    return 0;
+}
+
+static void create_set(struct fixture *fixture, size_t max_bytes)
+{
+    const struct tg_ring_set_options options = {.directory_fd = fixture->directory,
+                                                .clock = fixture->clock,
+                                                .queue = fixture->queue,
+                                                .sink = {.context = fixture, .add = take_event},
+                                                .max_bytes = max_bytes};
+    assert_null(tg_ring_set_create(&options, &fixture->set));
+    tg_ring_set_scan(fixture->set);
+}
+
+/* Fills all rings, with times that go round, and closes them. Returns how many records that are. */
+static uint64_t fill(struct fixture *fixture)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i / RINGS < DATA / 32; i++)
+        n += RING_PUT(&fixture->producers[i % RINGS], TG_RECORD_OMP_TASK_BEGIN, i + 1, i % RINGS, i / RINGS);
+    for (unsigned i = 0; i < RINGS; i++)
+        __atomic_store_n(&fixture->producers[i].header->state, TG_AGENT_RING_CLOSED, __ATOMIC_RELEASE);
+    return n;
+}
+
+/* However little may be held, what is told is complete and in order, and rings go when they are told. */
+static void little_memory_costs_rounds_and_nothing_else(void **state)
+{
+    struct fixture *fixture = *state;
+    create_set(fixture, 1 << 16);
+    uint64_t n = fill(fixture);
+    assert_int_equal(n, RINGS * (DATA / 32));
+    uint64_t rounds = 0;
+    struct tg_ring_round round;
+    do {
+        round = tg_ring_set_take(fixture->set);
+        tg_ring_set_tell(fixture->set, round.order_ns == UINT64_MAX ? n : round.order_ns, 5000);
+        tg_ring_set_reap(fixture->set);
+        assert_in_range(rounds, 0, 10000);
+        rounds++;
+    } while (fixture->told < n);
+    assert_true(rounds > 4);
+    assert_int_equal(fixture->out_of_order, 0);
+    assert_int_equal(tg_ring_set_stats(fixture->set).out_of_order, 0);
+    for (int i = 0; i < 2; i++) {
+        tg_ring_set_take(fixture->set);
+        tg_ring_set_reap(fixture->set);
+    }
+    for (unsigned i = 0; i < RINGS; i++)
+        assert_int_not_equal(faccessat(fixture->directory, fixture->producers[i].name, F_OK, 0), 0);
+}
+
+static void the_end_tells_all_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    create_set(fixture, 1 << 16);
+    uint64_t n = fill(fixture);
+    tg_ring_set_finish(fixture->set);
+    assert_int_equal(fixture->told, n);
+    assert_int_equal(fixture->out_of_order, 0);
+}
+
+static void rings_say_how_full_they_were(void **state)
+{
+    struct fixture *fixture = *state;
+    create_set(fixture, 0);
+    struct tg_ring_round round = tg_ring_set_take(fixture->set);
+    assert_int_equal(round.fullest, 0);
+    assert_int_equal(round.taken_bytes, 0);
+    assert_int_equal(round.order_ns, UINT64_MAX);
+    for (uint64_t i = 0; i < DATA / 32 / 4; i++)
+        assert_true(RING_PUT(&fixture->producers[1], TG_RECORD_OMP_TASK_BEGIN, i + 1, 1, i));
+    round = tg_ring_set_take(fixture->set);
+    assert_int_equal(round.fullest, 64);
+    assert_int_equal(round.taken_bytes, DATA / 4);
+    assert_int_equal(round.order_ns, UINT64_MAX);
+}
+
+/* A kill in the middle of a load: what was loaded by then is told before the end of the process. */
+static void what_a_kill_cut_short_is_told_before_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct tg_event end = {
+        .kind = TG_EVENT_PROCESS_EXIT, .time_ns = 200, .pid = getpid(), .tid = getpid()};
+    uint64_t opened[16] = {1, 0, 0, 7, 0x7000, 0x4000, 0};
+    ring_string(opened + 10, "/lib/half.so");
+    assert_null(tg_event_queue_create(0, &fixture->queue));
+    create_set(fixture, 0);
+    assert_true(ring_producer_put(&fixture->producers[0], TG_RECORD_LOADER_OPEN, 100, 0, opened, 16));
+    tg_event_queue_add(fixture->queue, &end);
+    tg_ring_set_finish(fixture->set);
+    assert_int_equal(fixture->n_kinds, 3);
+    assert_int_equal(fixture->kinds[0], TG_EVENT_AGENT);
+    assert_int_equal(fixture->kinds[1], TG_EVENT_LIBRARY_LOAD);
+    assert_int_equal(fixture->kinds[2], TG_EVENT_PROCESS_EXIT);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(little_memory_costs_rounds_and_nothing_else),
+        TEST(the_end_tells_all_of_it),
+        TEST(rings_say_how_full_they_were),
+        TEST(what_a_kill_cut_short_is_told_before_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
