@@ -1,5 +1,5 @@
 /* The text report's MPI: ranks, how long they were in calls, where they are, what waits for its other half;
- * and the post-mortem. */
+ * and the verdict. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/text_table.h"
@@ -245,9 +245,9 @@ static struct tg_error *tell_message(void *context, const struct tg_mpi_message 
         return NULL;
     if (!telling->is_shown)
         return NULL;
-    const struct tg_post_mortem_input input = {.processes = page->report->processes,
-                                               .start_ns = page->report->start_ns,
-                                               .namer = page->report->namer};
+    const struct tg_verdict_input input = {.processes = page->report->processes,
+                                           .start_ns = page->report->start_ns,
+                                           .namer = page->report->namer};
     fputs("  ", page->stream);
     tg_words_message(page->stream, &input, message);
     fputc('\n', page->stream);
@@ -303,22 +303,21 @@ struct tg_error *tg_report_mpi(const struct tg_report_page *page)
     return error != NULL ? error : write_waiting(page);
 }
 
-/* ---- post-mortem */
+/* ---- verdict */
 
-struct tg_error *tg_report_post_mortem(const struct tg_report_page *page)
+struct tg_error *tg_report_verdict(const struct tg_report_page *page)
 {
-    const struct tg_post_mortem *post_mortem = &page->report->post_mortem;
-    if (post_mortem->count == 0)
+    const struct tg_verdict *verdict = &page->report->verdict;
+    if (verdict->count == 0)
         return NULL;
     tg_report_title(page, "Post-mortem");
-    size_t shown =
-        page->options->all || post_mortem->count <= FINDINGS_SHOWN ? post_mortem->count : FINDINGS_SHOWN;
+    size_t shown = page->options->all || verdict->count <= FINDINGS_SHOWN ? verdict->count : FINDINGS_SHOWN;
     for (size_t i = 0; i < shown; i++)
-        fprintf(page->stream, "%zu. %s\n", i + 1, post_mortem->findings[i].text);
-    if (shown < post_mortem->count) {
+        fprintf(page->stream, "%zu. %s\n", i + 1, verdict->findings[i].text);
+    if (shown < verdict->count) {
         char rest[TG_QUANTITY_SIZE];
         fprintf(page->stream, "and %s more; --all shows them\n",
-                tg_quantity_count(post_mortem->count - shown, rest));
+                tg_quantity_count(verdict->count - shown, rest));
     }
     return NULL;
 }

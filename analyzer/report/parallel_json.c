@@ -1,4 +1,4 @@
-/* The JSON report's post-mortem, OpenMP and MPI. */
+/* The JSON report's verdict, OpenMP and MPI. */
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/report/report_internal.h"
 #include "analyzer/verdict/words.h"
@@ -41,8 +41,8 @@ static void write_findings(struct tg_json *json, const struct tg_report *report)
 {
     tg_json_key(json, "post_mortem");
     tg_json_begin_array(json);
-    for (size_t i = 0; i < report->post_mortem.count; i++) {
-        const struct tg_finding *finding = &report->post_mortem.findings[i];
+    for (size_t i = 0; i < report->verdict.count; i++) {
+        const struct tg_finding *finding = &report->verdict.findings[i];
         tg_json_begin_object(json);
         tg_json_member_string(json, "kind", tg_finding_kind_name(finding->kind));
         write_moment(json, "since_ns", report, finding->since_ns);

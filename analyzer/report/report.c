@@ -104,7 +104,7 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
 
 static struct tg_error *explain(struct tg_report *report)
 {
-    const struct tg_post_mortem_input input = {
+    const struct tg_verdict_input input = {
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
         .mpi = report->mpi,
@@ -112,9 +112,9 @@ static struct tg_error *explain(struct tg_report *report)
         .start_ns = report->start_ns,
         .namer = report->namer,
     };
-    if (!tg_post_mortem_is_called_for(report->processes))
+    if (!tg_verdict_is_called_for(report->processes))
         return NULL;
-    return tg_post_mortem_make(&input, &report->post_mortem);
+    return tg_verdict_make(&input, &report->verdict);
 }
 
 static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
@@ -168,7 +168,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
     tg_control_model_destroy(report->control);
-    tg_post_mortem_deinit(&report->post_mortem);
+    tg_verdict_deinit(&report->verdict);
     tg_code_names_destroy(report->names);
     tg_error_destroy(report->damage);
     tg_trace_reader_close(report->reader);

@@ -37,10 +37,10 @@ struct tg_report {
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
-    struct tg_control_model *control;  /* of all processes */
-    struct tg_post_mortem post_mortem; /* empty where all went well */
-    struct tg_code_names *names;       /* NULL: addresses stay numbers */
-    struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
+    struct tg_control_model *control; /* of all processes */
+    struct tg_verdict verdict;        /* empty where all went well */
+    struct tg_code_names *names;      /* NULL: addresses stay numbers */
+    struct tg_code_namer namer;       /* NULL inside: addresses stay numbers */
 };
 
 /* Reads the trace at PATH. SELECTION (not started yet; must outlive the report, as PATH must): the process

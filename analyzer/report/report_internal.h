@@ -20,7 +20,7 @@ void tg_report_title(const struct tg_report_page *page, const char *title);
 struct tg_error *tg_report_bad_ends(const struct tg_report_page *page);
 struct tg_error *tg_report_tree(const struct tg_report_page *page);
 struct tg_error *tg_report_libraries(const struct tg_report_page *page);
-struct tg_error *tg_report_post_mortem(const struct tg_report_page *page);
+struct tg_error *tg_report_verdict(const struct tg_report_page *page);
 struct tg_error *tg_report_openmp(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_mpir(const struct tg_report_page *page);

@@ -339,7 +339,7 @@ struct tg_error *tg_report_write_text(const struct tg_report *report,
     write_capture(&page);
     write_overview(&page);
     write_state(&page);
-    struct tg_error *error = tg_report_post_mortem(&page);
+    struct tg_error *error = tg_report_verdict(&page);
     if (error == NULL)
         error = tg_report_bad_ends(&page);
     if (error == NULL)

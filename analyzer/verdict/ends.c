@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static const struct tg_openmp_worker *last_worker(const struct tg_post_mortem_input *input, size_t process,
+static const struct tg_openmp_worker *last_worker(const struct tg_verdict_input *input, size_t process,
                                                   int32_t tid)
 {
     const struct tg_openmp_worker *found = NULL;
@@ -21,7 +21,7 @@ static const struct tg_openmp_worker *last_worker(const struct tg_post_mortem_in
 }
 
 /* " It was in a loop since ...": nothing where that is not known. */
-static void print_state(struct tg_mortem *mortem, size_t process, int32_t tid,
+static void print_state(struct tg_verdict_draft *draft, size_t process, int32_t tid,
                         const struct tg_openmp_worker *worker)
 {
     char *state;
@@ -29,25 +29,25 @@ static void print_state(struct tg_mortem *mortem, size_t process, int32_t tid,
     FILE *words = open_memstream(&state, &size);
     if (words == NULL)
         return;
-    bool is_known = tg_words_thread_state(words, mortem->input, process, tid, worker);
+    bool is_known = tg_words_thread_state(words, draft->input, process, tid, worker);
     if (fclose(words) == 0 && is_known)
-        fprintf(mortem->stream, " It was %s.", state);
+        fprintf(draft->stream, " It was %s.", state);
     free(state);
 }
 
-static struct tg_error *find_crash(struct tg_mortem *mortem, const struct tg_process_entry *entry)
+static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     char name[32];
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {
         .kind = TG_FINDING_CRASH, .since_ns = entry->ended_ns, .process = entry->index};
-    tg_words_process(stream, mortem->input, entry->index);
+    tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
-    tg_words_moment(stream, mortem->input, entry->ended_ns);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
     /* the thread of its last signal is the one that crashed; others may have run on for a moment */
     bool knows_thread = entry->last_signal_ns != 0 && entry->last_signal == entry->status;
     int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
-    const struct tg_openmp_worker *worker = last_worker(mortem->input, entry->index, tid);
+    const struct tg_openmp_worker *worker = last_worker(draft->input, entry->index, tid);
     if (knows_thread) {
         fprintf(stream, ", in thread %" PRId32, tid);
         if (worker != NULL)
@@ -56,14 +56,14 @@ static struct tg_error *find_crash(struct tg_mortem *mortem, const struct tg_pro
             fprintf(stream, ", at address 0x%" PRIx64, entry->last_signal_address);
     }
     fputc('.', stream);
-    print_state(mortem, entry->index, tid, worker);
+    print_state(draft, entry->index, tid, worker);
     if (worker != NULL && worker->n_places > 0)
         finding.code = worker->places[worker->n_places - 1].code;
-    return tg_mortem_add(mortem, &finding);
+    return tg_verdict_add(draft, &finding);
 }
 
 /* The thread of PROCESS that called MPI last, NULL none. */
-static const struct tg_mpi_thread *last_caller(const struct tg_post_mortem_input *input, size_t process)
+static const struct tg_mpi_thread *last_caller(const struct tg_verdict_input *input, size_t process)
 {
     const struct tg_mpi_thread *last = NULL;
     for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
@@ -75,41 +75,41 @@ static const struct tg_mpi_thread *last_caller(const struct tg_post_mortem_input
     return last;
 }
 
-static struct tg_error *find_abort(struct tg_mortem *mortem, const struct tg_process_entry *entry,
+static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
                                    const struct tg_mpi_process *mpi)
 {
-    const struct tg_mpi_thread *caller = last_caller(mortem->input, entry->index);
-    FILE *stream = mortem->stream;
+    const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
+    FILE *stream = draft->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_CRASH,
                                        .since_ns = mpi->aborted_ns,
                                        .process = entry->index,
                                        .code = caller == NULL ? 0 : caller->call.code};
-    tg_words_process(stream, mortem->input, entry->index);
+    tg_words_process(stream, draft->input, entry->index);
     fputs(" called MPI_Abort", stream);
     if (caller != NULL && caller->call.tag != -3)
         fprintf(stream, " with error code %" PRId64, caller->call.tag);
-    tg_words_moment(stream, mortem->input, mpi->aborted_ns);
+    tg_words_moment(stream, draft->input, mpi->aborted_ns);
     if (caller != NULL)
-        tg_words_code(stream, mortem->input, entry->index, caller->call.code);
+        tg_words_code(stream, draft->input, entry->index, caller->call.code);
     fputc('.', stream);
-    return tg_mortem_add(mortem, &finding);
+    return tg_verdict_add(draft, &finding);
 }
 
-static struct tg_error *find_early_exit(struct tg_mortem *mortem, const struct tg_process_entry *entry,
+static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
                                         const struct tg_mpi_thread *caller)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_EARLY_EXIT,
                                        .since_ns = entry->ended_ns,
                                        .process = entry->index,
                                        .code = caller->call.code};
-    tg_words_process(stream, mortem->input, entry->index);
+    tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " ended with exit status %" PRId64, entry->status);
-    tg_words_moment(stream, mortem->input, entry->ended_ns);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
     fputs(" without MPI_Finalize: it was ", stream);
-    tg_words_mpi_thread(stream, mortem->input, caller);
+    tg_words_mpi_thread(stream, draft->input, caller);
     fputc('.', stream);
-    return tg_mortem_add(mortem, &finding);
+    return tg_verdict_add(draft, &finding);
 }
 
 /* ---- killed from outside */
@@ -126,7 +126,7 @@ static bool is_out_of_the_blue(int64_t signal)
 }
 
 /* Whether a starter ended the job before TIME_NS. */
-static bool was_ended_by_starter(const struct tg_post_mortem_input *input, uint64_t time_ns)
+static bool was_ended_by_starter(const struct tg_verdict_input *input, uint64_t time_ns)
 {
     for (size_t i = 0; input->mpir != NULL && i < tg_mpir_model_count(input->mpir); i++) {
         const struct tg_mpir_starter *starter = tg_mpir_model_at(input->mpir, i);
@@ -138,7 +138,7 @@ static bool was_ended_by_starter(const struct tg_post_mortem_input *input, uint6
 }
 
 /* Whether ENTRY is the first of its like to end, and nobody had been asked to end. */
-static bool is_first_to_end(const struct tg_post_mortem_input *input, const struct tg_process_entry *entry)
+static bool is_first_to_end(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
 {
     for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
         const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
@@ -152,49 +152,49 @@ static bool is_first_to_end(const struct tg_post_mortem_input *input, const stru
     return (entry->rank >= 0 || entry->parent == NULL) && !was_ended_by_starter(input, entry->ended_ns);
 }
 
-static struct tg_error *find_kill(struct tg_mortem *mortem, const struct tg_process_entry *entry)
+static struct tg_error *find_kill(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     char name[32];
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     const struct tg_finding finding = {
         .kind = TG_FINDING_KILL, .since_ns = entry->ended_ns, .process = entry->index};
-    tg_words_process(stream, mortem->input, entry->index);
+    tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
-    tg_words_moment(stream, mortem->input, entry->ended_ns);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
     if (entry->rank >= 0)
         fputs(", the first rank to end", stream);
     fputs(entry->status == SIGKILL
               ? ": by the kernel where memory ran out, by a batch system at its limit, or by hand."
               : ": it went beyond a limit that it was given.",
           stream);
-    print_state(mortem, entry->index, entry->pid, last_worker(mortem->input, entry->index, entry->pid));
-    return tg_mortem_add(mortem, &finding);
+    print_state(draft, entry->index, entry->pid, last_worker(draft->input, entry->index, entry->pid));
+    return tg_verdict_add(draft, &finding);
 }
 
-static struct tg_error *find_end(struct tg_mortem *mortem, const struct tg_process_entry *entry)
+static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
-    const struct tg_mpi_process *mpi = tg_mpi_model_process(mortem->input->mpi, entry->index);
-    const struct tg_mpi_thread *caller = last_caller(mortem->input, entry->index);
+    const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, entry->index);
+    const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
     struct tg_error *error = NULL;
     if (mpi != NULL && mpi->aborted_ns != 0)
-        error = find_abort(mortem, entry, mpi);
-    else if (entry->end == TG_PROCESS_KILLED && tg_mortem_is_fault(entry->status))
-        error = find_crash(mortem, entry);
+        error = find_abort(draft, entry, mpi);
+    else if (entry->end == TG_PROCESS_KILLED && tg_verdict_is_fault(entry->status))
+        error = find_crash(draft, entry);
     else if (entry->end == TG_PROCESS_EXITED && caller != NULL && mpi != NULL && !mpi->finalized)
-        error = find_early_exit(mortem, entry, caller);
+        error = find_early_exit(draft, entry, caller);
     else if (entry->end == TG_PROCESS_KILLED && is_out_of_the_blue(entry->status) &&
-             is_first_to_end(mortem->input, entry))
-        error = find_kill(mortem, entry);
+             is_first_to_end(draft->input, entry))
+        error = find_kill(draft, entry);
     else
         return NULL;
-    tg_mortem_explain(mortem, entry->index);
+    tg_verdict_explain(draft, entry->index);
     return error;
 }
 
-struct tg_error *tg_mortem_find_ends(struct tg_mortem *mortem)
+struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft)
 {
     struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && i < mortem->n_processes; i++)
-        error = find_end(mortem, tg_process_model_at(mortem->input->processes, i));
+    for (size_t i = 0; error == NULL && i < draft->n_processes; i++)
+        error = find_end(draft, tg_process_model_at(draft->input->processes, i));
     return error;
 }

@@ -75,18 +75,18 @@ static void print_collective(FILE *stream, const struct tg_mpi_collective *colle
 }
 
 /* Causes come before what comes of them. */
-static bool is_told_above(const struct tg_mortem *mortem, size_t process)
+static bool is_told_above(const struct tg_verdict_draft *draft, size_t process)
 {
-    return process < mortem->n_processes &&
-           (mortem->is_in_a_ring[process] ||
-            (tg_mortem_is_explained(mortem, process) && !tg_mortem_waits(mortem, process)));
+    return process < draft->n_processes &&
+           (draft->is_in_a_ring[process] ||
+            (tg_verdict_is_explained(draft, process) && !tg_verdict_waits(draft, process)));
 }
 
-static void print_missing(struct tg_mortem *mortem, const struct tg_mpi_arrival *arrivals, size_t n)
+static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     size_t missing = count_standing(arrivals, n, TG_MPI_MISSING), told = 0;
-    for (size_t i = 0; i < n && told < TG_MORTEM_DETAILED; i++) {
+    for (size_t i = 0; i < n && told < TG_VERDICT_DETAILED; i++) {
         if (arrivals[i].standing != TG_MPI_MISSING)
             continue;
         told++;
@@ -96,32 +96,34 @@ static void print_missing(struct tg_mortem *mortem, const struct tg_mpi_arrival 
             continue;
         }
         fputs(" Missing is ", stream);
-        tg_words_process(stream, mortem->input, arrivals[i].process);
-        if (is_told_above(mortem, arrivals[i].process)) {
+        tg_words_process(stream, draft->input, arrivals[i].process);
+        if (is_told_above(draft, arrivals[i].process)) {
             fputs(", of which more above.", stream);
             continue;
         }
         fputs(": ", stream);
-        tg_words_process_state(stream, mortem->input, arrivals[i].process);
+        tg_words_process_state(stream, draft->input, arrivals[i].process);
         fputc('.', stream);
     }
     if (missing > told)
         fprintf(stream, " %zu more are missing.", missing - told);
 }
 
-static bool all_told_above(const struct tg_mortem *mortem, const struct tg_mpi_arrival *arrivals, size_t n)
+static bool all_told_above(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals,
+                           size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (arrivals[i].standing == TG_MPI_MISSING && !is_told_above(mortem, arrivals[i].process))
+        if (arrivals[i].standing == TG_MPI_MISSING && !is_told_above(draft, arrivals[i].process))
             return false;
     return true;
 }
 
-static struct tg_error *tell_collective(struct tg_mortem *mortem, const struct tg_mpi_collective *collective,
+static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
+                                        const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n)
 {
     static const enum tg_mpi_standing is_waiting = TG_MPI_WAITING, is_missing = TG_MPI_MISSING;
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_COLLECTIVE,
                                  .since_ns = collective->first_ns,
                                  .process = SIZE_MAX,
@@ -134,8 +136,8 @@ static struct tg_error *tell_collective(struct tg_mortem *mortem, const struct t
         if (finding.process == SIZE_MAX && arrivals[i].standing == TG_MPI_MISSING)
             finding.process = arrivals[i].process;
         finding.is_consequence |=
-            arrivals[i].standing == TG_MPI_MISSING && (tg_mortem_waits(mortem, arrivals[i].process) ||
-                                                       tg_mortem_is_explained(mortem, arrivals[i].process));
+            arrivals[i].standing == TG_MPI_MISSING && (tg_verdict_waits(draft, arrivals[i].process) ||
+                                                       tg_verdict_is_explained(draft, arrivals[i].process));
     }
     finding.code = first->code;
     struct tg_error *error = print_ranks(stream, arrivals, n, stands, &is_waiting);
@@ -147,20 +149,20 @@ static struct tg_error *tell_collective(struct tg_mortem *mortem, const struct t
     print_collective(stream, collective);
     fputc(')', stream);
     if (first->process != SIZE_MAX)
-        tg_words_code(stream, mortem->input, first->process, first->code);
+        tg_words_code(stream, draft->input, first->process, first->code);
     fputs(", the first", stream);
-    tg_words_moment(stream, mortem->input, collective->first_ns);
-    if (finding.missing > TG_MORTEM_DETAILED) {
+    tg_words_moment(stream, draft->input, collective->first_ns);
+    if (finding.missing > TG_VERDICT_DETAILED) {
         fputs(", for ", stream);
         error = print_ranks(stream, arrivals, n, stands, &is_missing);
     }
-    if (finding.missing > TG_MORTEM_DETAILED && all_told_above(mortem, arrivals, n)) {
+    if (finding.missing > TG_VERDICT_DETAILED && all_told_above(draft, arrivals, n)) {
         fputs(", of which more above.", stream);
     } else {
         fputc('.', stream);
-        print_missing(mortem, arrivals, n);
+        print_missing(draft, arrivals, n);
     }
-    return error != NULL ? error : tg_mortem_add(mortem, &finding);
+    return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
 /* ---- mismatches */
@@ -186,11 +188,12 @@ static bool is_first_call(const struct tg_mpi_arrival *arrivals, size_t i)
     return has_come(&arrivals[i]);
 }
 
-static struct tg_error *tell_mismatch(struct tg_mortem *mortem, const struct tg_mpi_collective *collective,
+static struct tg_error *tell_mismatch(struct tg_verdict_draft *draft,
+                                      const struct tg_mpi_collective *collective,
                                       const struct tg_mpi_arrival *arrivals, size_t n)
 {
     enum { MAX_CALLS = 4 };
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_MISMATCH,
                                  .since_ns = collective->first_ns,
                                  .process = SIZE_MAX,
@@ -211,14 +214,14 @@ static struct tg_error *tell_mismatch(struct tg_mortem *mortem, const struct tg_
         tg_printable_write(stream, arrival->name);
         if (arrival->root >= 0)
             fprintf(stream, " with root %" PRId64, arrival->root);
-        tg_words_moment(stream, mortem->input, arrival->entered_ns);
+        tg_words_moment(stream, draft->input, arrival->entered_ns);
         if (arrival->process != SIZE_MAX)
-            tg_words_code(stream, mortem->input, arrival->process, arrival->code);
+            tg_words_code(stream, draft->input, arrival->process, arrival->code);
         finding.process = arrival->process; /* the first that differs, or the last of a few */
         finding.code = arrival->code;
     }
     fputc('.', stream);
-    return error != NULL ? error : tg_mortem_add(mortem, &finding);
+    return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
 static struct tg_error *find_collective(void *context, const struct tg_mpi_collective *collective,
@@ -233,7 +236,7 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
 /* ---- messages */
 
 /* The thread that posted MESSAGE and is still in that call, or waits for requests; NULL: it does not wait. */
-static const struct tg_mpi_thread *waiting_thread(const struct tg_post_mortem_input *input,
+static const struct tg_mpi_thread *waiting_thread(const struct tg_verdict_input *input,
                                                   const struct tg_mpi_message *message)
 {
     for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
@@ -255,95 +258,96 @@ static bool is_blocking_send(const struct tg_mpi_message *message)
     return !nonblocking;
 }
 
-static size_t process_of(const struct tg_mortem *mortem, const struct tg_mpi_message *message, int64_t rank)
+static size_t process_of(const struct tg_verdict_draft *draft, const struct tg_mpi_message *message,
+                         int64_t rank)
 {
     return rank < 0 ? SIZE_MAX
-                    : tg_mpi_model_process_of(mortem->input->mpi, message->job, message->comm, rank);
+                    : tg_mpi_model_process_of(draft->input->mpi, message->job, message->comm, rank);
 }
 
 struct telling {
-    struct tg_mortem *mortem;
+    struct tg_verdict_draft *draft;
     size_t last; /* the process that was told of last, SIZE_MAX none: one finding of each is enough */
     bool is_send;
 };
 
-static void print_other_side(struct tg_mortem *mortem, const char *begin, size_t process)
+static void print_other_side(struct tg_verdict_draft *draft, const char *begin, size_t process)
 {
     if (process == SIZE_MAX)
         return;
-    fputs(begin, mortem->stream);
-    tg_words_process(mortem->stream, mortem->input, process);
-    if (is_told_above(mortem, process)) {
-        fputs(", is told of above.", mortem->stream);
+    fputs(begin, draft->stream);
+    tg_words_process(draft->stream, draft->input, process);
+    if (is_told_above(draft, process)) {
+        fputs(", is told of above.", draft->stream);
         return;
     }
-    fputs(", is ", mortem->stream);
-    tg_words_process_state(mortem->stream, mortem->input, process);
-    fputc('.', mortem->stream);
+    fputs(", is ", draft->stream);
+    tg_words_process_state(draft->stream, draft->input, process);
+    fputc('.', draft->stream);
 }
 
-static struct tg_error *tell_message(struct tg_mortem *mortem, const struct tg_mpi_message *message,
+static struct tg_error *tell_message(struct tg_verdict_draft *draft, const struct tg_mpi_message *message,
                                      bool is_send)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     int64_t peer = is_send ? message->destination : message->source;
-    size_t other = process_of(mortem, message, peer);
+    size_t other = process_of(draft, message, peer);
     const struct tg_finding finding = {.kind = is_send ? TG_FINDING_SEND : TG_FINDING_RECEIVE,
                                        .since_ns = message->since_ns,
                                        .process = message->process,
                                        .code = message->code,
                                        .waiting = 1,
-                                       .is_consequence = tg_mortem_waits(mortem, other) ||
-                                                         tg_mortem_is_explained(mortem, other)};
+                                       .is_consequence = tg_verdict_waits(draft, other) ||
+                                                         tg_verdict_is_explained(draft, other)};
     const struct tg_mpi_call call = {
         .name = message->name, .peer = peer, .tag = message->tag, .comm = message->comm};
-    tg_words_process(stream, mortem->input, message->process);
+    tg_words_process(stream, draft->input, message->process);
     fputs(is_send ? " sends a message that nobody receives: " : " waits for a message that nobody has sent: ",
           stream);
     tg_words_call(stream, &call);
     fputs(is_send ? ", begun" : ", posted", stream);
-    tg_words_moment(stream, mortem->input, message->since_ns);
-    tg_words_code(stream, mortem->input, message->process, message->code);
+    tg_words_moment(stream, draft->input, message->since_ns);
+    tg_words_code(stream, draft->input, message->process, message->code);
     fputc('.', stream);
-    print_other_side(mortem, is_send ? " The one to receive it, " : " The one to send it, ", other);
-    return tg_mortem_add(mortem, &finding);
+    print_other_side(draft, is_send ? " The one to receive it, " : " The one to send it, ", other);
+    return tg_verdict_add(draft, &finding);
 }
 
 static struct tg_error *find_message(void *context, const struct tg_mpi_message *message)
 {
     struct telling *telling = context;
-    struct tg_mortem *mortem = telling->mortem;
-    if (message->process == telling->last || message->process >= mortem->n_processes ||
-        mortem->is_in_a_ring[message->process] || waiting_thread(mortem->input, message) == NULL ||
+    struct tg_verdict_draft *draft = telling->draft;
+    if (message->process == telling->last || message->process >= draft->n_processes ||
+        draft->is_in_a_ring[message->process] || waiting_thread(draft->input, message) == NULL ||
         (telling->is_send ? message->destination : message->source) == -2 ||
-        (telling->is_send ? !is_blocking_send(message) : tg_mpi_model_has_send(mortem->input->mpi, message)))
+        (telling->is_send ? !is_blocking_send(message) : tg_mpi_model_has_send(draft->input->mpi, message)))
         return NULL;
     telling->last = message->process;
-    return tell_message(mortem, message, telling->is_send);
+    return tell_message(draft, message, telling->is_send);
 }
 
 /* ---- who waits for whom */
 
-static struct tg_error *add_wait(struct tg_mortem *mortem, size_t from, size_t to,
+static struct tg_error *add_wait(struct tg_verdict_draft *draft, size_t from, size_t to,
                                  const struct tg_mpi_thread *thread)
 {
-    if (from >= mortem->n_processes || to >= mortem->n_processes || thread == NULL ||
-        mortem->n_waits == TG_MORTEM_WAITS)
+    if (from >= draft->n_processes || to >= draft->n_processes || thread == NULL ||
+        draft->n_waits == TG_VERDICT_WAITS)
         return NULL;
-    if (mortem->n_waits == mortem->wait_capacity) {
-        size_t capacity = mortem->wait_capacity == 0 ? 64 : 2 * mortem->wait_capacity;
-        struct tg_mortem_wait *waits = reallocarray(mortem->waits, capacity, sizeof *waits);
+    if (draft->n_waits == draft->wait_capacity) {
+        size_t capacity = draft->wait_capacity == 0 ? 64 : 2 * draft->wait_capacity;
+        struct tg_verdict_wait *waits = reallocarray(draft->waits, capacity, sizeof *waits);
         if (waits == NULL)
             return tg_error_no_memory();
-        mortem->waits = waits;
-        mortem->wait_capacity = capacity;
+        draft->waits = waits;
+        draft->wait_capacity = capacity;
     }
-    mortem->waits[mortem->n_waits++] = (struct tg_mortem_wait){from, to, thread};
-    mortem->is_waiting[from] = true;
+    draft->waits[draft->n_waits++] = (struct tg_verdict_wait){from, to, thread};
+    draft->is_waiting[from] = true;
     return NULL;
 }
 
-static const struct tg_mpi_thread *thread_in(const struct tg_post_mortem_input *input, size_t process,
+static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *input, size_t process,
                                              const struct tg_mpi_collective *collective)
 {
     for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
@@ -358,17 +362,17 @@ static const struct tg_mpi_thread *thread_in(const struct tg_post_mortem_input *
 static struct tg_error *collect_collective(void *context, const struct tg_mpi_collective *collective,
                                            const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    struct tg_mortem *mortem = context;
+    struct tg_verdict_draft *draft = context;
     struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && i < n && mortem->n_waits < TG_MORTEM_WAITS; i++) {
+    for (size_t i = 0; error == NULL && i < n && draft->n_waits < TG_VERDICT_WAITS; i++) {
         if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process == SIZE_MAX)
             continue;
-        const struct tg_mpi_thread *thread = thread_in(mortem->input, arrivals[i].process, collective);
-        for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_MORTEM_NAMED; j++) {
+        const struct tg_mpi_thread *thread = thread_in(draft->input, arrivals[i].process, collective);
+        for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_VERDICT_NAMED; j++) {
             if (arrivals[j].standing != TG_MPI_MISSING)
                 continue;
             told++;
-            error = add_wait(mortem, arrivals[i].process, arrivals[j].process, thread);
+            error = add_wait(draft, arrivals[i].process, arrivals[j].process, thread);
         }
     }
     return error;
@@ -376,39 +380,39 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
 
 static struct tg_error *collect_send(void *context, const struct tg_mpi_message *message)
 {
-    struct tg_mortem *mortem = context;
+    struct tg_verdict_draft *draft = context;
     if (!is_blocking_send(message))
         return NULL;
-    return add_wait(mortem, message->process, process_of(mortem, message, message->destination),
-                    waiting_thread(mortem->input, message));
+    return add_wait(draft, message->process, process_of(draft, message, message->destination),
+                    waiting_thread(draft->input, message));
 }
 
 static struct tg_error *collect_receive(void *context, const struct tg_mpi_message *message)
 {
-    struct tg_mortem *mortem = context;
-    if (tg_mpi_model_has_send(mortem->input->mpi, message))
+    struct tg_verdict_draft *draft = context;
+    if (tg_mpi_model_has_send(draft->input->mpi, message))
         return NULL;
-    return add_wait(mortem, message->process, process_of(mortem, message, message->source),
-                    waiting_thread(mortem->input, message));
+    return add_wait(draft, message->process, process_of(draft, message, message->source),
+                    waiting_thread(draft->input, message));
 }
 
-struct tg_error *tg_mortem_collect_waits(struct tg_mortem *mortem)
+struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft)
 {
-    const struct tg_mpi_model *mpi = mortem->input->mpi;
-    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, collect_collective, mortem);
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, collect_collective, draft);
     if (error == NULL)
-        error = tg_mpi_model_visit_sends(mpi, collect_send, mortem);
+        error = tg_mpi_model_visit_sends(mpi, collect_send, draft);
     if (error == NULL)
-        error = tg_mpi_model_visit_receives(mpi, collect_receive, mortem);
+        error = tg_mpi_model_visit_receives(mpi, collect_receive, draft);
     return error;
 }
 
-struct tg_error *tg_mortem_find_mpi(struct tg_mortem *mortem)
+struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft)
 {
-    const struct tg_mpi_model *mpi = mortem->input->mpi;
-    struct telling sends = {.mortem = mortem, .last = SIZE_MAX, .is_send = true};
-    struct telling receives = {.mortem = mortem, .last = SIZE_MAX};
-    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, find_collective, mortem);
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    struct telling sends = {.draft = draft, .last = SIZE_MAX, .is_send = true};
+    struct telling receives = {.draft = draft, .last = SIZE_MAX};
+    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, find_collective, draft);
     if (error == NULL)
         error = tg_mpi_model_visit_sends(mpi, find_message, &sends);
     if (error == NULL)

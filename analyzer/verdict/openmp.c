@@ -17,45 +17,45 @@ static bool is_at(const struct tg_openmp_worker *worker, enum tg_openmp_place_ki
 }
 
 /* What the threads of a process do to each other may come from a message that one of them waits for. */
-static struct tg_error *add(struct tg_mortem *mortem, struct tg_finding *finding)
+static struct tg_error *add(struct tg_verdict_draft *draft, struct tg_finding *finding)
 {
-    finding->is_consequence = tg_mortem_waits(mortem, finding->process);
-    tg_mortem_explain(mortem, finding->process);
-    return tg_mortem_add(mortem, finding);
+    finding->is_consequence = tg_verdict_waits(draft, finding->process);
+    tg_verdict_explain(draft, finding->process);
+    return tg_verdict_add(draft, finding);
 }
 
 /* ---- barriers */
 
-static const struct tg_openmp_worker *worker_of(const struct tg_mortem *mortem,
+static const struct tg_openmp_worker *worker_of(const struct tg_verdict_draft *draft,
                                                 const struct tg_openmp_member *member)
 {
-    return tg_openmp_model_worker_at(mortem->input->openmp, member->worker);
+    return tg_openmp_model_worker_at(draft->input->openmp, member->worker);
 }
 
 /* "worker 2 (thread 1236): in a loop since ...", within what is said of a process. */
-static void print_worker_state(struct tg_mortem *mortem, const struct tg_openmp_worker *worker)
+static void print_worker_state(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
 {
-    fprintf(mortem->stream, "worker %" PRIu64 " (thread %" PRId32 "): ", worker->number, worker->tid);
-    tg_words_worker_state(mortem->stream, mortem->input, worker);
-    fputc('.', mortem->stream);
+    fprintf(draft->stream, "worker %" PRIu64 " (thread %" PRId32 "): ", worker->number, worker->tid);
+    tg_words_worker_state(draft->stream, draft->input, worker);
+    fputc('.', draft->stream);
 }
 
-static void print_missing(struct tg_mortem *mortem, const struct tg_openmp_team *team,
+static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
                           const struct tg_openmp_barrier *barrier)
 {
     uint64_t told = 0;
-    for (size_t i = 0; i < team->n_members && told < TG_MORTEM_DETAILED; i++) {
+    for (size_t i = 0; i < team->n_members && told < TG_VERDICT_DETAILED; i++) {
         if (tg_openmp_member_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
             continue;
         told++;
-        fputs(" Missing is ", mortem->stream);
-        print_worker_state(mortem, worker_of(mortem, &team->members[i]));
+        fputs(" Missing is ", draft->stream);
+        print_worker_state(draft, worker_of(draft, &team->members[i]));
     }
     uint64_t not_begun = team->size > team->n_members ? team->size - team->n_members : 0;
     if (barrier->missing > told + not_begun)
-        fprintf(mortem->stream, " %" PRIu64 " more are missing.", barrier->missing - told - not_begun);
+        fprintf(draft->stream, " %" PRIu64 " more are missing.", barrier->missing - told - not_begun);
     if (not_begun > 0)
-        fprintf(mortem->stream, " %" PRIu64 " of its %" PRIu64 " threads never began the region.", not_begun,
+        fprintf(draft->stream, " %" PRIu64 " of its %" PRIu64 " threads never began the region.", not_begun,
                 team->size);
 }
 
@@ -77,40 +77,40 @@ static uint64_t size_of(const struct tg_openmp_team *team)
 
 static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
 {
-    struct tg_mortem *mortem = context;
+    struct tg_verdict_draft *draft = context;
     struct tg_openmp_barrier barrier;
-    if (!tg_openmp_team_barrier(team, &barrier) || !is_waited_for(mortem->input->openmp, team, &barrier))
+    if (!tg_openmp_team_barrier(team, &barrier) || !is_waited_for(draft->input->openmp, team, &barrier))
         return NULL;
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
                                  .since_ns = barrier.since_ns,
                                  .process = team->process,
                                  .code = barrier.code,
                                  .waiting = barrier.waiting,
                                  .missing = barrier.missing};
-    tg_words_process(stream, mortem->input, team->process);
+    tg_words_process(stream, draft->input, team->process);
     fprintf(stream, ": %" PRIu64 " of %" PRIu64 " threads of a team wait%s at the %s", barrier.waiting,
             size_of(team), barrier.waiting == 1 ? "s" : "", tg_openmp_words_sync(barrier.sync)->phrase);
-    tg_words_code(stream, mortem->input, team->process, barrier.code);
+    tg_words_code(stream, draft->input, team->process, barrier.code);
     if (barrier.passed > 0)
         fprintf(stream, ", %" PRIu64 " %s passed it", barrier.passed, barrier.passed == 1 ? "has" : "have");
     fputs(", the first came", stream);
-    tg_words_moment(stream, mortem->input, barrier.since_ns);
+    tg_words_moment(stream, draft->input, barrier.since_ns);
     fputc('.', stream);
-    print_missing(mortem, team, &barrier);
-    return add(mortem, &finding);
+    print_missing(draft, team, &barrier);
+    return add(draft, &finding);
 }
 
 /* ---- tasks */
 
 /* What is known of the tasks that TEAM waits for. */
-static void print_tasks(struct tg_mortem *mortem, const struct tg_openmp_team *team)
+static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     size_t told = 0;
     uint64_t open = team->tasks_made > team->tasks_ended ? team->tasks_made - team->tasks_ended : 0;
-    for (size_t i = 0; i < team->n_members && told < TG_MORTEM_DETAILED; i++) {
-        const struct tg_openmp_worker *worker = worker_of(mortem, &team->members[i]);
+    for (size_t i = 0; i < team->n_members && told < TG_VERDICT_DETAILED; i++) {
+        const struct tg_openmp_worker *worker = worker_of(draft, &team->members[i]);
         bool has_task = false;
         for (size_t at = 0; at < worker->n_places; at++)
             has_task |= worker->places[at].kind == TG_OPENMP_IN_TASK && worker->places[at].team == team->id;
@@ -118,7 +118,7 @@ static void print_tasks(struct tg_mortem *mortem, const struct tg_openmp_team *t
             continue;
         told++;
         fputs(" A task is executed by ", stream);
-        print_worker_state(mortem, worker);
+        print_worker_state(draft, worker);
     }
     if (open == 0)
         return;
@@ -139,52 +139,52 @@ static bool waits_for_tasks(const struct tg_openmp_worker *worker)
            (place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP);
 }
 
-static struct tg_error *tell_task_wait(struct tg_mortem *mortem, const struct tg_openmp_worker *worker)
+static struct tg_error *tell_task_wait(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
 {
     const struct tg_openmp_place *place = innermost(worker);
     const struct tg_openmp_team *team =
-        tg_openmp_model_team(mortem->input->openmp, worker->process, place->team);
-    FILE *stream = mortem->stream;
+        tg_openmp_model_team(draft->input->openmp, worker->process, place->team);
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_TASK,
                                  .since_ns = place->since_ns,
                                  .process = worker->process,
                                  .code = place->code,
                                  .waiting = 1};
-    tg_words_process(stream, mortem->input, worker->process);
+    tg_words_process(stream, draft->input, worker->process);
     fprintf(stream, ": worker %" PRIu64 " waits at the %s", worker->number,
             tg_openmp_words_sync(place->what)->phrase);
-    tg_words_code(stream, mortem->input, worker->process, place->code);
+    tg_words_code(stream, draft->input, worker->process, place->code);
     fputs(" for tasks", stream);
-    tg_words_since(stream, mortem->input, place->since_ns);
+    tg_words_since(stream, draft->input, place->since_ns);
     fputc('.', stream);
     if (team != NULL)
-        print_tasks(mortem, team);
-    return add(mortem, &finding);
+        print_tasks(draft, team);
+    return add(draft, &finding);
 }
 
 /* All of a team have come to a barrier and nobody goes on: they wait for its tasks. */
 static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_openmp_team *team)
 {
-    struct tg_mortem *mortem = context;
+    struct tg_verdict_draft *draft = context;
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_team_barrier(team, &barrier) || barrier.waiting == 0 || barrier.missing > 0 ||
         barrier.passed > 0 || team->tasks_made <= team->tasks_ended)
         return NULL;
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_TASK,
                                  .since_ns = barrier.since_ns,
                                  .process = team->process,
                                  .code = barrier.code,
                                  .waiting = barrier.waiting};
-    tg_words_process(stream, mortem->input, team->process);
+    tg_words_process(stream, draft->input, team->process);
     fprintf(stream, ": all %" PRIu64 " threads of a team have come to the %s", barrier.waiting,
             tg_openmp_words_sync(barrier.sync)->phrase);
-    tg_words_code(stream, mortem->input, team->process, barrier.code);
+    tg_words_code(stream, draft->input, team->process, barrier.code);
     fputs(", the first", stream);
-    tg_words_moment(stream, mortem->input, barrier.since_ns);
+    tg_words_moment(stream, draft->input, barrier.since_ns);
     fputs(", and wait for tasks.", stream);
-    print_tasks(mortem, team);
-    return add(mortem, &finding);
+    print_tasks(draft, team);
+    return add(draft, &finding);
 }
 
 /* ---- locks */
@@ -246,7 +246,7 @@ static size_t ring_of(const struct tg_openmp_model *model, const struct tg_openm
 {
     const struct tg_openmp_worker *at = worker;
     *first = worker->index;
-    for (size_t length = 1; length <= TG_MORTEM_NAMED; length++) {
+    for (size_t length = 1; length <= TG_VERDICT_NAMED; length++) {
         const struct tg_openmp_worker *holder = find_holder(model, at);
         if (holder == worker)
             return length;
@@ -259,25 +259,25 @@ static size_t ring_of(const struct tg_openmp_model *model, const struct tg_openm
     return 0;
 }
 
-static struct tg_error *tell_ring(struct tg_mortem *mortem, const struct tg_openmp_worker *worker,
+static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
                                   size_t length)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     const struct tg_openmp_worker *at = worker;
     struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
                                  .process = worker->process,
                                  .code = innermost(worker)->code,
                                  .waiting = length};
     fputs("a deadlock in ", stream);
-    tg_words_process(stream, mortem->input, worker->process);
+    tg_words_process(stream, draft->input, worker->process);
     fputc(':', stream);
     for (size_t i = 0; i < length; i++) {
-        const struct tg_openmp_worker *holder = find_holder(mortem->input->openmp, at);
+        const struct tg_openmp_worker *holder = find_holder(draft->input->openmp, at);
         const struct tg_openmp_place *place = innermost(at);
         fprintf(stream, "%s worker %" PRIu64 " waits for ", i == 0 ? "" : ";", at->number);
         print_lock(stream, place);
-        tg_words_since(stream, mortem->input, place->since_ns);
-        tg_words_code(stream, mortem->input, at->process, place->code);
+        tg_words_since(stream, draft->input, place->since_ns);
+        tg_words_code(stream, draft->input, at->process, place->code);
         if (holder == at)
             fputs(", which it has itself", stream);
         else
@@ -287,67 +287,67 @@ static struct tg_error *tell_ring(struct tg_mortem *mortem, const struct tg_open
         at = holder;
     }
     fputc('.', stream);
-    return add(mortem, &finding);
+    return add(draft, &finding);
 }
 
-static void print_holder(struct tg_mortem *mortem, const struct tg_openmp_place *place,
+static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_place *place,
                          const struct tg_openmp_worker *holder)
 {
     if (holder != NULL) {
-        fputs(" It is held by ", mortem->stream);
-        print_worker_state(mortem, holder);
+        fputs(" It is held by ", draft->stream);
+        print_worker_state(draft, holder);
     } else if (place->what == TG_OMP_MUTEX_ORDERED) {
-        fputs(" An iteration before its own has not left the ordered section yet.", mortem->stream);
+        fputs(" An iteration before its own has not left the ordered section yet.", draft->stream);
     } else {
-        fputs(" Who has it cannot be seen in the trace.", mortem->stream);
+        fputs(" Who has it cannot be seen in the trace.", draft->stream);
     }
 }
 
-static struct tg_error *find_lock(struct tg_mortem *mortem, const struct tg_openmp_worker *worker)
+static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
 {
-    const struct tg_openmp_model *model = mortem->input->openmp;
+    const struct tg_openmp_model *model = draft->input->openmp;
     if (!is_at(worker, TG_OPENMP_IN_MUTEX_WAIT))
         return NULL;
     const struct tg_openmp_place *place = innermost(worker);
     size_t first, length = ring_of(model, worker, &first);
     if (length > 0)
-        return first == worker->index ? tell_ring(mortem, worker, length) : NULL;
+        return first == worker->index ? tell_ring(draft, worker, length) : NULL;
     uint64_t waiters = count_waiters(model, worker);
     if (waiters == 0)
         return NULL;
     const struct tg_openmp_worker *holder = find_holder(model, worker);
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_LOCK,
                                  .since_ns = place->since_ns,
                                  .process = worker->process,
                                  .code = place->code,
                                  .waiting = waiters,
                                  .missing = holder == NULL ? 0 : 1};
-    tg_words_process(stream, mortem->input, worker->process);
+    tg_words_process(stream, draft->input, worker->process);
     fprintf(stream, ": worker %" PRIu64, worker->number);
     if (waiters > 1)
         fprintf(stream, " and %" PRIu64 " more wait for ", waiters - 1);
     else
         fputs(" waits for ", stream);
     print_lock(stream, place);
-    tg_words_code(stream, mortem->input, worker->process, place->code);
-    tg_words_since(stream, mortem->input, place->since_ns);
+    tg_words_code(stream, draft->input, worker->process, place->code);
+    tg_words_since(stream, draft->input, place->since_ns);
     fputc('.', stream);
-    print_holder(mortem, place, holder);
-    return add(mortem, &finding);
+    print_holder(draft, place, holder);
+    return add(draft, &finding);
 }
 
-struct tg_error *tg_mortem_find_openmp(struct tg_mortem *mortem)
+struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
 {
-    const struct tg_openmp_model *model = mortem->input->openmp;
-    struct tg_error *error = tg_openmp_model_visit_teams(model, find_barrier, mortem);
+    const struct tg_openmp_model *model = draft->input->openmp;
+    struct tg_error *error = tg_openmp_model_visit_teams(model, find_barrier, draft);
     if (error == NULL)
-        error = tg_openmp_model_visit_teams(model, find_tasks_at_barrier, mortem);
+        error = tg_openmp_model_visit_teams(model, find_tasks_at_barrier, draft);
     for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(model); i++) {
         const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
-        error = find_lock(mortem, worker);
+        error = find_lock(draft, worker);
         if (error == NULL && waits_for_tasks(worker))
-            error = tell_task_wait(mortem, worker);
+            error = tell_task_wait(draft, worker);
     }
     return error;
 }

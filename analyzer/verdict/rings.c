@@ -10,8 +10,8 @@ enum { MAX_RINGS = 8 }; /* told of */
 
 /* A walk along waits, depth first. */
 struct walk {
-    struct tg_mortem *mortem;
-    const struct tg_mortem_wait **path; /* the waits from the first process to where the walk is */
+    struct tg_verdict_draft *draft;
+    const struct tg_verdict_wait **path; /* the waits from the first process to where the walk is */
     size_t length;
     bool *is_done; /* by process: all that it waits for has been seen */
     bool *is_here; /* by process: on the path */
@@ -19,42 +19,42 @@ struct walk {
 
 static int compare_waits(const void *a, const void *b)
 {
-    const struct tg_mortem_wait *x = a, *y = b;
+    const struct tg_verdict_wait *x = a, *y = b;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
 /* The first wait of PROCESS; waits are sorted. */
-static const struct tg_mortem_wait *first_of(const struct tg_mortem *mortem, size_t process)
+static const struct tg_verdict_wait *first_of(const struct tg_verdict_draft *draft, size_t process)
 {
-    size_t low = 0, high = mortem->n_waits;
+    size_t low = 0, high = draft->n_waits;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (mortem->waits[middle].from < process)
+        if (draft->waits[middle].from < process)
             low = middle + 1;
         else
             high = middle;
     }
-    return &mortem->waits[low];
+    return &draft->waits[low];
 }
 
-static const struct tg_mortem_wait *next_of(const struct tg_mortem *mortem, size_t process,
-                                            const struct tg_mortem_wait *wait)
+static const struct tg_verdict_wait *next_of(const struct tg_verdict_draft *draft, size_t process,
+                                             const struct tg_verdict_wait *wait)
 {
-    wait = wait == NULL ? first_of(mortem, process) : wait + 1;
-    return wait < mortem->waits + mortem->n_waits && wait->from == process ? wait : NULL;
+    wait = wait == NULL ? first_of(draft, process) : wait + 1;
+    return wait < draft->waits + draft->n_waits && wait->from == process ? wait : NULL;
 }
 
-static void print_wait(struct tg_mortem *mortem, const struct tg_mortem_wait *wait)
+static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     enum tg_mpi_role role = tg_mpi_call_role(wait->thread->call.name, NULL, NULL);
-    tg_words_process(stream, mortem->input, wait->from);
+    tg_words_process(stream, draft->input, wait->from);
     fputs(" is ", stream);
-    tg_words_mpi_thread(stream, mortem->input, wait->thread);
+    tg_words_mpi_thread(stream, draft->input, wait->thread);
     fputs(wait->thread->call.instance != 0 ? ", to which " : ", and ", stream);
-    tg_words_process(stream, mortem->input, wait->to);
+    tg_words_process(stream, draft->input, wait->to);
     fputs(wait->thread->call.instance != 0 ? " has not come"
           : role == TG_MPI_SEND            ? " has not received it"
                                            : " has not sent what it waits for",
@@ -62,10 +62,10 @@ static void print_wait(struct tg_mortem *mortem, const struct tg_mortem_wait *wa
 }
 
 /* RING: N waits, each from where the one before leads to. */
-static struct tg_error *tell_ring(struct tg_mortem *mortem, const struct tg_mortem_wait *const *ring,
+static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
 {
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
                                  .since_ns = 0,
                                  .process = ring[0]->from,
@@ -73,32 +73,32 @@ static struct tg_error *tell_ring(struct tg_mortem *mortem, const struct tg_mort
                                  .waiting = n};
     fputs(n > 2 ? "a deadlock in a ring of " : "a deadlock of ", stream);
     for (size_t i = 0; i < n; i++) {
-        mortem->is_in_a_ring[ring[i]->from] = true;
+        draft->is_in_a_ring[ring[i]->from] = true;
         if (ring[i]->thread->call.since_ns > finding.since_ns)
             finding.since_ns = ring[i]->thread->call.since_ns; /* it is one since the last came */
-        if (i >= TG_MORTEM_NAMED)
+        if (i >= TG_VERDICT_NAMED)
             continue;
-        tg_mortem_separate(stream, i, n);
-        tg_words_process(stream, mortem->input, ring[i]->from);
+        tg_verdict_separate(stream, i, n);
+        tg_words_process(stream, draft->input, ring[i]->from);
     }
-    tg_mortem_more(stream, n);
-    for (size_t i = 0; i < n && i < TG_MORTEM_NAMED; i++) {
+    tg_verdict_more(stream, n);
+    for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++) {
         fputs(i == 0 ? ": " : "; ", stream);
-        print_wait(mortem, ring[i]);
+        print_wait(draft, ring[i]);
     }
     fputc('.', stream);
-    return tg_mortem_add(mortem, &finding);
+    return tg_verdict_add(draft, &finding);
 }
 
 /* From PROCESS on until a ring is closed or all is seen. *RING is where the ring begins on the path,
  * SIZE_MAX: there is none. */
 static void follow(struct walk *walk, size_t process, size_t *ring)
 {
-    const struct tg_mortem_wait *wait = NULL;
+    const struct tg_verdict_wait *wait = NULL;
     walk->length = 0;
     *ring = SIZE_MAX;
     for (walk->is_here[process] = true;;) {
-        wait = next_of(walk->mortem, process, wait);
+        wait = next_of(walk->draft, process, wait);
         if (wait == NULL) {
             walk->is_here[process] = false;
             walk->is_done[process] = true;
@@ -132,25 +132,25 @@ static void leave_path(struct walk *walk)
     }
 }
 
-struct tg_error *tg_mortem_find_rings(struct tg_mortem *mortem)
+struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft)
 {
-    struct walk walk = {.mortem = mortem,
-                        .path = calloc(mortem->n_processes + 1, sizeof *walk.path),
-                        .is_done = calloc(mortem->n_processes + 1, sizeof *walk.is_done),
-                        .is_here = calloc(mortem->n_processes + 1, sizeof *walk.is_here)};
+    struct walk walk = {.draft = draft,
+                        .path = calloc(draft->n_processes + 1, sizeof *walk.path),
+                        .is_done = calloc(draft->n_processes + 1, sizeof *walk.is_done),
+                        .is_here = calloc(draft->n_processes + 1, sizeof *walk.is_here)};
     struct tg_error *error = NULL;
     if (walk.path == NULL || walk.is_done == NULL || walk.is_here == NULL)
         error = tg_error_no_memory();
-    if (mortem->n_waits > 0)
-        qsort(mortem->waits, mortem->n_waits, sizeof *mortem->waits, compare_waits);
-    for (size_t i = 0, told = 0; error == NULL && told < MAX_RINGS && i < mortem->n_waits; i++) {
+    if (draft->n_waits > 0)
+        qsort(draft->waits, draft->n_waits, sizeof *draft->waits, compare_waits);
+    for (size_t i = 0, told = 0; error == NULL && told < MAX_RINGS && i < draft->n_waits; i++) {
         size_t ring;
-        if (walk.is_done[mortem->waits[i].from])
+        if (walk.is_done[draft->waits[i].from])
             continue;
-        follow(&walk, mortem->waits[i].from, &ring);
+        follow(&walk, draft->waits[i].from, &ring);
         if (ring == SIZE_MAX)
             continue;
-        error = tell_ring(mortem, walk.path + ring, walk.length - ring);
+        error = tell_ring(draft, walk.path + ring, walk.length - ring);
         leave_path(&walk);
         told++;
     }

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 /* Its ranks that are traced and lived longer. */
-static uint64_t count_survivors(const struct tg_post_mortem_input *input, size_t i, uint64_t ended_ns)
+static uint64_t count_survivors(const struct tg_verdict_input *input, size_t i, uint64_t ended_ns)
 {
     size_t count;
     uint64_t survivors = 0;
@@ -22,18 +22,18 @@ static uint64_t count_survivors(const struct tg_post_mortem_input *input, size_t
 }
 
 /* What a starter's end says; *SURVIVORS are its ranks that went on. */
-static bool ended_badly(const struct tg_post_mortem_input *input, size_t i, uint64_t *survivors)
+static bool ended_badly(const struct tg_verdict_input *input, size_t i, uint64_t *survivors)
 {
     const struct tg_mpir_starter *starter = tg_mpir_model_at(input->mpir, i);
     if (!starter->has_ended)
         return false;
     *survivors = count_survivors(input, i, starter->ended_ns);
     if (starter->ended_how == TG_EXIT_SIGNAL)
-        return !tg_mortem_is_fault(starter->status); /* that is told as a crash */
+        return !tg_verdict_is_fault(starter->status); /* that is told as a crash */
     return *survivors > 0 && (starter->ended_how != TG_EXIT_STATUS || starter->status != 0);
 }
 
-static void print_starter_end(FILE *stream, const struct tg_post_mortem_input *input,
+static void print_starter_end(FILE *stream, const struct tg_verdict_input *input,
                               const struct tg_mpir_starter *starter, uint64_t survivors)
 {
     char name[32];
@@ -48,42 +48,42 @@ static void print_starter_end(FILE *stream, const struct tg_post_mortem_input *i
         fprintf(stream, ", before %" PRIu64 " of its ranks", survivors);
 }
 
-static struct tg_error *find_starter(struct tg_mortem *mortem, size_t i)
+static struct tg_error *find_starter(struct tg_verdict_draft *draft, size_t i)
 {
-    const struct tg_mpir_starter *starter = tg_mpir_model_at(mortem->input->mpir, i);
+    const struct tg_mpir_starter *starter = tg_mpir_model_at(draft->input->mpir, i);
     uint64_t survivors = 0;
-    bool badly = starter->is_starter && ended_badly(mortem->input, i, &survivors);
+    bool badly = starter->is_starter && ended_badly(draft->input, i, &survivors);
     if (!starter->has_aborted && !badly)
         return NULL;
-    FILE *stream = mortem->stream;
+    FILE *stream = draft->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_STARTER,
                                        .since_ns =
                                            starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
                                        .process = starter->process};
     fputs("the starter of the job, ", stream);
-    tg_words_process(stream, mortem->input, starter->process);
+    tg_words_process(stream, draft->input, starter->process);
     fputc(',', stream);
     if (starter->has_aborted) {
         fputs(" said that the job aborts", stream);
-        tg_words_moment(stream, mortem->input, starter->aborted_ns);
+        tg_words_moment(stream, draft->input, starter->aborted_ns);
     }
     if (badly) {
         fputs(starter->has_aborted ? ", and" : "", stream);
-        print_starter_end(stream, mortem->input, starter, survivors);
+        print_starter_end(stream, draft->input, starter, survivors);
     }
     if (*starter->abort_string != '\0') {
         fputs(": ", stream);
         tg_printable_write_quoted(stream, starter->abort_string);
     }
     fputc('.', stream);
-    return tg_mortem_add(mortem, &finding);
+    return tg_verdict_add(draft, &finding);
 }
 
-struct tg_error *tg_mortem_find_starters(struct tg_mortem *mortem)
+struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft)
 {
     struct tg_error *error = NULL;
-    size_t count = mortem->input->mpir == NULL ? 0 : tg_mpir_model_count(mortem->input->mpir);
+    size_t count = draft->input->mpir == NULL ? 0 : tg_mpir_model_count(draft->input->mpir);
     for (size_t i = 0; error == NULL && i < count; i++)
-        error = find_starter(mortem, i);
+        error = find_starter(draft, i);
     return error;
 }

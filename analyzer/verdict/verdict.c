@@ -24,13 +24,13 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
     return names[kind];
 }
 
-bool tg_mortem_is_fault(int64_t signal)
+bool tg_verdict_is_fault(int64_t signal)
 {
     return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
            signal == SIGABRT || signal == SIGSYS || signal == SIGTRAP;
 }
 
-bool tg_post_mortem_is_called_for(const struct tg_process_model *processes)
+bool tg_verdict_is_called_for(const struct tg_process_model *processes)
 {
     for (size_t i = 0; i < tg_process_model_count(processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(processes, i);
@@ -41,65 +41,65 @@ bool tg_post_mortem_is_called_for(const struct tg_process_model *processes)
     return false;
 }
 
-void tg_post_mortem_deinit(struct tg_post_mortem *result)
+void tg_verdict_deinit(struct tg_verdict *result)
 {
     for (size_t i = 0; i < result->count; i++)
         free(result->findings[i].text);
     free(result->findings);
-    *result = (struct tg_post_mortem){0};
+    *result = (struct tg_verdict){0};
 }
 
 /* ---- findings */
 
-struct tg_error *tg_mortem_add(struct tg_mortem *mortem, const struct tg_finding *finding)
+struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding)
 {
-    struct tg_post_mortem *result = mortem->result;
-    if (result->count == mortem->capacity) {
-        size_t capacity = mortem->capacity == 0 ? 8 : 2 * mortem->capacity;
+    struct tg_verdict *result = draft->result;
+    if (result->count == draft->capacity) {
+        size_t capacity = draft->capacity == 0 ? 8 : 2 * draft->capacity;
         struct tg_finding *findings = reallocarray(result->findings, capacity, sizeof *findings);
         if (findings == NULL)
             return tg_error_no_memory();
         result->findings = findings;
-        mortem->capacity = capacity;
+        draft->capacity = capacity;
     }
-    if (fflush(mortem->stream) != 0)
+    if (fflush(draft->stream) != 0)
         return tg_error_no_memory();
-    char *text = strndup(mortem->text + mortem->begun, mortem->size - mortem->begun);
+    char *text = strndup(draft->text + draft->begun, draft->size - draft->begun);
     if (text == NULL)
         return tg_error_no_memory();
-    mortem->begun = mortem->size;
+    draft->begun = draft->size;
     struct tg_finding *added = &result->findings[result->count++];
     *added = *finding;
     added->text = text;
     return NULL;
 }
 
-void tg_mortem_separate(FILE *stream, size_t i, size_t n)
+void tg_verdict_separate(FILE *stream, size_t i, size_t n)
 {
     if (i > 0)
         fputs(i + 1 == n ? " and " : ", ", stream);
 }
 
-void tg_mortem_more(FILE *stream, size_t n)
+void tg_verdict_more(FILE *stream, size_t n)
 {
-    if (n > TG_MORTEM_NAMED)
-        fprintf(stream, " and %zu more", n - TG_MORTEM_NAMED);
+    if (n > TG_VERDICT_NAMED)
+        fprintf(stream, " and %zu more", n - TG_VERDICT_NAMED);
 }
 
-void tg_mortem_explain(struct tg_mortem *mortem, size_t process)
+void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process)
 {
-    if (process < mortem->n_processes)
-        mortem->is_explained[process] = true;
+    if (process < draft->n_processes)
+        draft->is_explained[process] = true;
 }
 
-bool tg_mortem_is_explained(const struct tg_mortem *mortem, size_t process)
+bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process)
 {
-    return process < mortem->n_processes && mortem->is_explained[process];
+    return process < draft->n_processes && draft->is_explained[process];
 }
 
-bool tg_mortem_waits(const struct tg_mortem *mortem, size_t process)
+bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)
 {
-    return process < mortem->n_processes && mortem->is_waiting[process];
+    return process < draft->n_processes && draft->is_waiting[process];
 }
 
 /* ---- all together */
@@ -145,48 +145,48 @@ static void capitalise(char *text)
         text[0] = (char)(text[0] - 'a' + 'A');
 }
 
-static struct tg_error *create(struct tg_mortem *mortem)
+static struct tg_error *create(struct tg_verdict_draft *draft)
 {
-    mortem->n_processes = tg_process_model_count(mortem->input->processes);
-    mortem->is_waiting = calloc(mortem->n_processes + 1, sizeof *mortem->is_waiting);
-    mortem->is_explained = calloc(mortem->n_processes + 1, sizeof *mortem->is_explained);
-    mortem->is_in_a_ring = calloc(mortem->n_processes + 1, sizeof *mortem->is_in_a_ring);
-    mortem->stream = open_memstream(&mortem->text, &mortem->size);
-    bool well = mortem->is_waiting != NULL && mortem->is_explained != NULL && mortem->is_in_a_ring != NULL &&
-                mortem->stream != NULL;
+    draft->n_processes = tg_process_model_count(draft->input->processes);
+    draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
+    draft->is_explained = calloc(draft->n_processes + 1, sizeof *draft->is_explained);
+    draft->is_in_a_ring = calloc(draft->n_processes + 1, sizeof *draft->is_in_a_ring);
+    draft->stream = open_memstream(&draft->text, &draft->size);
+    bool well = draft->is_waiting != NULL && draft->is_explained != NULL && draft->is_in_a_ring != NULL &&
+                draft->stream != NULL;
     return well ? NULL : tg_error_no_memory();
 }
 
-static void destroy(struct tg_mortem *mortem)
+static void destroy(struct tg_verdict_draft *draft)
 {
-    if (mortem->stream != NULL)
-        fclose(mortem->stream);
-    free(mortem->text);
-    free(mortem->waits);
-    free(mortem->is_waiting);
-    free(mortem->is_explained);
-    free(mortem->is_in_a_ring);
+    if (draft->stream != NULL)
+        fclose(draft->stream);
+    free(draft->text);
+    free(draft->waits);
+    free(draft->is_waiting);
+    free(draft->is_explained);
+    free(draft->is_in_a_ring);
 }
 
-struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, struct tg_post_mortem *result)
+struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)
 {
-    static struct tg_error *(*const steps[])(struct tg_mortem * mortem) = {
+    static struct tg_error *(*const steps[])(struct tg_verdict_draft * draft) = {
         create,
-        tg_mortem_collect_waits,
-        tg_mortem_find_ends,
-        tg_mortem_find_starters,
-        tg_mortem_find_rings,
-        tg_mortem_find_openmp,
-        tg_mortem_find_mpi,
+        tg_verdict_collect_waits,
+        tg_verdict_find_ends,
+        tg_verdict_find_starters,
+        tg_verdict_find_rings,
+        tg_verdict_find_openmp,
+        tg_verdict_find_mpi,
     };
-    struct tg_post_mortem made = {0};
-    struct tg_mortem mortem = {.input = input, .result = &made};
+    struct tg_verdict made = {0};
+    struct tg_verdict_draft draft = {.input = input, .result = &made};
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < sizeof steps / sizeof steps[0]; i++)
-        error = steps[i](&mortem);
-    destroy(&mortem);
+        error = steps[i](&draft);
+    destroy(&draft);
     if (error != NULL) {
-        tg_post_mortem_deinit(&made);
+        tg_verdict_deinit(&made);
         return error;
     }
     for (size_t i = 0; i < made.count; i++)

@@ -1,4 +1,4 @@
-/* The post-mortem of a job that hung or died, in plain words: who waits where, who is missing there, and what
+/* the verdict on a job that hung or died, in plain words: who waits where, who is missing there, and what
  * that one did last. From the models as they are at the last moment that was fed. */
 #ifndef TG_ANALYZER_VERDICT_VERDICT_H
 #define TG_ANALYZER_VERDICT_VERDICT_H
@@ -41,12 +41,12 @@ struct tg_finding {
     char *text;          /* one or more sentences; names from the trace in it are printable */
 };
 
-struct tg_post_mortem {
+struct tg_verdict {
     struct tg_finding *findings; /* bad ends first, then deadlocks, causes, consequences; each by SINCE_NS */
     size_t count;
 };
 
-struct tg_post_mortem_input {
+struct tg_verdict_input {
     const struct tg_process_model *processes;
     const struct tg_openmp_model *openmp;
     const struct tg_mpi_model *mpi;
@@ -57,11 +57,11 @@ struct tg_post_mortem_input {
 
 /* Whether there is something to be explained: a process that was killed, ended with an error, or never
  * ended. */
-bool tg_post_mortem_is_called_for(const struct tg_process_model *processes);
+bool tg_verdict_is_called_for(const struct tg_process_model *processes);
 
 /* Caller's storage. Only error: NO_MEMORY. */
-struct tg_error *tg_post_mortem_make(const struct tg_post_mortem_input *input, struct tg_post_mortem *result);
-void tg_post_mortem_deinit(struct tg_post_mortem *result);
+struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result);
+void tg_verdict_deinit(struct tg_verdict *result);
 
 const char *tg_finding_kind_name(enum tg_finding_kind kind); /* as in --json */
 

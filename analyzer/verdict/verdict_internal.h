@@ -1,4 +1,4 @@
-/* Between the files of the post-mortem: each looks for findings of its kind. */
+/* Between the files of the verdict: each looks for findings of its kind. */
 #ifndef TG_ANALYZER_VERDICT_VERDICT_INTERNAL_H
 #define TG_ANALYZER_VERDICT_VERDICT_INTERNAL_H
 
@@ -8,21 +8,21 @@
 
 /* A process cannot go on before another one does: THREAD, one of FROM's, is in an MPI call that TO is missing
  * in. */
-struct tg_mortem_wait {
+struct tg_verdict_wait {
     size_t from, to;                    /* indices in the process model */
     const struct tg_mpi_thread *thread; /* the model's */
 };
 
-/* A post-mortem being made. */
-struct tg_mortem {
-    const struct tg_post_mortem_input *input;
-    struct tg_post_mortem *result;
+/* A verdict being made. */
+struct tg_verdict_draft {
+    const struct tg_verdict_input *input;
+    struct tg_verdict *result;
     size_t capacity;
     FILE *stream; /* where the current finding's text is written, into: */
     char *text;
     size_t size;
     size_t begun; /* the current one begins here in the text */
-    struct tg_mortem_wait *waits;
+    struct tg_verdict_wait *waits;
     size_t n_waits, wait_capacity;
     bool *is_waiting;   /* by process: for another one */
     bool *is_explained; /* by process: something of its own holds it up, or ended it */
@@ -31,32 +31,32 @@ struct tg_mortem {
 };
 
 enum {
-    TG_MORTEM_NAMED = 8,       /* of those who wait or are missing; the others are counted */
-    TG_MORTEM_DETAILED = 3,    /* of those who are missing, with what they do */
-    TG_MORTEM_WAITS = 1 << 12, /* kept */
+    TG_VERDICT_NAMED = 8,       /* of those who wait or are missing; the others are counted */
+    TG_VERDICT_DETAILED = 3,    /* of those who are missing, with what they do */
+    TG_VERDICT_WAITS = 1 << 12, /* kept */
 };
 
 /* Makes FINDING one, with what was written to the stream since the last one. Only error: NO_MEMORY. */
-struct tg_error *tg_mortem_add(struct tg_mortem *mortem, const struct tg_finding *finding);
+struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding);
 
-/* What is between the items of "A, B and C": before item I of N, of which at most TG_MORTEM_NAMED are
+/* What is between the items of "A, B and C": before item I of N, of which at most TG_VERDICT_NAMED are
  * shown. */
-void tg_mortem_separate(FILE *stream, size_t i, size_t n);
+void tg_verdict_separate(FILE *stream, size_t i, size_t n);
 /* " and 5 more", behind those that are shown; nothing where all N are. */
-void tg_mortem_more(FILE *stream, size_t n);
+void tg_verdict_more(FILE *stream, size_t n);
 
-bool tg_mortem_is_fault(int64_t signal);
-void tg_mortem_explain(struct tg_mortem *mortem, size_t process);
-bool tg_mortem_is_explained(const struct tg_mortem *mortem, size_t process);
+bool tg_verdict_is_fault(int64_t signal);
+void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process);
+bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS waits for another one in MPI. */
-bool tg_mortem_waits(const struct tg_mortem *mortem, size_t process);
+bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process);
 
 /* In this order: what the later ones say depends on what the former found. Only error: NO_MEMORY. */
-struct tg_error *tg_mortem_find_ends(struct tg_mortem *mortem);
-struct tg_error *tg_mortem_find_starters(struct tg_mortem *mortem);
-struct tg_error *tg_mortem_find_openmp(struct tg_mortem *mortem);
-struct tg_error *tg_mortem_collect_waits(struct tg_mortem *mortem);
-struct tg_error *tg_mortem_find_rings(struct tg_mortem *mortem);
-struct tg_error *tg_mortem_find_mpi(struct tg_mortem *mortem);
+struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft);
 
 #endif

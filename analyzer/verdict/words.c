@@ -9,13 +9,13 @@
 #include <signal.h>
 #include <string.h>
 
-static const struct tg_process_entry *entry_of(const struct tg_post_mortem_input *input, size_t process)
+static const struct tg_process_entry *entry_of(const struct tg_verdict_input *input, size_t process)
 {
     return process < tg_process_model_count(input->processes) ? tg_process_model_at(input->processes, process)
                                                               : NULL;
 }
 
-void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, size_t process)
+void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t process)
 {
     const struct tg_process_entry *entry = entry_of(input, process);
     if (entry == NULL) {
@@ -29,19 +29,19 @@ void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, si
     }
 }
 
-void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns)
 {
     char text[TG_QUANTITY_SIZE];
     fprintf(stream, " at %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
 }
 
-void tg_words_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns)
+void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns)
 {
     char text[TG_QUANTITY_SIZE];
     fprintf(stream, " since %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
 }
 
-void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_t process, uint64_t code)
+void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code)
 {
     char text[512];
     if (code == 0)
@@ -53,7 +53,7 @@ void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_
     fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
-void tg_words_worker(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_worker(FILE *stream, const struct tg_verdict_input *input,
                      const struct tg_openmp_worker *worker)
 {
     fprintf(stream, "worker %" PRIu64 " of ", worker->number);
@@ -81,7 +81,7 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
         fprintf(stream, " (tag %" PRId64 ")", call->tag);
 }
 
-void tg_words_message(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
                       const struct tg_mpi_message *message)
 {
     fputs("from ", stream);
@@ -107,7 +107,7 @@ void tg_words_message(FILE *stream, const struct tg_post_mortem_input *input,
 
 /* ---- states */
 
-static const struct tg_mpi_thread *find_mpi_thread(const struct tg_post_mortem_input *input, size_t process,
+static const struct tg_mpi_thread *find_mpi_thread(const struct tg_verdict_input *input, size_t process,
                                                    int32_t tid)
 {
     const struct tg_mpi_thread *found = NULL; /* the latest: thread ids are used again */
@@ -119,7 +119,7 @@ static const struct tg_mpi_thread *find_mpi_thread(const struct tg_post_mortem_i
     return found;
 }
 
-static void print_call_state(FILE *stream, const struct tg_post_mortem_input *input,
+static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
                              const struct tg_mpi_thread *thread)
 {
     fputs("in ", stream);
@@ -128,7 +128,7 @@ static void print_call_state(FILE *stream, const struct tg_post_mortem_input *in
     tg_words_code(stream, input, thread->process, thread->call.code);
 }
 
-void tg_words_mpi_thread(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread)
 {
     if (thread->in_call) {
@@ -142,7 +142,7 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_post_mortem_input *input,
     tg_words_moment(stream, input, thread->left_ns);
 }
 
-static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
+static void print_place(FILE *stream, const struct tg_verdict_input *input,
                         const struct tg_openmp_worker *worker)
 {
     const struct tg_openmp_place *place = &worker->places[worker->n_places - 1];
@@ -180,7 +180,7 @@ static void print_place(FILE *stream, const struct tg_post_mortem_input *input,
 }
 
 /* Whether it was killed because the job was to end: then that says nothing about what went wrong. */
-static bool was_asked_to_end(const struct tg_post_mortem_input *input, const struct tg_process_entry *entry)
+static bool was_asked_to_end(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
 {
     if (entry->status == SIGTERM || entry->status == SIGINT || entry->status == SIGHUP ||
         entry->status == SIGQUIT)
@@ -198,7 +198,7 @@ static bool was_asked_to_end(const struct tg_post_mortem_input *input, const str
     return false;
 }
 
-static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
+static void print_end(FILE *stream, const struct tg_verdict_input *input,
                       const struct tg_process_entry *entry)
 {
     char name[32];
@@ -222,8 +222,8 @@ static void print_end(FILE *stream, const struct tg_post_mortem_input *input,
 
 /* What TID of PROCESS was in, by MPI before OpenMP: the call is inside of the zone. False: nothing is
  * known. */
-bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process,
-                           int32_t tid, const struct tg_openmp_worker *worker)
+bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
+                           const struct tg_openmp_worker *worker)
 {
     const struct tg_mpi_thread *thread = find_mpi_thread(input, process, tid);
     if (thread != NULL && thread->in_call) {
@@ -240,7 +240,7 @@ bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *inpu
     return true;
 }
 
-void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
                            const struct tg_openmp_worker *worker)
 {
     const struct tg_process_entry *entry = entry_of(input, worker->process);
@@ -253,7 +253,7 @@ void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *inpu
         print_end(stream, input, entry);
 }
 
-void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process)
+void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process)
 {
     const struct tg_process_entry *entry = entry_of(input, process);
     char last[256];

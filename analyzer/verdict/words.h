@@ -1,5 +1,5 @@
-/* How the post-mortem says things: names, moments, and what a thread or rank was doing. For the
- * post-mortem, reports and the console. */
+/* How the verdict says things: names, moments, and what a thread or rank was doing. For the
+ * verdict, reports and the console. */
 #ifndef TG_ANALYZER_VERDICT_WORDS_H
 #define TG_ANALYZER_VERDICT_WORDS_H
 
@@ -10,35 +10,35 @@
 /* Each prints to STREAM, without a full stop. */
 
 /* "rank 3", or "process 1234 (app)" */
-void tg_words_process(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
+void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t process);
 /* " at 1.234567 s" */
-void tg_words_moment(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns);
+void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " since 1.234567 s" */
-void tg_words_since(FILE *stream, const struct tg_post_mortem_input *input, uint64_t time_ns);
+void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
-void tg_words_code(FILE *stream, const struct tg_post_mortem_input *input, size_t process, uint64_t code);
+void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code);
 /* "worker 2 of rank 1 (thread 1236)" */
-void tg_words_worker(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_worker(FILE *stream, const struct tg_verdict_input *input,
                      const struct tg_openmp_worker *worker);
 /* "in a critical section since 1.2 s in ...", "in MPI_Recv from rank 2 (tag 5) since ...", "killed by SIGSEGV
  * at ..." : where the thread is, by its calls of MPI, by OpenMP, or by what it did last. */
-void tg_words_worker_state(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
                            const struct tg_openmp_worker *worker);
 /* What thread TID of PROCESS was in, of MPI or OpenMP (WORKER may be NULL), without how it ended; false, and
  * nothing printed: that is not known. */
-bool tg_words_thread_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process,
-                           int32_t tid, const struct tg_openmp_worker *worker);
+bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
+                           const struct tg_openmp_worker *worker);
 /* "in MPI_Recv from rank 2 since ...", or "outside of MPI; its last call was ...". */
-void tg_words_mpi_thread(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
 /* As the worker's state, for a process by its main thread. */
-void tg_words_process_state(FILE *stream, const struct tg_post_mortem_input *input, size_t process);
+void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process);
 /* "MPI_Recv from rank 2 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
 
 /* "from rank 0 to rank 1, tag 6 on MPI_COMM_WORLD, 8 bytes: MPI_Isend in solve (solver.c:120), since 1.2
  * s" */
-void tg_words_message(FILE *stream, const struct tg_post_mortem_input *input,
+void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
                       const struct tg_mpi_message *message);
 
 #endif

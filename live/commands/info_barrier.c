@@ -12,7 +12,7 @@
 
 struct writing {
     struct tg_console *console;
-    struct tg_post_mortem_input input;
+    struct tg_verdict_input input;
     FILE *out; /* NULL: as a list */
     size_t shown;
 };

@@ -13,7 +13,7 @@
 
 struct writing {
     struct tg_console *console;
-    struct tg_post_mortem_input input;
+    struct tg_verdict_input input;
     FILE *out;
     size_t shown;
     const char *title; /* to be written before the first */

@@ -17,10 +17,10 @@ struct tg_error *tg_console_usage(const struct tg_console_command *command)
                            *command->arguments == '\0' ? "" : " ", command->arguments);
 }
 
-struct tg_post_mortem_input tg_console_words(const struct tg_console *console)
+struct tg_verdict_input tg_console_words(const struct tg_console *console)
 {
     const struct tg_moment *moment = console->source->moment;
-    return (struct tg_post_mortem_input){
+    return (struct tg_verdict_input){
         .processes = moment->processes,
         .openmp = moment->openmp,
         .mpi = moment->mpi,
@@ -59,7 +59,7 @@ static void put_place(struct tg_json *json, const struct tg_source *source, cons
 struct tg_error *tg_console_print_place(struct tg_console *console, FILE *out)
 {
     const struct tg_source *source = console->source;
-    const struct tg_post_mortem_input input = tg_console_words(console);
+    const struct tg_verdict_input input = tg_console_words(console);
     char moment[TG_QUANTITY_SIZE], *words = NULL;
     struct tg_error *error = NULL;
     size_t size;
@@ -184,10 +184,10 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
     if (argc > 0)
         return tg_console_usage(&tg_console_where);
     struct tg_error *error = tg_console_print_place(console, out);
-    const struct tg_post_mortem_input input = tg_console_words(console);
-    struct tg_post_mortem findings = {0};
+    const struct tg_verdict_input input = tg_console_words(console);
+    struct tg_verdict findings = {0};
     if (error == NULL)
-        error = tg_post_mortem_make(&input, &findings);
+        error = tg_verdict_make(&input, &findings);
     size_t shown = 0;
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
@@ -204,7 +204,7 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
         tg_json_end_array(json);
     if (error == NULL && shown == 0)
         fputs("nobody waits for another one\n", out);
-    tg_post_mortem_deinit(&findings);
+    tg_verdict_deinit(&findings);
     return error;
 }
 
@@ -213,6 +213,6 @@ const struct tg_console_command tg_console_where = {
     .arguments = "",
     .summary = "who waits where at this moment, who is missing there, and what that one did last",
     .example = "where",
-    .more = "What `tollgate report` calls the post-mortem, for the moment that the console is at.",
+    .more = "What `tollgate report` calls the verdict, for the moment that the console is at.",
     .run = run_where,
 };

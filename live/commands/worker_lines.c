@@ -43,7 +43,7 @@ struct block {
 
 struct writing {
     const struct tg_console *console;
-    struct tg_post_mortem_input input;
+    struct tg_verdict_input input;
     const struct tg_openmp_worker *current;
     bool is_each;
     struct block *blocks;
@@ -91,8 +91,7 @@ static void write_list(FILE *out, const struct tg_number_list *list)
     tg_number_list_print(list, MAX_RANGES, out);
 }
 
-static void write_since(FILE *out, const struct tg_post_mortem_input *input,
-                        const struct shared_place *shared)
+static void write_since(FILE *out, const struct tg_verdict_input *input, const struct shared_place *shared)
 {
     char first[TG_QUANTITY_SIZE], last[TG_QUANTITY_SIZE];
     if (shared != NULL) {
@@ -105,7 +104,7 @@ static void write_since(FILE *out, const struct tg_post_mortem_input *input,
     fputc('\n', out);
 }
 
-static void write_region(FILE *out, const struct tg_post_mortem_input *input,
+static void write_region(FILE *out, const struct tg_verdict_input *input,
                          const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
                          const struct shared_place *shared)
 {
@@ -118,7 +117,7 @@ static void write_region(FILE *out, const struct tg_post_mortem_input *input,
         fprintf(out, " of %" PRIu64, team->size);
 }
 
-static void write_place(FILE *out, const struct tg_post_mortem_input *input,
+static void write_place(FILE *out, const struct tg_verdict_input *input,
                         const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
                         const struct shared_place *shared)
 {
@@ -154,7 +153,7 @@ static void write_place(FILE *out, const struct tg_post_mortem_input *input,
     write_since(out, input, shared);
 }
 
-static void write_call(FILE *out, const struct tg_post_mortem_input *input, const struct tg_mpi_thread *call,
+static void write_call(FILE *out, const struct tg_verdict_input *input, const struct tg_mpi_thread *call,
                        const struct shared_place *shared)
 {
     fputs("      ", out);
@@ -164,7 +163,7 @@ static void write_call(FILE *out, const struct tg_post_mortem_input *input, cons
 }
 
 /* All places of a worker, with what is shared or (NULL) without what differs. */
-static void write_places(FILE *out, const struct tg_post_mortem_input *input, const struct group *group,
+static void write_places(FILE *out, const struct tg_verdict_input *input, const struct group *group,
                          const struct shared_place *shared)
 {
     const struct tg_openmp_worker *worker = group->worker;
@@ -174,7 +173,7 @@ static void write_places(FILE *out, const struct tg_post_mortem_input *input, co
         write_call(out, input, group->call, shared == NULL ? NULL : &shared[worker->n_places]);
 }
 
-static void write_group(FILE *out, const struct tg_post_mortem_input *input, const struct group *group)
+static void write_group(FILE *out, const struct tg_verdict_input *input, const struct group *group)
 {
     const struct tg_openmp_worker *worker = group->worker;
     bool is_inside = worker->n_places > 0 || group->call != NULL;
@@ -192,7 +191,7 @@ static void write_group(FILE *out, const struct tg_post_mortem_input *input, con
     write_places(out, input, group, group->places);
 }
 
-static void write_block(FILE *out, const struct tg_post_mortem_input *input, const struct block *block)
+static void write_block(FILE *out, const struct tg_verdict_input *input, const struct block *block)
 {
     const struct tg_process_entry *entry = tg_process_model_at(input->processes, block->process);
     char name[128];

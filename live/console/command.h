@@ -103,7 +103,7 @@ void tg_console_stop(struct tg_console *console);
 struct tg_error *tg_console_usage(const struct tg_console_command *command);
 
 /* What the words of analyzer/ are said with: the moment's models and names of code. */
-struct tg_post_mortem_input tg_console_words(const struct tg_console *console);
+struct tg_verdict_input tg_console_words(const struct tg_console *console);
 
 /* The error of a command is about the character at OFFSET of TEXT, a word of it: what programs are told
  * beside the message. TEXT must live until the command returns. */

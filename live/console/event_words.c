@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-static void write_who(FILE *stream, const struct tg_post_mortem_input *input, const struct tg_event *event,
+static void write_who(FILE *stream, const struct tg_verdict_input *input, const struct tg_event *event,
                       const struct tg_process_entry *entry)
 {
     if (entry == NULL) {
@@ -144,7 +144,7 @@ static void write_call(FILE *stream, const struct tg_event_mpi_enter *enter)
     tg_words_call(stream, &call);
 }
 
-struct tg_error *tg_event_words(FILE *stream, const struct tg_post_mortem_input *input,
+struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *input,
                                 const struct tg_event *event, const struct tg_process_entry *entry)
 {
     write_who(stream, input, event, entry);

@@ -9,7 +9,7 @@
 
 /* Writes whose EVENT is ("rank 1, worker 2 (thread 1236): ") and what it is; ENTRY is its process, NULL none.
  * Printable, without a line end. Only error: NO_MEMORY. */
-struct tg_error *tg_event_words(FILE *stream, const struct tg_post_mortem_input *input,
+struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *input,
                                 const struct tg_event *event, const struct tg_process_entry *entry);
 
 #endif

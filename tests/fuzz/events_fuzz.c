@@ -317,14 +317,14 @@ static void destroy_models(struct tg_report *report)
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
     tg_control_model_destroy(report->control);
-    tg_post_mortem_deinit(&report->post_mortem);
+    tg_verdict_deinit(&report->verdict);
     tg_code_names_destroy(report->names);
 }
 
 static void explain(struct tg_report *report)
 {
     assert(tg_control_model_finish(report->control) == NULL);
-    const struct tg_post_mortem_input input = {
+    const struct tg_verdict_input input = {
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
         .mpi = report->mpi,
@@ -332,7 +332,7 @@ static void explain(struct tg_report *report)
         .start_ns = report->start_ns,
         .namer = report->namer,
     };
-    assert(tg_post_mortem_make(&input, &report->post_mortem) == NULL);
+    assert(tg_verdict_make(&input, &report->verdict) == NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
