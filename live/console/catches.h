@@ -2,7 +2,7 @@
 #ifndef TG_LIVE_CONSOLE_CATCHES_H
 #define TG_LIVE_CONSOLE_CATCHES_H
 
-#include "live/console/focus.h"
+#include "live/sets/focus.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
 #include "live/console/catches.h"
 #include "live/console/console.h"
 #include "live/console/data.h"
-#include "live/console/focus.h"
+#include "live/sets/focus.h"
 #include "live/console/live_filter.h"
 #include "live/console/remade_points.h"
 #include "live/console/script_trace.h"

@@ -3,7 +3,6 @@
 #include "analyzer/job/action_points.h"
 #include "analyzer/job/list.h"
 #include "analyzer/models/event_headline.h"
-#include "live/console/focus.h"
 #include "live/source/filter_news.h"
 #include "live/source/interrupt.h"
 #include "live/source/news_queue.h"
@@ -142,10 +141,7 @@ static size_t index_of(struct tagging *tagging, uint64_t pid)
     if (pid == tagging->pid)
         return tagging->index;
     tagging->pid = pid;
-    struct tg_error *error = tg_focus_find_pid(&tagging->live->public, (int64_t)pid, &tagging->index);
-    if (error != NULL)
-        tagging->index = SIZE_MAX;
-    tg_error_destroy(error);
+    tagging->index = tg_moment_find_pid(tagging->live->moment, (int64_t)pid);
     return tagging->index;
 }
 

@@ -126,3 +126,11 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
         error = tg_control_numbers_feed(moment->numbers, event, entry->index);
     return error;
 }
+
+size_t tg_moment_find_pid(const struct tg_moment *moment, int64_t pid)
+{
+    for (size_t i = tg_process_model_count(moment->processes); i-- > 0;)
+        if (tg_process_model_at(moment->processes, i)->pid == pid)
+            return i;
+    return SIZE_MAX;
+}

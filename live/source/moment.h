@@ -43,4 +43,7 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
 /* Only error: NO_MEMORY. Memory follows what the models keep, not events. */
 struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event *event);
 
+/* The index of the latest process PID in the process model; SIZE_MAX: there is none. */
+size_t tg_moment_find_pid(const struct tg_moment *moment, int64_t pid);
+
 #endif

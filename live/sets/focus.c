@@ -1,4 +1,4 @@
-#include "live/console/focus.h"
+#include "live/sets/focus.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -207,16 +207,12 @@ const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, con
 
 struct tg_error *tg_focus_find_pid(const struct tg_source *source, int64_t pid, size_t *process)
 {
-    const struct tg_process_model *model = source->moment->processes;
-    for (size_t i = tg_process_model_count(model); i-- > 0;) {
-        if (tg_process_model_at(model, i)->pid == pid) {
-            *process = i;
-            return NULL;
-        }
-    }
-    return tg_error_create(TG_ERROR_NOT_FOUND,
-                           "there is no process %" PRId64 " at this moment; `info processes` lists them",
-                           pid);
+    size_t found = tg_moment_find_pid(source->moment, pid);
+    if (found == SIZE_MAX)
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "no process %" PRId64 " at this moment; `info processes` lists them", pid);
+    *process = found;
+    return NULL;
 }
 
 /* ---- from text */
