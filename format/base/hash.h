@@ -1,0 +1,49 @@
+/* Insertion into uthash tables that fails without memory: with HASH_NONFATAL_OOM a bare HASH_ADD leaves
+ * the entry outside of the table, and says so only in its hh.tbl. All other macros are uthash's own. */
+#ifndef TG_FORMAT_BASE_HASH_H
+#define TG_FORMAT_BASE_HASH_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "format/base/error.h"
+
+#if !HASH_NONFATAL_OOM
+#error "compile with -DHASH_NONFATAL_OOM=1: uthash exits without memory otherwise"
+#endif
+
+/* All of these are expressions of type struct tg_error *. The only error is tg_error_no_memory(), which
+ * needs no destroying, so that a caller which itself reports success as a bool or a pointer may compare
+ * with NULL. HH is the name of the entry's UT_hash_handle. The key must not be in the table yet. */
+
+/* Adds ENTRY under KEY_BYTES bytes at KEY, which live as long as the entry. After an error ENTRY is still
+ * the caller's. */
+#define TG_HASH_ADD_KEY(hh, head, key, key_bytes, entry)                                                     \
+    __extension__({                                                                                          \
+        HASH_ADD_KEYPTR(hh, head, key, key_bytes, entry);                                                    \
+        (entry)->hh.tbl != NULL ? (struct tg_error *)NULL : tg_error_no_memory();                            \
+    })
+
+/* Adds ENTRY under its member KEY_MEMBER, all bytes of it: padding must be zero. */
+#define TG_HASH_ADD(hh, head, key_member, entry)                                                             \
+    TG_HASH_ADD_KEY(hh, head, &(entry)->key_member, sizeof((entry)->key_member), entry)
+
+/* Points ENTRY, a variable, to a new one with a copy of *KEY in its member KEY_MEMBER and all else zero,
+ * added; to be freed with free() after HASH_DELETE. After an error ENTRY is NULL. KEY points to the
+ * member's type. */
+#define TG_HASH_CREATE(hh, head, key_member, new_key, entry)                                                 \
+    __extension__({                                                                                          \
+        const __typeof__((entry)->key_member) *tg_hash_key_ = (new_key);                                     \
+        (entry) = calloc(1, sizeof *(entry));                                                                \
+        if ((entry) != NULL) {                                                                               \
+            memcpy(&(entry)->key_member, tg_hash_key_, sizeof((entry)->key_member));                         \
+            if (TG_HASH_ADD(hh, head, key_member, entry) != NULL) {                                          \
+                free(entry);                                                                                 \
+                (entry) = NULL;                                                                              \
+            }                                                                                                \
+        }                                                                                                    \
+        (entry) != NULL ? (struct tg_error *)NULL : tg_error_no_memory();                                    \
+    })
+
+#endif
