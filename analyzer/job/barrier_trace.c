@@ -10,39 +10,39 @@
 
 /* ---- decisions to events */
 
-bool tg_barrier_trace_event(const struct tg_barrier_decision *decision, struct tg_event *event)
+bool tg_barrier_trace_event(const struct tg_run_decision *decision, struct tg_event *event)
 {
-    uint64_t barrier = decision->barrier, dpid = decision->unit.dpid, dtid = decision->unit.dtid;
+    uint64_t barrier = decision->barrier, dpid = decision->thread.dpid, dtid = decision->thread.dtid;
     switch (decision->kind) {
-    case TG_BARRIER_HELD:
+    case TG_DECIDE_HELD:
         event->kind = TG_EVENT_BARRIER_HELD;
         event->barrier_held = (struct tg_event_barrier_held){barrier, dpid, dtid};
         return barrier != 0;
-    case TG_BARRIER_SATISFIED:
+    case TG_DECIDE_SATISFIED:
         event->kind = TG_EVENT_BARRIER_SATISFIED;
         event->barrier_satisfied =
             (struct tg_event_barrier_satisfied){barrier, decision->count, decision->number};
         return true;
-    case TG_BARRIER_RELEASED:
+    case TG_DECIDE_RELEASED:
         event->kind = TG_EVENT_BARRIER_RELEASED;
         event->barrier_released = (struct tg_event_barrier_released){barrier, dpid, dtid, decision->reason};
         return true;
-    case TG_BARRIER_LEFT:
+    case TG_DECIDE_LEFT:
         event->kind = TG_EVENT_BARRIER_LEFT;
         event->barrier_left =
             (struct tg_event_barrier_left){barrier, dpid, dtid, decision->reason, decision->count};
         return true;
-    case TG_BARRIER_STUCK:
+    case TG_DECIDE_STUCK:
         event->kind = TG_EVENT_BARRIER_STUCK;
         event->barrier_stuck =
             (struct tg_event_barrier_stuck){barrier, dpid, dtid, decision->number, decision->count};
         return true;
-    case TG_BARRIER_STOP_THREAD_NOW:
-    case TG_BARRIER_STOP_PROCESS_NOW:
-    case TG_BARRIER_STOP_GROUP_NOW:
-    case TG_BARRIER_RESUME_THREAD:
-    case TG_BARRIER_ARRIVED:
-    case TG_BARRIER_LATE:
+    case TG_DECIDE_STOP_THREAD:
+    case TG_DECIDE_STOP_PROCESS:
+    case TG_DECIDE_STOP_GROUP:
+    case TG_DECIDE_RESUME_THREAD:
+    case TG_DECIDE_ARRIVED:
+    case TG_DECIDE_LATE:
         break;
     }
     return false;
@@ -72,7 +72,7 @@ void tg_barrier_trace_created(const struct tg_barrier_definition *definition, co
 /* What the operating system calls a thread or process: pid, tid (0: the process) to its unit. */
 struct name {
     uint64_t key;
-    struct tg_barrier_unit unit;
+    struct tg_thread_id id;
     UT_hash_handle hh;
 };
 
@@ -84,10 +84,10 @@ struct location {
 };
 
 struct tg_barrier_trace {
-    struct tg_barrier_model *model;
+    struct tg_run_model *model;
     struct name *names;
-    struct location *locations;           /* by id */
-    struct tg_barrier_decision *expected; /* decisions that events should follow for */
+    struct location *locations;       /* by id */
+    struct tg_run_decision *expected; /* decisions that events should follow for */
     size_t n_expected, next, capacity;
     struct tg_barrier_trace_verdict verdict;
 };
@@ -95,7 +95,7 @@ struct tg_barrier_trace {
 struct tg_error *tg_barrier_trace_create(struct tg_barrier_trace **trace)
 {
     struct tg_barrier_trace *made = calloc(1, sizeof *made);
-    struct tg_error *error = made == NULL ? tg_error_no_memory() : tg_barrier_model_create(&made->model);
+    struct tg_error *error = made == NULL ? tg_error_no_memory() : tg_run_model_create(&made->model);
     if (error == NULL)
         *trace = made;
     else
@@ -117,12 +117,12 @@ void tg_barrier_trace_destroy(struct tg_barrier_trace *trace)
         HASH_DEL(trace->names, name);
         free(name);
     }
-    tg_barrier_model_destroy(trace->model);
+    tg_run_model_destroy(trace->model);
     free(trace->expected);
     free(trace);
 }
 
-const struct tg_barrier_model *tg_barrier_trace_model(const struct tg_barrier_trace *trace)
+const struct tg_run_model *tg_barrier_trace_model(const struct tg_barrier_trace *trace)
 {
     return trace->model;
 }
@@ -146,7 +146,7 @@ static struct name *find_name(const struct tg_barrier_trace *trace, int32_t pid,
 }
 
 static struct tg_error *put_name(struct tg_barrier_trace *trace, int32_t pid, int32_t tid,
-                                 struct tg_barrier_unit unit)
+                                 struct tg_thread_id unit)
 {
     struct name *name = find_name(trace, pid, tid);
     if (name == NULL) {
@@ -160,7 +160,7 @@ static struct tg_error *put_name(struct tg_barrier_trace *trace, int32_t pid, in
             return tg_error_no_memory();
         }
     }
-    name->unit = unit;
+    name->id = unit;
     return NULL;
 }
 
@@ -215,7 +215,7 @@ static struct tg_error *copy_tables(const struct tg_barrier_trace *from, struct 
 {
     struct tg_error *error = NULL;
     for (const struct name *name = from->names; error == NULL && name != NULL; name = name->hh.next)
-        error = put_name(to, (int32_t)(name->key >> 32), (int32_t)(uint32_t)name->key, name->unit);
+        error = put_name(to, (int32_t)(name->key >> 32), (int32_t)(uint32_t)name->key, name->id);
     for (const struct location *location = from->locations; error == NULL && location != NULL;
          location = location->hh.next)
         error = put_location(to, location->id, location->text);
@@ -236,7 +236,7 @@ struct tg_error *tg_barrier_trace_copy(const struct tg_barrier_trace *trace, str
     if (made == NULL)
         return tg_error_no_memory();
     made->verdict = trace->verdict;
-    struct tg_error *error = tg_barrier_model_copy(trace->model, &made->model);
+    struct tg_error *error = tg_run_model_copy(trace->model, &made->model);
     if (error == NULL)
         error = copy_tables(trace, made);
     if (error == NULL)
@@ -282,11 +282,11 @@ static void flush(struct tg_barrier_trace *trace)
 static struct tg_error *expect(struct tg_barrier_trace *trace)
 {
     size_t count;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(trace->model, &count);
+    const struct tg_run_decision *decisions = tg_run_model_decisions(trace->model, &count);
     struct tg_event event = {0};
     if (trace->n_expected + count > trace->capacity) {
         size_t larger = (trace->n_expected + count) * 2;
-        struct tg_barrier_decision *moved = reallocarray(trace->expected, larger, sizeof *moved);
+        struct tg_run_decision *moved = reallocarray(trace->expected, larger, sizeof *moved);
         if (moved == NULL)
             return tg_error_no_memory();
         trace->expected = moved;
@@ -342,20 +342,20 @@ static bool is_unit(uint64_t dpid, uint64_t dtid)
     return is_number(dpid) && dtid <= UINT32_MAX;
 }
 
-static struct tg_barrier_unit unit_of(uint64_t dpid, uint64_t dtid)
+static struct tg_thread_id unit_of(uint64_t dpid, uint64_t dtid)
 {
-    return (struct tg_barrier_unit){(uint32_t)dpid, (uint32_t)dtid};
+    return (struct tg_thread_id){(uint32_t)dpid, (uint32_t)dtid};
 }
 
 static struct tg_error *feed_process(struct tg_barrier_trace *trace, const struct tg_event *event)
 {
     const struct tg_event_control_process *told = &event->control_process;
-    const struct tg_barrier_process process = {(uint32_t)told->dpid, (uint32_t)told->control_group,
-                                               (uint32_t)told->share_group, (uint32_t)told->workers_group};
+    const struct tg_process_groups process = {(uint32_t)told->dpid, (uint32_t)told->control_group,
+                                              (uint32_t)told->share_group, (uint32_t)told->workers_group};
     const struct name *name = find_name(trace, event->pid, 0);
-    if (name != NULL && name->unit.dpid == process.dpid)
-        return done(trace, tg_barrier_model_change_process(trace->model, &process));
-    struct tg_error *error = tg_barrier_model_add_process(trace->model, &process);
+    if (name != NULL && name->id.dpid == process.dpid)
+        return done(trace, tg_run_model_change_process(trace->model, &process));
+    struct tg_error *error = tg_run_model_add_process(trace->model, &process);
     if (error == NULL)
         error = put_name(trace, event->pid, 0, unit_of(told->dpid, 0));
     return done(trace, error);
@@ -363,11 +363,11 @@ static struct tg_error *feed_process(struct tg_barrier_trace *trace, const struc
 
 static struct tg_error *feed_thread(struct tg_barrier_trace *trace, const struct tg_event *event)
 {
-    const struct tg_barrier_unit unit = unit_of(event->control_thread.dpid, event->control_thread.dtid);
+    const struct tg_thread_id unit = unit_of(event->control_thread.dpid, event->control_thread.dtid);
     bool is_manager = event->control_thread.manager != 0;
-    if (tg_barrier_model_has_thread(trace->model, unit)) /* it was found out later */
-        return done(trace, tg_barrier_model_set_manager(trace->model, unit, is_manager));
-    struct tg_error *error = tg_barrier_model_add_thread(trace->model, unit, is_manager);
+    if (tg_run_model_has_thread(trace->model, unit)) /* it was found out later */
+        return done(trace, tg_run_model_set_manager(trace->model, unit, is_manager));
+    struct tg_error *error = tg_run_model_add_thread(trace->model, unit, is_manager);
     if (error == NULL)
         error = put_name(trace, event->pid, event->tid, unit);
     return done(trace, error);
@@ -379,14 +379,14 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
     struct name *name = find_name(trace, event->pid, of_thread ? event->tid : 0);
     if (name == NULL)
         return NULL; /* it was none of the session's */
-    struct tg_barrier_unit unit = name->unit;
+    struct tg_thread_id unit = name->id;
     drop_name(trace, name);
     if (of_thread)
-        return done(trace, tg_barrier_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
+        return done(trace, tg_run_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
     /* names of its threads that are left mean nobody, until they are used again */
-    return done(trace, tg_barrier_model_remove_process(trace->model, unit.dpid,
-                                                       event->kind == TG_EVENT_DETACH ? TG_BARRIER_BY_DETACH
-                                                                                      : TG_BARRIER_BY_EXIT));
+    return done(trace, tg_run_model_remove_process(trace->model, unit.dpid,
+                                                   event->kind == TG_EVENT_DETACH ? TG_BARRIER_BY_DETACH
+                                                                                  : TG_BARRIER_BY_EXIT));
 }
 
 /* Who executes another program leaves its other threads behind, also those whose ends were not told. */
@@ -394,17 +394,16 @@ static struct tg_error *feed_exec(struct tg_barrier_trace *trace, const struct t
 {
     const struct name *name = find_name(trace, event->pid, 0),
                       *first = find_name(trace, event->pid, event->pid);
-    uint32_t slot = name == NULL ? TG_NO_SLOT : tg_barrier_process_slot(trace->model, name->unit.dpid);
+    uint32_t slot = name == NULL ? TG_NO_SLOT : tg_run_find_process(trace->model, name->id.dpid);
     size_t i = 0;
     while (slot != TG_NO_SLOT && i < trace->model->processes[slot].n_threads) {
-        struct tg_barrier_unit unit =
-            tg_barrier_unit_of_thread(trace->model, trace->model->processes[slot].threads[i]);
-        if (first != NULL && first->unit.dpid == unit.dpid && first->unit.dtid == unit.dtid) {
+        struct tg_thread_id unit = tg_run_thread_id(trace->model, trace->model->processes[slot].threads[i]);
+        if (first != NULL && first->id.dpid == unit.dpid && first->id.dtid == unit.dtid) {
             i++;
             continue;
         }
         struct tg_error *error =
-            done(trace, tg_barrier_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
+            done(trace, tg_run_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
         if (error != NULL)
             return error;
     }
@@ -415,7 +414,7 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
                                      const struct tg_event_barrier_created *told)
 {
     const struct tg_control_unit *members = told->members.items;
-    struct tg_barrier_unit *list = calloc(told->members.count + 1, sizeof *list);
+    struct tg_thread_id *list = calloc(told->members.count + 1, sizeof *list);
     if (list == NULL)
         return tg_error_no_memory();
     for (uint64_t i = 0; i < told->members.count; i++)
@@ -431,7 +430,7 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
         .list = list,
         .n_list = told->members.count,
     };
-    struct tg_error *error = tg_barrier_model_add_barrier(trace->model, &definition);
+    struct tg_error *error = tg_barriers_add(trace->model, &definition);
     if (error == NULL)
         error = put_location(trace, definition.id, told->location == NULL ? "" : told->location);
     free(list);
@@ -441,19 +440,19 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
 static struct tg_error *feed_arrival(struct tg_barrier_trace *trace,
                                      const struct tg_event_barrier_arrival *told)
 {
-    const struct tg_barrier_unit unit = unit_of(told->dpid, told->dtid);
+    const struct tg_thread_id unit = unit_of(told->dpid, told->dtid);
     if (told->late != 0 && told->more != 0)
         return NULL; /* it goes on stopping */
     if (told->late != 0)
-        return done(trace, tg_barrier_model_stopped(trace->model, unit));
+        return done(trace, tg_run_model_stopped(trace->model, unit));
     /* The live session has decided that it is not late, also by stops that it asked for and the trace
      * lacks. */
-    uint32_t slot = tg_barrier_thread_slot(trace->model, unit);
+    uint32_t slot = tg_run_find_thread(trace->model, unit);
     if (slot != TG_NO_SLOT)
         trace->model->threads[slot].stopping_since = UINT64_MAX;
     uint32_t id = (uint32_t)told->barrier;
-    return done(trace, told->more != 0 ? tg_barrier_model_arrive_on(trace->model, id, unit)
-                                       : tg_barrier_model_arrive(trace->model, id, unit));
+    return done(trace, told->more != 0 ? tg_barriers_arrive_on(trace->model, id, unit)
+                                       : tg_barriers_arrive(trace->model, id, unit));
 }
 
 /* Whether all numbers of EVENT are such. */
@@ -494,32 +493,32 @@ static bool makes_sense(const struct tg_event *event)
 
 static struct tg_error *feed_input(struct tg_barrier_trace *trace, const struct tg_event *event)
 {
-    struct tg_barrier_model *model = trace->model;
+    struct tg_run_model *model = trace->model;
     switch ((unsigned)event->kind) {
     case TG_EVENT_CONTROL_PROCESS:
         return feed_process(trace, event);
     case TG_EVENT_CONTROL_THREAD:
         return feed_thread(trace, event);
     case TG_EVENT_CONTROL_STOPPED:
-        return done(trace, tg_barrier_model_stopped(
+        return done(trace, tg_run_model_stopped(
                                model, unit_of(event->control_stopped.dpid, event->control_stopped.dtid)));
     case TG_EVENT_CONTROL_RESUMED:
-        return done(trace, tg_barrier_model_go(
-                               model, unit_of(event->control_resumed.dpid, event->control_resumed.dtid)));
+        return done(
+            trace, tg_run_model_go(model, unit_of(event->control_resumed.dpid, event->control_resumed.dtid)));
     case TG_EVENT_CONTROL_UNHOLD:
-        return done(trace, tg_barrier_model_unhold(
+        return done(trace, tg_run_model_unhold(
                                model, unit_of(event->control_unhold.dpid, event->control_unhold.dtid)));
     case TG_EVENT_BARRIER_HELD:
-        return done(
-            trace, tg_barrier_model_hold(model, unit_of(event->barrier_held.dpid, event->barrier_held.dtid)));
+        return done(trace,
+                    tg_run_model_hold(model, unit_of(event->barrier_held.dpid, event->barrier_held.dtid)));
     case TG_EVENT_BARRIER_CREATED:
         return feed_created(trace, &event->barrier_created);
     case TG_EVENT_BARRIER_DELETED:
         drop_location(trace, (uint32_t)event->barrier_deleted.barrier);
-        return done(trace, tg_barrier_model_delete_barrier(model, (uint32_t)event->barrier_deleted.barrier));
+        return done(trace, tg_barriers_delete(model, (uint32_t)event->barrier_deleted.barrier));
     case TG_EVENT_BARRIER_ENABLED:
-        return done(trace, tg_barrier_model_enable_barrier(model, (uint32_t)event->barrier_enabled.barrier,
-                                                           event->barrier_enabled.enabled != 0));
+        return done(trace, tg_barriers_enable(model, (uint32_t)event->barrier_enabled.barrier,
+                                              event->barrier_enabled.enabled != 0));
     case TG_EVENT_BARRIER_ARRIVAL:
         return feed_arrival(trace, &event->barrier_arrival);
     case TG_EVENT_EXEC:

@@ -13,7 +13,7 @@
 /* Fills kind and payload of *EVENT with what DECISION says. False: it is not recorded; that somebody is told
  * to stop is seen when it has (control_stopped, barrier_arrival), and arrivals, resumptions of what was
  * stopped and holds by command are what happened, not what was decided: see tg_barrier_trace_feed. */
-bool tg_barrier_trace_event(const struct tg_barrier_decision *decision, struct tg_event *event);
+bool tg_barrier_trace_event(const struct tg_run_decision *decision, struct tg_event *event);
 
 /* The event that tells of a new barrier. Its list lives as long as DEFINITION's and UNITS, which has room for
  * DEFINITION->n_list. */
@@ -36,7 +36,7 @@ struct tg_error *tg_barrier_trace_copy(const struct tg_barrier_trace *trace, str
  * counted and passed over. */
 struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const struct tg_event *event);
 
-const struct tg_barrier_model *tg_barrier_trace_model(const struct tg_barrier_trace *trace);
+const struct tg_run_model *tg_barrier_trace_model(const struct tg_barrier_trace *trace);
 
 /* Where barrier ID was asked for, until it is deleted; "" not known. */
 const char *tg_barrier_trace_location(const struct tg_barrier_trace *trace, uint32_t id);

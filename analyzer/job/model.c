@@ -18,7 +18,7 @@ struct thread {
 
 struct process {
     int32_t pid;
-    struct tg_barrier_process groups;
+    struct tg_process_groups groups;
     const char *program; /* the pool's, "" not known */
     int64_t rank;
     bool alive;
@@ -43,7 +43,7 @@ struct share {
 struct user_group {
     uint32_t number;
     char *name;
-    struct tg_barrier_unit *members;
+    struct tg_thread_id *members;
     size_t n_members, capacity;
 };
 
@@ -350,19 +350,17 @@ bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t t
     return thread != NULL;
 }
 
-bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid,
-                       struct tg_barrier_unit *unit)
+bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid, struct tg_thread_id *unit)
 {
     const struct process *process = find_process(model, pid);
     const struct thread *thread = process == NULL || tid == 0 ? NULL : find_tid(process, tid);
     if (process == NULL || (tid != 0 && thread == NULL))
         return false;
-    *unit = (struct tg_barrier_unit){process->groups.dpid, thread == NULL ? 0 : thread->dtid};
+    *unit = (struct tg_thread_id){process->groups.dpid, thread == NULL ? 0 : thread->dtid};
     return true;
 }
 
-bool tg_job_model_name(const struct tg_job_model *model, struct tg_barrier_unit unit, int32_t *pid,
-                       int32_t *tid)
+bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id unit, int32_t *pid, int32_t *tid)
 {
     const struct process *process = process_of(model, unit.dpid);
     if (process == NULL)
@@ -375,7 +373,7 @@ bool tg_job_model_name(const struct tg_job_model *model, struct tg_barrier_unit 
     return true;
 }
 
-bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_barrier_process *groups)
+bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_process_groups *groups)
 {
     const struct process *process = process_of(model, dpid);
     if (process != NULL)
@@ -448,7 +446,7 @@ struct tg_error *tg_job_model_delete_group(struct tg_job_model *model, const cha
     return NULL;
 }
 
-static struct tg_error *no_such_unit(struct tg_barrier_unit unit)
+static struct tg_error *no_such_unit(struct tg_thread_id unit)
 {
     if (unit.dtid == 0)
         return tg_error_create(TG_ERROR_NOT_FOUND, "there is no process %" PRIu32, unit.dpid);
@@ -457,7 +455,7 @@ static struct tg_error *no_such_unit(struct tg_barrier_unit unit)
 }
 
 struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char *name,
-                                         struct tg_barrier_unit unit)
+                                         struct tg_thread_id unit)
 {
     struct user_group *group = find_group(model, name);
     int32_t pid, tid;
@@ -475,7 +473,7 @@ struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char 
 }
 
 struct tg_error *tg_job_model_leave_group(struct tg_job_model *model, const char *name,
-                                          struct tg_barrier_unit unit)
+                                          struct tg_thread_id unit)
 {
     struct user_group *group = find_group(model, name);
     if (group == NULL)
@@ -496,7 +494,7 @@ static struct tg_error *view_process(const struct process *process, tg_job_model
 {
     struct tg_job_thread answer = {.state = TG_JOB_RUNNING};
     if (state != NULL && process->alive)
-        state(context, (struct tg_barrier_unit){process->groups.dpid, 0}, &answer);
+        state(context, (struct tg_thread_id){process->groups.dpid, 0}, &answer);
     const struct tg_job_process_info info = {.dpid = process->groups.dpid,
                                              .rank = process->rank,
                                              .control_group = process->groups.control_group,
@@ -510,7 +508,7 @@ static struct tg_error *view_process(const struct process *process, tg_job_model
         struct tg_job_thread thread = {
             .dtid = at->dtid, .state = TG_JOB_RUNNING, .is_manager = at->is_manager};
         if (state != NULL)
-            state(context, (struct tg_barrier_unit){info.dpid, thread.dtid}, &thread);
+            state(context, (struct tg_thread_id){info.dpid, thread.dtid}, &thread);
         error = tg_job_view_add_thread(view, &thread);
     }
     return error;

@@ -30,12 +30,11 @@ struct tg_error *tg_job_model_feed(struct tg_job_model *model, const struct tg_e
 bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t tid, bool is_manager);
 
 /* What a process (tid 0) or thread that lives is called, and the other way round; false: there is none. */
-bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid,
-                       struct tg_barrier_unit *unit);
-bool tg_job_model_name(const struct tg_job_model *model, struct tg_barrier_unit unit, int32_t *pid,
+bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid, struct tg_thread_id *unit);
+bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id unit, int32_t *pid,
                        int32_t *tid);
 /* Its groups; false: no process that lives is called DPID. */
-bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_barrier_process *process);
+bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_process_groups *process);
 
 /* Its rank in MPI_COMM_WORLD, also where it has ended; false: no process was called DPID, or it is none. */
 bool tg_job_model_rank(const struct tg_job_model *model, uint32_t dpid, int64_t *rank);
@@ -48,14 +47,14 @@ struct tg_error *tg_job_model_add_group(struct tg_job_model *model, const char *
 /* NOT_FOUND errors. DTID 0: the process with all threads, also those to come. */
 struct tg_error *tg_job_model_delete_group(struct tg_job_model *model, const char *name);
 struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char *name,
-                                         struct tg_barrier_unit unit);
+                                         struct tg_thread_id unit);
 struct tg_error *tg_job_model_leave_group(struct tg_job_model *model, const char *name,
-                                          struct tg_barrier_unit unit);
+                                          struct tg_thread_id unit);
 
 /* ---- the view */
 
 /* What somebody else knows of a thread: state, held, pc, tag of THREAD, whose number and kind are there. */
-typedef void tg_job_model_state(void *context, struct tg_barrier_unit unit, struct tg_job_thread *thread);
+typedef void tg_job_model_state(void *context, struct tg_thread_id unit, struct tg_job_thread *thread);
 
 /* Fills VIEW, which is empty: processes that live, and those that have ended as nonexistent. STATE is asked
  * for each thread (NULL: they run), and with dtid 0 for each process: held and tag count there. */

@@ -8,7 +8,7 @@
 
 /* ---- memory */
 
-bool tg_barrier_make_room(void **items, size_t count, size_t *capacity, size_t size)
+bool tg_run_make_room(void **items, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity)
         return true;
@@ -21,9 +21,9 @@ bool tg_barrier_make_room(void **items, size_t count, size_t *capacity, size_t s
     return true;
 }
 
-struct tg_error *tg_barrier_model_create(struct tg_barrier_model **model)
+struct tg_error *tg_run_model_create(struct tg_run_model **model)
 {
-    struct tg_barrier_model *made = calloc(1, sizeof *made);
+    struct tg_run_model *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     *model = made;
@@ -39,7 +39,7 @@ static void destroy_barrier(struct tg_barrier *barrier)
     free(barrier);
 }
 
-void tg_barrier_model_destroy(struct tg_barrier_model *model)
+void tg_run_model_destroy(struct tg_run_model *model)
 {
     if (model == NULL)
         return;
@@ -57,9 +57,9 @@ void tg_barrier_model_destroy(struct tg_barrier_model *model)
     free(model);
 }
 
-static void destroy_model(struct tg_barrier_model **model)
+static void destroy_model(struct tg_run_model **model)
 {
-    tg_barrier_model_destroy(*model);
+    tg_run_model_destroy(*model);
 }
 
 /* A copy of COUNT items; *COPY NULL where there are none. */
@@ -92,7 +92,7 @@ static struct tg_barrier *copy_barrier(const struct tg_barrier *barrier)
     return NULL;
 }
 
-static bool copy_parts(const struct tg_barrier_model *from, struct tg_barrier_model *to)
+static bool copy_parts(const struct tg_run_model *from, struct tg_run_model *to)
 {
     to->free_threads = calloc(from->n_threads + 1, sizeof *to->free_threads);
     to->free_processes = calloc(from->n_processes + 1, sizeof *to->free_processes);
@@ -116,14 +116,14 @@ static bool copy_parts(const struct tg_barrier_model *from, struct tg_barrier_mo
         to->processes[i].threads = NULL;
     to->processes_capacity = to->n_processes = from->n_processes;
     for (size_t i = 0; i < from->n_processes; i++) {
-        const struct tg_barrier_process_slot *process = &from->processes[i];
+        const struct tg_run_process *process = &from->processes[i];
         if (!copy_items(process->threads, process->n_threads, sizeof *process->threads,
                         (void **)&to->processes[i].threads))
             return false;
         to->processes[i].capacity = process->n_threads;
     }
     for (size_t i = 0; i < from->n_barriers; i++) {
-        if (!tg_barrier_make_room((void **)&to->barriers, i, &to->barriers_capacity, sizeof *to->barriers))
+        if (!tg_run_make_room((void **)&to->barriers, i, &to->barriers_capacity, sizeof *to->barriers))
             return false;
         to->barriers[i] = copy_barrier(from->barriers[i]);
         if (to->barriers[i] == NULL)
@@ -135,9 +135,9 @@ static bool copy_parts(const struct tg_barrier_model *from, struct tg_barrier_mo
     return true;
 }
 
-struct tg_error *tg_barrier_model_copy(const struct tg_barrier_model *model, struct tg_barrier_model **copy)
+struct tg_error *tg_run_model_copy(const struct tg_run_model *model, struct tg_run_model **copy)
 {
-    __attribute__((cleanup(destroy_model))) struct tg_barrier_model *made = calloc(1, sizeof *made);
+    __attribute__((cleanup(destroy_model))) struct tg_run_model *made = calloc(1, sizeof *made);
     if (made == NULL || !copy_parts(model, made))
         return tg_error_no_memory();
     *copy = made;
@@ -147,28 +147,27 @@ struct tg_error *tg_barrier_model_copy(const struct tg_barrier_model *model, str
 
 /* ---- changes and their decisions */
 
-void tg_barrier_begin(struct tg_barrier_model *model)
+void tg_run_begin(struct tg_run_model *model)
 {
     model->n_decisions = 0;
     model->step++;
 }
 
-struct tg_error *tg_barrier_end(struct tg_barrier_model *model)
+struct tg_error *tg_run_end(struct tg_run_model *model)
 {
     return model->failed ? tg_error_no_memory() : NULL;
 }
 
-void tg_barrier_decide(struct tg_barrier_model *model, struct tg_barrier_decision decision)
+void tg_run_decide(struct tg_run_model *model, struct tg_run_decision decision)
 {
-    if (tg_barrier_make_room((void **)&model->decisions, model->n_decisions, &model->decisions_capacity,
-                             sizeof *model->decisions))
+    if (tg_run_make_room((void **)&model->decisions, model->n_decisions, &model->decisions_capacity,
+                         sizeof *model->decisions))
         model->decisions[model->n_decisions++] = decision;
     else
         model->failed = true;
 }
 
-const struct tg_barrier_decision *tg_barrier_model_decisions(const struct tg_barrier_model *model,
-                                                             size_t *count)
+const struct tg_run_decision *tg_run_model_decisions(const struct tg_run_model *model, size_t *count)
 {
     *count = model->n_decisions;
     return model->decisions;
@@ -177,7 +176,7 @@ const struct tg_barrier_decision *tg_barrier_model_decisions(const struct tg_bar
 /* ---- barriers */
 
 /* The place of the first barrier whose id is not less than ID. */
-static size_t place_of(const struct tg_barrier_model *model, uint32_t id)
+static size_t place_of(const struct tg_run_model *model, uint32_t id)
 {
     size_t low = 0, high = model->n_barriers;
     while (low < high) {
@@ -190,7 +189,7 @@ static size_t place_of(const struct tg_barrier_model *model, uint32_t id)
     return low;
 }
 
-struct tg_barrier *tg_barrier_find(const struct tg_barrier_model *model, uint32_t id)
+struct tg_barrier *tg_barrier_find(const struct tg_run_model *model, uint32_t id)
 {
     size_t at = place_of(model, id);
     return at < model->n_barriers && model->barriers[at]->definition.id == id ? model->barriers[at] : NULL;
@@ -203,7 +202,7 @@ static struct tg_error *no_such_barrier(uint32_t id)
 
 static int compare_units(const void *x, const void *y)
 {
-    const struct tg_barrier_unit *a = x, *b = y;
+    const struct tg_thread_id *a = x, *b = y;
     if (a->dpid != b->dpid)
         return a->dpid > b->dpid ? 1 : -1;
     return (a->dtid > b->dtid) - (a->dtid < b->dtid);
@@ -211,19 +210,19 @@ static int compare_units(const void *x, const void *y)
 
 static bool is_listed(const struct tg_barrier_definition *definition, uint32_t dpid, uint32_t dtid)
 {
-    const struct tg_barrier_unit thread = {dpid, dtid}, process = {dpid, 0};
+    const struct tg_thread_id thread = {dpid, dtid}, process = {dpid, 0};
     return definition->n_list == 0 ||
            bsearch(&process, definition->list, definition->n_list, sizeof thread, compare_units) != NULL ||
            (dtid != 0 &&
             bsearch(&thread, definition->list, definition->n_list, sizeof thread, compare_units) != NULL);
 }
 
-bool tg_barrier_wants(const struct tg_barrier_model *model, const struct tg_barrier *barrier, uint32_t slot)
+bool tg_barrier_wants(const struct tg_run_model *model, const struct tg_barrier *barrier, uint32_t slot)
 {
     const struct tg_barrier_definition *definition = &barrier->definition;
     bool of_threads = definition->of_threads;
-    const struct tg_barrier_thread_slot *thread = of_threads ? &model->threads[slot] : NULL;
-    const struct tg_barrier_process *process = &model->processes[of_threads ? thread->process : slot].info;
+    const struct tg_run_thread *thread = of_threads ? &model->threads[slot] : NULL;
+    const struct tg_process_groups *process = &model->processes[of_threads ? thread->process : slot].info;
     uint32_t group = definition->group;
     if (process->share_group != definition->share_group ||
         (definition->process != 0 && definition->process != process->dpid))
@@ -235,11 +234,11 @@ bool tg_barrier_wants(const struct tg_barrier_model *model, const struct tg_barr
 }
 
 /* BARRIER's flags, with room for SLOT; NULL where memory is short. */
-static uint8_t *flags_of(struct tg_barrier_model *model, struct tg_barrier *barrier, uint32_t slot)
+static uint8_t *flags_of(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot)
 {
     if (slot >= barrier->n_flags) {
         size_t larger = slot < 8 ? 16 : (size_t)slot * 2;
-        bool fits = model->n_places - barrier->n_flags + larger <= TG_BARRIER_MODEL_MAX_PLACES;
+        bool fits = model->n_places - barrier->n_flags + larger <= TG_BARRIERS_MAX_PLACES;
         uint8_t *moved = fits ? realloc(barrier->flags, larger) : NULL;
         if (moved == NULL) {
             model->failed = true;
@@ -253,33 +252,32 @@ static uint8_t *flags_of(struct tg_barrier_model *model, struct tg_barrier *barr
     return &barrier->flags[slot];
 }
 
-struct tg_barrier_unit tg_barrier_unit_of(const struct tg_barrier_model *model,
-                                          const struct tg_barrier *barrier, uint32_t slot)
+struct tg_thread_id tg_barrier_member_id(const struct tg_run_model *model, const struct tg_barrier *barrier,
+                                         uint32_t slot)
 {
     if (barrier->definition.of_threads)
-        return tg_barrier_unit_of_thread(model, slot);
-    return (struct tg_barrier_unit){model->processes[slot].info.dpid, 0};
+        return tg_run_thread_id(model, slot);
+    return (struct tg_thread_id){model->processes[slot].info.dpid, 0};
 }
 
-static uint32_t *holds_of(struct tg_barrier_model *model, const struct tg_barrier *barrier, uint32_t slot)
+static uint32_t *holds_of(struct tg_run_model *model, const struct tg_barrier *barrier, uint32_t slot)
 {
     return barrier->definition.of_threads ? &model->threads[slot].n_holds : &model->processes[slot].n_holds;
 }
 
-void tg_barrier_release(struct tg_barrier_model *model, struct tg_barrier *barrier, uint32_t slot,
+void tg_barrier_release(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot,
                         enum tg_barrier_reason reason)
 {
     barrier->flags[slot] &= (uint8_t)~TG_BARRIER_FLAG_HOLDS;
     --*holds_of(model, barrier, slot);
-    tg_barrier_decide(model, (struct tg_barrier_decision){.kind = TG_BARRIER_RELEASED,
-                                                          .barrier = barrier->definition.id,
-                                                          .unit = tg_barrier_unit_of(model, barrier, slot),
-                                                          .reason = reason});
+    tg_run_decide(model, (struct tg_run_decision){.kind = TG_DECIDE_RELEASED,
+                                                  .barrier = barrier->definition.id,
+                                                  .thread = tg_barrier_member_id(model, barrier, slot),
+                                                  .reason = reason});
 }
 
 /* Lets go of all that BARRIER holds; nobody has arrived any more. */
-static void begin_round(struct tg_barrier_model *model, struct tg_barrier *barrier,
-                        enum tg_barrier_reason reason)
+static void begin_round(struct tg_run_model *model, struct tg_barrier *barrier, enum tg_barrier_reason reason)
 {
     for (uint32_t slot = 0; slot < barrier->n_flags; slot++) {
         if ((barrier->flags[slot] & TG_BARRIER_FLAG_HOLDS) != 0)
@@ -290,7 +288,7 @@ static void begin_round(struct tg_barrier_model *model, struct tg_barrier *barri
     barrier->stuck = false;
 }
 
-static void stop_when_done(struct tg_barrier_model *model, const struct tg_barrier *barrier)
+static void stop_when_done(struct tg_run_model *model, const struct tg_barrier *barrier)
 {
     const struct tg_barrier_definition *definition = &barrier->definition;
     if (definition->of_threads && definition->stop_when_done == TG_BARRIER_STOP_NONE)
@@ -300,26 +298,26 @@ static void stop_when_done(struct tg_barrier_model *model, const struct tg_barri
             continue;
         uint32_t process = definition->of_threads ? model->threads[slot].process : slot;
         if (definition->stop_when_done == TG_BARRIER_STOP_GROUP) {
-            tg_barrier_stop_group(model, model->processes[process].info.control_group);
+            tg_run_stop_group(model, model->processes[process].info.control_group);
             return; /* a share group is of one control group */
         }
-        tg_barrier_stop_process(model, process);
+        tg_run_stop_process(model, process);
     }
 }
 
-static void satisfy(struct tg_barrier_model *model, struct tg_barrier *barrier)
+static void satisfy(struct tg_run_model *model, struct tg_barrier *barrier)
 {
-    tg_barrier_decide(model, (struct tg_barrier_decision){.kind = TG_BARRIER_SATISFIED,
-                                                          .barrier = barrier->definition.id,
-                                                          .count = barrier->n_members,
-                                                          .number = (uint32_t)barrier->n_lost});
+    tg_run_decide(model, (struct tg_run_decision){.kind = TG_DECIDE_SATISFIED,
+                                                  .barrier = barrier->definition.id,
+                                                  .count = barrier->n_members,
+                                                  .number = (uint32_t)barrier->n_lost});
     begin_round(model, barrier, TG_BARRIER_BY_SATISFACTION);
     barrier->round++;
     barrier->satisfied_at = model->step;
     stop_when_done(model, barrier);
 }
 
-void tg_barrier_check_satisfied(struct tg_barrier_model *model)
+void tg_barrier_check_satisfied(struct tg_run_model *model)
 {
     for (size_t i = 0; i < model->n_barriers; i++) {
         struct tg_barrier *barrier = model->barriers[i];
@@ -330,7 +328,7 @@ void tg_barrier_check_satisfied(struct tg_barrier_model *model)
 
 /* ---- joining and leaving */
 
-static void join(struct tg_barrier_model *model, struct tg_barrier *barrier, uint32_t slot)
+static void join(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot)
 {
     uint8_t *flags = flags_of(model, barrier, slot);
     if (flags == NULL || *flags != 0)
@@ -339,7 +337,7 @@ static void join(struct tg_barrier_model *model, struct tg_barrier *barrier, uin
     barrier->n_members++;
 }
 
-static void leave(struct tg_barrier_model *model, struct tg_barrier *barrier, uint32_t slot,
+static void leave(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot,
                   enum tg_barrier_reason reason)
 {
     uint8_t flags = slot < barrier->n_flags ? barrier->flags[slot] : 0;
@@ -349,12 +347,11 @@ static void leave(struct tg_barrier_model *model, struct tg_barrier *barrier, ui
     if (barrier->n_arrived > 0 && !arrived)
         barrier->n_lost++;
     if (barrier->n_arrived > 0)
-        tg_barrier_decide(model,
-                          (struct tg_barrier_decision){.kind = TG_BARRIER_LEFT,
-                                                       .barrier = barrier->definition.id,
-                                                       .unit = tg_barrier_unit_of(model, barrier, slot),
-                                                       .reason = reason,
-                                                       .count = arrived});
+        tg_run_decide(model, (struct tg_run_decision){.kind = TG_DECIDE_LEFT,
+                                                      .barrier = barrier->definition.id,
+                                                      .thread = tg_barrier_member_id(model, barrier, slot),
+                                                      .reason = reason,
+                                                      .count = arrived});
     if ((flags & TG_BARRIER_FLAG_HOLDS) != 0)
         --*holds_of(model, barrier, slot);
     barrier->flags[slot] = 0;
@@ -362,7 +359,7 @@ static void leave(struct tg_barrier_model *model, struct tg_barrier *barrier, ui
     barrier->n_arrived -= arrived;
 }
 
-void tg_barrier_join_or_leave(struct tg_barrier_model *model, bool is_thread, uint32_t slot,
+void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32_t slot,
                               enum tg_barrier_reason reason)
 {
     for (size_t i = 0; i < model->n_barriers; i++) {
@@ -376,7 +373,7 @@ void tg_barrier_join_or_leave(struct tg_barrier_model *model, bool is_thread, ui
     }
 }
 
-void tg_barrier_leave_all(struct tg_barrier_model *model, bool is_thread, uint32_t slot,
+void tg_barrier_leave_all(struct tg_run_model *model, bool is_thread, uint32_t slot,
                           enum tg_barrier_reason reason)
 {
     for (size_t i = 0; i < model->n_barriers; i++)
@@ -389,7 +386,7 @@ void tg_barrier_leave_all(struct tg_barrier_model *model, bool is_thread, uint32
 static struct tg_barrier *make_barrier(const struct tg_barrier_definition *definition)
 {
     struct tg_barrier *barrier = calloc(1, sizeof *barrier);
-    struct tg_barrier_unit *list = NULL;
+    struct tg_thread_id *list = NULL;
     if (barrier == NULL || !copy_items(definition->list, definition->n_list, sizeof *list, (void **)&list)) {
         free(barrier);
         return NULL;
@@ -402,22 +399,21 @@ static struct tg_barrier *make_barrier(const struct tg_barrier_definition *defin
     return barrier;
 }
 
-struct tg_error *tg_barrier_model_add_barrier(struct tg_barrier_model *model,
-                                              const struct tg_barrier_definition *definition)
+struct tg_error *tg_barriers_add(struct tg_run_model *model, const struct tg_barrier_definition *definition)
 {
     size_t at = place_of(model, definition->id);
     if (tg_barrier_find(model, definition->id) != NULL)
         return tg_error_create(TG_ERROR_EXISTS, "there is a barrier %u already", definition->id);
-    if (model->n_barriers == TG_BARRIER_MODEL_MAX_BARRIERS)
+    if (model->n_barriers == TG_BARRIERS_MAX)
         return tg_error_create(TG_ERROR_LIMIT, "there are %d barriers, which is as many as there can be",
-                               TG_BARRIER_MODEL_MAX_BARRIERS);
-    if (!tg_barrier_make_room((void **)&model->barriers, model->n_barriers, &model->barriers_capacity,
-                              sizeof *model->barriers))
+                               TG_BARRIERS_MAX);
+    if (!tg_run_make_room((void **)&model->barriers, model->n_barriers, &model->barriers_capacity,
+                          sizeof *model->barriers))
         return tg_error_no_memory();
     struct tg_barrier *barrier = make_barrier(definition);
     if (barrier == NULL)
         return tg_error_no_memory();
-    tg_barrier_begin(model);
+    tg_run_begin(model);
     memmove(model->barriers + at + 1, model->barriers + at,
             (model->n_barriers - at) * sizeof *model->barriers);
     model->barriers[at] = barrier;
@@ -428,15 +424,15 @@ struct tg_error *tg_barrier_model_add_barrier(struct tg_barrier_model *model,
     for (uint32_t slot = 0; !definition->of_threads && slot < model->n_processes; slot++)
         if (model->processes[slot].alive && tg_barrier_wants(model, barrier, slot))
             join(model, barrier, slot);
-    return tg_barrier_end(model);
+    return tg_run_end(model);
 }
 
-struct tg_error *tg_barrier_model_delete_barrier(struct tg_barrier_model *model, uint32_t id)
+struct tg_error *tg_barriers_delete(struct tg_run_model *model, uint32_t id)
 {
     struct tg_barrier *barrier = tg_barrier_find(model, id);
     if (barrier == NULL)
         return no_such_barrier(id);
-    tg_barrier_begin(model);
+    tg_run_begin(model);
     begin_round(model, barrier, TG_BARRIER_BY_DELETION);
     size_t at = place_of(model, id);
     memmove(model->barriers + at, model->barriers + at + 1,
@@ -444,40 +440,40 @@ struct tg_error *tg_barrier_model_delete_barrier(struct tg_barrier_model *model,
     model->n_places -= barrier->n_flags;
     destroy_barrier(barrier);
     tg_barrier_check_stuck(model);
-    return tg_barrier_end(model);
+    return tg_run_end(model);
 }
 
-struct tg_error *tg_barrier_model_enable_barrier(struct tg_barrier_model *model, uint32_t id, bool enabled)
+struct tg_error *tg_barriers_enable(struct tg_run_model *model, uint32_t id, bool enabled)
 {
     struct tg_barrier *barrier = tg_barrier_find(model, id);
     if (barrier == NULL)
         return no_such_barrier(id);
-    tg_barrier_begin(model);
+    tg_run_begin(model);
     if (barrier->enabled != enabled)
         begin_round(model, barrier, TG_BARRIER_BY_DISABLING);
     barrier->enabled = enabled;
     tg_barrier_check_stuck(model);
-    return tg_barrier_end(model);
+    return tg_run_end(model);
 }
 
 /* ---- arrival */
 
-static void stop_when_hit(struct tg_barrier_model *model, const struct tg_barrier *barrier, uint32_t process)
+static void stop_when_hit(struct tg_run_model *model, const struct tg_barrier *barrier, uint32_t process)
 {
     const struct tg_barrier_definition *definition = &barrier->definition;
     if (definition->stop_when_hit == TG_BARRIER_STOP_GROUP)
-        tg_barrier_stop_group(model, model->processes[process].info.control_group);
+        tg_run_stop_group(model, model->processes[process].info.control_group);
     else if (definition->stop_when_hit == TG_BARRIER_STOP_PROCESS || !definition->of_threads)
-        tg_barrier_stop_process(model, process);
+        tg_run_stop_process(model, process);
 }
 
-static void arrive(struct tg_barrier_model *model, struct tg_barrier *barrier, uint32_t slot, uint32_t thread)
+static void arrive(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot, uint32_t thread)
 {
-    struct tg_barrier_decision decision = {.kind = TG_BARRIER_ARRIVED,
-                                           .barrier = barrier->definition.id,
-                                           .unit = tg_barrier_unit_of_thread(model, thread)};
+    struct tg_run_decision decision = {.kind = TG_DECIDE_ARRIVED,
+                                       .barrier = barrier->definition.id,
+                                       .thread = tg_run_thread_id(model, thread)};
     uint8_t *flags = &barrier->flags[slot];
-    tg_barrier_decide(model, decision);
+    tg_run_decide(model, decision);
     if ((*flags & TG_BARRIER_FLAG_ARRIVED) == 0)
         barrier->n_arrived++;
     *flags |= TG_BARRIER_FLAG_ARRIVED;
@@ -487,70 +483,65 @@ static void arrive(struct tg_barrier_model *model, struct tg_barrier *barrier, u
     } else if ((*flags & TG_BARRIER_FLAG_HOLDS) == 0) {
         *flags |= TG_BARRIER_FLAG_HOLDS;
         ++*holds_of(model, barrier, slot);
-        decision.kind = TG_BARRIER_HELD;
-        decision.unit = tg_barrier_unit_of(model, barrier, slot);
-        tg_barrier_decide(model, decision);
+        decision.kind = TG_DECIDE_HELD;
+        decision.thread = tg_barrier_member_id(model, barrier, slot);
+        tg_run_decide(model, decision);
     }
 }
 
-static struct tg_error *arrive_at(struct tg_barrier_model *model, uint32_t id, struct tg_barrier_unit unit,
+static struct tg_error *arrive_at(struct tg_run_model *model, uint32_t id, struct tg_thread_id unit,
                                   bool is_last)
 {
-    uint32_t thread = tg_barrier_thread_slot(model, unit);
+    uint32_t thread = tg_run_find_thread(model, unit);
     if (thread == TG_NO_SLOT)
         return tg_error_create(TG_ERROR_NOT_FOUND, "there is no thread %u.%u", unit.dpid, unit.dtid);
     struct tg_barrier *barrier = tg_barrier_find(model, id);
-    const struct tg_barrier_thread_slot former = model->threads[thread];
-    tg_barrier_begin(model);
-    if (is_last || former.run == TG_BARRIER_RUNS)
-        tg_barrier_set_run(model, thread, is_last ? TG_BARRIER_STOPPED : TG_BARRIER_STOPPING);
+    const struct tg_run_thread former = model->threads[thread];
+    tg_run_begin(model);
+    if (is_last || former.run == TG_RUN_RUNNING)
+        tg_run_set_state(model, thread, is_last ? TG_RUN_STOPPED : TG_RUN_STOPPING);
     uint32_t slot = barrier != NULL && !barrier->definition.of_threads ? former.process : thread;
     bool counts = barrier != NULL && barrier->enabled && slot < barrier->n_flags &&
                   (barrier->flags[slot] & TG_BARRIER_FLAG_MEMBER) != 0;
     /* Of a process that is being stopped because it arrived, other threads may come to the same place before
      * the stop does. They belong to the round that it arrived in. */
-    bool is_late = counts && !barrier->definition.of_threads && former.run == TG_BARRIER_STOPPING &&
+    bool is_late = counts && !barrier->definition.of_threads && former.run == TG_RUN_STOPPING &&
                    former.stopping_since <= barrier->satisfied_at;
     if (is_late) {
-        tg_barrier_decide(model,
-                          (struct tg_barrier_decision){.kind = TG_BARRIER_LATE, .barrier = id, .unit = unit});
+        tg_run_decide(model, (struct tg_run_decision){.kind = TG_DECIDE_LATE, .barrier = id, .thread = unit});
     } else if (counts) {
         arrive(model, barrier, slot, thread);
-    } else if (former.run == TG_BARRIER_RUNS && is_last) {
-        tg_barrier_set_run(model, thread, TG_BARRIER_RUNS);
-        tg_barrier_decide(model,
-                          (struct tg_barrier_decision){.kind = TG_BARRIER_RESUME_THREAD, .unit = unit});
+    } else if (former.run == TG_RUN_RUNNING && is_last) {
+        tg_run_set_state(model, thread, TG_RUN_RUNNING);
+        tg_run_decide(model, (struct tg_run_decision){.kind = TG_DECIDE_RESUME_THREAD, .thread = unit});
     }
     tg_barrier_check_stuck(model);
-    return tg_barrier_end(model);
+    return tg_run_end(model);
 }
 
-struct tg_error *tg_barrier_model_arrive(struct tg_barrier_model *model, uint32_t id,
-                                         struct tg_barrier_unit thread)
+struct tg_error *tg_barriers_arrive(struct tg_run_model *model, uint32_t id, struct tg_thread_id thread)
 {
     return arrive_at(model, id, thread, true);
 }
 
-struct tg_error *tg_barrier_model_arrive_on(struct tg_barrier_model *model, uint32_t id,
-                                            struct tg_barrier_unit thread)
+struct tg_error *tg_barriers_arrive_on(struct tg_run_model *model, uint32_t id, struct tg_thread_id thread)
 {
     return arrive_at(model, id, thread, false);
 }
 
 /* ---- questions */
 
-size_t tg_barrier_model_count(const struct tg_barrier_model *model)
+size_t tg_barriers_count(const struct tg_run_model *model)
 {
     return model->n_barriers;
 }
 
-const struct tg_barrier_definition *tg_barrier_model_at(const struct tg_barrier_model *model, size_t i)
+const struct tg_barrier_definition *tg_barriers_at(const struct tg_run_model *model, size_t i)
 {
     return &model->barriers[i]->definition;
 }
 
-bool tg_barrier_model_status(const struct tg_barrier_model *model, uint32_t id,
-                             struct tg_barrier_status *status)
+bool tg_barriers_status(const struct tg_run_model *model, uint32_t id, struct tg_barrier_status *status)
 {
     const struct tg_barrier *barrier = tg_barrier_find(model, id);
     if (barrier == NULL)
@@ -564,12 +555,11 @@ bool tg_barrier_model_status(const struct tg_barrier_model *model, uint32_t id,
     return true;
 }
 
-struct tg_barrier_membership tg_barrier_model_membership(const struct tg_barrier_model *model, uint32_t id,
-                                                         struct tg_barrier_unit unit)
+struct tg_barrier_membership tg_barriers_membership(const struct tg_run_model *model, uint32_t id,
+                                                    struct tg_thread_id unit)
 {
     const struct tg_barrier *barrier = tg_barrier_find(model, id);
-    uint32_t slot =
-        unit.dtid == 0 ? tg_barrier_process_slot(model, unit.dpid) : tg_barrier_thread_slot(model, unit);
+    uint32_t slot = unit.dtid == 0 ? tg_run_find_process(model, unit.dpid) : tg_run_find_thread(model, unit);
     if (barrier == NULL || barrier->definition.of_threads != (unit.dtid != 0) || slot == TG_NO_SLOT ||
         slot >= barrier->n_flags)
         return (struct tg_barrier_membership){0};
@@ -579,7 +569,7 @@ struct tg_barrier_membership tg_barrier_model_membership(const struct tg_barrier
                                           .is_held = (flags & TG_BARRIER_FLAG_HOLDS) != 0};
 }
 
-const char *tg_barrier_decision_name(enum tg_barrier_decision_kind kind)
+const char *tg_run_decision_name(enum tg_run_decision_kind kind)
 {
     static const char *const names[] = {"stop_thread", "stop_process", "stop_group", "resume_thread",
                                         "arrived",     "late",         "held",       "satisfied",

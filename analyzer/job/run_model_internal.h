@@ -6,20 +6,20 @@
 
 /* Threads and processes have slots, which are used again; barriers say of each slot what it is to them. */
 
-struct tg_barrier_thread_slot {
+struct tg_run_thread {
     bool alive, is_manager;
     bool held_by_user;
     uint32_t process; /* slot */
     uint32_t dtid;
     uint32_t n_holds; /* barriers that hold it */
-    enum tg_barrier_run run;
+    enum tg_run_state run;
     uint64_t stopping_since; /* the model's step in which it was told to stop */
 };
 
-struct tg_barrier_process_slot {
+struct tg_run_process {
     bool alive;
     bool held_by_user;
-    struct tg_barrier_process info;
+    struct tg_process_groups info;
     uint32_t n_holds;
     uint32_t *threads; /* slots by ascending dtid */
     size_t n_threads, capacity;
@@ -42,12 +42,12 @@ struct tg_barrier {
     uint64_t satisfied_at; /* the model's step, 0 never */
 };
 
-struct tg_barrier_model {
-    struct tg_barrier_thread_slot *threads;
+struct tg_run_model {
+    struct tg_run_thread *threads;
     size_t n_threads, threads_capacity;
     uint32_t *free_threads; /* slots */
     size_t n_free_threads, free_threads_capacity;
-    struct tg_barrier_process_slot *processes;
+    struct tg_run_process *processes;
     size_t n_processes, processes_capacity;
     uint32_t *free_processes;
     size_t n_free_processes, free_processes_capacity;
@@ -57,7 +57,7 @@ struct tg_barrier_model {
     size_t n_barriers, barriers_capacity;
     size_t n_places; /* flags of all barriers */
     uint64_t step;
-    struct tg_barrier_decision *decisions;
+    struct tg_run_decision *decisions;
     size_t n_decisions, decisions_capacity;
     bool failed; /* memory was short: the decisions are not whole */
 };
@@ -65,49 +65,49 @@ struct tg_barrier_model {
 enum { TG_NO_SLOT = UINT32_MAX };
 
 /* Room for one more of SIZE bytes behind COUNT items; false where memory is short. */
-bool tg_barrier_make_room(void **items, size_t count, size_t *capacity, size_t size);
+bool tg_run_make_room(void **items, size_t count, size_t *capacity, size_t size);
 
 /* Begins a change: no decisions yet. */
-void tg_barrier_begin(struct tg_barrier_model *model);
+void tg_run_begin(struct tg_run_model *model);
 /* Ends it: NO_MEMORY where it failed. */
-struct tg_error *tg_barrier_end(struct tg_barrier_model *model);
-void tg_barrier_decide(struct tg_barrier_model *model, struct tg_barrier_decision decision);
+struct tg_error *tg_run_end(struct tg_run_model *model);
+void tg_run_decide(struct tg_run_model *model, struct tg_run_decision decision);
 
 /* Slots; TG_NO_SLOT: there is none. */
-uint32_t tg_barrier_process_slot(const struct tg_barrier_model *model, uint32_t dpid);
-uint32_t tg_barrier_thread_slot(const struct tg_barrier_model *model, struct tg_barrier_unit thread);
-struct tg_barrier_unit tg_barrier_unit_of_thread(const struct tg_barrier_model *model, uint32_t slot);
+uint32_t tg_run_find_process(const struct tg_run_model *model, uint32_t dpid);
+uint32_t tg_run_find_thread(const struct tg_run_model *model, struct tg_thread_id thread);
+struct tg_thread_id tg_run_thread_id(const struct tg_run_model *model, uint32_t slot);
 /* Of SLOT of BARRIER: thread or process. */
-struct tg_barrier_unit tg_barrier_unit_of(const struct tg_barrier_model *model,
-                                          const struct tg_barrier *barrier, uint32_t slot);
+struct tg_thread_id tg_barrier_member_id(const struct tg_run_model *model, const struct tg_barrier *barrier,
+                                         uint32_t slot);
 
-bool tg_barrier_thread_is_held(const struct tg_barrier_model *model, uint32_t slot);
+bool tg_run_is_held(const struct tg_run_model *model, uint32_t slot);
 
 /* Tells to stop, where anything runs. */
-void tg_barrier_stop_thread(struct tg_barrier_model *model, uint32_t slot);
-void tg_barrier_stop_process(struct tg_barrier_model *model, uint32_t slot);
-void tg_barrier_stop_group(struct tg_barrier_model *model, uint32_t control_group);
-void tg_barrier_set_run(struct tg_barrier_model *model, uint32_t slot, enum tg_barrier_run run);
+void tg_run_stop_thread(struct tg_run_model *model, uint32_t slot);
+void tg_run_stop_process(struct tg_run_model *model, uint32_t slot);
+void tg_run_stop_group(struct tg_run_model *model, uint32_t control_group);
+void tg_run_set_state(struct tg_run_model *model, uint32_t slot, enum tg_run_state run);
 
 /* NULL: there is none. */
-struct tg_barrier *tg_barrier_find(const struct tg_barrier_model *model, uint32_t id);
+struct tg_barrier *tg_barrier_find(const struct tg_run_model *model, uint32_t id);
 
 /* Whether SLOT is to be a member. */
-bool tg_barrier_wants(const struct tg_barrier_model *model, const struct tg_barrier *barrier, uint32_t slot);
+bool tg_barrier_wants(const struct tg_run_model *model, const struct tg_barrier *barrier, uint32_t slot);
 /* SLOT (a thread's, or a process's) came to be, or has other groups: puts it into the barriers that want it
  * and out of those that do not. */
-void tg_barrier_join_or_leave(struct tg_barrier_model *model, bool is_thread, uint32_t slot,
+void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32_t slot,
                               enum tg_barrier_reason reason);
 /* Out of all barriers. */
-void tg_barrier_leave_all(struct tg_barrier_model *model, bool is_thread, uint32_t slot,
+void tg_barrier_leave_all(struct tg_run_model *model, bool is_thread, uint32_t slot,
                           enum tg_barrier_reason reason);
 /* Whoever satisfied all that is left of a barrier by leaving. */
-void tg_barrier_check_satisfied(struct tg_barrier_model *model);
+void tg_barrier_check_satisfied(struct tg_run_model *model);
 /* Takes BARRIER's hold off SLOT, which has it. */
-void tg_barrier_release(struct tg_barrier_model *model, struct tg_barrier *barrier, uint32_t slot,
+void tg_barrier_release(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot,
                         enum tg_barrier_reason reason);
 
 /* Finds out which barriers can be satisfied no more, and decides STUCK for those of which that is new. */
-void tg_barrier_check_stuck(struct tg_barrier_model *model);
+void tg_barrier_check_stuck(struct tg_run_model *model);
 
 #endif

@@ -14,23 +14,23 @@ struct process {
 };
 
 struct barrier {
-    struct tg_control_barrier public;
+    struct tg_session_review_barrier public;
     bool is_frozen; /* the lists are of before members ended */
 };
 
-struct tg_control_model {
+struct tg_session_review {
     struct tg_barrier_trace *trace;
     struct barrier *barriers;
     size_t n_barriers, barriers_capacity;
     struct process *processes; /* one a pid: of a pid that is used again the latest */
     size_t n_processes, processes_capacity;
-    struct tg_control_units units; /* that there ever were */
+    struct tg_session_review_threads units; /* that there ever were */
     bool is_called_for;
 };
 
-struct tg_error *tg_control_model_create(struct tg_control_model **model)
+struct tg_error *tg_session_review_create(struct tg_session_review **model)
 {
-    struct tg_control_model *made = calloc(1, sizeof *made);
+    struct tg_session_review *made = calloc(1, sizeof *made);
     struct tg_error *error = made == NULL ? tg_error_no_memory() : tg_barrier_trace_create(&made->trace);
     if (error == NULL)
         *model = made;
@@ -39,7 +39,7 @@ struct tg_error *tg_control_model_create(struct tg_control_model **model)
     return error;
 }
 
-void tg_control_model_destroy(struct tg_control_model *model)
+void tg_session_review_destroy(struct tg_session_review *model)
 {
     if (model == NULL)
         return;
@@ -67,7 +67,7 @@ static void *make_room(void *items, size_t count, size_t *capacity, size_t size)
     return moved;
 }
 
-static struct tg_error *add_unit(struct tg_control_units *units, struct tg_barrier_unit unit)
+static struct tg_error *add_unit(struct tg_session_review_threads *units, struct tg_thread_id unit)
 {
     void *items = make_room(units->items, units->count, &units->capacity, sizeof *units->items);
     if (items == NULL)
@@ -79,7 +79,7 @@ static struct tg_error *add_unit(struct tg_control_units *units, struct tg_barri
 
 /* ---- who is there */
 
-static struct tg_error *add_process(struct tg_control_model *model, int32_t pid, struct process **process)
+static struct tg_error *add_process(struct tg_session_review *model, int32_t pid, struct process **process)
 {
     for (size_t i = model->n_processes; i-- > 0;) {
         if (model->processes[i].pid != pid)
@@ -97,14 +97,14 @@ static struct tg_error *add_process(struct tg_control_model *model, int32_t pid,
     return NULL;
 }
 
-static struct tg_error *meet(struct tg_control_model *model, const struct tg_event *event)
+static struct tg_error *meet(struct tg_session_review *model, const struct tg_event *event)
 {
     struct process *process;
-    struct tg_barrier_unit unit = {0};
+    struct tg_thread_id unit = {0};
     if (event->kind == TG_EVENT_CONTROL_THREAD) {
-        unit = (struct tg_barrier_unit){(uint32_t)event->control_thread.dpid,
-                                        (uint32_t)event->control_thread.dtid};
-        return tg_barrier_model_has_thread(tg_barrier_trace_model(model->trace), unit)
+        unit =
+            (struct tg_thread_id){(uint32_t)event->control_thread.dpid, (uint32_t)event->control_thread.dtid};
+        return tg_run_model_has_thread(tg_barrier_trace_model(model->trace), unit)
                    ? NULL /* told again: it is a manager */
                    : add_unit(&model->units, unit);
     }
@@ -127,7 +127,7 @@ static struct tg_error *meet(struct tg_control_model *model, const struct tg_eve
 
 /* ---- barriers */
 
-static struct barrier *find(const struct tg_control_model *model, uint64_t id)
+static struct barrier *find(const struct tg_session_review *model, uint64_t id)
 {
     for (size_t i = model->n_barriers; i-- > 0;)
         if (model->barriers[i].public.id == id)
@@ -135,7 +135,7 @@ static struct barrier *find(const struct tg_control_model *model, uint64_t id)
     return NULL;
 }
 
-static struct tg_error *create(struct tg_control_model *model, const struct tg_event *event)
+static struct tg_error *create(struct tg_session_review *model, const struct tg_event *event)
 {
     const struct tg_event_barrier_created *told = &event->barrier_created;
     void *items =
@@ -157,27 +157,27 @@ static struct tg_error *create(struct tg_control_model *model, const struct tg_e
 }
 
 /* Who has arrived at a barrier that somebody waits at, and who has not. */
-static struct tg_error *freeze(const struct tg_control_model *model, struct barrier *barrier)
+static struct tg_error *freeze(const struct tg_session_review *model, struct barrier *barrier)
 {
-    const struct tg_barrier_model *now = tg_barrier_trace_model(model->trace);
-    struct tg_control_barrier *public = &barrier->public;
+    const struct tg_run_model *now = tg_barrier_trace_model(model->trace);
+    struct tg_session_review_barrier *public = &barrier->public;
     struct tg_barrier_status status;
     struct tg_error *error = NULL;
-    if (barrier->is_frozen || !tg_barrier_model_status(now, public->id, &status) || status.n_arrived == 0)
+    if (barrier->is_frozen || !tg_barriers_status(now, public->id, &status) || status.n_arrived == 0)
         return NULL;
     barrier->is_frozen = true;
     for (size_t i = 0; error == NULL && i < model->units.count; i++) {
-        struct tg_barrier_unit unit = model->units.items[i];
+        struct tg_thread_id unit = model->units.items[i];
         struct tg_barrier_membership membership = {0};
         if ((unit.dtid != 0) == public->of_threads)
-            membership = tg_barrier_model_membership(now, public->id, unit);
+            membership = tg_barriers_membership(now, public->id, unit);
         if (membership.is_member)
             error = add_unit(membership.has_arrived ? &public->arrived : &public->missing, unit);
     }
     return error;
 }
 
-static struct tg_error *freeze_all(struct tg_control_model *model)
+static struct tg_error *freeze_all(struct tg_session_review *model)
 {
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < model->n_barriers; i++)
@@ -214,8 +214,8 @@ static void take(struct barrier *barrier, const struct tg_event *event)
         break;
     case TG_EVENT_BARRIER_STUCK:
         barrier->public.stuck = true;
-        barrier->public.stuck_unit = (struct tg_barrier_unit){(uint32_t)event->barrier_stuck.dpid,
-                                                              (uint32_t)event->barrier_stuck.dtid};
+        barrier->public.stuck_unit =
+            (struct tg_thread_id){(uint32_t)event->barrier_stuck.dpid, (uint32_t)event->barrier_stuck.dtid};
         barrier->public.holder = (uint32_t)event->barrier_stuck.holder;
         barrier->public.blocked = event->barrier_stuck.blocked;
         break;
@@ -224,7 +224,7 @@ static void take(struct barrier *barrier, const struct tg_event *event)
     }
 }
 
-struct tg_error *tg_control_model_feed(struct tg_control_model *model, const struct tg_event *event)
+struct tg_error *tg_session_review_feed(struct tg_session_review *model, const struct tg_event *event)
 {
     struct tg_error *error = NULL;
     struct barrier *barrier = NULL;
@@ -258,34 +258,35 @@ struct tg_error *tg_control_model_feed(struct tg_control_model *model, const str
     return error != NULL ? error : tg_barrier_trace_feed(model->trace, event);
 }
 
-struct tg_error *tg_control_model_finish(struct tg_control_model *model)
+struct tg_error *tg_session_review_finish(struct tg_session_review *model)
 {
     return freeze_all(model);
 }
 
 /* ---- questions */
 
-bool tg_control_model_is_called_for(const struct tg_control_model *model)
+bool tg_session_review_is_called_for(const struct tg_session_review *model)
 {
     return model->is_called_for || model->n_barriers > 0;
 }
 
-size_t tg_control_model_count(const struct tg_control_model *model)
+size_t tg_session_review_count(const struct tg_session_review *model)
 {
     return model->n_barriers;
 }
 
-const struct tg_control_barrier *tg_control_model_at(const struct tg_control_model *model, size_t i)
+const struct tg_session_review_barrier *tg_session_review_at(const struct tg_session_review *model, size_t i)
 {
     return &model->barriers[i].public;
 }
 
-void tg_control_model_verdict(const struct tg_control_model *model, struct tg_barrier_trace_verdict *verdict)
+void tg_session_review_verdict(const struct tg_session_review *model,
+                               struct tg_barrier_trace_verdict *verdict)
 {
     tg_barrier_trace_verdict(model->trace, verdict);
 }
 
-int64_t tg_control_model_rank(const struct tg_control_model *model, uint32_t dpid)
+int64_t tg_session_review_rank(const struct tg_session_review *model, uint32_t dpid)
 {
     for (size_t i = 0; i < model->n_processes; i++)
         if (model->processes[i].dpid == dpid)
@@ -293,10 +294,10 @@ int64_t tg_control_model_rank(const struct tg_control_model *model, uint32_t dpi
     return -1;
 }
 
-char *tg_control_model_name(const struct tg_control_model *model, struct tg_barrier_unit unit, char *buffer,
-                            size_t size)
+char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id unit, char *buffer,
+                             size_t size)
 {
-    int64_t rank = tg_control_model_rank(model, unit.dpid);
+    int64_t rank = tg_session_review_rank(model, unit.dpid);
     char thread[16] = "";
     if (unit.dtid != 0)
         snprintf(thread, sizeof thread, ".%" PRIu32, unit.dtid);

@@ -11,46 +11,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tg_control_units {
-    struct tg_barrier_unit *items;
+struct tg_session_review_threads {
+    struct tg_thread_id *items;
     size_t count, capacity;
 };
 
-struct tg_control_barrier {
+struct tg_session_review_barrier {
     uint32_t id;
     const char *location; /* as it was asked for */
     bool of_threads, deleted, enabled;
     uint64_t created_ns;
     uint64_t rounds; /* how often it was satisfied */
     bool stuck;      /* in the present round: STUCK_UNIT, and BLOCKED members with it, are held by HOLDER */
-    struct tg_barrier_unit stuck_unit;
+    struct tg_thread_id stuck_unit;
     uint32_t holder;
     uint64_t blocked;
     /* Of a round that somebody waits in, or waited in when its members began to end. */
-    struct tg_control_units arrived, missing;
+    struct tg_session_review_threads arrived, missing;
 };
 
-struct tg_control_model;
+struct tg_session_review;
 
-struct tg_error *tg_control_model_create(struct tg_control_model **model);
-void tg_control_model_destroy(struct tg_control_model *model); /* NULL is accepted */
+struct tg_error *tg_session_review_create(struct tg_session_review **model);
+void tg_session_review_destroy(struct tg_session_review *model); /* NULL is accepted */
 
 /* All events in order. Only error: NO_MEMORY. */
-struct tg_error *tg_control_model_feed(struct tg_control_model *model, const struct tg_event *event);
+struct tg_error *tg_session_review_feed(struct tg_session_review *model, const struct tg_event *event);
 /* After the last one: says of each barrier who is there. Only error: NO_MEMORY. */
-struct tg_error *tg_control_model_finish(struct tg_control_model *model);
+struct tg_error *tg_session_review_finish(struct tg_session_review *model);
 
 /* Whether there was any live control in the trace. */
-bool tg_control_model_is_called_for(const struct tg_control_model *model);
+bool tg_session_review_is_called_for(const struct tg_session_review *model);
 /* By ascending id; I in [0, count). */
-size_t tg_control_model_count(const struct tg_control_model *model);
-const struct tg_control_barrier *tg_control_model_at(const struct tg_control_model *model, size_t i);
-void tg_control_model_verdict(const struct tg_control_model *model, struct tg_barrier_trace_verdict *verdict);
+size_t tg_session_review_count(const struct tg_session_review *model);
+const struct tg_session_review_barrier *tg_session_review_at(const struct tg_session_review *model, size_t i);
+void tg_session_review_verdict(const struct tg_session_review *model,
+                               struct tg_barrier_trace_verdict *verdict);
 
 /* What a unit is called: "2", "2.1", "rank 0", "rank 0.1". BUFFER of SIZE, at least 48. Returns BUFFER. */
-char *tg_control_model_name(const struct tg_control_model *model, struct tg_barrier_unit unit, char *buffer,
-                            size_t size);
+char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id unit, char *buffer,
+                             size_t size);
 /* The rank of process DPID, -1 none. */
-int64_t tg_control_model_rank(const struct tg_control_model *model, uint32_t dpid);
+int64_t tg_session_review_rank(const struct tg_session_review *model, uint32_t dpid);
 
 #endif

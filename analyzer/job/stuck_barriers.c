@@ -9,7 +9,7 @@ struct blockage {
 };
 
 /* Of a thread or process slot: whether a barrier holds it that has not been found satisfiable. */
-static struct blockage held_for_good(const struct tg_barrier_model *model, bool is_thread, uint32_t slot)
+static struct blockage held_for_good(const struct tg_run_model *model, bool is_thread, uint32_t slot)
 {
     uint32_t n_holds = is_thread ? model->threads[slot].n_holds : model->processes[slot].n_holds;
     for (size_t i = 0; n_holds > 0 && i < model->n_barriers; i++) {
@@ -22,18 +22,18 @@ static struct blockage held_for_good(const struct tg_barrier_model *model, bool 
 }
 
 /* A thread that is being stopped may be at any barrier already: nothing is said of it before it stands. */
-static struct blockage thread_blockage(const struct tg_barrier_model *model, uint32_t slot)
+static struct blockage thread_blockage(const struct tg_run_model *model, uint32_t slot)
 {
-    if (model->threads[slot].run == TG_BARRIER_STOPPING)
+    if (model->threads[slot].run == TG_RUN_STOPPING)
         return (struct blockage){0};
     struct blockage blockage = held_for_good(model, true, slot);
     return blockage.is_blocked ? blockage : held_for_good(model, false, model->threads[slot].process);
 }
 
 /* A process can arrive as long as one of its threads can. */
-static struct blockage process_blockage(const struct tg_barrier_model *model, uint32_t slot)
+static struct blockage process_blockage(const struct tg_run_model *model, uint32_t slot)
 {
-    const struct tg_barrier_process_slot *process = &model->processes[slot];
+    const struct tg_run_process *process = &model->processes[slot];
     struct blockage blockage = {0};
     for (size_t i = 0; i < process->n_threads; i++) {
         blockage = thread_blockage(model, process->threads[i]);
@@ -44,7 +44,7 @@ static struct blockage process_blockage(const struct tg_barrier_model *model, ui
 }
 
 /* The first of BARRIER's members that cannot arrive, and how many there are; 0: all can. */
-static uint64_t count_blocked(const struct tg_barrier_model *model, const struct tg_barrier *barrier,
+static uint64_t count_blocked(const struct tg_run_model *model, const struct tg_barrier *barrier,
                               uint32_t *slot, uint32_t *other, bool all)
 {
     uint64_t count = 0;
@@ -67,7 +67,7 @@ static uint64_t count_blocked(const struct tg_barrier_model *model, const struct
 }
 
 /* Finds all barriers that can be satisfied, from those that wait for nobody who is held. */
-static void find_satisfiable(struct tg_barrier_model *model)
+static void find_satisfiable(struct tg_run_model *model)
 {
     uint32_t slot, other;
     for (bool changed = true; changed;) {
@@ -83,20 +83,18 @@ static void find_satisfiable(struct tg_barrier_model *model)
 }
 
 /* Who cannot arrive at BARRIER, which is stuck. */
-static struct tg_barrier_decision explain(const struct tg_barrier_model *model,
-                                          const struct tg_barrier *barrier)
+static struct tg_run_decision explain(const struct tg_run_model *model, const struct tg_barrier *barrier)
 {
     uint32_t slot = 0, other = 0;
-    struct tg_barrier_decision stuck = {.kind = TG_BARRIER_STUCK, .barrier = barrier->definition.id};
+    struct tg_run_decision stuck = {.kind = TG_DECIDE_STUCK, .barrier = barrier->definition.id};
     stuck.count = count_blocked(model, barrier, &slot, &other, true);
     stuck.number = other;
     if (stuck.count > 0)
-        stuck.unit = tg_barrier_unit_of(model, barrier, slot);
+        stuck.thread = tg_barrier_member_id(model, barrier, slot);
     return stuck;
 }
 
-bool tg_barrier_model_why_stuck(const struct tg_barrier_model *model, uint32_t id,
-                                struct tg_barrier_decision *why)
+bool tg_barriers_why_stuck(const struct tg_run_model *model, uint32_t id, struct tg_run_decision *why)
 {
     const struct tg_barrier *barrier = tg_barrier_find(model, id);
     if (barrier == NULL || !barrier->stuck)
@@ -105,7 +103,7 @@ bool tg_barrier_model_why_stuck(const struct tg_barrier_model *model, uint32_t i
     return why->count > 0;
 }
 
-void tg_barrier_check_stuck(struct tg_barrier_model *model)
+void tg_barrier_check_stuck(struct tg_run_model *model)
 {
     size_t waiting = 0;
     for (size_t i = 0; i < model->n_barriers; i++) {
@@ -119,6 +117,6 @@ void tg_barrier_check_stuck(struct tg_barrier_model *model)
         bool was_stuck = barrier->stuck;
         barrier->stuck = waiting > 1 && barrier->n_arrived > 0 && !barrier->can_be_satisfied;
         if (barrier->stuck && !was_stuck)
-            tg_barrier_decide(model, explain(model, barrier));
+            tg_run_decide(model, explain(model, barrier));
     }
 }

@@ -15,21 +15,21 @@ struct address_space {
     UT_hash_handle hh;
 };
 
-struct tg_address_model {
+struct tg_addresses {
     struct address_space *spaces;
     struct tg_string_pool strings;
 };
 
-struct tg_error *tg_address_model_create(struct tg_address_model **model)
+struct tg_error *tg_addresses_create(struct tg_addresses **model)
 {
-    struct tg_address_model *made = calloc(1, sizeof *made);
+    struct tg_addresses *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     *model = made;
     return NULL;
 }
 
-static struct address_space *find_space(const struct tg_address_model *model, int64_t pid)
+static struct address_space *find_space(const struct tg_addresses *model, int64_t pid)
 {
     struct address_space *space = NULL;
     int32_t key = (int32_t)pid;
@@ -38,7 +38,7 @@ static struct address_space *find_space(const struct tg_address_model *model, in
     return space;
 }
 
-static void drop_space(struct tg_address_model *model, struct address_space *space)
+static void drop_space(struct tg_addresses *model, struct address_space *space)
 {
     if (space == NULL)
         return;
@@ -47,7 +47,7 @@ static void drop_space(struct tg_address_model *model, struct address_space *spa
     free(space);
 }
 
-void tg_address_model_destroy(struct tg_address_model *model)
+void tg_addresses_destroy(struct tg_addresses *model)
 {
     if (model == NULL)
         return;
@@ -59,7 +59,7 @@ void tg_address_model_destroy(struct tg_address_model *model)
 }
 
 /* The address space of PID, an empty one where there was none; NULL: no memory. */
-static struct address_space *need_space(struct tg_address_model *model, int32_t pid)
+static struct address_space *need_space(struct tg_addresses *model, int32_t pid)
 {
     struct address_space *space = find_space(model, pid);
     if (space != NULL)
@@ -76,10 +76,10 @@ static struct address_space *need_space(struct tg_address_model *model, int32_t 
     return space;
 }
 
-struct tg_error *tg_address_model_copy(const struct tg_address_model *model, struct tg_address_model **copy)
+struct tg_error *tg_addresses_copy(const struct tg_addresses *model, struct tg_addresses **copy)
 {
-    struct tg_address_model *made = NULL;
-    struct tg_error *error = tg_address_model_create(&made);
+    struct tg_addresses *made = NULL;
+    struct tg_error *error = tg_addresses_create(&made);
     if (error != NULL)
         return error;
     tg_string_pool_share(&model->strings, &made->strings);
@@ -88,7 +88,7 @@ struct tg_error *tg_address_model_copy(const struct tg_address_model *model, str
         struct tg_mapped_object *items = calloc(from->count + 1, sizeof *items);
         if (space == NULL || items == NULL) {
             free(items);
-            tg_address_model_destroy(made);
+            tg_addresses_destroy(made);
             return tg_error_no_memory();
         }
         if (from->count > 0)
@@ -116,7 +116,7 @@ static size_t upper_bound(const struct address_space *space, uint64_t address)
     return low;
 }
 
-static struct tg_error *make_object(struct tg_address_model *model, const char *path, const char *build_id,
+static struct tg_error *make_object(struct tg_addresses *model, const char *path, const char *build_id,
                                     uint64_t base, uint64_t size_bytes, struct tg_mapped_object *object)
 {
     struct tg_mapped_object made = {.base = base, .size_bytes = size_bytes};
@@ -128,7 +128,7 @@ static struct tg_error *make_object(struct tg_address_model *model, const char *
     return error;
 }
 
-static struct tg_error *add_library(struct tg_address_model *model, struct address_space *space,
+static struct tg_error *add_library(struct tg_addresses *model, struct address_space *space,
                                     const struct tg_library *library)
 {
     struct tg_mapped_object object;
@@ -165,7 +165,7 @@ static void remove_library(struct address_space *space, const struct tg_library 
 }
 
 /* A child begins with what its parent has. */
-static struct tg_error *inherit(struct tg_address_model *model, const struct tg_event *event)
+static struct tg_error *inherit(struct tg_addresses *model, const struct tg_event *event)
 {
     drop_space(model, find_space(model, event->pid)); /* the kernel used the pid again */
     const struct address_space *parent = find_space(model, event->process_start.parent_pid);
@@ -188,7 +188,7 @@ static struct tg_error *inherit(struct tg_address_model *model, const struct tg_
     return NULL;
 }
 
-static struct tg_error *load(struct tg_address_model *model, const struct tg_event *event)
+static struct tg_error *load(struct tg_addresses *model, const struct tg_event *event)
 {
     struct address_space *space = need_space(model, event->pid);
     if (space == NULL)
@@ -200,7 +200,7 @@ static struct tg_error *load(struct tg_address_model *model, const struct tg_eve
     return error;
 }
 
-static void unload(struct tg_address_model *model, const struct tg_event *event)
+static void unload(struct tg_addresses *model, const struct tg_event *event)
 {
     struct address_space *space = find_space(model, event->pid);
     const struct tg_library *libraries = event->library_unload.libraries.items;
@@ -209,7 +209,7 @@ static void unload(struct tg_address_model *model, const struct tg_event *event)
 }
 
 /* Another program: nothing of the old one is left. */
-static struct tg_error *start_program(struct tg_address_model *model, const struct tg_event *event)
+static struct tg_error *start_program(struct tg_addresses *model, const struct tg_event *event)
 {
     struct address_space *space = need_space(model, event->pid);
     if (space == NULL)
@@ -218,7 +218,7 @@ static struct tg_error *start_program(struct tg_address_model *model, const stru
     return make_object(model, program->path, program->build_id, program->base, 0, &space->program);
 }
 
-struct tg_error *tg_address_model_feed(struct tg_address_model *model, const struct tg_event *event)
+struct tg_error *tg_addresses_feed(struct tg_addresses *model, const struct tg_event *event)
 {
     switch ((unsigned)event->kind) {
     case TG_EVENT_PROCESS_START:
@@ -239,8 +239,8 @@ struct tg_error *tg_address_model_feed(struct tg_address_model *model, const str
     }
 }
 
-const struct tg_mapped_object *tg_address_model_find(const struct tg_address_model *model, int32_t pid,
-                                                     uint64_t address)
+const struct tg_mapped_object *tg_addresses_find(const struct tg_addresses *model, int32_t pid,
+                                                 uint64_t address)
 {
     const struct address_space *space = find_space(model, pid);
     if (space == NULL)

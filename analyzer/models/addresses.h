@@ -15,20 +15,20 @@ struct tg_mapped_object {
     uint64_t size_bytes;  /* 0 unknown */
 };
 
-struct tg_address_model;
+struct tg_addresses;
 
-struct tg_error *tg_address_model_create(struct tg_address_model **model);
-void tg_address_model_destroy(struct tg_address_model *model);
+struct tg_error *tg_addresses_create(struct tg_addresses **model);
+void tg_addresses_destroy(struct tg_addresses *model);
 /* A second one that says the same and goes on from there on its own. */
-struct tg_error *tg_address_model_copy(const struct tg_address_model *model, struct tg_address_model **copy);
+struct tg_error *tg_addresses_copy(const struct tg_addresses *model, struct tg_addresses **copy);
 
 /* Takes one event, in the order of the trace: programs, execs, forks (which inherit), loads, unloads, ends;
  * others are ignored. Only error: NO_MEMORY. Memory follows the live processes and what they have loaded. */
-struct tg_error *tg_address_model_feed(struct tg_address_model *model, const struct tg_event *event);
+struct tg_error *tg_addresses_feed(struct tg_addresses *model, const struct tg_event *event);
 
 /* The object that holds ADDRESS in process PID; its program where no library does, since a program's extent
  * is not known. NULL where there is none. Valid until the next event. */
-const struct tg_mapped_object *tg_address_model_find(const struct tg_address_model *model, int32_t pid,
-                                                     uint64_t address);
+const struct tg_mapped_object *tg_addresses_find(const struct tg_addresses *model, int32_t pid,
+                                                 uint64_t address);
 
 #endif

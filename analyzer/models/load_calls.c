@@ -30,7 +30,7 @@ struct thread {
     struct open_call calls[MAX_DEPTH];
 };
 
-struct tg_load_call_model {
+struct tg_load_calls {
     struct tg_string_pool strings;
     struct thread *threads; /* that are in a call */
     struct tg_load_failure *failures;
@@ -39,22 +39,22 @@ struct tg_load_call_model {
     struct tg_load_call_totals totals;
 };
 
-struct tg_error *tg_load_call_model_create(struct tg_load_call_model **model)
+struct tg_error *tg_load_calls_create(struct tg_load_calls **model)
 {
-    struct tg_load_call_model *made = calloc(1, sizeof *made);
+    struct tg_load_calls *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     *model = made;
     return NULL;
 }
 
-static void drop_thread(struct tg_load_call_model *model, struct thread *thread)
+static void drop_thread(struct tg_load_calls *model, struct thread *thread)
 {
     HASH_DEL(model->threads, thread);
     free(thread);
 }
 
-void tg_load_call_model_destroy(struct tg_load_call_model *model)
+void tg_load_calls_destroy(struct tg_load_calls *model)
 {
     if (model == NULL)
         return;
@@ -66,7 +66,7 @@ void tg_load_call_model_destroy(struct tg_load_call_model *model)
     free(model);
 }
 
-static struct thread *find_thread(const struct tg_load_call_model *model, const struct tg_event *event)
+static struct thread *find_thread(const struct tg_load_calls *model, const struct tg_event *event)
 {
     const struct thread_key key = {.pid = event->pid, .tid = event->tid};
     struct thread *thread = NULL;
@@ -74,7 +74,7 @@ static struct thread *find_thread(const struct tg_load_call_model *model, const 
     return thread;
 }
 
-static struct tg_error *get_thread(struct tg_load_call_model *model, const struct tg_event *event,
+static struct tg_error *get_thread(struct tg_load_calls *model, const struct tg_event *event,
                                    struct thread **found)
 {
     *found = find_thread(model, event);
@@ -93,7 +93,7 @@ static struct tg_error *get_thread(struct tg_load_call_model *model, const struc
     return NULL;
 }
 
-static struct tg_error *begin_call(struct tg_load_call_model *model, const struct tg_event *event,
+static struct tg_error *begin_call(struct tg_load_calls *model, const struct tg_event *event,
                                    const char *object)
 {
     const struct tg_event_library_call *call = &event->library_call;
@@ -115,7 +115,7 @@ static struct tg_error *begin_call(struct tg_load_call_model *model, const struc
 }
 
 /* Strings of the pool are compared by their addresses. */
-static struct tg_load_failure *find_failure(struct tg_load_call_model *model, const struct open_call *open,
+static struct tg_load_failure *find_failure(struct tg_load_calls *model, const struct open_call *open,
                                             const char *error)
 {
     for (size_t i = 0; i < model->n_failures; i++) {
@@ -127,8 +127,8 @@ static struct tg_load_failure *find_failure(struct tg_load_call_model *model, co
     return NULL;
 }
 
-static struct tg_error *add_failure(struct tg_load_call_model *model, const struct tg_event *event,
-                                    size_t process, const struct open_call *open)
+static struct tg_error *add_failure(struct tg_load_calls *model, const struct tg_event *event, size_t process,
+                                    const struct open_call *open)
 {
     model->totals.failed++;
     const char *text;
@@ -162,8 +162,7 @@ static struct tg_error *add_failure(struct tg_load_call_model *model, const stru
     return NULL;
 }
 
-static struct tg_error *end_call(struct tg_load_call_model *model, const struct tg_event *event,
-                                 size_t process)
+static struct tg_error *end_call(struct tg_load_calls *model, const struct tg_event *event, size_t process)
 {
     const struct tg_event_library_return *returned = &event->library_return;
     struct thread *thread = find_thread(model, event);
@@ -183,7 +182,7 @@ static struct tg_error *end_call(struct tg_load_call_model *model, const struct 
 }
 
 /* Whatever its threads were in, nothing of it returns. */
-static void end_process(struct tg_load_call_model *model, int32_t pid)
+static void end_process(struct tg_load_calls *model, int32_t pid)
 {
     struct thread *thread, *next;
     HASH_ITER (hh, model->threads, thread, next) {
@@ -192,8 +191,8 @@ static void end_process(struct tg_load_call_model *model, int32_t pid)
     }
 }
 
-struct tg_error *tg_load_call_model_feed(struct tg_load_call_model *model, const struct tg_event *event,
-                                         size_t process, const char *object)
+struct tg_error *tg_load_calls_feed(struct tg_load_calls *model, const struct tg_event *event, size_t process,
+                                    const char *object)
 {
     if (event->kind == TG_EVENT_LIBRARY_CALL)
         return begin_call(model, event, object);
@@ -209,17 +208,17 @@ struct tg_error *tg_load_call_model_feed(struct tg_load_call_model *model, const
     return NULL;
 }
 
-struct tg_load_call_totals tg_load_call_model_totals(const struct tg_load_call_model *model)
+struct tg_load_call_totals tg_load_calls_totals(const struct tg_load_calls *model)
 {
     return model->totals;
 }
 
-size_t tg_load_call_model_count(const struct tg_load_call_model *model)
+size_t tg_load_calls_count(const struct tg_load_calls *model)
 {
     return model->n_failures;
 }
 
-const struct tg_load_failure *tg_load_call_model_at(const struct tg_load_call_model *model, size_t i)
+const struct tg_load_failure *tg_load_calls_at(const struct tg_load_calls *model, size_t i)
 {
     return &model->failures[i];
 }

@@ -31,21 +31,21 @@ struct tg_load_call_totals {
 
 enum { TG_LOAD_CALL_MAX_FAILURES = 1000 }; /* distinct ones that are kept */
 
-struct tg_load_call_model;
+struct tg_load_calls;
 
-struct tg_error *tg_load_call_model_create(struct tg_load_call_model **model);
-void tg_load_call_model_destroy(struct tg_load_call_model *model);
+struct tg_error *tg_load_calls_create(struct tg_load_calls **model);
+void tg_load_calls_destroy(struct tg_load_calls *model);
 
 /* Takes one event of the process with index PROCESS in the process model; OBJECT is the path of what the
  * caller of a library_call is in, "" unknown. Other kinds than these calls and ends are ignored. Only error:
  * NO_MEMORY. Memory follows the threads with open calls and the distinct failures. */
-struct tg_error *tg_load_call_model_feed(struct tg_load_call_model *model, const struct tg_event *event,
-                                         size_t process, const char *object);
+struct tg_error *tg_load_calls_feed(struct tg_load_calls *model, const struct tg_event *event, size_t process,
+                                    const char *object);
 
-struct tg_load_call_totals tg_load_call_model_totals(const struct tg_load_call_model *model);
+struct tg_load_call_totals tg_load_calls_totals(const struct tg_load_calls *model);
 
 /* Failure I of [0, count), in the order of their first ones; valid until the next event. */
-size_t tg_load_call_model_count(const struct tg_load_call_model *model);
-const struct tg_load_failure *tg_load_call_model_at(const struct tg_load_call_model *model, size_t i);
+size_t tg_load_calls_count(const struct tg_load_calls *model);
+const struct tg_load_failure *tg_load_calls_at(const struct tg_load_calls *model, size_t i);
 
 #endif

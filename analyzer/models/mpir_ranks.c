@@ -91,7 +91,7 @@ struct tg_error *tg_mpir_ranks_get(struct tg_mpir_ranks *ranks, int64_t key, str
     return NULL;
 }
 
-struct tg_mpir_tally tg_mpir_tally_ranks(const struct tg_mpir_rank *ranks, size_t count)
+struct tg_mpir_tally tg_mpir_ranks_tally(const struct tg_mpir_rank *ranks, size_t count)
 {
     struct tg_mpir_tally tally = {0};
     for (size_t i = 0; i < count; i++) {

@@ -37,7 +37,7 @@ struct tg_mpir_tally {
     uint64_t gone;                        /* were in an earlier table only */
 };
 
-struct tg_mpir_tally tg_mpir_tally_ranks(const struct tg_mpir_rank *ranks, size_t count);
+struct tg_mpir_tally tg_mpir_ranks_tally(const struct tg_mpir_rank *ranks, size_t count);
 
 struct tg_mpir_ranks_slot;
 

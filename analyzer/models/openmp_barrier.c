@@ -17,8 +17,8 @@ static uint64_t lowest_instance(const struct tg_openmp_team *team)
     return lowest_left < highest ? lowest_left + 1 : 0;
 }
 
-enum tg_openmp_standing tg_openmp_member_standing(const struct tg_openmp_member *member,
-                                                  const struct tg_openmp_barrier *barrier)
+enum tg_openmp_standing tg_openmp_barrier_standing(const struct tg_openmp_member *member,
+                                                   const struct tg_openmp_barrier *barrier)
 {
     if (barrier->sync == TG_OMP_SYNC_BARRIER_JOIN)
         return member->ended ? TG_OPENMP_WAITING : TG_OPENMP_MISSING;
@@ -52,7 +52,7 @@ static bool is_waited_at(const struct tg_openmp_team *team, uint64_t instance)
     return false;
 }
 
-bool tg_openmp_team_barrier(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
+bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
 {
     size_t n_ended = 0;
     for (size_t i = 0; i < team->n_members; i++)
@@ -69,7 +69,7 @@ bool tg_openmp_team_barrier(const struct tg_openmp_team *team, struct tg_openmp_
     for (size_t i = 0; i < team->n_members; i++)
         take_arrival(&team->members[i], &found);
     for (size_t i = 0; i < team->n_members; i++) {
-        enum tg_openmp_standing standing = tg_openmp_member_standing(&team->members[i], &found);
+        enum tg_openmp_standing standing = tg_openmp_barrier_standing(&team->members[i], &found);
         found.passed += standing == TG_OPENMP_PASSED;
         found.waiting += standing == TG_OPENMP_WAITING;
         found.missing += standing == TG_OPENMP_MISSING;

@@ -22,10 +22,10 @@ struct tg_openmp_barrier {
 };
 
 /* The one furthest behind, where the team is at several: the one that holds up. False: at none. */
-bool tg_openmp_team_barrier(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier);
+bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier);
 
 /* How MEMBER of TEAM stands to BARRIER, one of the same team. */
-enum tg_openmp_standing tg_openmp_member_standing(const struct tg_openmp_member *member,
-                                                  const struct tg_openmp_barrier *barrier);
+enum tg_openmp_standing tg_openmp_barrier_standing(const struct tg_openmp_member *member,
+                                                   const struct tg_openmp_barrier *barrier);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tg_error *tg_session_model_create(struct tg_session_model **model)
+struct tg_error *tg_totals_create(struct tg_totals **model)
 {
-    struct tg_session_model *created = calloc(1, sizeof *created);
+    struct tg_totals *created = calloc(1, sizeof *created);
     if (created == NULL)
         return tg_error_no_memory();
     created->n_kinds = tg_event_kind_count();
@@ -21,7 +21,7 @@ struct tg_error *tg_session_model_create(struct tg_session_model **model)
     return NULL;
 }
 
-void tg_session_model_destroy(struct tg_session_model *model)
+void tg_totals_destroy(struct tg_totals *model)
 {
     if (model == NULL)
         return;
@@ -36,11 +36,11 @@ void tg_session_model_destroy(struct tg_session_model *model)
 
 /* A zeroed item at the end of a list. *ITEM is NULL where the list is full: a hostile trace may name any
  * number of breakpoints. Lists are short, so they are searched from front to end. */
-static struct tg_error *append(struct tg_session_model *model, void *list_pointer, size_t *count, size_t size,
+static struct tg_error *append(struct tg_totals *model, void *list_pointer, size_t *count, size_t size,
                                void **item)
 {
     *item = NULL;
-    if (*count >= TG_SESSION_MAX_DISTINCT) {
+    if (*count >= TG_TOTALS_MAX_DISTINCT) {
         model->beyond_limit++;
         return NULL;
     }
@@ -71,9 +71,9 @@ static void *copy_list(const void *from, size_t count, size_t size)
     return list;
 }
 
-struct tg_error *tg_session_model_copy(const struct tg_session_model *model, struct tg_session_model **copy)
+struct tg_error *tg_totals_copy(const struct tg_totals *model, struct tg_totals **copy)
 {
-    struct tg_session_model *made = malloc(sizeof *made);
+    struct tg_totals *made = malloc(sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     *made = *model;
@@ -86,14 +86,14 @@ struct tg_error *tg_session_model_copy(const struct tg_session_model *model, str
     made->notes = copy_list(model->notes, model->n_notes, sizeof *model->notes);
     if (made->kinds == NULL || made->breakpoints == NULL || made->settings == NULL || made->losses == NULL ||
         made->notes == NULL) {
-        tg_session_model_destroy(made);
+        tg_totals_destroy(made);
         return tg_error_no_memory();
     }
     *copy = made;
     return NULL;
 }
 
-static struct tg_error *find_breakpoint(struct tg_session_model *model, uint64_t id,
+static struct tg_error *find_breakpoint(struct tg_totals *model, uint64_t id,
                                         struct tg_breakpoint_total **found)
 {
     *found = NULL;
@@ -112,7 +112,7 @@ static struct tg_error *find_breakpoint(struct tg_session_model *model, uint64_t
     return error;
 }
 
-static struct tg_error *take_breakpoint(struct tg_session_model *model, const struct tg_event *event)
+static struct tg_error *take_breakpoint(struct tg_totals *model, const struct tg_event *event)
 {
     uint64_t id = event->kind == TG_EVENT_BREAKPOINT_SPEC      ? event->breakpoint_spec.breakpoint
                   : event->kind == TG_EVENT_BREAKPOINT_PLANTED ? event->breakpoint_planted.breakpoint
@@ -137,7 +137,7 @@ static struct tg_error *take_breakpoint(struct tg_session_model *model, const st
     return NULL;
 }
 
-static struct tg_error *take_settings(struct tg_session_model *model, const struct tg_event *event)
+static struct tg_error *take_settings(struct tg_totals *model, const struct tg_event *event)
 {
     const char *match;
     struct tg_error *error = tg_string_pool_intern(&model->strings, event->filter_settings.match, &match);
@@ -156,7 +156,7 @@ static struct tg_error *take_settings(struct tg_session_model *model, const stru
     return error;
 }
 
-static struct tg_error *take_loss(struct tg_session_model *model, const struct tg_event *event)
+static struct tg_error *take_loss(struct tg_totals *model, const struct tg_event *event)
 {
     const char *reason;
     struct tg_error *error = tg_string_pool_intern(&model->strings, event->loss.reason, &reason);
@@ -181,8 +181,7 @@ static struct tg_error *take_loss(struct tg_session_model *model, const struct t
     return NULL;
 }
 
-static struct tg_error *take_note(struct tg_session_model *model, const struct tg_event *event,
-                                  const char *note)
+static struct tg_error *take_note(struct tg_totals *model, const struct tg_event *event, const char *note)
 {
     const char *text;
     struct tg_error *error = tg_string_pool_intern(&model->strings, note, &text);
@@ -202,7 +201,7 @@ static struct tg_error *take_note(struct tg_session_model *model, const struct t
 }
 
 /* What is not observed because of it looks like nothing that happened: so it is told. */
-static struct tg_error *take_agent(struct tg_session_model *model, const struct tg_event *event)
+static struct tg_error *take_agent(struct tg_totals *model, const struct tg_event *event)
 {
     char *text;
     if (event->agent.state != TG_AGENT_ASIDE)
@@ -231,7 +230,7 @@ static void take_filter(struct tg_filter_totals *totals, const struct tg_event *
         totals->largest_batch = batch->libraries;
 }
 
-static void count_kind(struct tg_session_model *model, const struct tg_event *event)
+static void count_kind(struct tg_totals *model, const struct tg_event *event)
 {
     for (size_t i = 0; i < model->n_kinds; i++) {
         struct tg_kind_total *total = &model->kinds[i];
@@ -246,7 +245,7 @@ static void count_kind(struct tg_session_model *model, const struct tg_event *ev
     }
 }
 
-struct tg_error *tg_session_model_feed(struct tg_session_model *model, const struct tg_event *event)
+struct tg_error *tg_totals_feed(struct tg_totals *model, const struct tg_event *event)
 {
     count_kind(model, event);
     switch ((unsigned)event->kind) {
@@ -278,7 +277,7 @@ static int compare_breakpoints(const void *left, const void *right)
     return a->breakpoint < b->breakpoint ? -1 : a->breakpoint > b->breakpoint;
 }
 
-void tg_session_model_finish(struct tg_session_model *model)
+void tg_totals_finish(struct tg_totals *model)
 {
     if (model->n_breakpoints > 1)
         qsort(model->breakpoints, model->n_breakpoints, sizeof *model->breakpoints, compare_breakpoints);

@@ -57,10 +57,10 @@ struct tg_filter_totals {
     uint64_t largest_batch; /* libraries */
 };
 
-enum { TG_SESSION_MAX_DISTINCT = 1000 }; /* breakpoints, settings, losses, notes kept; the rest is counted */
+enum { TG_TOTALS_MAX_DISTINCT = 1000 }; /* breakpoints, settings, losses, notes kept; the rest is counted */
 
 /* Read-only for others; lists in order of appearance, breakpoints by id after finish. */
-struct tg_session_model {
+struct tg_totals {
     struct tg_string_pool strings;
     struct tg_kind_total *kinds; /* every kind, ascending */
     size_t n_kinds;
@@ -76,15 +76,15 @@ struct tg_session_model {
     struct tg_filter_totals filter;
 };
 
-struct tg_error *tg_session_model_create(struct tg_session_model **model);
-void tg_session_model_destroy(struct tg_session_model *model);
+struct tg_error *tg_totals_create(struct tg_totals **model);
+void tg_totals_destroy(struct tg_totals *model);
 /* A second one that says the same and goes on from there on its own. */
-struct tg_error *tg_session_model_copy(const struct tg_session_model *model, struct tg_session_model **copy);
+struct tg_error *tg_totals_copy(const struct tg_totals *model, struct tg_totals **copy);
 
 /* Takes one event. Only error: NO_MEMORY. */
-struct tg_error *tg_session_model_feed(struct tg_session_model *model, const struct tg_event *event);
+struct tg_error *tg_totals_feed(struct tg_totals *model, const struct tg_event *event);
 
 /* After the last event: puts the lists in their final order. */
-void tg_session_model_finish(struct tg_session_model *model);
+void tg_totals_finish(struct tg_totals *model);
 
 #endif

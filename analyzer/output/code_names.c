@@ -11,7 +11,7 @@
 
 struct tg_code_names {
     const struct tg_command_services *services;
-    struct tg_address_model *addresses;
+    struct tg_addresses *addresses;
     struct tg_symbolizer *symbolizer;
 };
 
@@ -22,7 +22,7 @@ struct tg_error *tg_code_names_create(const struct tg_command_services *services
     if (made == NULL)
         return tg_error_no_memory();
     made->services = services;
-    struct tg_error *error = tg_address_model_create(&made->addresses);
+    struct tg_error *error = tg_addresses_create(&made->addresses);
     if (error == NULL)
         error = services->symbolizer_create(&made->symbolizer);
     if (error != NULL) {
@@ -38,13 +38,13 @@ void tg_code_names_destroy(struct tg_code_names *names)
     if (names == NULL)
         return;
     names->services->symbolizer_destroy(names->symbolizer);
-    tg_address_model_destroy(names->addresses);
+    tg_addresses_destroy(names->addresses);
     free(names);
 }
 
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event)
 {
-    return tg_address_model_feed(names->addresses, event);
+    return tg_addresses_feed(names->addresses, event);
 }
 
 /* How far before the address in FIELD lies the instruction that it is about; -1: it is no code address. */
@@ -63,7 +63,7 @@ static bool find(struct tg_code_names *names, int32_t pid, uint64_t value, unsig
     if (value == 0)
         return false;
     uint64_t address = value - distance;
-    const struct tg_mapped_object *object = tg_address_model_find(names->addresses, pid, address);
+    const struct tg_mapped_object *object = tg_addresses_find(names->addresses, pid, address);
     struct tg_symbol symbol;
     if (object == NULL ||
         !names->services->symbolizer_resolve(names->symbolizer, object->path, object->build_id,

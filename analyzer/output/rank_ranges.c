@@ -11,7 +11,7 @@ static int compare_ranks(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-size_t tg_rank_list_sort(int64_t *ranks, size_t count)
+size_t tg_rank_ranges_sort(int64_t *ranks, size_t count)
 {
     if (count < 2)
         return count;
@@ -23,7 +23,7 @@ size_t tg_rank_list_sort(int64_t *ranks, size_t count)
     return kept;
 }
 
-char *tg_rank_list_print(const int64_t *ranks, size_t count, char *buffer, size_t size)
+char *tg_rank_ranges_print(const int64_t *ranks, size_t count, char *buffer, size_t size)
 {
     size_t used = 0;
     *buffer = '\0';

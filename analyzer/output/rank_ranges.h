@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /* Sorts RANKS, and drops those that are there twice. Returns how many are left. */
-size_t tg_rank_list_sort(int64_t *ranks, size_t count);
+size_t tg_rank_ranges_sort(int64_t *ranks, size_t count);
 
 /* Writes sorted RANKS to BUFFER of SIZE, at least 8; cut with "..." where there is no room. Returns
  * BUFFER. */
-char *tg_rank_list_print(const int64_t *ranks, size_t count, char *buffer, size_t size);
+char *tg_rank_ranges_print(const int64_t *ranks, size_t count, char *buffer, size_t size);
 
 #endif

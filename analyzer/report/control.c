@@ -8,7 +8,7 @@
 enum { UNITS_SHOWN = 16 };
 
 static void write_units(const struct tg_report_page *page, const char *words,
-                        const struct tg_control_units *units)
+                        const struct tg_session_review_threads *units)
 {
     char name[48];
     if (units->count == 0)
@@ -16,13 +16,13 @@ static void write_units(const struct tg_report_page *page, const char *words,
     fprintf(page->stream, "      %s %zu: ", words, units->count);
     for (size_t i = 0; i < units->count && i < UNITS_SHOWN; i++)
         fprintf(page->stream, "%s%s", i == 0 ? "" : ", ",
-                tg_control_model_name(page->report->control, units->items[i], name, sizeof name));
+                tg_session_review_name(page->report->control, units->items[i], name, sizeof name));
     if (units->count > UNITS_SHOWN)
         fprintf(page->stream, " and %zu more", units->count - UNITS_SHOWN);
     fputc('\n', page->stream);
 }
 
-static void write_barrier(const struct tg_report_page *page, const struct tg_control_barrier *barrier)
+static void write_barrier(const struct tg_report_page *page, const struct tg_session_review_barrier *barrier)
 {
     char moment[TG_QUANTITY_SIZE], name[48];
     FILE *stream = page->stream;
@@ -38,7 +38,7 @@ static void write_barrier(const struct tg_report_page *page, const struct tg_con
     if (barrier->stuck) {
         fprintf(stream,
                 "      can be satisfied no more: %s is held at barrier %" PRIu32 ", which waits in turn",
-                tg_control_model_name(page->report->control, barrier->stuck_unit, name, sizeof name),
+                tg_session_review_name(page->report->control, barrier->stuck_unit, name, sizeof name),
                 barrier->holder);
         if (barrier->blocked > 1)
             fprintf(stream, "; %" PRIu64 " more cannot come", barrier->blocked - 1);
@@ -50,15 +50,15 @@ static void write_barrier(const struct tg_report_page *page, const struct tg_con
 
 struct tg_error *tg_report_control(const struct tg_report_page *page)
 {
-    const struct tg_control_model *model = page->report->control;
+    const struct tg_session_review *model = page->report->control;
     struct tg_barrier_trace_verdict verdict;
-    if (!tg_control_model_is_called_for(model))
+    if (!tg_session_review_is_called_for(model))
         return NULL;
-    tg_control_model_verdict(model, &verdict);
+    tg_session_review_verdict(model, &verdict);
     tg_report_title(page, "Live control");
-    for (size_t i = 0; i < tg_control_model_count(model); i++)
-        write_barrier(page, tg_control_model_at(model, i));
-    if (tg_control_model_count(model) == 0)
+    for (size_t i = 0; i < tg_session_review_count(model); i++)
+        write_barrier(page, tg_session_review_at(model, i));
+    if (tg_session_review_count(model) == 0)
         fputs("  no barriers\n", page->stream);
     else if (verdict.n_differences == 0 && verdict.n_ignored == 0)
         fprintf(page->stream, "  the model decides as the session did, %" PRIu64 " time%s\n",
@@ -73,10 +73,9 @@ struct tg_error *tg_report_control(const struct tg_report_page *page)
 
 /* ---- JSON */
 
-static void write_unit(struct tg_json *json, const struct tg_control_model *model,
-                       struct tg_barrier_unit unit)
+static void write_unit(struct tg_json *json, const struct tg_session_review *model, struct tg_thread_id unit)
 {
-    int64_t rank = tg_control_model_rank(model, unit.dpid);
+    int64_t rank = tg_session_review_rank(model, unit.dpid);
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "dpid", unit.dpid);
     tg_json_member_unsigned(json, "dtid", unit.dtid);
@@ -84,8 +83,8 @@ static void write_unit(struct tg_json *json, const struct tg_control_model *mode
     tg_json_end_object(json);
 }
 
-static void write_list(struct tg_json *json, const char *key, const struct tg_control_model *model,
-                       const struct tg_control_units *units)
+static void write_list(struct tg_json *json, const char *key, const struct tg_session_review *model,
+                       const struct tg_session_review_threads *units)
 {
     tg_json_key(json, key);
     tg_json_begin_array(json);
@@ -95,7 +94,7 @@ static void write_list(struct tg_json *json, const char *key, const struct tg_co
 }
 
 static void write_barrier_json(struct tg_json *json, const struct tg_report *report,
-                               const struct tg_control_barrier *barrier)
+                               const struct tg_session_review_barrier *barrier)
 {
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "barrier", barrier->id);
@@ -117,16 +116,16 @@ void tg_report_control_json(const struct tg_report *report, struct tg_json *json
 {
     struct tg_barrier_trace_verdict verdict;
     tg_json_key(json, "control");
-    if (!tg_control_model_is_called_for(report->control)) {
+    if (!tg_session_review_is_called_for(report->control)) {
         tg_json_null(json);
         return;
     }
-    tg_control_model_verdict(report->control, &verdict);
+    tg_session_review_verdict(report->control, &verdict);
     tg_json_begin_object(json);
     tg_json_key(json, "barriers");
     tg_json_begin_array(json);
-    for (size_t i = 0; i < tg_control_model_count(report->control); i++)
-        write_barrier_json(json, report, tg_control_model_at(report->control, i));
+    for (size_t i = 0; i < tg_session_review_count(report->control); i++)
+        write_barrier_json(json, report, tg_session_review_at(report->control, i));
     tg_json_end_array(json);
     tg_json_member_unsigned(json, "decisions", verdict.n_decisions);
     tg_json_member_unsigned(json, "differences", verdict.n_differences);

@@ -207,7 +207,7 @@ static void write_failed_call(struct tg_json *json, const struct tg_report *repo
 
 static void write_load_calls(struct tg_json *json, const struct tg_report *report)
 {
-    struct tg_load_call_totals totals = tg_load_call_model_totals(report->load_calls);
+    struct tg_load_call_totals totals = tg_load_calls_totals(report->load_calls);
     tg_json_key(json, "load_calls");
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "dlopen", totals.calls[TG_CALL_DLOPEN]);
@@ -218,8 +218,8 @@ static void write_load_calls(struct tg_json *json, const struct tg_report *repor
     tg_json_member_unsigned(json, "failed", totals.failed);
     tg_json_key(json, "failures");
     tg_json_begin_array(json);
-    for (size_t i = 0; i < tg_load_call_model_count(report->load_calls); i++)
-        write_failed_call(json, report, tg_load_call_model_at(report->load_calls, i));
+    for (size_t i = 0; i < tg_load_calls_count(report->load_calls); i++)
+        write_failed_call(json, report, tg_load_calls_at(report->load_calls, i));
     tg_json_end_array(json);
     tg_json_end_object(json);
 }
@@ -256,7 +256,7 @@ static struct tg_error *write_libraries(struct tg_json *json, const struct tg_re
     return NULL;
 }
 
-static void write_kinds(struct tg_json *json, const struct tg_session_model *session)
+static void write_kinds(struct tg_json *json, const struct tg_totals *session)
 {
     tg_json_key(json, "kinds");
     tg_json_begin_array(json);
@@ -275,7 +275,7 @@ static void write_kinds(struct tg_json *json, const struct tg_session_model *ses
     tg_json_end_array(json);
 }
 
-static void write_breakpoints(struct tg_json *json, const struct tg_session_model *session)
+static void write_breakpoints(struct tg_json *json, const struct tg_totals *session)
 {
     tg_json_key(json, "breakpoints");
     tg_json_begin_array(json);
@@ -296,7 +296,7 @@ static void write_breakpoints(struct tg_json *json, const struct tg_session_mode
 
 static void write_filter(struct tg_json *json, const struct tg_report *report)
 {
-    const struct tg_session_model *session = report->session;
+    const struct tg_totals *session = report->session;
     tg_json_key(json, "filter");
     tg_json_begin_object(json);
     tg_json_key(json, "settings");
@@ -322,7 +322,7 @@ static void write_filter(struct tg_json *json, const struct tg_report *report)
 
 static void write_losses(struct tg_json *json, const struct tg_report *report)
 {
-    const struct tg_session_model *session = report->session;
+    const struct tg_totals *session = report->session;
     tg_json_key(json, "losses");
     tg_json_begin_array(json);
     for (size_t i = 0; i < session->n_losses; i++) {

@@ -32,13 +32,13 @@ static struct tg_error *add_failure(const struct tg_report_page *page, const str
 static struct tg_error *write_failures(const struct tg_report_page *page, uint64_t failed)
 {
     static const char *const headings[] = {">FIRST", ">TIMES", "LIBRARY", "CALLER", "ERROR", NULL};
-    const struct tg_load_call_model *model = page->report->load_calls;
-    size_t count = tg_load_call_model_count(model);
+    const struct tg_load_calls *model = page->report->load_calls;
+    size_t count = tg_load_calls_count(model);
     struct tg_text_table *table = NULL;
     struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
     uint64_t shown = 0;
     for (size_t i = 0; error == NULL && i < count && (page->options->all || i < FAILURES_SHOWN); i++) {
-        const struct tg_load_failure *failure = tg_load_call_model_at(model, i);
+        const struct tg_load_failure *failure = tg_load_calls_at(model, i);
         error = add_failure(page, failure, table);
         shown += failure->times;
     }
@@ -54,7 +54,7 @@ static struct tg_error *write_failures(const struct tg_report_page *page, uint64
 
 struct tg_error *tg_report_load_calls(const struct tg_report_page *page)
 {
-    struct tg_load_call_totals totals = tg_load_call_model_totals(page->report->load_calls);
+    struct tg_load_call_totals totals = tg_load_calls_totals(page->report->load_calls);
     uint64_t calls =
         totals.calls[TG_CALL_DLOPEN] + totals.calls[TG_CALL_DLMOPEN] + totals.calls[TG_CALL_DLCLOSE];
     if (calls == 0)

@@ -172,7 +172,7 @@ static struct tg_error *add_alike(const struct tg_report_page *page, const struc
     if (!is_same)
         call[strcspn(call, " ")] = '\0'; /* the name alone */
     const char *cells[] = {
-        tg_rank_list_print(numbers, tg_rank_list_sort(numbers, n), ranks, sizeof ranks),
+        tg_rank_ranges_print(numbers, tg_rank_ranges_sort(numbers, n), ranks, sizeof ranks),
         tg_quantity_count(n, threads),
         print_range(least, most, calls, sizeof calls),
         tg_quantity_duration(sum_ns, time),

@@ -98,7 +98,7 @@ static void write_ranks(struct tg_json *json, const struct tg_report *report, co
 
 static void write_tally(struct tg_json *json, const struct tg_mpir_rank *ranks, size_t count)
 {
-    struct tg_mpir_tally tally = tg_mpir_tally_ranks(ranks, count);
+    struct tg_mpir_tally tally = tg_mpir_ranks_tally(ranks, count);
     tg_json_member_unsigned(json, "acquired", tally.states[TG_MPIR_ACQUIRED]);
     tg_json_member_unsigned(json, "remote", tally.states[TG_MPIR_REMOTE]);
     tg_json_member_unsigned(json, "missed", tally.states[TG_MPIR_MISSED]);

@@ -183,7 +183,7 @@ struct tg_error *tg_mpir_others_find(const struct tg_mpir_model *mpir,
         return error;
     }
     for (size_t i = 0; i < found.count; i++)
-        found.groups[i].n_ranks = tg_rank_list_sort(found.groups[i].ranks, found.groups[i].n_ranks);
+        found.groups[i].n_ranks = tg_rank_ranges_sort(found.groups[i].ranks, found.groups[i].n_ranks);
     *others = found;
     return NULL;
 }

@@ -286,7 +286,7 @@ static struct tg_error *add_line(const struct tg_mpir_rank *const *sorted, const
         return tg_error_no_memory();
     for (size_t i = 0; i < line->count; i++)
         list[i] = ranks[i]->rank;
-    tg_rank_list_print(list, tg_rank_list_sort(list, line->count), numbers, sizeof numbers);
+    tg_rank_ranges_print(list, tg_rank_ranges_sort(list, line->count), numbers, sizeof numbers);
     free(list);
     name_hosts(ranks, line->count, hosts, sizeof hosts);
     if (line->count == 1)
@@ -455,7 +455,7 @@ static struct tg_error *write_starter(const struct tg_mpir_text *text, size_t i,
     const struct tg_process_entry *entry = tg_process_model_at(text->processes, starter->process);
     size_t count;
     const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(text->mpir, i, &count);
-    struct tg_mpir_tally tally = tg_mpir_tally_ranks(ranks, count);
+    struct tg_mpir_tally tally = tg_mpir_ranks_tally(ranks, count);
     tg_printable_write(stream, tg_process_entry_name(entry));
     fprintf(stream, " (pid %" PRId32 "): ", starter->pid);
     tg_printable_write(stream, *starter->launcher == '\0' ? "a starter of no known kind" : starter->launcher);
@@ -479,7 +479,7 @@ static struct tg_error *add_other(const struct tg_mpir_other *other, struct tg_t
 {
     char job[160], ranks[96], count[TG_QUANTITY_SIZE], host[128], source[128];
     const char *cells[] = {*other->job == '\0' ? "?" : tg_printable(other->job, job, sizeof job),
-                           tg_rank_list_print(other->ranks, other->n_ranks, ranks, sizeof ranks),
+                           tg_rank_ranges_print(other->ranks, other->n_ranks, ranks, sizeof ranks),
                            tg_quantity_count(other->n_ranks, count),
                            other->host == NULL ? "several" : tg_printable(other->host, host, sizeof host),
                            other->way,

@@ -13,11 +13,11 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_library_model_create(&report->libraries);
     if (error == NULL)
-        error = tg_load_call_model_create(&report->load_calls);
+        error = tg_load_calls_create(&report->load_calls);
     if (error == NULL)
-        error = tg_address_model_create(&report->addresses);
+        error = tg_addresses_create(&report->addresses);
     if (error == NULL)
-        error = tg_session_model_create(&report->session);
+        error = tg_totals_create(&report->session);
     if (error == NULL)
         error = tg_openmp_statistics_create(&report->openmp);
     if (error == NULL)
@@ -25,7 +25,7 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_mpir_model_create(&report->mpir);
     if (error == NULL)
-        error = tg_control_model_create(&report->control);
+        error = tg_session_review_create(&report->control);
     return error;
 }
 
@@ -41,7 +41,7 @@ static const char *caller_of(const struct tg_report *report, const struct tg_eve
     if (event->kind != TG_EVENT_LIBRARY_CALL)
         return "";
     const struct tg_mapped_object *object =
-        tg_address_model_find(report->addresses, event->pid, event->library_call.caller);
+        tg_addresses_find(report->addresses, event->pid, event->library_call.caller);
     return object != NULL ? object->path : "";
 }
 
@@ -54,7 +54,7 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
     if (before_end) {
         error = tg_process_model_feed(report->processes, event, &entry);
         if (error == NULL)
-            error = tg_address_model_feed(report->addresses, event);
+            error = tg_addresses_feed(report->addresses, event);
         if (event->time_ns > report->end_ns)
             report->end_ns = event->time_ns;
     }
@@ -64,19 +64,19 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
     bool admitted = before_end && tg_selection_admits_time(selection, event->time_ns) &&
                     tg_selection_admits_process(selection, entry);
     if (error == NULL && (admitted || is_always_told(event->kind)))
-        error = tg_session_model_feed(report->session, event);
+        error = tg_totals_feed(report->session, event);
     if (error == NULL && admitted && entry != NULL)
         error = tg_library_model_feed(report->libraries, event, entry->index);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpi_model_feed(report->mpi, event, entry->index);
     if (error == NULL && before_end)
-        error = tg_control_model_feed(report->control, event);
+        error = tg_session_review_feed(report->control, event);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpir_model_feed(report->mpir, event, entry->index);
     if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
         error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
     if (error == NULL && admitted && entry != NULL)
-        error = tg_load_call_model_feed(report->load_calls, event, entry->index, caller_of(report, event));
+        error = tg_load_calls_feed(report->load_calls, event, entry->index, caller_of(report, event));
     return error;
 }
 
@@ -98,8 +98,8 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
             return error;
     }
     report->summary = tg_trace_reader_summary(report->reader);
-    tg_session_model_finish(report->session);
-    return tg_control_model_finish(report->control);
+    tg_totals_finish(report->session);
+    return tg_session_review_finish(report->control);
 }
 
 static struct tg_error *explain(struct tg_report *report)
@@ -161,13 +161,13 @@ void tg_report_destroy(struct tg_report *report)
         return;
     tg_process_model_destroy(report->processes);
     tg_library_model_destroy(report->libraries);
-    tg_load_call_model_destroy(report->load_calls);
-    tg_address_model_destroy(report->addresses);
-    tg_session_model_destroy(report->session);
+    tg_load_calls_destroy(report->load_calls);
+    tg_addresses_destroy(report->addresses);
+    tg_totals_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
-    tg_control_model_destroy(report->control);
+    tg_session_review_destroy(report->control);
     tg_verdict_deinit(&report->verdict);
     tg_code_names_destroy(report->names);
     tg_error_destroy(report->damage);

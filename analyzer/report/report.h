@@ -31,16 +31,16 @@ struct tg_report {
     uint64_t end_ns;         /* of the last event within the window */
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
-    struct tg_load_call_model *load_calls;
-    struct tg_address_model *addresses; /* while reading */
-    struct tg_session_model *session;
+    struct tg_load_calls *load_calls;
+    struct tg_addresses *addresses; /* while reading */
+    struct tg_totals *session;
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
-    struct tg_control_model *control; /* of all processes */
-    struct tg_verdict verdict;        /* empty where all went well */
-    struct tg_code_names *names;      /* NULL: addresses stay numbers */
-    struct tg_code_namer namer;       /* NULL inside: addresses stay numbers */
+    struct tg_session_review *control; /* of all processes */
+    struct tg_verdict verdict;         /* empty where all went well */
+    struct tg_code_names *names;       /* NULL: addresses stay numbers */
+    struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
 };
 
 /* Reads the trace at PATH. SELECTION (not started yet; must outlive the report, as PATH must): the process

@@ -202,7 +202,7 @@ static struct tg_error *write_breakpoints(const struct tg_report_page *page)
 {
     static const char *const headings[] = {
         ">ID", "SPEC", ">PLANTED", ">IN TIME", ">LATE", ">LONGEST WINDOW", ">HITS", NULL};
-    const struct tg_session_model *session = page->report->session;
+    const struct tg_totals *session = page->report->session;
     if (session->n_breakpoints == 0)
         return NULL;
     struct tg_text_table *table = NULL;
@@ -231,7 +231,7 @@ static struct tg_error *write_breakpoints(const struct tg_report_page *page)
 
 static void write_filter(const struct tg_report_page *page)
 {
-    const struct tg_session_model *session = page->report->session;
+    const struct tg_totals *session = page->report->session;
     const struct tg_filter_totals *filter = &session->filter;
     uint64_t decisions = filter->decisions[0] + filter->decisions[1] + filter->decisions[2];
     if (session->n_settings == 0 && decisions == 0)
@@ -265,7 +265,7 @@ static void write_filter(const struct tg_report_page *page)
 
 static void write_losses(const struct tg_report_page *page)
 {
-    const struct tg_session_model *session = page->report->session;
+    const struct tg_totals *session = page->report->session;
     const struct tg_field *source_field = &tg_event_schema(TG_EVENT_LOSS)->fields[0];
     char text[TG_QUANTITY_SIZE];
     tg_report_title(page, "Losses");
@@ -298,7 +298,7 @@ static void write_losses(const struct tg_report_page *page)
 
 static void write_notes(const struct tg_report_page *page)
 {
-    const struct tg_session_model *session = page->report->session;
+    const struct tg_totals *session = page->report->session;
     char text[TG_QUANTITY_SIZE];
     if (session->n_notes > 0)
         tg_report_title(page, "Notes");

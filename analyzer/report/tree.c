@@ -117,7 +117,7 @@ static struct tg_error *gather_members(const struct tg_report_page *page,
         if (entry->rank >= 0)
             ranks[n_ranks++] = entry->rank;
     }
-    n_ranks = tg_rank_list_sort(ranks, n_ranks);
+    n_ranks = tg_rank_ranges_sort(ranks, n_ranks);
     *ranks_text = '\0';
     size_t used = 0;
     if (n_ranks > 0 && page->many_jobs) {
@@ -125,7 +125,7 @@ static struct tg_error *gather_members(const struct tg_report_page *page,
         used = (size_t)snprintf(ranks_text, size, "%s:", tg_printable(leader->job, job, sizeof job));
     }
     if (n_ranks > 0)
-        tg_rank_list_print(ranks, n_ranks, ranks_text + used, size - used);
+        tg_rank_ranges_print(ranks, n_ranks, ranks_text + used, size - used);
     free(ranks);
     return NULL;
 }

@@ -83,7 +83,7 @@ static struct tg_error *look_at(void *context, const struct tg_openmp_team *team
     struct tg_openmp_barrier barrier;
     if (team->process != search->process)
         return NULL;
-    bool is_stuck = tg_openmp_team_barrier(team, &barrier) && barrier.missing > 0;
+    bool is_stuck = tg_openmp_barrier_of(team, &barrier) && barrier.missing > 0;
     if (search->is_found && (search->is_stuck || !is_stuck))
         return NULL;
     search->is_found = true;

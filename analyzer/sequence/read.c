@@ -117,7 +117,7 @@ static struct tg_error *rate_team(void *context, const struct tg_openmp_team *te
     struct worth *worth = context;
     struct tg_openmp_barrier barrier;
     worth->of[team->process] |= WORTH_OPEN;
-    if (tg_openmp_team_barrier(team, &barrier) && barrier.missing > 0)
+    if (tg_openmp_barrier_of(team, &barrier) && barrier.missing > 0)
         worth->of[team->process] |= WORTH_MISSING;
     return NULL;
 }

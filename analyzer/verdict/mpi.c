@@ -47,9 +47,9 @@ static struct tg_error *print_ranks(FILE *stream, const struct tg_mpi_arrival *a
     for (size_t i = 0; i < n; i++)
         if (is_wanted(&arrivals[i], like))
             ranks[count++] = rank_of(&arrivals[i]);
-    count = tg_rank_list_sort(ranks, count);
+    count = tg_rank_ranges_sort(ranks, count);
     fputs(count == 1 ? "rank " : "ranks ", stream);
-    print_list(stream, tg_rank_list_print(ranks, count, text, sizeof text));
+    print_list(stream, tg_rank_ranges_print(ranks, count, text, sizeof text));
     free(ranks);
     return NULL;
 }

@@ -45,7 +45,7 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp
 {
     uint64_t told = 0;
     for (size_t i = 0; i < team->n_members && told < TG_VERDICT_DETAILED; i++) {
-        if (tg_openmp_member_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
+        if (tg_openmp_barrier_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
             continue;
         told++;
         fputs(" Missing is ", draft->stream);
@@ -79,7 +79,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
 {
     struct tg_verdict_draft *draft = context;
     struct tg_openmp_barrier barrier;
-    if (!tg_openmp_team_barrier(team, &barrier) || !is_waited_for(draft->input->openmp, team, &barrier))
+    if (!tg_openmp_barrier_of(team, &barrier) || !is_waited_for(draft->input->openmp, team, &barrier))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
@@ -167,7 +167,7 @@ static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_ope
 {
     struct tg_verdict_draft *draft = context;
     struct tg_openmp_barrier barrier;
-    if (!tg_openmp_team_barrier(team, &barrier) || barrier.waiting == 0 || barrier.missing > 0 ||
+    if (!tg_openmp_barrier_of(team, &barrier) || barrier.waiting == 0 || barrier.missing > 0 ||
         barrier.passed > 0 || team->tasks_made <= team->tasks_ended)
         return NULL;
     FILE *stream = draft->stream;

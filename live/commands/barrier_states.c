@@ -16,12 +16,12 @@ static struct tg_error *add_location(struct tg_barrier_states *states, const cha
     return NULL;
 }
 
-static struct tg_error *copy_model(const struct tg_barrier_model *model, struct tg_barrier_states *states)
+static struct tg_error *copy_model(const struct tg_run_model *model, struct tg_barrier_states *states)
 {
-    struct tg_error *error = tg_barrier_model_copy(model, &states->model);
+    struct tg_error *error = tg_run_model_copy(model, &states->model);
     if (error != NULL)
         return error;
-    states->locations = calloc(tg_barrier_model_count(model) + 1, sizeof *states->locations);
+    states->locations = calloc(tg_barriers_count(model) + 1, sizeof *states->locations);
     return states->locations == NULL ? tg_error_no_memory() : NULL;
 }
 
@@ -33,9 +33,9 @@ static struct tg_error *take_live(const struct tg_control *control)
     struct tg_error *error = copy_model(tg_controller_barriers(control->controller), states);
     if (error == NULL)
         error = tg_controller_view(control->controller, &states->view);
-    for (size_t i = 0; error == NULL && i < tg_barrier_model_count(states->model); i++) {
+    for (size_t i = 0; error == NULL && i < tg_barriers_count(states->model); i++) {
         const struct tg_action_point *point = NULL;
-        error = tg_action_points_find(points, tg_barrier_model_at(states->model, i)->id, &point);
+        error = tg_action_points_find(points, tg_barriers_at(states->model, i)->id, &point);
         if (error == NULL)
             error = add_location(states, *point->place != '\0' ? point->place : point->location);
     }
@@ -48,9 +48,8 @@ static struct tg_error *take_traced(struct tg_console *console, struct tg_barrie
     struct tg_error *error = copy_model(tg_barrier_trace_model(trace), states);
     if (error == NULL)
         error = tg_source_view(console->source, &states->view);
-    for (size_t i = 0; error == NULL && i < tg_barrier_model_count(states->model); i++)
-        error =
-            add_location(states, tg_barrier_trace_location(trace, tg_barrier_model_at(states->model, i)->id));
+    for (size_t i = 0; error == NULL && i < tg_barriers_count(states->model); i++)
+        error = add_location(states, tg_barrier_trace_location(trace, tg_barriers_at(states->model, i)->id));
     return error;
 }
 
@@ -67,37 +66,35 @@ void tg_barrier_states_deinit(struct tg_barrier_states *states)
         free(states->locations[i]);
     free(states->locations);
     tg_job_view_destroy(states->view);
-    tg_barrier_model_destroy(states->model);
+    tg_run_model_destroy(states->model);
     *states = (struct tg_barrier_states){0};
 }
 
 /* ---- who stands how */
 
 /* The barrier that holds UNIT itself, 0 none does. */
-static uint32_t holder_of(const struct tg_barrier_model *model, struct tg_barrier_unit unit)
+static uint32_t holder_of(const struct tg_run_model *model, struct tg_thread_id unit)
 {
-    if (!tg_barrier_model_holds(model, unit))
+    if (!tg_run_model_holds(model, unit))
         return 0;
-    for (size_t i = 0; i < tg_barrier_model_count(model); i++) {
-        uint32_t id = tg_barrier_model_at(model, i)->id;
-        if (tg_barrier_model_membership(model, id, unit).is_held)
+    for (size_t i = 0; i < tg_barriers_count(model); i++) {
+        uint32_t id = tg_barriers_at(model, i)->id;
+        if (tg_barriers_membership(model, id, unit).is_held)
             return id;
     }
     return 0;
 }
 
 /* Of a thread that has not arrived. */
-static struct tg_barrier_member stand_thread(const struct tg_barrier_model *model,
-                                             struct tg_barrier_unit thread)
+static struct tg_barrier_member stand_thread(const struct tg_run_model *model, struct tg_thread_id thread)
 {
-    struct tg_barrier_member member = {.unit = thread, .standing = TG_STANDS_RUNNING};
-    if (!tg_barrier_model_has_thread(model, thread) ||
-        tg_barrier_model_run(model, thread) != TG_BARRIER_STOPPED)
+    struct tg_barrier_member member = {.thread = thread, .standing = TG_STANDS_RUNNING};
+    if (!tg_run_model_has_thread(model, thread) || tg_run_model_state(model, thread) != TG_RUN_STOPPED)
         return member;
-    member.standing = tg_barrier_model_is_held(model, thread) ? TG_STANDS_HELD : TG_STANDS_STOPPED;
+    member.standing = tg_run_model_is_held(model, thread) ? TG_STANDS_HELD : TG_STANDS_STOPPED;
     member.barrier = holder_of(model, thread);
     if (member.barrier == 0)
-        member.barrier = holder_of(model, (struct tg_barrier_unit){thread.dpid, 0});
+        member.barrier = holder_of(model, (struct tg_thread_id){thread.dpid, 0});
     if (member.barrier != 0)
         member.standing = TG_STANDS_ELSEWHERE;
     return member;
@@ -109,9 +106,9 @@ static struct tg_barrier_member stand_process(const struct tg_barrier_states *st
 {
     struct tg_barrier_member best = {.standing = TG_STANDS_COUNT};
     for (size_t i = 0; i < process->n_threads; i++) {
-        const struct tg_barrier_unit thread = {process->info.dpid,
-                                               tg_job_view_thread(states->view, process, i)->dtid};
-        if (!tg_barrier_model_has_thread(states->model, thread))
+        const struct tg_thread_id thread = {process->info.dpid,
+                                            tg_job_view_thread(states->view, process, i)->dtid};
+        if (!tg_run_model_has_thread(states->model, thread))
             continue;
         struct tg_barrier_member member = stand_thread(states->model, thread);
         if (member.standing < best.standing)
@@ -119,20 +116,20 @@ static struct tg_barrier_member stand_process(const struct tg_barrier_states *st
     }
     if (best.standing == TG_STANDS_COUNT) /* its threads are not known yet */
         best.standing = TG_STANDS_RUNNING;
-    best.unit = (struct tg_barrier_unit){process->info.dpid, 0};
+    best.thread = (struct tg_thread_id){process->info.dpid, 0};
     return best;
 }
 
 static void add_member(const struct tg_barrier_states *states, uint32_t id,
-                       const struct tg_job_process *process, struct tg_barrier_unit unit,
+                       const struct tg_job_process *process, struct tg_thread_id unit,
                        struct tg_barrier_member *members, size_t *count)
 {
-    struct tg_barrier_membership is = tg_barrier_model_membership(states->model, id, unit);
+    struct tg_barrier_membership is = tg_barriers_membership(states->model, id, unit);
     if (!is.is_member)
         return;
     struct tg_barrier_member *member = &members[(*count)++];
     if (is.has_arrived)
-        *member = (struct tg_barrier_member){.unit = unit,
+        *member = (struct tg_barrier_member){.thread = unit,
                                              .standing = is.is_held ? TG_STANDS_ARRIVED : TG_STANDS_LET_GO};
     else
         *member = unit.dtid == 0 ? stand_process(states, process) : stand_thread(states->model, unit);
@@ -146,23 +143,23 @@ struct tg_error *tg_barrier_states_members(const struct tg_barrier_states *state
     size_t n = 0;
     if (made == NULL)
         return tg_error_no_memory();
-    bool exists = tg_barrier_model_status(states->model, id, &status);
+    bool exists = tg_barriers_status(states->model, id, &status);
     for (size_t p = 0; exists && p < tg_job_view_count(states->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(states->view, p);
         if (!status.of_threads)
-            add_member(states, id, process, (struct tg_barrier_unit){process->info.dpid, 0}, made, &n);
+            add_member(states, id, process, (struct tg_thread_id){process->info.dpid, 0}, made, &n);
         for (size_t i = 0; status.of_threads && i < process->n_threads; i++)
-            add_member(states, id, process,
-                       (struct tg_barrier_unit){process->info.dpid,
-                                                tg_job_view_thread(states->view, process, i)->dtid},
-                       made, &n);
+            add_member(
+                states, id, process,
+                (struct tg_thread_id){process->info.dpid, tg_job_view_thread(states->view, process, i)->dtid},
+                made, &n);
     }
     *members = made;
     *count = n;
     return NULL;
 }
 
-void tg_barrier_states_add(const struct tg_barrier_states *states, struct tg_barrier_unit unit,
+void tg_barrier_states_add(const struct tg_barrier_states *states, struct tg_thread_id unit,
                            struct tg_job_set *set)
 {
     const struct tg_job_process *process = tg_job_view_process(states->view, unit.dpid);

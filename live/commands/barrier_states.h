@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 struct tg_barrier_states {
-    struct tg_barrier_model *model; /* a copy */
-    struct tg_job_view *view;       /* of the same moment */
-    char **locations;               /* of its barriers, in their order, as they were asked for */
+    struct tg_run_model *model; /* a copy */
+    struct tg_job_view *view;   /* of the same moment */
+    char **locations;           /* of its barriers, in their order, as they were asked for */
     size_t n_locations;
 };
 
@@ -34,7 +34,7 @@ enum tg_barrier_standing {
 };
 
 struct tg_barrier_member {
-    struct tg_barrier_unit unit;
+    struct tg_thread_id thread;
     enum tg_barrier_standing standing;
     uint32_t barrier; /* where it is held, of TG_STANDS_ELSEWHERE, else 0 */
 };
@@ -44,7 +44,7 @@ struct tg_error *tg_barrier_states_members(const struct tg_barrier_states *state
                                            struct tg_barrier_member **members, size_t *count);
 
 /* Adds UNIT, of a process all threads, to SET, which is over the states' view. */
-void tg_barrier_states_add(const struct tg_barrier_states *states, struct tg_barrier_unit unit,
+void tg_barrier_states_add(const struct tg_barrier_states *states, struct tg_thread_id unit,
                            struct tg_job_set *set);
 
 #endif

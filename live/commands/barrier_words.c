@@ -10,15 +10,14 @@
 /* ---- in words */
 
 /* UNITS, COUNT of them at a distance of STRIDE bytes, as a list: "2:8[0-1.1-4]". */
-static struct tg_error *write_units(const struct tg_barrier_states *states,
-                                    const struct tg_barrier_unit *units, size_t count, size_t stride,
-                                    FILE *out)
+static struct tg_error *write_units(const struct tg_barrier_states *states, const struct tg_thread_id *units,
+                                    size_t count, size_t stride, FILE *out)
 {
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_error *error = tg_job_set_init(&set, states->view);
     for (size_t i = 0; error == NULL && i < count; i++)
         tg_barrier_states_add(
-            states, *(const struct tg_barrier_unit *)(const void *)((const char *)units + i * stride), &set);
+            states, *(const struct tg_thread_id *)(const void *)((const char *)units + i * stride), &set);
     return error != NULL ? error : tg_job_list_print(states->view, &set, out);
 }
 
@@ -47,9 +46,9 @@ static int compare_members(const void *x, const void *y)
     if (!is_alike(a, b))
         return a->standing != b->standing ? (a->standing > b->standing ? 1 : -1)
                                           : (a->barrier > b->barrier ? 1 : -1);
-    if (a->unit.dpid != b->unit.dpid)
-        return a->unit.dpid > b->unit.dpid ? 1 : -1;
-    return (a->unit.dtid > b->unit.dtid) - (a->unit.dtid < b->unit.dtid);
+    if (a->thread.dpid != b->thread.dpid)
+        return a->thread.dpid > b->thread.dpid ? 1 : -1;
+    return (a->thread.dtid > b->thread.dtid) - (a->thread.dtid < b->thread.dtid);
 }
 
 static const char *const standings[TG_STANDS_COUNT] = {
@@ -69,7 +68,7 @@ static struct tg_error *write_members(const struct tg_barrier_states *states,
         for (end = i + 1; end < count && is_alike(&members[i], &members[end]); end++) {
         }
         fprintf(out, "  %s  ", members[i].standing <= TG_STANDS_LET_GO ? "arrived" : "missing");
-        error = write_units(states, &members[i].unit, end - i, sizeof *members, out);
+        error = write_units(states, &members[i].thread, end - i, sizeof *members, out);
         fprintf(out, ", %s", standings[members[i].standing]);
         if (members[i].barrier != 0)
             fprintf(out, " %" PRIu32, members[i].barrier);
@@ -80,14 +79,14 @@ static struct tg_error *write_members(const struct tg_barrier_states *states,
 
 static void write_stuck(const struct tg_barrier_states *states, uint32_t id, FILE *out)
 {
-    struct tg_barrier_decision why;
-    if (!tg_barrier_model_why_stuck(states->model, id, &why))
+    struct tg_run_decision why;
+    if (!tg_barriers_why_stuck(states->model, id, &why))
         return;
-    const struct tg_job_process *process = tg_job_view_process(states->view, why.unit.dpid);
-    fprintf(out, "  can be satisfied no more: %s %" PRIu32, why.unit.dtid == 0 ? "process" : "thread",
-            why.unit.dpid);
-    if (why.unit.dtid != 0)
-        fprintf(out, ".%" PRIu32, why.unit.dtid);
+    const struct tg_job_process *process = tg_job_view_process(states->view, why.thread.dpid);
+    fprintf(out, "  can be satisfied no more: %s %" PRIu32, why.thread.dtid == 0 ? "process" : "thread",
+            why.thread.dpid);
+    if (why.thread.dtid != 0)
+        fprintf(out, ".%" PRIu32, why.thread.dtid);
     if (process != NULL && process->info.rank >= 0)
         fprintf(out, " (rank %" PRId64 ")", process->info.rank);
     fprintf(out, " is held at barrier %" PRIu32 ", which waits in turn", why.number);
@@ -98,11 +97,11 @@ static void write_stuck(const struct tg_barrier_states *states, uint32_t id, FIL
 
 static struct tg_error *write_barrier(const struct tg_barrier_states *states, size_t i, FILE *out)
 {
-    const struct tg_barrier_definition *definition = tg_barrier_model_at(states->model, i);
+    const struct tg_barrier_definition *definition = tg_barriers_at(states->model, i);
     struct tg_barrier_status status = {0};
     struct tg_barrier_member *members = NULL;
     size_t count;
-    tg_barrier_model_status(states->model, definition->id, &status);
+    tg_barriers_status(states->model, definition->id, &status);
     fprintf(out, "barrier %" PRIu32 " at ", definition->id);
     tg_printable_write(out, states->locations[i]);
     fprintf(out, ": over %s, satisfaction set = ", status.of_threads ? "threads" : "processes");
@@ -124,7 +123,7 @@ struct tg_error *tg_barrier_words_write(struct tg_console *console, FILE *out, s
 {
     struct tg_barrier_states states;
     struct tg_error *error = tg_barrier_states_take(console, &states);
-    *shown = error == NULL ? tg_barrier_model_count(states.model) : 0;
+    *shown = error == NULL ? tg_barriers_count(states.model) : 0;
     for (size_t i = 0; error == NULL && i < *shown; i++)
         error = write_barrier(&states, i, out);
     tg_barrier_states_deinit(&states);
@@ -144,7 +143,7 @@ static void put_number(Tcl_Obj *dict, const char *key, uint64_t value)
 }
 
 /* "2", "2.1": a set that means it. */
-static Tcl_Obj *unit_object(struct tg_barrier_unit unit)
+static Tcl_Obj *unit_object(struct tg_thread_id unit)
 {
     return unit.dtid == 0 ? Tcl_ObjPrintf("p%" PRIu32, unit.dpid)
                           : Tcl_ObjPrintf("t%" PRIu32 ".%" PRIu32, unit.dpid, unit.dtid);
@@ -156,22 +155,22 @@ static Tcl_Obj *member_list(const struct tg_barrier_member *members, size_t coun
     Tcl_Obj *list = tg_console_data_list();
     for (size_t i = 0; i < count; i++)
         if (members[i].standing >= first && members[i].standing <= last)
-            Tcl_ListObjAppendElement(NULL, list, unit_object(members[i].unit));
+            Tcl_ListObjAppendElement(NULL, list, unit_object(members[i].thread));
     return list;
 }
 
 static struct tg_error *add_barrier(const struct tg_barrier_states *states, size_t i, Tcl_Obj *list)
 {
-    const struct tg_barrier_definition *definition = tg_barrier_model_at(states->model, i);
+    const struct tg_barrier_definition *definition = tg_barriers_at(states->model, i);
     struct tg_barrier_status status = {0};
-    struct tg_barrier_decision why = {0};
+    struct tg_run_decision why = {0};
     struct tg_barrier_member *members = NULL;
     size_t count;
     struct tg_error *error = tg_barrier_states_members(states, definition->id, &members, &count);
     if (error != NULL)
         return error;
-    tg_barrier_model_status(states->model, definition->id, &status);
-    bool stuck = tg_barrier_model_why_stuck(states->model, definition->id, &why);
+    tg_barriers_status(states->model, definition->id, &status);
+    bool stuck = tg_barriers_why_stuck(states->model, definition->id, &why);
     Tcl_Obj *dict = Tcl_NewDictObj();
     put_number(dict, "id", definition->id);
     put(dict, "location", Tcl_NewStringObj(states->locations[i], -1));
@@ -182,7 +181,7 @@ static struct tg_error *add_barrier(const struct tg_barrier_states *states, size
     put(dict, "held", member_list(members, count, TG_STANDS_ARRIVED, TG_STANDS_ARRIVED));
     put(dict, "missing", member_list(members, count, TG_STANDS_RUNNING, TG_STANDS_ELSEWHERE));
     put_number(dict, "stuck", stuck);
-    put(dict, "stuck_for", stuck ? unit_object(why.unit) : Tcl_NewStringObj("", 0));
+    put(dict, "stuck_for", stuck ? unit_object(why.thread) : Tcl_NewStringObj("", 0));
     put_number(dict, "holder", stuck ? why.number : 0);
     put_number(dict, "blocked", stuck ? why.count : 0);
     Tcl_ListObjAppendElement(NULL, list, dict);
@@ -195,7 +194,7 @@ struct tg_error *tg_barrier_words_list(struct tg_console *console, Tcl_Obj **lis
     struct tg_barrier_states states;
     struct tg_error *error = tg_barrier_states_take(console, &states);
     *list = Tcl_NewListObj(0, NULL);
-    for (size_t i = 0; error == NULL && i < tg_barrier_model_count(states.model); i++)
+    for (size_t i = 0; error == NULL && i < tg_barriers_count(states.model); i++)
         error = add_barrier(&states, i, *list);
     tg_barrier_states_deinit(&states);
     return error;

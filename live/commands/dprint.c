@@ -190,7 +190,7 @@ static struct tg_error *ask_thread(const struct tg_control *control, const struc
 {
     struct question *question = control->context;
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
-    struct tg_barrier_unit unit = {process->info.dpid, of_view->dtid};
+    struct tg_thread_id unit = {process->info.dpid, of_view->dtid};
     struct answer answer = {.first = tg_live_engine_thread(control->engine, unit)};
     size_t size;
     if (answer.first == NULL || !tg_thread_is_kept(answer.first)) {

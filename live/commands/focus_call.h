@@ -57,7 +57,7 @@ struct tg_error *tg_control_halt(struct tg_console *console);
  * they have stopped or ended otherwise. NOT_FOUND where there are no such functions, UNSUPPORTED where the
  * programs have not begun, so that their libraries are not known. */
 struct tg_error *tg_control_step_to(struct tg_console *console, const char *const *functions,
-                                    struct tg_barrier_unit *found, FILE *out);
+                                    struct tg_thread_id *found, FILE *out);
 
 /* dgo. */
 struct tg_error *tg_control_go(struct tg_console *console, FILE *out);

@@ -34,7 +34,7 @@ static struct tg_error *gather_standing(const struct writing *w, const struct tg
 {
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < team->n_members; i++) {
-        if (tg_openmp_member_standing(&team->members[i], barrier) != standing)
+        if (tg_openmp_barrier_standing(&team->members[i], barrier) != standing)
             continue;
         if (skipped > 0)
             skipped--;
@@ -68,7 +68,7 @@ static struct tg_error *write_missing(const struct writing *w, const struct tg_o
     if (barrier->missing == 0)
         fputs("  missing  none\n", w->out);
     for (size_t i = 0; i < team->n_members && told < MAX_TOLD; i++) {
-        if (tg_openmp_member_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
+        if (tg_openmp_barrier_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
             continue;
         const struct tg_openmp_worker *worker = worker_of(w, &team->members[i]);
         fprintf(w->out, "  missing  worker %" PRIu64 ": ", worker->number);
@@ -133,7 +133,7 @@ static Tcl_Obj *standing_list(const struct writing *w, const struct tg_openmp_te
 {
     Tcl_Obj *list = tg_console_data_list();
     for (size_t i = 0; i < team->n_members; i++)
-        if (tg_openmp_member_standing(&team->members[i], barrier) == standing)
+        if (tg_openmp_barrier_standing(&team->members[i], barrier) == standing)
             Tcl_ListObjAppendElement(NULL, list,
                                      Tcl_NewWideIntObj((Tcl_WideInt)worker_of(w, &team->members[i])->number));
     return list;
@@ -167,7 +167,7 @@ static struct tg_error *visit_team(void *context, const struct tg_openmp_team *t
 {
     struct writing *w = context;
     struct tg_openmp_barrier barrier;
-    if (!tg_focus_has(&w->console->focus, team->process) || !tg_openmp_team_barrier(team, &barrier))
+    if (!tg_focus_has(&w->console->focus, team->process) || !tg_openmp_barrier_of(team, &barrier))
         return NULL;
     w->shown++;
     if (w->out == NULL)

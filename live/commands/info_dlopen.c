@@ -49,7 +49,7 @@ static const char *mode_name(uint64_t mode)
 
 static void write_settings(const struct tg_console *console, FILE *out)
 {
-    const struct tg_session_model *session = console->source->moment->session;
+    const struct tg_totals *session = console->source->moment->session;
     if (session->n_settings == 0)
         fputs("filter: not known\n", out);
     for (size_t i = 0; i < session->n_settings; i++) {
@@ -65,7 +65,7 @@ static void write_settings(const struct tg_console *console, FILE *out)
 
 static void put_settings(const struct tg_console *console, struct tg_json *json)
 {
-    const struct tg_session_model *session = console->source->moment->session;
+    const struct tg_totals *session = console->source->moment->session;
     tg_json_key(json, "settings");
     tg_json_begin_array(json);
     for (size_t i = 0; i < session->n_settings; i++) {

@@ -50,7 +50,7 @@ static const char *const *const functions[] = {
     [TG_TARGET_MASTER] = master,     [TG_TARGET_LOOP] = loop,
 };
 
-static struct tg_error *look_at(struct tg_console *console, struct tg_barrier_unit unit)
+static struct tg_error *look_at(struct tg_console *console, struct tg_thread_id unit)
 {
     char text[48];
     struct tg_focus focus;
@@ -69,14 +69,14 @@ static struct tg_error *look_at(struct tg_console *console, struct tg_barrier_un
 static struct tg_error *begin_program(struct tg_console *console, FILE *out)
 {
     static const char *const beginning[] = {"main", "MAIN__", NULL};
-    struct tg_barrier_unit found;
+    struct tg_thread_id found;
     return tg_control_step_to(console, beginning, &found, out);
 }
 
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
                                  FILE *out)
 {
-    struct tg_barrier_unit found = {0};
+    struct tg_thread_id found = {0};
     if (target == TG_TARGET_NONE)
         return tg_error_create(TG_ERROR_USAGE, "to which zone? parallel, single, critical, task, sections, "
                                                "barrier, master or loop");

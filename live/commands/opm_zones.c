@@ -295,7 +295,7 @@ struct at_barrier {
 static void take_team(struct at_barrier *at, const struct tg_openmp_team *team)
 {
     struct tg_openmp_barrier barrier;
-    if (at->team != NULL || team == NULL || !tg_openmp_team_barrier(team, &barrier))
+    if (at->team != NULL || team == NULL || !tg_openmp_barrier_of(team, &barrier))
         return;
     at->team = team;
     at->barrier = barrier;

@@ -151,14 +151,14 @@ static struct tg_error *hold(const struct tg_control *control)
 /* Who stays held, because the other one of the two holds is on. */
 static size_t count_left(const struct tg_control *control, bool of_processes)
 {
-    const struct tg_barrier_model *barriers = tg_controller_barriers(control->controller);
+    const struct tg_run_model *barriers = tg_controller_barriers(control->controller);
     size_t n_left = 0;
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
-            const struct tg_barrier_unit unit = {
+            const struct tg_thread_id unit = {
                 process->info.dpid, of_processes ? tg_job_view_thread(control->view, process, i)->dtid : 0};
-            n_left += tg_job_set_has(control->set, process, i) && tg_barrier_model_holds(barriers, unit);
+            n_left += tg_job_set_has(control->set, process, i) && tg_run_model_holds(barriers, unit);
         }
     }
     return n_left;

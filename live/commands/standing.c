@@ -15,8 +15,8 @@ struct tg_error *tg_standing_take(const struct tg_control *control, const struct
                                   size_t i, bool *stands, struct tg_standing *standing)
 {
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
-    struct tg_standing found = {.unit = {process->info.dpid, of_view->dtid}};
-    found.thread = tg_live_engine_thread(control->engine, found.unit);
+    struct tg_standing found = {.id = {process->info.dpid, of_view->dtid}};
+    found.thread = tg_live_engine_thread(control->engine, found.id);
     *stands = found.thread != NULL && tg_thread_is_kept(found.thread) &&
               tg_thread_scene_registers(found.thread, &found.registers);
     if (!*stands)

@@ -9,7 +9,7 @@
 /* Valid while the call lasts that it was found in. */
 struct tg_standing {
     struct tg_thread *thread;
-    struct tg_barrier_unit unit;
+    struct tg_thread_id id;
     struct tg_modules *modules;
     struct tg_registers registers;
     struct tg_inspect_memory memory; /* as the program has it */

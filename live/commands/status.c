@@ -21,7 +21,7 @@ static struct tg_modules *find_place(const struct tg_control *control, const str
     if (i >= process->n_threads)
         return NULL;
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
-    const struct tg_barrier_unit unit = {process->info.dpid, of_view->dtid};
+    const struct tg_thread_id unit = {process->info.dpid, of_view->dtid};
     struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
     *pc = of_view->pc;
     if (thread == NULL || !tg_thread_is_kept(thread) || *pc == 0)
@@ -205,7 +205,7 @@ const struct tg_console_command tg_console_dptsets = {
 
 struct grouping {
     const char *name;
-    struct tg_error *(*change)(struct tg_job_model *model, const char *name, struct tg_barrier_unit unit);
+    struct tg_error *(*change)(struct tg_job_model *model, const char *name, struct tg_thread_id unit);
 };
 
 static struct tg_error *list_groups(const struct tg_control *control)
@@ -244,11 +244,11 @@ static struct tg_error *change_group(const struct tg_control *control)
             continue;
         bool whole = n_members == process->n_threads;
         struct tg_error *error =
-            whole ? grouping->change(model, grouping->name, (struct tg_barrier_unit){process->info.dpid, 0})
+            whole ? grouping->change(model, grouping->name, (struct tg_thread_id){process->info.dpid, 0})
                   : NULL;
         for (size_t i = 0; !whole && error == NULL && i < process->n_threads; i++) {
-            struct tg_barrier_unit unit = {process->info.dpid,
-                                           tg_job_view_thread(control->view, process, i)->dtid};
+            struct tg_thread_id unit = {process->info.dpid,
+                                        tg_job_view_thread(control->view, process, i)->dtid};
             if (tg_job_set_has(control->set, process, i))
                 error = grouping->change(model, grouping->name, unit);
         }

@@ -7,7 +7,7 @@
 
 /* ---- threads */
 
-static void put_place(const struct tg_control *control, struct tg_barrier_unit unit, uint64_t pc,
+static void put_place(const struct tg_control *control, struct tg_thread_id unit, uint64_t pc,
                       struct tg_json *json)
 {
     struct tg_debug_row row;
@@ -41,7 +41,7 @@ static void put_thread(const struct tg_control *control, const struct tg_job_pro
     tg_json_member_string(json, "state", tg_job_state_word(thread->state));
     tg_json_member_bool(json, "held", thread->held);
     tg_json_member_bool(json, "process_held", process->info.held);
-    put_place(control, (struct tg_barrier_unit){process->info.dpid, thread->dtid}, thread->pc, json);
+    put_place(control, (struct tg_thread_id){process->info.dpid, thread->dtid}, thread->pc, json);
     tg_json_end_object(json);
 }
 
@@ -82,7 +82,7 @@ static void put_barrier(const struct tg_control *control, const struct tg_action
     tg_json_member_string(json, "stop_when_done", stop_name(point->stop_when_done));
     tg_json_member_bool(json, "of_threads", point->of_threads);
     tg_json_member_string(json, "satisfaction", point->satisfaction);
-    if (!tg_barrier_model_status(tg_controller_barriers(control->controller), point->id, &status))
+    if (!tg_barriers_status(tg_controller_barriers(control->controller), point->id, &status))
         return;
     tg_json_member_unsigned(json, "members", status.n_members);
     tg_json_member_unsigned(json, "arrived", status.n_arrived);

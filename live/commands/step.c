@@ -18,11 +18,11 @@ struct stepping {
     const char *place; /* duntil: where to, NULL none */
     bool is_address;   /* it is an address, never a line */
     const char *const
-        *functions; /* NULL-terminated: to the first of these that any worker calls; NULL none */
-    struct tg_barrier_unit found; /* who has come to one of them, dpid 0 nobody */
+        *functions;            /* NULL-terminated: to the first of these that any worker calls; NULL none */
+    struct tg_thread_id found; /* who has come to one of them, dpid 0 nobody */
     uint64_t addresses[MAX_ADDRESSES];
     /* who was let go: that is waited for, whatever the focus means by then */
-    struct tg_barrier_unit *movers;
+    struct tg_thread_id *movers;
     size_t n_movers;
 };
 
@@ -47,7 +47,7 @@ static bool all_step(const struct tg_ptset *focus)
 
 static char *name_of(const struct tg_standing *standing, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "thread %u.%u", (unsigned)standing->unit.dpid, (unsigned)standing->unit.dtid);
+    snprintf(buffer, size, "thread %u.%u", (unsigned)standing->id.dpid, (unsigned)standing->id.dtid);
     return buffer;
 }
 
@@ -292,7 +292,7 @@ static struct tg_error *remember(const struct tg_control *control, const struct 
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; i < process->n_threads; i++)
             if (tg_job_set_has(movers, process, i))
-                stepping->movers[stepping->n_movers++] = (struct tg_barrier_unit){
+                stepping->movers[stepping->n_movers++] = (struct tg_thread_id){
                     process->info.dpid, tg_job_view_thread(control->view, process, i)->dtid};
     }
     return NULL;
@@ -435,7 +435,7 @@ static struct tg_error *find_arrived(const struct tg_control *control)
             for (size_t k = 0; stands && k < stepping->request.n_addresses; k++) {
                 if (stepping->addresses[k] != standing.registers.value[TG_RIP])
                     continue;
-                stepping->found = standing.unit;
+                stepping->found = standing.id;
                 return NULL;
             }
             tg_error_destroy(error);
@@ -445,7 +445,7 @@ static struct tg_error *find_arrived(const struct tg_control *control)
 }
 
 struct tg_error *tg_control_step_to(struct tg_console *console, const char *const *functions,
-                                    struct tg_barrier_unit *found, FILE *out)
+                                    struct tg_thread_id *found, FILE *out)
 {
     struct stepping stepping = {.request = {.kind = TG_STEP_TO}, .functions = functions};
     struct tg_error *error = step(console, &stepping, 1, out);

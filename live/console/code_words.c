@@ -10,8 +10,8 @@ char *tg_code_words(void *context, size_t process, uint64_t address, char *buffe
     struct tg_symbol symbol = {0};
     uint64_t call = address - 1;
     if (console->symbolizer != NULL && process < tg_process_model_count(moment->processes))
-        object = tg_address_model_find(moment->addresses,
-                                       tg_process_model_at(moment->processes, process)->pid, call);
+        object =
+            tg_addresses_find(moment->addresses, tg_process_model_at(moment->processes, process)->pid, call);
     if (object != NULL &&
         console->options.services->symbolizer_resolve(console->symbolizer, object->path, object->build_id,
                                                       call - object->base, &symbol))

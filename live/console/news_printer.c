@@ -81,12 +81,12 @@ static void print_crowd(struct tg_news_printer *printer, struct tg_news_crowd *c
     if (are_threads)
         news.other = crowd->count;
     if (are_threads && crowd->count > 1)
-        news.unit.dtid = 0;
+        news.thread.dtid = 0;
     if (n_dpids < 2 || news.set != NULL)
         print_line(printer, &news);
     else
         for (size_t i = 0; i < n_dpids; i++) { /* memory is short */
-            news.unit.dpid = crowd->dpids[i];
+            news.thread.dpid = crowd->dpids[i];
             news.has_rank = false;
             print_line(printer, &news);
         }
@@ -95,18 +95,18 @@ static void print_crowd(struct tg_news_printer *printer, struct tg_news_crowd *c
 
 static bool is_end(const struct tg_news *news)
 {
-    return news->kind == TG_NEWS_EXITED && news->unit.dtid == 0;
+    return news->kind == TG_NEWS_EXITED && news->thread.dtid == 0;
 }
 
 static bool is_left(const struct tg_news *news)
 {
-    return news->kind == TG_NEWS_BARRIER && news->decision == TG_BARRIER_LEFT && news->unit.dtid != 0;
+    return news->kind == TG_NEWS_BARRIER && news->decision == TG_DECIDE_LEFT && news->thread.dtid != 0;
 }
 
 /* Whether NEWS may be one of a crowd. */
 static bool is_of_many(const struct tg_news *news)
 {
-    return (is_end(news) || is_left(news)) && news->unit.dpid != 0 &&
+    return (is_end(news) || is_left(news)) && news->thread.dpid != 0 &&
            (!news->has_rank || (news->rank >= 0 && news->rank <= UINT32_MAX));
 }
 
@@ -133,7 +133,7 @@ static bool add(struct tg_news_crowd *crowd, const struct tg_news *news)
             return false;
         crowd->capacity = capacity;
     }
-    crowd->dpids[crowd->count] = news->unit.dpid;
+    crowd->dpids[crowd->count] = news->thread.dpid;
     if (crowd->ranks != NULL)
         crowd->ranks[crowd->count] = (uint32_t)news->rank;
     crowd->count++;

@@ -20,7 +20,7 @@ struct tg_error *tg_controller_create(const struct tg_controller_engine *operati
     made->engine = engine;
     struct tg_error *error = tg_job_model_create(&made->job);
     if (error == NULL)
-        error = tg_barrier_model_create(&made->barriers);
+        error = tg_run_model_create(&made->barriers);
     if (error == NULL)
         error = tg_action_points_create(&made->points);
     if (error == NULL)
@@ -53,7 +53,7 @@ void tg_controller_destroy(struct tg_controller *controller)
     HASH_ITER (hh, controller->processes, process, next)
         drop_process(controller, process);
     tg_action_points_destroy(controller->points);
-    tg_barrier_model_destroy(controller->barriers);
+    tg_run_model_destroy(controller->barriers);
     tg_job_model_destroy(controller->job);
     free(controller);
 }
@@ -63,7 +63,7 @@ const struct tg_action_points *tg_controller_points(const struct tg_controller *
     return controller->points;
 }
 
-const struct tg_barrier_model *tg_controller_barriers(const struct tg_controller *controller)
+const struct tg_run_model *tg_controller_barriers(const struct tg_controller *controller)
 {
     return controller->barriers;
 }
@@ -90,7 +90,7 @@ static struct tg_controlled_thread *find_thread(const struct tg_controlled_proce
     return thread;
 }
 
-struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_barrier_unit unit,
+struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_thread_id unit,
                                       struct tg_event *event)
 {
     if (!tg_job_model_name(controller->job, unit, &event->pid, &event->tid))
@@ -102,13 +102,13 @@ struct tg_error *tg_controller_record(struct tg_controller *controller, struct t
 
 /* ---- decisions */
 
-static void tell_decision(const struct tg_controller *controller, const struct tg_barrier_decision *decision)
+static void tell_decision(const struct tg_controller *controller, const struct tg_run_decision *decision)
 {
     struct tg_news news;
     if (!tg_news_of_decision(decision, &news))
         return;
-    (void)tg_job_model_name(controller->job, decision->unit, &news.pid, &news.tid);
-    news.has_rank = tg_job_model_rank(controller->job, decision->unit.dpid, &news.rank);
+    (void)tg_job_model_name(controller->job, decision->thread, &news.pid, &news.tid);
+    news.has_rank = tg_job_model_rank(controller->job, decision->thread.dpid, &news.rank);
     controller->operations->tell(controller->engine, &news);
 }
 
@@ -118,7 +118,7 @@ static struct tg_error *stop_process(struct tg_controller *controller,
 {
     for (const struct tg_controlled_thread *thread = process->threads; thread != NULL;
          thread = thread->hh.next) {
-        if (tg_barrier_model_run(controller->barriers, thread->unit) != TG_BARRIER_STOPPING)
+        if (tg_run_model_state(controller->barriers, thread->id) != TG_RUN_STOPPING)
             continue;
         struct tg_error *error = controller->operations->stop(controller->engine, process->pid, thread->tid);
         if (error != NULL)
@@ -127,11 +127,10 @@ static struct tg_error *stop_process(struct tg_controller *controller,
     return NULL;
 }
 
-static struct tg_error *stop_decided(struct tg_controller *controller,
-                                     const struct tg_barrier_decision *decision)
+static struct tg_error *stop_decided(struct tg_controller *controller, const struct tg_run_decision *decision)
 {
     int32_t pid, tid;
-    if (decision->kind == TG_BARRIER_STOP_GROUP_NOW) {
+    if (decision->kind == TG_DECIDE_STOP_GROUP) {
         const struct tg_controlled_process *process;
         for (process = controller->processes; process != NULL; process = process->hh.next) {
             struct tg_error *error =
@@ -141,49 +140,48 @@ static struct tg_error *stop_decided(struct tg_controller *controller,
         }
         return NULL;
     }
-    if (!tg_job_model_name(controller->job, decision->unit, &pid, &tid))
+    if (!tg_job_model_name(controller->job, decision->thread, &pid, &tid))
         return NULL;
-    if (decision->kind == TG_BARRIER_STOP_PROCESS_NOW)
+    if (decision->kind == TG_DECIDE_STOP_PROCESS)
         return stop_process(controller, find_process(controller, pid));
     return controller->operations->stop(controller->engine, pid, tid);
 }
 
 static struct tg_error *resume_decided(struct tg_controller *controller,
-                                       const struct tg_barrier_decision *decision)
+                                       const struct tg_run_decision *decision)
 {
     struct tg_event event = {.kind = TG_EVENT_CONTROL_RESUMED,
-                             .control_resumed = {decision->unit.dpid, decision->unit.dtid}};
+                             .control_resumed = {decision->thread.dpid, decision->thread.dtid}};
     int32_t pid, tid;
-    struct tg_error *error = tg_controller_record(controller, decision->unit, &event);
-    if (error == NULL && tg_job_model_name(controller->job, decision->unit, &pid, &tid))
+    struct tg_error *error = tg_controller_record(controller, decision->thread, &event);
+    if (error == NULL && tg_job_model_name(controller->job, decision->thread, &pid, &tid))
         error = controller->operations->resume(controller->engine, pid, tid);
     return error;
 }
 
-static struct tg_error *carry_out(struct tg_controller *controller,
-                                  const struct tg_barrier_decision *decision)
+static struct tg_error *carry_out(struct tg_controller *controller, const struct tg_run_decision *decision)
 {
     struct tg_event event = {0};
     switch (decision->kind) {
-    case TG_BARRIER_STOP_THREAD_NOW:
-    case TG_BARRIER_STOP_PROCESS_NOW:
-    case TG_BARRIER_STOP_GROUP_NOW:
+    case TG_DECIDE_STOP_THREAD:
+    case TG_DECIDE_STOP_PROCESS:
+    case TG_DECIDE_STOP_GROUP:
         return stop_decided(controller, decision);
-    case TG_BARRIER_RESUME_THREAD:
+    case TG_DECIDE_RESUME_THREAD:
         return resume_decided(controller, decision);
-    case TG_BARRIER_ARRIVED:
-    case TG_BARRIER_LATE:
-    case TG_BARRIER_HELD:
-    case TG_BARRIER_SATISFIED:
-    case TG_BARRIER_RELEASED:
-    case TG_BARRIER_LEFT:
-    case TG_BARRIER_STUCK:
+    case TG_DECIDE_ARRIVED:
+    case TG_DECIDE_LATE:
+    case TG_DECIDE_HELD:
+    case TG_DECIDE_SATISFIED:
+    case TG_DECIDE_RELEASED:
+    case TG_DECIDE_LEFT:
+    case TG_DECIDE_STUCK:
         break;
     }
     tell_decision(controller, decision);
     if (!tg_barrier_trace_event(decision, &event))
         return NULL;
-    return tg_controller_record(controller, decision->unit, &event);
+    return tg_controller_record(controller, decision->thread, &event);
 }
 
 struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struct tg_error *error)
@@ -191,7 +189,7 @@ struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struc
     size_t count;
     if (error != NULL)
         return error;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(controller->barriers, &count);
+    const struct tg_run_decision *decisions = tg_run_model_decisions(controller->barriers, &count);
     for (size_t i = 0; i < count; i++) {
         struct tg_error *failed = carry_out(controller, &decisions[i]);
         if (error == NULL)
@@ -239,24 +237,24 @@ static struct tg_error *find_kind_late(struct tg_controller *controller,
     if (thread->is_kind_known || !find_kind(controller, process, thread))
         return NULL;
     struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
-                             .control_thread = {thread->unit.dpid, thread->unit.dtid, true}};
-    struct tg_error *error = tg_controller_record(controller, thread->unit, &event);
+                             .control_thread = {thread->id.dpid, thread->id.dtid, true}};
+    struct tg_error *error = tg_controller_record(controller, thread->id, &event);
     if (error != NULL)
         return error;
     return tg_controller_carry_out(controller,
-                                   tg_barrier_model_set_manager(controller->barriers, thread->unit, true));
+                                   tg_run_model_set_manager(controller->barriers, thread->id, true));
 }
 
 static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_controlled_process *process,
                                     int32_t tid)
 {
-    struct tg_barrier_unit unit;
+    struct tg_thread_id unit;
     if (find_thread(process, tid) != NULL || !tg_job_model_unit(controller->job, process->pid, tid, &unit))
         return NULL;
     struct tg_controlled_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL)
         return tg_error_no_memory();
-    *thread = (struct tg_controlled_thread){.tid = tid, .unit = unit, .state = TG_JOB_STOPPED};
+    *thread = (struct tg_controlled_thread){.tid = tid, .id = unit, .state = TG_JOB_STOPPED};
     HASH_ADD(hh, process->threads, tid, sizeof thread->tid, thread);
     if (thread->hh.tbl == NULL) { /* memory was short */
         free(thread);
@@ -268,7 +266,7 @@ static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_
     struct tg_error *error = tg_controller_record(controller, unit, &event);
     if (error == NULL)
         error = tg_controller_carry_out(controller,
-                                        tg_barrier_model_add_thread(controller->barriers, unit, is_manager));
+                                        tg_run_model_add_thread(controller->barriers, unit, is_manager));
     return error;
 }
 
@@ -276,23 +274,22 @@ static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_
 static struct tg_error *tell_groups(struct tg_controller *controller,
                                     const struct tg_controlled_process *process, bool is_new)
 {
-    const struct tg_barrier_process *groups = &process->groups;
+    const struct tg_process_groups *groups = &process->groups;
     struct tg_event event = {
         .kind = TG_EVENT_CONTROL_PROCESS,
         .control_process = {groups->dpid, groups->control_group, groups->share_group, groups->workers_group}};
-    struct tg_error *error =
-        tg_controller_record(controller, (struct tg_barrier_unit){groups->dpid, 0}, &event);
+    struct tg_error *error = tg_controller_record(controller, (struct tg_thread_id){groups->dpid, 0}, &event);
     if (error != NULL)
         return error;
     return tg_controller_carry_out(controller,
-                                   is_new ? tg_barrier_model_add_process(controller->barriers, groups)
-                                          : tg_barrier_model_change_process(controller->barriers, groups));
+                                   is_new ? tg_run_model_add_process(controller->barriers, groups)
+                                          : tg_run_model_change_process(controller->barriers, groups));
 }
 
 static struct tg_error *meet_process(struct tg_controller *controller, int32_t pid)
 {
-    struct tg_barrier_unit unit;
-    struct tg_barrier_process groups;
+    struct tg_thread_id unit;
+    struct tg_process_groups groups;
     if (!tg_job_model_unit(controller->job, pid, 0, &unit) ||
         !tg_job_model_groups(controller->job, unit.dpid, &groups))
         return NULL;
@@ -325,10 +322,10 @@ static struct tg_error *forget_others(struct tg_controller *controller, struct t
     HASH_ITER (hh, process->threads, thread, next) {
         if (thread->tid == process->pid)
             continue;
-        struct tg_barrier_unit unit = thread->unit;
+        struct tg_thread_id unit = thread->id;
         drop_thread(process, thread);
         struct tg_error *error = tg_controller_carry_out(
-            controller, tg_barrier_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
+            controller, tg_run_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
         if (error != NULL)
             return error;
     }
@@ -341,10 +338,10 @@ static struct tg_error *part_from_thread(struct tg_controller *controller, const
     struct tg_controlled_thread *thread = find_thread(process, event->tid);
     if (thread == NULL)
         return NULL;
-    struct tg_barrier_unit unit = thread->unit;
+    struct tg_thread_id unit = thread->id;
     drop_thread(process, thread);
     return tg_controller_carry_out(
-        controller, tg_barrier_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
+        controller, tg_run_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
 }
 
 static struct tg_error *part_from_process(struct tg_controller *controller, const struct tg_event *event)
@@ -354,10 +351,10 @@ static struct tg_error *part_from_process(struct tg_controller *controller, cons
         return NULL;
     uint32_t dpid = process->groups.dpid;
     drop_process(controller, process);
-    return tg_controller_carry_out(controller, tg_barrier_model_remove_process(controller->barriers, dpid,
-                                                                               event->kind == TG_EVENT_DETACH
-                                                                                   ? TG_BARRIER_BY_DETACH
-                                                                                   : TG_BARRIER_BY_EXIT));
+    return tg_controller_carry_out(controller, tg_run_model_remove_process(controller->barriers, dpid,
+                                                                           event->kind == TG_EVENT_DETACH
+                                                                               ? TG_BARRIER_BY_DETACH
+                                                                               : TG_BARRIER_BY_EXIT));
 }
 
 struct tg_error *tg_controller_event(struct tg_controller *controller, const struct tg_event *event)
@@ -419,11 +416,11 @@ struct tg_error *tg_controller_libraries_changed(struct tg_controller *controlle
 static struct tg_error *stand(struct tg_controller *controller, const struct tg_controlled_thread *thread)
 {
     struct tg_event event = {.kind = TG_EVENT_CONTROL_STOPPED,
-                             .control_stopped = {thread->unit.dpid, thread->unit.dtid}};
-    struct tg_error *error = tg_controller_record(controller, thread->unit, &event);
+                             .control_stopped = {thread->id.dpid, thread->id.dtid}};
+    struct tg_error *error = tg_controller_record(controller, thread->id, &event);
     if (error != NULL)
         return error;
-    return tg_controller_carry_out(controller, tg_barrier_model_stopped(controller->barriers, thread->unit));
+    return tg_controller_carry_out(controller, tg_run_model_stopped(controller->barriers, thread->id));
 }
 
 struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,
@@ -449,7 +446,7 @@ bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id,
 
 /* Whether action point ID is to stop THREAD of PROCESS, which may have it from its parent alone. */
 static bool concerns(const struct tg_controller *controller, const struct tg_controlled_process *process,
-                     uint32_t id, struct tg_barrier_unit thread)
+                     uint32_t id, struct tg_thread_id thread)
 {
     const struct tg_action_point *point = NULL;
     struct tg_error *error = tg_action_points_find(controller->points, id, &point);
@@ -458,21 +455,21 @@ static bool concerns(const struct tg_controller *controller, const struct tg_con
         return false;
     if (point->kind == TG_ACTION_BREAK)
         return tg_controller_is_meant_for(point, process);
-    struct tg_barrier_unit unit = {thread.dpid, point->of_threads ? thread.dtid : 0};
-    return tg_barrier_model_membership(controller->barriers, id, unit).is_member;
+    struct tg_thread_id unit = {thread.dpid, point->of_threads ? thread.dtid : 0};
+    return tg_barriers_membership(controller->barriers, id, unit).is_member;
 }
 
 /* MORE: it arrives at another barrier next. */
-static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_barrier_unit unit,
+static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_thread_id unit,
                                bool more)
 {
     size_t count;
-    struct tg_error *error = more ? tg_barrier_model_arrive_on(controller->barriers, id, unit)
-                                  : tg_barrier_model_arrive(controller->barriers, id, unit);
+    struct tg_error *error = more ? tg_barriers_arrive_on(controller->barriers, id, unit)
+                                  : tg_barriers_arrive(controller->barriers, id, unit);
     if (error != NULL)
         return error;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(controller->barriers, &count);
-    bool is_late = count > 0 && decisions[0].kind == TG_BARRIER_LATE;
+    const struct tg_run_decision *decisions = tg_run_model_decisions(controller->barriers, &count);
+    bool is_late = count > 0 && decisions[0].kind == TG_DECIDE_LATE;
     struct tg_event event = {.kind = TG_EVENT_BARRIER_ARRIVAL,
                              .barrier_arrival = {id, unit.dpid, unit.dtid, is_late, more}};
     error = tg_controller_record(controller, unit, &event);
@@ -494,7 +491,7 @@ static struct tg_error *stop_others(struct tg_controller *controller, const stru
             continue;
         struct tg_error *error = tg_controller_carry_out(
             controller,
-            tg_barrier_model_halt(controller->barriers, (struct tg_barrier_unit){other->groups.dpid, 0}));
+            tg_run_model_halt(controller->barriers, (struct tg_thread_id){other->groups.dpid, 0}));
         if (error != NULL)
             return error;
     }
@@ -510,7 +507,7 @@ static bool is_barrier(const struct tg_controller *controller, uint32_t id)
 
 /* UNIT is at action point ID, and at N_BARRIERS barriers that it has not arrived at yet. */
 static struct tg_error *take_hit(struct tg_controller *controller,
-                                 const struct tg_controlled_process *process, struct tg_barrier_unit unit,
+                                 const struct tg_controlled_process *process, struct tg_thread_id unit,
                                  uint32_t id, size_t *n_barriers)
 {
     const struct tg_action_point *point = NULL;
@@ -536,30 +533,30 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     if (error != NULL)
         return error;
     for (size_t i = 0; i < n_ids; i++) {
-        if (!concerns(controller, process, ids[i], thread->unit))
+        if (!concerns(controller, process, ids[i], thread->id))
             continue;
         n_concerned++;
         n_barriers += is_barrier(controller, ids[i]);
     }
-    if (n_concerned == 0 && tg_barrier_model_run(controller->barriers, thread->unit) == TG_BARRIER_RUNS)
+    if (n_concerned == 0 && tg_run_model_state(controller->barriers, thread->id) == TG_RUN_RUNNING)
         return controller->operations->resume(controller->engine, pid, tid);
     thread->state = n_concerned > 0 ? TG_JOB_BREAKPOINT : TG_JOB_STOPPED;
     thread->pc = pc;
     /* a thread stands by arriving at a barrier, too, which decides by how it came there */
     error = n_barriers == 0 ? stand(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
-        if (concerns(controller, process, ids[i], thread->unit))
-            error = take_hit(controller, process, thread->unit, ids[i], &n_barriers);
+        if (concerns(controller, process, ids[i], thread->id))
+            error = take_hit(controller, process, thread->id, ids[i], &n_barriers);
     return error;
 }
 
 /* ---- the view */
 
-static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_thread *answer)
+static void say_state(void *context, struct tg_thread_id unit, struct tg_job_thread *answer)
 {
     const struct tg_controller *controller = context;
     int32_t pid, tid;
-    answer->held = tg_barrier_model_holds(controller->barriers, unit);
+    answer->held = tg_run_model_holds(controller->barriers, unit);
     if (!tg_job_model_name(controller->job, unit, &pid, &tid))
         return;
     answer->tag = (uint64_t)(uint32_t)pid;
@@ -569,7 +566,7 @@ static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_
     const struct tg_controlled_thread *thread = find_thread(process, tid);
     answer->tag = (uint64_t)(uint32_t)tid;
     if (thread == NULL || process->is_killed ||
-        tg_barrier_model_run(controller->barriers, unit) != TG_BARRIER_STOPPED)
+        tg_run_model_state(controller->barriers, unit) != TG_RUN_STOPPED)
         return;
     answer->state = thread->state;
     answer->pc = thread->pc;

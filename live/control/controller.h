@@ -77,7 +77,7 @@ struct tg_error *tg_controller_forked(struct tg_controller *controller, int32_t 
 bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid);
 
 /* Stops a thread, or with dtid 0 a process, because of what the engine has seen of it. */
-struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit);
+struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_thread_id unit);
 
 /* Process PID was killed: until its end comes its threads count as such that run. */
 void tg_controller_killed(struct tg_controller *controller, int32_t pid);
@@ -118,7 +118,7 @@ struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool s
 
 /* ---- questions; read-only, named groups of the job model excepted */
 const struct tg_action_points *tg_controller_points(const struct tg_controller *controller);
-const struct tg_barrier_model *tg_controller_barriers(const struct tg_controller *controller);
+const struct tg_run_model *tg_controller_barriers(const struct tg_controller *controller);
 struct tg_job_model *tg_controller_job(struct tg_controller *controller);
 
 #endif

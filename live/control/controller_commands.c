@@ -11,39 +11,39 @@
 
 /* ---- go, halt, hold */
 
-typedef struct tg_error *command(struct tg_controller *controller, struct tg_barrier_unit unit);
+typedef struct tg_error *command(struct tg_controller *controller, struct tg_thread_id unit);
 
-static struct tg_error *go(struct tg_controller *controller, struct tg_barrier_unit unit)
+static struct tg_error *go(struct tg_controller *controller, struct tg_thread_id unit)
 {
-    return tg_controller_carry_out(controller, tg_barrier_model_go(controller->barriers, unit));
+    return tg_controller_carry_out(controller, tg_run_model_go(controller->barriers, unit));
 }
 
-static struct tg_error *halt(struct tg_controller *controller, struct tg_barrier_unit unit)
+static struct tg_error *halt(struct tg_controller *controller, struct tg_thread_id unit)
 {
-    return tg_controller_carry_out(controller, tg_barrier_model_halt(controller->barriers, unit));
+    return tg_controller_carry_out(controller, tg_run_model_halt(controller->barriers, unit));
 }
 
-struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_barrier_unit unit)
+struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_thread_id unit)
 {
     return halt(controller, unit);
 }
 
-static struct tg_error *hold(struct tg_controller *controller, struct tg_barrier_unit unit)
+static struct tg_error *hold(struct tg_controller *controller, struct tg_thread_id unit)
 {
     struct tg_event event = {.kind = TG_EVENT_BARRIER_HELD, .barrier_held = {0, unit.dpid, unit.dtid}};
     struct tg_error *error = tg_controller_record(controller, unit, &event);
     if (error != NULL)
         return error;
-    return tg_controller_carry_out(controller, tg_barrier_model_hold(controller->barriers, unit));
+    return tg_controller_carry_out(controller, tg_run_model_hold(controller->barriers, unit));
 }
 
-static struct tg_error *unhold(struct tg_controller *controller, struct tg_barrier_unit unit)
+static struct tg_error *unhold(struct tg_controller *controller, struct tg_thread_id unit)
 {
     struct tg_event event = {.kind = TG_EVENT_CONTROL_UNHOLD, .control_unhold = {unit.dpid, unit.dtid}};
     struct tg_error *error = tg_controller_record(controller, unit, &event);
     if (error != NULL)
         return error;
-    return tg_controller_carry_out(controller, tg_barrier_model_unhold(controller->barriers, unit));
+    return tg_controller_carry_out(controller, tg_run_model_unhold(controller->barriers, unit));
 }
 
 enum shape {
@@ -62,9 +62,9 @@ static struct tg_error *command_process(struct tg_controller *controller, const 
     if (!process->info.exists || n_members == 0)
         return NULL;
     if (shape == WHOLE_PROCESSES || (shape == EITHER && n_members == process->n_threads))
-        return run(controller, (struct tg_barrier_unit){process->info.dpid, 0});
+        return run(controller, (struct tg_thread_id){process->info.dpid, 0});
     for (size_t i = 0; i < process->n_threads; i++) {
-        struct tg_barrier_unit unit = {process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
+        struct tg_thread_id unit = {process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
         struct tg_error *error = tg_job_set_has(set, process, i) ? run(controller, unit) : NULL;
         if (error != NULL)
             return error;
@@ -136,9 +136,9 @@ static void tell_point(const struct tg_controller *controller, enum tg_news_kind
         news.place = *point->place == '\0' ? NULL : point->place;
     }
     if (process != NULL) {
-        news.unit.dpid = process->groups.dpid;
+        news.thread.dpid = process->groups.dpid;
         news.pid = process->pid;
-        news.has_rank = tg_job_model_rank(controller->job, news.unit.dpid, &news.rank);
+        news.has_rank = tg_job_model_rank(controller->job, news.thread.dpid, &news.rank);
     }
     controller->operations->tell(controller->engine, &news);
 }
@@ -322,8 +322,8 @@ static struct tg_error *put_in_force(struct tg_controller *controller, const str
     if (point->kind == TG_ACTION_BARRIER)
         error = controller->operations->record(controller->engine, &event);
     if (error == NULL && point->kind == TG_ACTION_BARRIER)
-        error = tg_controller_carry_out(
-            controller, tg_barrier_model_enable_barrier(controller->barriers, point->id, in_force));
+        error = tg_controller_carry_out(controller,
+                                        tg_barriers_enable(controller->barriers, point->id, in_force));
     if (error != NULL)
         return error;
     return in_force ? plant_everywhere(controller, point->id, false)
@@ -339,8 +339,7 @@ static struct tg_error *add_barrier(struct tg_controller *controller, const stru
         return error;
     const struct tg_barrier_definition definition =
         tg_barrier_focus_definition(over, *id, point->stop_when_hit, point->stop_when_done);
-    error =
-        tg_controller_carry_out(controller, tg_barrier_model_add_barrier(controller->barriers, &definition));
+    error = tg_controller_carry_out(controller, tg_barriers_add(controller->barriers, &definition));
     if (error != NULL) {
         tg_error_destroy(unplant_everywhere(controller, *id));
         tg_error_destroy(tg_action_points_remove(controller->points, *id));
@@ -399,8 +398,7 @@ struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t
         struct tg_event event = {.kind = TG_EVENT_BARRIER_DELETED, .barrier_deleted = {id}};
         error = controller->operations->record(controller->engine, &event);
         if (error == NULL)
-            error = tg_controller_carry_out(controller,
-                                            tg_barrier_model_delete_barrier(controller->barriers, id));
+            error = tg_controller_carry_out(controller, tg_barriers_delete(controller->barriers, id));
     }
     if (error == NULL)
         error = unplant_everywhere(controller, id);

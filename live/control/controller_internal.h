@@ -8,7 +8,7 @@
 
 struct tg_controlled_thread {
     int32_t tid;
-    struct tg_barrier_unit unit;
+    struct tg_thread_id id;
     enum tg_job_state state; /* why it stands, where it does */
     uint64_t pc;
     bool is_kind_known; /* whether it is a manager */
@@ -17,7 +17,7 @@ struct tg_controlled_thread {
 
 struct tg_controlled_process {
     int32_t pid;
-    struct tg_barrier_process groups;
+    struct tg_process_groups groups;
     bool is_killed;
     struct tg_controlled_thread *threads; /* by tid */
     UT_hash_handle hh;
@@ -27,13 +27,13 @@ struct tg_controller {
     const struct tg_controller_engine *operations;
     void *engine;
     struct tg_job_model *job;
-    struct tg_barrier_model *barriers;
+    struct tg_run_model *barriers;
     struct tg_action_points *points;
     struct tg_controlled_process *processes; /* by pid; those that live */
 };
 
 /* Records EVENT, which is about UNIT; pid and tid are filled in, 0 where the unit is gone. */
-struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_barrier_unit unit,
+struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_thread_id unit,
                                       struct tg_event *event);
 /* Carries out what the barrier model has decided last, unless ERROR, which it returns then, says that it
  * failed. */

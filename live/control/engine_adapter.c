@@ -166,7 +166,7 @@ struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
 /* Every thread of process PID. */
 static void stop_process(struct tg_live_engine *live, int32_t pid)
 {
-    struct tg_barrier_unit unit;
+    struct tg_thread_id unit;
     if (tg_job_model_unit(tg_controller_job(live->controller), pid, 0, &unit))
         tell_error(live, tg_controller_halt_unit(live->controller, unit));
 }
@@ -176,7 +176,7 @@ static void tell_life(struct tg_live_engine *live, const struct tg_event *event)
 {
     struct tg_job_model *job = tg_controller_job(live->controller);
     bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
-    struct tg_barrier_unit unit, parent;
+    struct tg_thread_id unit, parent;
     struct tg_news news;
     if (!tg_job_model_unit(job, event->pid, is_of_thread ? event->tid : 0, &unit) ||
         !tg_news_of_event(event, unit, &news))
@@ -277,7 +277,7 @@ static void add_stop(struct tg_live_engine *live, struct tg_thread *thread, cons
                                 .pc = pc,
                                 .stepped = stepped};
     if (!tg_thread_is_kept(thread) ||
-        !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.unit))
+        !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.thread))
         return;
     if (live->n_stops == live->max_stops)
         forget_passed(live);
@@ -503,7 +503,7 @@ struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live)
     return live->controller;
 }
 
-struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_barrier_unit unit)
+struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_thread_id unit)
 {
     int32_t pid, tid;
     if (!tg_job_model_name(tg_controller_job(live->controller), unit, &pid, &tid))

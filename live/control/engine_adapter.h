@@ -54,7 +54,7 @@ struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live);
 struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live);
 
 /* The thread that UNIT is called; NULL: it has ended. It stands where tg_thread_is_kept. */
-struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_barrier_unit unit);
+struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_thread_id unit);
 
 /* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
 struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process);
@@ -88,7 +88,7 @@ char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);
 
 /* A thread that stands. */
 struct tg_live_stop {
-    struct tg_barrier_unit unit;
+    struct tg_thread_id thread;
     int32_t pid, tid;
     enum tg_job_state state;
     int signal;        /* that made it stop, 0 none */

@@ -19,7 +19,7 @@
 /* Who stands as far as was told. */
 struct standing {
     uint64_t key; /* both numbers */
-    struct tg_barrier_unit unit;
+    struct tg_thread_id thread;
     UT_hash_handle hh;
 };
 
@@ -187,7 +187,7 @@ static void tell_libraries(const struct live_source *live, const struct tg_event
         return;
     const struct tg_news news = {.kind = TG_NEWS_LIBRARIES,
                                  .pid = event->pid,
-                                 .unit = {(uint32_t)entry->index + 1, 0},
+                                 .thread = {(uint32_t)entry->index + 1, 0},
                                  .has_rank = entry->rank >= 0,
                                  .rank = entry->rank,
                                  .count = came ? count : 0,
@@ -225,7 +225,7 @@ struct stops_call {
     struct tg_error *error;
 };
 
-static uint64_t key_of(struct tg_barrier_unit unit)
+static uint64_t key_of(struct tg_thread_id unit)
 {
     return (uint64_t)unit.dpid << 32 | unit.dtid;
 }
@@ -236,7 +236,7 @@ static bool tells_running(const struct live_source *live)
 }
 
 /* Without memory nobody is told that it runs again, that is all. */
-static void note_standing(struct live_source *live, struct tg_barrier_unit unit)
+static void note_standing(struct live_source *live, struct tg_thread_id unit)
 {
     struct standing *standing = NULL;
     uint64_t key = key_of(unit);
@@ -244,7 +244,7 @@ static void note_standing(struct live_source *live, struct tg_barrier_unit unit)
     if (standing != NULL || (standing = calloc(1, sizeof *standing)) == NULL)
         return;
     standing->key = key;
-    standing->unit = unit;
+    standing->thread = unit;
     HASH_ADD(hh, live->standing, key, sizeof standing->key, standing);
     if (standing->hh.tbl == NULL) /* memory was short */
         free(standing);
@@ -256,7 +256,7 @@ static struct tg_error *tell_set(struct live_source *live, const struct tg_job_v
 {
     char *text = NULL;
     size_t size;
-    const struct tg_job_process *process = tg_job_view_process(view, news->unit.dpid);
+    const struct tg_job_process *process = tg_job_view_process(view, news->thread.dpid);
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return tg_error_no_memory();
@@ -283,14 +283,14 @@ static struct tg_error *tell_running(struct live_source *live, struct tg_live_en
     if (error != NULL)
         return error;
     HASH_ITER (hh, live->standing, standing, next) {
-        const struct tg_thread *thread = tg_live_engine_thread(engine, standing->unit);
-        const struct tg_job_process *process = tg_job_view_process(view, standing->unit.dpid);
-        size_t i = process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, standing->unit.dtid);
+        const struct tg_thread *thread = tg_live_engine_thread(engine, standing->thread);
+        const struct tg_job_process *process = tg_job_view_process(view, standing->thread.dpid);
+        size_t i = process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, standing->thread.dtid);
         if (thread != NULL && tg_thread_is_kept(thread))
             continue;
         if (thread != NULL && i != SIZE_MAX) {
             tg_job_set_add(&set, process, i);
-            news.unit = standing->unit;
+            news.thread = standing->thread;
             news.pid = thread->process->pid;
             news.tid = thread->tid;
             news.count++;
@@ -338,14 +338,14 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
             stops[n_left++] = stops[i];
             continue;
         }
-        const struct tg_job_process *process = tg_job_view_process(view, stops[i].unit.dpid);
+        const struct tg_job_process *process = tg_job_view_process(view, stops[i].thread.dpid);
         size_t thread =
-            process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, stops[i].unit.dtid);
+            process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, stops[i].thread.dtid);
         if (thread == SIZE_MAX)
             continue;
         tg_job_set_add(&set, process, thread);
         if (exact)
-            note_standing(live, stops[i].unit);
+            note_standing(live, stops[i].thread);
         at_one_place = at_one_place && (!is_incidental(&first) || stops[i].pc == first.pc);
         n_told++;
     }
@@ -353,7 +353,7 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
     if (error != NULL || n_told == 0)
         return error;
     struct tg_news news = {.kind = TG_NEWS_STOPPED,
-                           .unit = first.unit,
+                           .thread = first.thread,
                            .pid = first.pid,
                            .tid = first.tid,
                            .count = n_told,

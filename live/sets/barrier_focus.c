@@ -125,11 +125,11 @@ static struct tg_error *list_members(const struct tg_job_view *view, const struc
         if (process->info.share_group != barrier->share_group || !tg_job_set_has_any(members, process))
             continue;
         if (!barrier->of_threads)
-            barrier->list[barrier->n_list++] = (struct tg_barrier_unit){process->info.dpid, 0};
+            barrier->list[barrier->n_list++] = (struct tg_thread_id){process->info.dpid, 0};
         for (size_t i = 0; barrier->of_threads && i < process->n_threads; i++)
             if (tg_job_set_has(members, process, i))
                 barrier->list[barrier->n_list++] =
-                    (struct tg_barrier_unit){process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
+                    (struct tg_thread_id){process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
     }
     if (barrier->n_list == 0)
         return tg_error_create(TG_ERROR_USAGE,

@@ -12,10 +12,10 @@ struct tg_barrier_focus {
     bool of_threads; /* a thread barrier: the group of the focus is one of threads (workers, lockstep), or its
                         width is a thread */
     bool shared;     /* to be planted in all of the share group, else in PROCESS only */
-    uint32_t share_group;         /* that it does not reach beyond */
-    uint32_t group;               /* members are of this group, 0 any */
-    uint32_t process;             /* and of this process (dpid), 0 any */
-    struct tg_barrier_unit *list; /* and of these; NULL any */
+    uint32_t share_group;      /* that it does not reach beyond */
+    uint32_t group;            /* members are of this group, 0 any */
+    uint32_t process;          /* and of this process (dpid), 0 any */
+    struct tg_thread_id *list; /* and of these; NULL any */
     size_t n_list;
     char *satisfaction; /* as dactions shows it: "group 2", "process 2", or a set */
 };

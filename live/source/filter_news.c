@@ -62,7 +62,7 @@ static void tell_missed(const struct tg_moment *moment, const struct tg_event *e
     snprintf(text, sizeof text, "%s was loaded, and the dlopen filter did not report it: %s",
              tg_printable(process->due_path, path, sizeof path), advice);
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE,
-                                         .unit = {(uint32_t)entry->index + 1, 0},
+                                         .thread = {(uint32_t)entry->index + 1, 0},
                                          .pid = entry->pid,
                                          .has_rank = entry->rank >= 0,
                                          .rank = entry->rank,

@@ -13,7 +13,7 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
     if (error == NULL)
         error = tg_dlopen_model_create(&made->dlopens);
     if (error == NULL)
-        error = tg_session_model_create(&made->session);
+        error = tg_totals_create(&made->session);
     if (error == NULL)
         error = tg_openmp_model_create(NULL, &made->openmp);
     if (error == NULL)
@@ -21,7 +21,7 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
     if (error == NULL)
         error = tg_mpir_model_create(&made->mpir);
     if (error == NULL)
-        error = tg_address_model_create(&made->addresses);
+        error = tg_addresses_create(&made->addresses);
     if (error == NULL)
         error = tg_zone_counter_create(&made->zones);
     if (error == NULL)
@@ -43,11 +43,11 @@ void tg_moment_destroy(struct tg_moment *moment)
     tg_process_model_destroy(moment->processes);
     tg_library_model_destroy(moment->libraries);
     tg_dlopen_model_destroy(moment->dlopens);
-    tg_session_model_destroy(moment->session);
+    tg_totals_destroy(moment->session);
     tg_openmp_model_destroy(moment->openmp);
     tg_mpi_model_destroy(moment->mpi);
     tg_mpir_model_destroy(moment->mpir);
-    tg_address_model_destroy(moment->addresses);
+    tg_addresses_destroy(moment->addresses);
     tg_zone_counter_destroy(moment->zones);
     tg_control_numbers_destroy(moment->numbers);
     tg_barrier_trace_destroy(moment->barriers);
@@ -71,7 +71,7 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
     if (error == NULL)
         error = tg_dlopen_model_copy(moment->dlopens, &made->dlopens);
     if (error == NULL)
-        error = tg_session_model_copy(moment->session, &made->session);
+        error = tg_totals_copy(moment->session, &made->session);
     if (error == NULL)
         error = tg_openmp_model_copy(moment->openmp, &made->openmp);
     if (error == NULL)
@@ -79,7 +79,7 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
     if (error == NULL)
         error = tg_mpir_model_copy(moment->mpir, &made->mpir);
     if (error == NULL)
-        error = tg_address_model_copy(moment->addresses, &made->addresses);
+        error = tg_addresses_copy(moment->addresses, &made->addresses);
     if (error == NULL)
         error = tg_zone_counter_copy(moment->zones, &made->zones);
     if (error == NULL && moment->numbers != NULL)
@@ -102,10 +102,10 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
     struct tg_error *error = tg_process_model_feed(moment->processes, event, &entry);
     moment->entry = entry;
     if (error == NULL)
-        error = tg_session_model_feed(moment->session, event);
+        error = tg_totals_feed(moment->session, event);
     /* Where a process was when it died is asked after its end. */
     if (error == NULL && event->kind != TG_EVENT_PROCESS_EXIT)
-        error = tg_address_model_feed(moment->addresses, event);
+        error = tg_addresses_feed(moment->addresses, event);
     if (error == NULL)
         error = tg_barrier_trace_feed(moment->barriers, event);
     if (error != NULL || entry == NULL)

@@ -19,11 +19,11 @@ struct tg_moment {
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
     struct tg_dlopen_model *dlopens;
-    struct tg_session_model *session;
+    struct tg_totals *session;
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
-    struct tg_address_model *addresses; /* also of processes that have ended, until their pid is used again */
+    struct tg_addresses *addresses; /* also of processes that have ended, until their pid is used again */
     struct tg_zone_counter *zones;
     struct tg_control_numbers *numbers; /* NULL: see tg_moment_drop_numbers */
     struct tg_barrier_trace *barriers;  /* of live control */

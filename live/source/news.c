@@ -17,26 +17,26 @@ const char *tg_news_kind_name(enum tg_news_kind kind)
     return kind_names[kind];
 }
 
-bool tg_news_of_decision(const struct tg_barrier_decision *decision, struct tg_news *news)
+bool tg_news_of_decision(const struct tg_run_decision *decision, struct tg_news *news)
 {
     switch (decision->kind) {
-    case TG_BARRIER_STOP_THREAD_NOW:
-    case TG_BARRIER_STOP_PROCESS_NOW:
-    case TG_BARRIER_STOP_GROUP_NOW:
-    case TG_BARRIER_RESUME_THREAD:
-    case TG_BARRIER_RELEASED: /* one satisfaction, or one command, releases many */
+    case TG_DECIDE_STOP_THREAD:
+    case TG_DECIDE_STOP_PROCESS:
+    case TG_DECIDE_STOP_GROUP:
+    case TG_DECIDE_RESUME_THREAD:
+    case TG_DECIDE_RELEASED: /* one satisfaction, or one command, releases many */
         return false;
-    case TG_BARRIER_HELD: /* with the arrival, or by command */
+    case TG_DECIDE_HELD: /* with the arrival, or by command */
         return false;
-    case TG_BARRIER_ARRIVED:
-    case TG_BARRIER_LATE:
-    case TG_BARRIER_SATISFIED:
-    case TG_BARRIER_LEFT:
-    case TG_BARRIER_STUCK:
+    case TG_DECIDE_ARRIVED:
+    case TG_DECIDE_LATE:
+    case TG_DECIDE_SATISFIED:
+    case TG_DECIDE_LEFT:
+    case TG_DECIDE_STUCK:
         break;
     }
     *news = (struct tg_news){.kind = TG_NEWS_BARRIER,
-                             .unit = decision->unit,
+                             .thread = decision->thread,
                              .point = decision->barrier,
                              .decision = decision->kind,
                              .reason = decision->reason,
@@ -61,9 +61,9 @@ static void put_wait_status(int64_t status, struct tg_news *news)
     }
 }
 
-bool tg_news_of_event(const struct tg_event *event, struct tg_barrier_unit unit, struct tg_news *news)
+bool tg_news_of_event(const struct tg_event *event, struct tg_thread_id unit, struct tg_news *news)
 {
-    *news = (struct tg_news){.unit = unit, .pid = event->pid, .tid = unit.dtid == 0 ? 0 : event->tid};
+    *news = (struct tg_news){.thread = unit, .pid = event->pid, .tid = unit.dtid == 0 ? 0 : event->tid};
     switch ((unsigned)event->kind) {
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_THREAD_START:
@@ -108,10 +108,10 @@ bool tg_news_is_for_people(const struct tg_news *news)
     case TG_NEWS_SETTING:
         return false;
     case TG_NEWS_EXITED:
-        return news->unit.dtid == 0;
+        return news->thread.dtid == 0;
     case TG_NEWS_BARRIER: /* arrivals are many, and told of as stops */
-        return news->decision != TG_BARRIER_ARRIVED && news->decision != TG_BARRIER_LATE &&
-               !(news->decision == TG_BARRIER_LEFT && news->count > 0);
+        return news->decision != TG_DECIDE_ARRIVED && news->decision != TG_DECIDE_LATE &&
+               !(news->decision == TG_DECIDE_LEFT && news->count > 0);
     case TG_NEWS_STOPPED:
     case TG_NEWS_PLANTED:
     case TG_NEWS_NOTE:
@@ -130,12 +130,12 @@ static void write_unit(const struct tg_news *news, FILE *stream)
         fprintf(stream, "%" PRIu64 " thread%s (", news->count, news->count == 1 ? "" : "s");
         tg_printable_write(stream, news->set);
         fputc(')', stream);
-    } else if (news->unit.dpid == 0) {
+    } else if (news->thread.dpid == 0) {
         fputs("the job", stream);
-    } else if (news->unit.dtid == 0) {
-        fprintf(stream, "process %" PRIu32, news->unit.dpid);
+    } else if (news->thread.dtid == 0) {
+        fprintf(stream, "process %" PRIu32, news->thread.dpid);
     } else {
-        fprintf(stream, "thread %" PRIu32 ".%" PRIu32, news->unit.dpid, news->unit.dtid);
+        fprintf(stream, "thread %" PRIu32 ".%" PRIu32, news->thread.dpid, news->thread.dtid);
     }
     if (news->set == NULL && news->has_rank)
         fprintf(stream, " (rank %" PRId64 ")", news->rank);
@@ -154,7 +154,7 @@ static void write_exit(const struct tg_news *news, FILE *stream)
                 tg_signal_name(news->status, name, sizeof name));
     else if (news->how == TG_EXIT_LOST)
         fputs(are_several ? " are gone" : " is gone", stream);
-    else if (news->unit.dtid != 0)
+    else if (news->thread.dtid != 0)
         fputs(" has ended", stream);
     else
         fprintf(stream, " %s ended with status %" PRId64, are_several ? "have" : "has", news->status);
@@ -187,7 +187,7 @@ static void write_stop(const struct tg_news *news, FILE *stream)
 static void write_barrier(const struct tg_news *news, FILE *stream)
 {
     switch ((unsigned)news->decision) {
-    case TG_BARRIER_SATISFIED:
+    case TG_DECIDE_SATISFIED:
         if (news->other > 0)
             fprintf(stream,
                     "barrier %" PRIu32 " is satisfied by the %" PRIu64 " that are left; %" PRIu64
@@ -197,13 +197,13 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
             fprintf(stream, "barrier %" PRIu32 " is satisfied: all %" PRIu64 " are there", news->point,
                     news->count);
         return;
-    case TG_BARRIER_STUCK:
+    case TG_DECIDE_STUCK:
         fprintf(stream, "barrier %" PRIu32 " can be satisfied no more: ", news->point);
         write_unit(news, stream);
         fprintf(stream, " is held at barrier %" PRIu64 ", which waits in turn; ddelete one of them",
                 news->other);
         return;
-    case TG_BARRIER_LEFT:
+    case TG_DECIDE_LEFT:
         if (news->other > 1)
             fprintf(stream, "%" PRIu64 " threads of ", news->other);
         if (news->set != NULL)
@@ -216,7 +216,7 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
                                   : " has left barrier %" PRIu32 " (%s)",
                 news->point, tg_barrier_reason_name(news->reason));
         return;
-    case TG_BARRIER_LATE:
+    case TG_DECIDE_LATE:
         write_unit(news, stream);
         fprintf(stream, " comes late to barrier %" PRIu32 ", which is satisfied already", news->point);
         return;
@@ -229,9 +229,9 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
 static void write_named(const struct tg_news *news, const char *verb, FILE *stream)
 {
     write_unit(news, stream);
-    if (news->pid != 0 && news->unit.dpid != 0)
-        fprintf(stream, ", %s %" PRId32 ",", news->unit.dtid == 0 ? "pid" : "tid",
-                news->unit.dtid == 0 ? news->pid : news->tid);
+    if (news->pid != 0 && news->thread.dpid != 0)
+        fprintf(stream, ", %s %" PRId32 ",", news->thread.dtid == 0 ? "pid" : "tid",
+                news->thread.dtid == 0 ? news->pid : news->tid);
     fprintf(stream, " %s", verb);
     if (news->name != NULL) {
         fputs(": ", stream);
@@ -291,7 +291,7 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
         write_exit(news, stream);
         break;
     case TG_NEWS_IDENTIFIED:
-        fprintf(stream, "process %" PRIu32 " is rank %" PRId64, news->unit.dpid, news->rank);
+        fprintf(stream, "process %" PRIu32 " is rank %" PRId64, news->thread.dpid, news->rank);
         if (news->name != NULL)
             fputs(" on ", stream);
         tg_printable_write(stream, news->name == NULL ? "" : news->name);
@@ -383,14 +383,14 @@ static void put_exit(struct tg_json *json, const struct tg_news *news)
 
 static void put_barrier(struct tg_json *json, const struct tg_news *news)
 {
-    tg_json_member_string(json, "what", tg_barrier_decision_name(news->decision));
-    if (news->decision == TG_BARRIER_SATISFIED) {
+    tg_json_member_string(json, "what", tg_run_decision_name(news->decision));
+    if (news->decision == TG_DECIDE_SATISFIED) {
         tg_json_member_unsigned(json, "members", news->count);
         tg_json_member_unsigned(json, "never_came", news->other);
-    } else if (news->decision == TG_BARRIER_LEFT) {
+    } else if (news->decision == TG_DECIDE_LEFT) {
         tg_json_member_string(json, "reason", tg_barrier_reason_name(news->reason));
         tg_json_member_bool(json, "had_arrived", news->count != 0);
-    } else if (news->decision == TG_BARRIER_STUCK) {
+    } else if (news->decision == TG_DECIDE_STUCK) {
         tg_json_member_unsigned(json, "holder", news->other);
         tg_json_member_unsigned(json, "blocked", news->count);
     }
@@ -400,8 +400,8 @@ static void put_barrier(struct tg_json *json, const struct tg_news *news)
 static void put_whom(struct tg_json *json, const struct tg_news *news)
 {
     tg_json_member_string(json, "event", kind_names[news->kind]);
-    put_number(json, "dpid", news->unit.dpid);
-    put_number(json, "dtid", news->unit.dtid);
+    put_number(json, "dpid", news->thread.dpid);
+    put_number(json, "dtid", news->thread.dtid);
     if (news->pid > 0)
         tg_json_member_signed(json, "pid", news->pid);
     if (news->tid > 0)

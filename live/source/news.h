@@ -44,9 +44,9 @@ enum tg_news_kind {
 /* Texts may hold any bytes, and live while it is told. Members that a kind does not use are 0. */
 struct tg_news {
     enum tg_news_kind kind;
-    struct tg_barrier_unit unit; /* whom it is about: dtid 0 a process, dpid 0 nobody, or several */
-    int32_t pid, tid;            /* of the same, 0 not known */
-    bool has_rank;               /* RANK is its, or its process's, rank in MPI_COMM_WORLD */
+    struct tg_thread_id thread; /* whom it is about: dtid 0 a process, dpid 0 nobody, or several */
+    int32_t pid, tid;           /* of the same, 0 not known */
+    bool has_rank;              /* RANK is its, or its process's, rank in MPI_COMM_WORLD */
     int64_t rank;
     const char *set;   /* whom, where it is several: "0-3.1-4"; NULL */
     const char *name;  /* of a program, host, library or setting; NULL */
@@ -56,7 +56,7 @@ struct tg_news {
     bool stepped;      /* the end of a step */
     uint32_t point;    /* number of an action point, 0 none */
     enum tg_job_state state;
-    enum tg_barrier_decision_kind decision;
+    enum tg_run_decision_kind decision;
     enum tg_barrier_reason reason;
     enum tg_exit_how how;
     int64_t status;
@@ -79,12 +79,12 @@ const char *tg_news_kind_name(enum tg_news_kind kind);
 
 /* The news of a decision that people should know; false: it is none. POINT is DECISION's barrier. Names and
  * rank of its unit are the caller's to add. */
-bool tg_news_of_decision(const struct tg_barrier_decision *decision, struct tg_news *news);
+bool tg_news_of_decision(const struct tg_run_decision *decision, struct tg_news *news);
 
 /* The news of an event that begins or ends a process or thread, or says what it is; false: it is none. UNIT
  * is whom it is about, by the numbers of before an end and after a start. Rank and OTHER are the caller's to
  * add. */
-bool tg_news_of_event(const struct tg_event *event, struct tg_barrier_unit unit, struct tg_news *news);
+bool tg_news_of_event(const struct tg_event *event, struct tg_thread_id unit, struct tg_news *news);
 
 /* Whether people are told, and not only programs: one line for many, and nothing that they did themselves. */
 bool tg_news_is_for_people(const struct tg_news *news);

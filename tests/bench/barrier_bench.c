@@ -33,15 +33,15 @@ static void must(struct tg_error *error)
 }
 
 /* Four processes of N / 4 threads each, all running. */
-static struct tg_barrier_model *make_job(uint32_t n)
+static struct tg_run_model *make_job(uint32_t n)
 {
-    struct tg_barrier_model *model = NULL;
-    must(tg_barrier_model_create(&model));
+    struct tg_run_model *model = NULL;
+    must(tg_run_model_create(&model));
     for (uint32_t dpid = 1; dpid <= 4; dpid++) {
-        const struct tg_barrier_process process = {dpid, 1, 3, 2};
-        must(tg_barrier_model_add_process(model, &process));
+        const struct tg_process_groups process = {dpid, 1, 3, 2};
+        must(tg_run_model_add_process(model, &process));
         for (uint32_t dtid = 1; dtid <= n / 4; dtid++)
-            must(tg_barrier_model_add_thread(model, (struct tg_barrier_unit){dpid, dtid}, false));
+            must(tg_run_model_add_thread(model, (struct tg_thread_id){dpid, dtid}, false));
     }
     return model;
 }
@@ -49,39 +49,39 @@ static struct tg_barrier_model *make_job(uint32_t n)
 static void measure(uint32_t n, bool with_another)
 {
     static double arrivals[ROUNDS], lasts[ROUNDS];
-    struct tg_barrier_model *model = make_job(n);
+    struct tg_run_model *model = make_job(n);
     const struct tg_barrier_definition first = {.id = 1, .of_threads = true, .share_group = 3, .group = 2},
                                        second = {.id = 2, .of_threads = true, .share_group = 3, .process = 4};
-    must(tg_barrier_model_add_barrier(model, &first));
+    must(tg_barriers_add(model, &first));
     if (with_another) {
-        must(tg_barrier_model_add_barrier(model, &second));
-        must(tg_barrier_model_arrive(model, 2, (struct tg_barrier_unit){4, n / 4}));
-        must(tg_barrier_model_unhold(model, (struct tg_barrier_unit){4, n / 4}));
-        must(tg_barrier_model_go(model, (struct tg_barrier_unit){4, n / 4}));
+        must(tg_barriers_add(model, &second));
+        must(tg_barriers_arrive(model, 2, (struct tg_thread_id){4, n / 4}));
+        must(tg_run_model_unhold(model, (struct tg_thread_id){4, n / 4}));
+        must(tg_run_model_go(model, (struct tg_thread_id){4, n / 4}));
     }
     for (int round = 0; round < ROUNDS; round++) {
         double begin = now_us(), last = begin;
         for (uint32_t i = 0; i < n; i++) {
             if (i + 1 == n)
                 last = now_us();
-            must(tg_barrier_model_arrive(model, 1, (struct tg_barrier_unit){i % 4 + 1, i / 4 + 1}));
+            must(tg_barriers_arrive(model, 1, (struct tg_thread_id){i % 4 + 1, i / 4 + 1}));
         }
         lasts[round] = now_us() - last;
         arrivals[round] = (last - begin) / (n - 1);
         struct tg_barrier_status status;
-        if (!tg_barrier_model_status(model, 1, &status) || status.round != (uint64_t)round + 1) {
+        if (!tg_barriers_status(model, 1, &status) || status.round != (uint64_t)round + 1) {
             fputs("barrier_bench: the barrier was not satisfied\n", stderr);
             exit(2);
         }
         for (uint32_t dpid = 1; dpid <= 4; dpid++)
-            must(tg_barrier_model_go(model, (struct tg_barrier_unit){dpid, 0}));
+            must(tg_run_model_go(model, (struct tg_thread_id){dpid, 0}));
     }
     qsort(arrivals, ROUNDS, sizeof *arrivals, compare);
     qsort(lasts, ROUNDS, sizeof *lasts, compare);
     printf("%7u threads%s: arrival %7.2f us, last arrival to satisfied %7.1f us\n", n,
            with_another ? ", another barrier waits" : "                       ", arrivals[ROUNDS / 2],
            lasts[ROUNDS / 2]);
-    tg_barrier_model_destroy(model);
+    tg_run_model_destroy(model);
 }
 
 int main(int argc, char **argv)

@@ -58,18 +58,18 @@ static struct tg_event take_event(struct input *input)
     return event;
 }
 
-static void check(const struct tg_barrier_model *model)
+static void check(const struct tg_run_model *model)
 {
     for (uint32_t dpid = 1; dpid < NUMBERS; dpid++) {
         for (uint32_t dtid = 1; dtid < NUMBERS; dtid++) {
-            struct tg_barrier_unit unit = {dpid, dtid};
-            if (tg_barrier_model_has_thread(model, unit) && tg_barrier_model_is_held(model, unit))
-                assert(tg_barrier_model_run(model, unit) != TG_BARRIER_RUNS);
+            struct tg_thread_id unit = {dpid, dtid};
+            if (tg_run_model_has_thread(model, unit) && tg_run_model_is_held(model, unit))
+                assert(tg_run_model_state(model, unit) != TG_RUN_RUNNING);
         }
     }
     for (uint32_t id = 1; id < NUMBERS; id++) {
         struct tg_barrier_status status;
-        if (tg_barrier_model_status(model, id, &status))
+        if (tg_barriers_status(model, id, &status))
             assert(status.n_arrived == 0 || (status.enabled && status.n_arrived < status.n_members));
     }
 }
@@ -79,21 +79,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input input = {.bytes = data, .left = size};
     struct tg_barrier_trace *trace = NULL;
     struct tg_barrier_trace_verdict verdict;
-    struct tg_barrier_model *copy = NULL;
+    struct tg_run_model *copy = NULL;
     assert(tg_barrier_trace_create(&trace) == NULL);
     for (size_t i = 0; i < MAX_EVENTS && input.left > 0; i++) {
         struct tg_event event = take_event(&input);
         assert(tg_barrier_trace_feed(trace, &event) == NULL);
         check(tg_barrier_trace_model(trace));
     }
-    assert(tg_barrier_model_copy(tg_barrier_trace_model(trace), &copy) == NULL);
+    assert(tg_run_model_copy(tg_barrier_trace_model(trace), &copy) == NULL);
     check(copy);
     for (uint32_t dpid = 1; dpid < NUMBERS; dpid++) /* it goes on by itself */
-        tg_error_destroy(tg_barrier_model_remove_process(copy, dpid, TG_BARRIER_BY_EXIT));
+        tg_error_destroy(tg_run_model_remove_process(copy, dpid, TG_BARRIER_BY_EXIT));
     check(tg_barrier_trace_model(trace));
     tg_barrier_trace_verdict(trace, &verdict);
     assert((verdict.n_differences > 0) == (verdict.first[0] != '\0'));
-    tg_barrier_model_destroy(copy);
+    tg_run_model_destroy(copy);
     tg_barrier_trace_destroy(trace);
     return 0;
 }

@@ -188,7 +188,7 @@ static void check_mpir(const struct tg_report *report)
             for (size_t other = 0; other < at; other++)
                 assert(ranks[other].key != ranks[at].key);
         }
-        struct tg_mpir_tally tally = tg_mpir_tally_ranks(ranks, count);
+        struct tg_mpir_tally tally = tg_mpir_ranks_tally(ranks, count);
         for (size_t state = 0; state < TG_MPIR_RANK_STATES; state++)
             sum += tally.states[state];
         assert(sum + tally.untold + tally.gone == count);
@@ -263,13 +263,13 @@ static void feed(struct run *run, const struct tg_event *event, bool shown)
     struct tg_report *report = &run->report;
     struct tg_process_entry *entry;
     assert(tg_process_model_feed(report->processes, event, &entry) == NULL);
-    assert(tg_session_model_feed(report->session, event) == NULL);
-    assert(tg_address_model_feed(report->addresses, event) == NULL);
+    assert(tg_totals_feed(report->session, event) == NULL);
+    assert(tg_addresses_feed(report->addresses, event) == NULL);
     assert(tg_code_names_feed(report->names, event) == NULL);
-    assert(tg_control_model_feed(report->control, event) == NULL);
+    assert(tg_session_review_feed(report->control, event) == NULL);
     if (entry != NULL) {
         assert(tg_library_model_feed(report->libraries, event, entry->index) == NULL);
-        assert(tg_load_call_model_feed(report->load_calls, event, entry->index, "/caller") == NULL);
+        assert(tg_load_calls_feed(report->load_calls, event, entry->index, "/caller") == NULL);
         assert(tg_openmp_statistics_feed(report->openmp, event, entry->index) == NULL);
         assert(tg_mpi_model_feed(report->mpi, event, entry->index) == NULL);
         assert(tg_mpir_model_feed(report->mpir, event, entry->index) == NULL);
@@ -295,13 +295,13 @@ static void create_models(struct tg_report *report)
 {
     assert(tg_process_model_create(&report->processes) == NULL);
     assert(tg_library_model_create(&report->libraries) == NULL);
-    assert(tg_load_call_model_create(&report->load_calls) == NULL);
-    assert(tg_address_model_create(&report->addresses) == NULL);
-    assert(tg_session_model_create(&report->session) == NULL);
+    assert(tg_load_calls_create(&report->load_calls) == NULL);
+    assert(tg_addresses_create(&report->addresses) == NULL);
+    assert(tg_totals_create(&report->session) == NULL);
     assert(tg_openmp_statistics_create(&report->openmp) == NULL);
     assert(tg_mpi_model_create(NULL, &report->mpi) == NULL);
     assert(tg_mpir_model_create(&report->mpir) == NULL);
-    assert(tg_control_model_create(&report->control) == NULL);
+    assert(tg_session_review_create(&report->control) == NULL);
     assert(tg_code_names_create(&services, &report->names) == NULL);
     report->namer = (struct tg_code_namer){.context = report, .name = name_code};
 }
@@ -310,20 +310,20 @@ static void destroy_models(struct tg_report *report)
 {
     tg_process_model_destroy(report->processes);
     tg_library_model_destroy(report->libraries);
-    tg_load_call_model_destroy(report->load_calls);
-    tg_address_model_destroy(report->addresses);
-    tg_session_model_destroy(report->session);
+    tg_load_calls_destroy(report->load_calls);
+    tg_addresses_destroy(report->addresses);
+    tg_totals_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
-    tg_control_model_destroy(report->control);
+    tg_session_review_destroy(report->control);
     tg_verdict_deinit(&report->verdict);
     tg_code_names_destroy(report->names);
 }
 
 static void explain(struct tg_report *report)
 {
-    assert(tg_control_model_finish(report->control) == NULL);
+    assert(tg_session_review_finish(report->control) == NULL);
     const struct tg_verdict_input input = {
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
@@ -378,7 +378,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_page(&run.pages[i]);
         free(run.pages[i].text);
     }
-    tg_session_model_finish(run.report.session);
+    tg_totals_finish(run.report.session);
     explain(&run.report);
     check_models(&run.report);
     check_mpir(&run.report);

@@ -45,7 +45,7 @@ enum op_kind {
 struct op {
     enum op_kind kind;
     uint32_t barrier; /* id */
-    struct tg_barrier_unit unit;
+    struct tg_thread_id thread;
 };
 
 /* Checking memory makes steps some times slower: nobody holds anything there. */
@@ -78,10 +78,10 @@ struct edge {
 
 struct search {
     const struct setting *setting;
-    struct tg_barrier_unit threads[THREADS];
-    struct state *states;             /* by key */
-    struct tg_barrier_model **models; /* by number; NULL once they are done with */
-    uint8_t *stuck;                   /* by number: bit a barrier */
+    struct tg_thread_id threads[THREADS];
+    struct state *states;         /* by key */
+    struct tg_run_model **models; /* by number; NULL once they are done with */
+    uint8_t *stuck;               /* by number: bit a barrier */
     uint8_t *waiting;
     uint8_t *unsettled; /* by number: somebody is told to stop, and does not stand yet */
     uint32_t n_states;
@@ -101,14 +101,13 @@ static uint8_t flags_for(const struct tg_barrier *barrier, uint32_t slot)
 }
 
 /* Two bytes that say all of a thread. */
-static void thread_key(const struct search *search, const struct tg_barrier_model *model, size_t i,
-                       uint8_t *key)
+static void thread_key(const struct search *search, const struct tg_run_model *model, size_t i, uint8_t *key)
 {
-    uint32_t slot = tg_barrier_thread_slot(model, search->threads[i]);
+    uint32_t slot = tg_run_find_thread(model, search->threads[i]);
     key[0] = key[1] = 0;
     if (slot == TG_NO_SLOT)
         return;
-    const struct tg_barrier_thread_slot *thread = &model->threads[slot];
+    const struct tg_run_thread *thread = &model->threads[slot];
     key[0] = (uint8_t)(1 + thread->run + (thread->held_by_user ? 4 : 0));
     for (uint32_t id = 1; id <= BARRIERS; id++) {
         const struct tg_barrier *barrier = tg_barrier_find(model, id);
@@ -116,14 +115,14 @@ static void thread_key(const struct search *search, const struct tg_barrier_mode
             continue;
         if (barrier->definition.of_threads)
             key[1] |= (uint8_t)(flags_for(barrier, slot) << (3 * (id - 1)));
-        else if (thread->run == TG_BARRIER_STOPPING && thread->stopping_since <= barrier->satisfied_at)
+        else if (thread->run == TG_RUN_STOPPING && thread->stopping_since <= barrier->satisfied_at)
             key[0] |= (uint8_t)(8 << id); /* an arrival would be late */
     }
 }
 
-static uint8_t process_key(const struct tg_barrier_model *model, uint32_t dpid)
+static uint8_t process_key(const struct tg_run_model *model, uint32_t dpid)
 {
-    uint32_t slot = tg_barrier_process_slot(model, dpid);
+    uint32_t slot = tg_run_find_process(model, dpid);
     if (slot == TG_NO_SLOT)
         return 0;
     uint8_t key = model->processes[slot].held_by_user ? 128 : 64;
@@ -148,7 +147,7 @@ static int compare_groups(const void *x, const void *y)
 }
 
 /* What can tell two states apart; of states that are alike but for names the same. */
-static void make_key(const struct search *search, const struct tg_barrier_model *model, uint8_t *key)
+static void make_key(const struct search *search, const struct tg_run_model *model, uint8_t *key)
 {
     uint32_t n = per_process(search), processes = search->setting->processes;
     uint8_t groups[THREADS][GROUP_SIZE] = {0};
@@ -173,13 +172,13 @@ static void make_key(const struct search *search, const struct tg_barrier_model 
     }
 }
 
-static uint8_t stuck_barriers(const struct tg_barrier_model *model, uint8_t *waiting)
+static uint8_t stuck_barriers(const struct tg_run_model *model, uint8_t *waiting)
 {
     uint8_t bits = 0;
     *waiting = 0;
     for (uint32_t id = 1; id <= BARRIERS; id++) {
         struct tg_barrier_status status;
-        if (!tg_barrier_model_status(model, id, &status))
+        if (!tg_barriers_status(model, id, &status))
             continue;
         bits |= (uint8_t)(status.stuck << (id - 1));
         *waiting |= (uint8_t)((status.n_arrived > 0) << (id - 1));
@@ -188,24 +187,24 @@ static uint8_t stuck_barriers(const struct tg_barrier_model *model, uint8_t *wai
 }
 
 /* The number of MODEL's state; takes MODEL. */
-static uint32_t visit(struct search *search, struct tg_barrier_model *model)
+static uint32_t visit(struct search *search, struct tg_run_model *model)
 {
     uint8_t key[KEY_SIZE];
     struct state *state;
     make_key(search, model, key);
     HASH_FIND(hh, search->states, key, KEY_SIZE, state);
     if (state != NULL) {
-        tg_barrier_model_destroy(model);
+        tg_run_model_destroy(model);
         return state->number;
     }
     state = malloc(sizeof *state);
     uint32_t number = search->n_states++;
     if (state == NULL ||
-        !tg_barrier_make_room((void **)&search->models, number, &search->models_capacity,
-                              sizeof *search->models) ||
-        !tg_barrier_make_room((void **)&search->stuck, number, &search->stuck_capacity, 1) ||
-        !tg_barrier_make_room((void **)&search->waiting, number, &search->waiting_capacity, 1) ||
-        !tg_barrier_make_room((void **)&search->unsettled, number, &search->unsettled_capacity, 1))
+        !tg_run_make_room((void **)&search->models, number, &search->models_capacity,
+                          sizeof *search->models) ||
+        !tg_run_make_room((void **)&search->stuck, number, &search->stuck_capacity, 1) ||
+        !tg_run_make_room((void **)&search->waiting, number, &search->waiting_capacity, 1) ||
+        !tg_run_make_room((void **)&search->unsettled, number, &search->unsettled_capacity, 1))
         abort();
     memcpy(state->key, key, KEY_SIZE);
     state->number = number;
@@ -214,73 +213,70 @@ static uint32_t visit(struct search *search, struct tg_barrier_model *model)
     search->stuck[number] = stuck_barriers(model, &search->waiting[number]);
     search->unsettled[number] = 0;
     for (size_t t = 0; t < THREADS; t++)
-        search->unsettled[number] |= tg_barrier_model_has_thread(model, search->threads[t]) &&
-                                     tg_barrier_model_run(model, search->threads[t]) == TG_BARRIER_STOPPING;
+        search->unsettled[number] |= tg_run_model_has_thread(model, search->threads[t]) &&
+                                     tg_run_model_state(model, search->threads[t]) == TG_RUN_STOPPING;
     return number;
 }
 
 /* ---- steps */
 
-static size_t count_decisions(const struct tg_barrier_model *model, enum tg_barrier_decision_kind kind,
-                              uint32_t id)
+static size_t count_decisions(const struct tg_run_model *model, enum tg_run_decision_kind kind, uint32_t id)
 {
     size_t count, found = 0;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(model, &count);
+    const struct tg_run_decision *decisions = tg_run_model_decisions(model, &count);
     for (size_t i = 0; i < count; i++)
         found += decisions[i].kind == kind && decisions[i].barrier == id;
     return found;
 }
 
-static struct tg_error *apply(struct tg_barrier_model *model, const struct op *op)
+static struct tg_error *apply(struct tg_run_model *model, const struct op *op)
 {
     switch (op->kind) {
     case OP_ARRIVE:
-        return tg_barrier_model_arrive(model, op->barrier, op->unit);
+        return tg_barriers_arrive(model, op->barrier, op->thread);
     case OP_ARRIVE_TWICE:
-        assert_null(tg_barrier_model_arrive_on(model, 1, op->unit));
-        assert_int_equal(count_decisions(model, TG_BARRIER_STUCK, 1), 0);
-        return tg_barrier_model_arrive(model, 2, op->unit);
+        assert_null(tg_barriers_arrive_on(model, 1, op->thread));
+        assert_int_equal(count_decisions(model, TG_DECIDE_STUCK, 1), 0);
+        return tg_barriers_arrive(model, 2, op->thread);
     case OP_STOPPED:
-        return tg_barrier_model_stopped(model, op->unit);
+        return tg_run_model_stopped(model, op->thread);
     case OP_GO:
-        return tg_barrier_model_go(model, op->unit);
+        return tg_run_model_go(model, op->thread);
     case OP_EXIT: /* the last thread's end is its process's */
-        if (model->processes[tg_barrier_process_slot(model, op->unit.dpid)].n_threads == 1)
-            return tg_barrier_model_remove_process(model, op->unit.dpid, TG_BARRIER_BY_EXIT);
-        return tg_barrier_model_remove_thread(model, op->unit, TG_BARRIER_BY_EXIT);
+        if (model->processes[tg_run_find_process(model, op->thread.dpid)].n_threads == 1)
+            return tg_run_model_remove_process(model, op->thread.dpid, TG_BARRIER_BY_EXIT);
+        return tg_run_model_remove_thread(model, op->thread, TG_BARRIER_BY_EXIT);
     case OP_DELETE:
-        return tg_barrier_model_delete_barrier(model, op->barrier);
+        return tg_barriers_delete(model, op->barrier);
     case OP_ENABLE:
     case OP_DISABLE:
-        return tg_barrier_model_enable_barrier(model, op->barrier, op->kind == OP_ENABLE);
+        return tg_barriers_enable(model, op->barrier, op->kind == OP_ENABLE);
     case OP_HOLD:
-        return tg_barrier_model_hold(model, op->unit);
+        return tg_run_model_hold(model, op->thread);
     case OP_UNHOLD:
-        return tg_barrier_model_unhold(model, op->unit);
+        return tg_run_model_unhold(model, op->thread);
     }
     return NULL;
 }
 
-static bool lives(const struct search *search, const struct tg_barrier_model *model,
-                  struct tg_barrier_unit unit)
+static bool lives(const struct search *search, const struct tg_run_model *model, struct tg_thread_id unit)
 {
     bool any = false;
     for (size_t t = 0; t < THREADS; t++)
         if (search->threads[t].dpid == unit.dpid && (unit.dtid == 0 || search->threads[t].dtid == unit.dtid))
-            any |= tg_barrier_model_has_thread(model, search->threads[t]);
+            any |= tg_run_model_has_thread(model, search->threads[t]);
     return any;
 }
 
 /* Whether all members of barrier ID that live after the step had arrived before it, or arrive by it; nobody
  * is not all. */
-static bool all_arrived(const struct search *search, const struct tg_barrier_model *before,
-                        const struct tg_barrier_model *after, uint32_t id,
-                        const struct tg_barrier_unit *arriving)
+static bool all_arrived(const struct search *search, const struct tg_run_model *before,
+                        const struct tg_run_model *after, uint32_t id, const struct tg_thread_id *arriving)
 {
     const struct tg_barrier_definition *definition = &search->setting->barriers[id - 1];
     size_t arrived = 0, missing = 0;
     for (uint32_t i = 0; i < (definition->of_threads ? THREADS : search->setting->processes); i++) {
-        struct tg_barrier_unit unit = {i + 1, 0};
+        struct tg_thread_id unit = {i + 1, 0};
         if (definition->of_threads)
             unit = search->threads[i];
         bool listed = definition->n_list == 0;
@@ -290,7 +286,7 @@ static bool all_arrived(const struct search *search, const struct tg_barrier_mod
             continue;
         bool comes = arriving != NULL && arriving->dpid == unit.dpid &&
                      (unit.dtid == 0 || arriving->dtid == unit.dtid);
-        if (comes || tg_barrier_model_membership(before, id, unit).has_arrived)
+        if (comes || tg_barriers_membership(before, id, unit).has_arrived)
             arrived++;
         else
             missing++;
@@ -299,20 +295,20 @@ static bool all_arrived(const struct search *search, const struct tg_barrier_mod
 }
 
 /* Satisfied exactly when all members that still live have arrived. */
-static void check_satisfaction(const struct search *search, const struct tg_barrier_model *before,
-                               const struct tg_barrier_model *after, const struct op *op)
+static void check_satisfaction(const struct search *search, const struct tg_run_model *before,
+                               const struct tg_run_model *after, const struct op *op)
 {
     for (uint32_t id = 1; id <= BARRIERS; id++) {
         struct tg_barrier_status status, now;
-        bool existed = tg_barrier_model_status(before, id, &status);
-        size_t satisfied = count_decisions(after, TG_BARRIER_SATISFIED, id);
+        bool existed = tg_barriers_status(before, id, &status);
+        size_t satisfied = count_decisions(after, TG_DECIDE_SATISFIED, id);
         bool arrives =
-            op->kind == OP_ARRIVE && op->barrier == id && count_decisions(after, TG_BARRIER_ARRIVED, id) == 1;
+            op->kind == OP_ARRIVE && op->barrier == id && count_decisions(after, TG_DECIDE_ARRIVED, id) == 1;
         bool expected = existed && (arrives || op->kind == OP_EXIT) &&
-                        all_arrived(search, before, after, id, arrives ? &op->unit : NULL);
+                        all_arrived(search, before, after, id, arrives ? &op->thread : NULL);
         assert_int_equal(satisfied, expected);
         if (satisfied > 0) {
-            assert_true(tg_barrier_model_status(after, id, &now));
+            assert_true(tg_barriers_status(after, id, &now));
             assert_int_equal(now.n_arrived, 0);
             assert_int_equal(now.round, status.round + 1);
         }
@@ -320,43 +316,43 @@ static void check_satisfaction(const struct search *search, const struct tg_barr
 }
 
 /* Of what is released nothing runs, but by a command that lets it go on. */
-static void check_released(const struct search *search, const struct tg_barrier_model *after)
+static void check_released(const struct search *search, const struct tg_run_model *after)
 {
     size_t count;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(after, &count);
+    const struct tg_run_decision *decisions = tg_run_model_decisions(after, &count);
     for (size_t i = 0; i < count; i++) {
-        if (decisions[i].kind != TG_BARRIER_RELEASED || decisions[i].reason == TG_BARRIER_BY_UNHOLD)
+        if (decisions[i].kind != TG_DECIDE_RELEASED || decisions[i].reason == TG_BARRIER_BY_UNHOLD)
             continue;
         for (size_t t = 0; t < THREADS; t++) {
-            struct tg_barrier_unit unit = search->threads[t];
-            bool meant = unit.dpid == decisions[i].unit.dpid &&
-                         (decisions[i].unit.dtid == 0 || decisions[i].unit.dtid == unit.dtid);
-            if (meant && tg_barrier_model_has_thread(after, unit))
-                assert_int_not_equal(tg_barrier_model_run(after, unit), TG_BARRIER_RUNS);
+            struct tg_thread_id unit = search->threads[t];
+            bool meant = unit.dpid == decisions[i].thread.dpid &&
+                         (decisions[i].thread.dtid == 0 || decisions[i].thread.dtid == unit.dtid);
+            if (meant && tg_run_model_has_thread(after, unit))
+                assert_int_not_equal(tg_run_model_state(after, unit), TG_RUN_RUNNING);
         }
     }
 }
 
 /* Whoever is held does not run, and is held by somebody: a person, or a barrier that it has arrived at. */
-static void check_holds(const struct search *search, const struct tg_barrier_model *model)
+static void check_holds(const struct search *search, const struct tg_run_model *model)
 {
     uint32_t n_thread_holds[THREADS] = {0}, n_process_holds[THREADS] = {0};
     for (size_t t = 0; t < THREADS; t++) {
-        struct tg_barrier_unit unit = search->threads[t];
-        uint32_t slot = tg_barrier_thread_slot(model, unit);
+        struct tg_thread_id unit = search->threads[t];
+        uint32_t slot = tg_run_find_thread(model, unit);
         if (slot == TG_NO_SLOT)
             continue;
-        if (tg_barrier_model_is_held(model, unit))
-            assert_int_not_equal(tg_barrier_model_run(model, unit), TG_BARRIER_RUNS);
+        if (tg_run_model_is_held(model, unit))
+            assert_int_not_equal(tg_run_model_state(model, unit), TG_RUN_RUNNING);
         for (uint32_t id = 1; id <= BARRIERS; id++) {
-            struct tg_barrier_membership member = tg_barrier_model_membership(model, id, unit);
+            struct tg_barrier_membership member = tg_barriers_membership(model, id, unit);
             struct tg_barrier_membership process =
-                tg_barrier_model_membership(model, id, (struct tg_barrier_unit){unit.dpid, 0});
+                tg_barriers_membership(model, id, (struct tg_thread_id){unit.dpid, 0});
             struct tg_barrier_status status;
             n_thread_holds[t] += member.is_held;
             n_process_holds[t] += process.is_held;
             if (member.is_held || process.is_held) {
-                assert_true(tg_barrier_model_status(model, id, &status) && status.enabled);
+                assert_true(tg_barriers_status(model, id, &status) && status.enabled);
                 assert_true(member.is_held ? member.is_member && member.has_arrived
                                            : process.is_member && process.has_arrived);
             }
@@ -367,23 +363,23 @@ static void check_holds(const struct search *search, const struct tg_barrier_mod
 }
 
 /* Barriers that are alike, and have been at one place from the start, say the same of everybody. */
-static void check_alike(const struct search *search, const struct tg_barrier_model *model)
+static void check_alike(const struct search *search, const struct tg_run_model *model)
 {
     struct tg_barrier_status one = {0}, two = {0};
-    assert_true(tg_barrier_model_status(model, 1, &one) && tg_barrier_model_status(model, 2, &two));
+    assert_true(tg_barriers_status(model, 1, &one) && tg_barriers_status(model, 2, &two));
     assert_int_equal(one.n_arrived, two.n_arrived);
     assert_int_equal(one.round, two.round);
     for (size_t t = 0; t < THREADS; t++) {
-        struct tg_barrier_unit unit = search->threads[t];
+        struct tg_thread_id unit = search->threads[t];
         if (!search->setting->barriers[0].of_threads)
             unit.dtid = 0;
-        assert_int_equal(tg_barrier_model_membership(model, 1, unit).is_held,
-                         tg_barrier_model_membership(model, 2, unit).is_held);
+        assert_int_equal(tg_barriers_membership(model, 1, unit).is_held,
+                         tg_barriers_membership(model, 2, unit).is_held);
     }
 }
 
 /* What the model counts is what there is. */
-static void check_counts(const struct tg_barrier_model *model)
+static void check_counts(const struct tg_run_model *model)
 {
     for (size_t i = 0; i < model->n_barriers; i++) {
         const struct tg_barrier *barrier = model->barriers[i];
@@ -399,34 +395,34 @@ static void check_counts(const struct tg_barrier_model *model)
     for (size_t i = 0; i < model->n_processes; i++) {
         size_t running = 0;
         for (size_t j = 0; j < model->processes[i].n_threads; j++)
-            running += model->threads[model->processes[i].threads[j]].run == TG_BARRIER_RUNS;
+            running += model->threads[model->processes[i].threads[j]].run == TG_RUN_RUNNING;
         assert_int_equal(running, model->processes[i].n_running);
     }
 }
 
 /* Whoever is told to run was not held, and whoever is told nothing goes on as before. */
-static void check_running(const struct search *search, const struct tg_barrier_model *before,
-                          const struct tg_barrier_model *after, const struct op *op)
+static void check_running(const struct search *search, const struct tg_run_model *before,
+                          const struct tg_run_model *after, const struct op *op)
 {
     for (size_t t = 0; t < THREADS; t++) {
-        struct tg_barrier_unit unit = search->threads[t];
-        if (!tg_barrier_model_has_thread(after, unit))
+        struct tg_thread_id unit = search->threads[t];
+        if (!tg_run_model_has_thread(after, unit))
             continue;
-        enum tg_barrier_run was = tg_barrier_model_run(before, unit), is = tg_barrier_model_run(after, unit);
-        if (was != TG_BARRIER_RUNS && is == TG_BARRIER_RUNS) {
+        enum tg_run_state was = tg_run_model_state(before, unit), is = tg_run_model_state(after, unit);
+        if (was != TG_RUN_RUNNING && is == TG_RUN_RUNNING) {
             assert_int_equal(op->kind, OP_GO);
-            assert_false(tg_barrier_model_is_held(before, unit));
+            assert_false(tg_run_model_is_held(before, unit));
         }
-        if (op->kind == OP_GO && op->unit.dpid == unit.dpid && op->unit.dtid == unit.dtid)
-            assert_true(is == TG_BARRIER_RUNS || tg_barrier_model_is_held(before, unit));
+        if (op->kind == OP_GO && op->thread.dpid == unit.dpid && op->thread.dtid == unit.dtid)
+            assert_true(is == TG_RUN_RUNNING || tg_run_model_is_held(before, unit));
     }
 }
 
 static void step(struct search *search, uint32_t from, const struct op *op, bool is_free)
 {
-    struct tg_barrier_model *after = NULL;
-    const struct tg_barrier_model *before = search->models[from];
-    assert_null(tg_barrier_model_copy(before, &after));
+    struct tg_run_model *after = NULL;
+    const struct tg_run_model *before = search->models[from];
+    assert_null(tg_run_model_copy(before, &after));
     assert_null(apply(after, op));
     if (search->setting->one_place)
         check_alike(search, after);
@@ -438,14 +434,14 @@ static void step(struct search *search, uint32_t from, const struct op *op, bool
     check_running(search, before, after, op);
     struct edge edge = {.from = from};
     for (uint32_t id = 1; id <= BARRIERS; id++)
-        edge.satisfies |= (uint8_t)(count_decisions(after, TG_BARRIER_SATISFIED, id) << (id - 1));
+        edge.satisfies |= (uint8_t)(count_decisions(after, TG_DECIDE_SATISFIED, id) << (id - 1));
     if (op->kind == OP_ARRIVE_TWICE && edge.satisfies != 0) /* the first of them was before */
         edge.satisfies = (1 << BARRIERS) - 1;
     edge.to = visit(search, after);
     if (!is_free)
         return;
-    if (!tg_barrier_make_room((void **)&search->edges, search->n_edges, &search->edges_capacity,
-                              sizeof *search->edges))
+    if (!tg_run_make_room((void **)&search->edges, search->n_edges, &search->edges_capacity,
+                          sizeof *search->edges))
         abort();
     search->edges[search->n_edges++] = edge;
 }
@@ -456,15 +452,15 @@ static bool may(const struct search *search, char command)
 }
 
 /* How many threads and processes a person holds. */
-static unsigned n_held(const struct search *search, const struct tg_barrier_model *model)
+static unsigned n_held(const struct search *search, const struct tg_run_model *model)
 {
     unsigned held = 0;
     for (size_t t = 0; t < THREADS; t++) {
-        uint32_t slot = tg_barrier_thread_slot(model, search->threads[t]);
+        uint32_t slot = tg_run_find_thread(model, search->threads[t]);
         held += slot != TG_NO_SLOT && model->threads[slot].held_by_user;
     }
     for (uint32_t dpid = 1; dpid <= search->setting->processes; dpid++) {
-        uint32_t slot = tg_barrier_process_slot(model, dpid);
+        uint32_t slot = tg_run_find_process(model, dpid);
         held += slot != TG_NO_SLOT && model->processes[slot].held_by_user;
     }
     return held;
@@ -473,25 +469,25 @@ static unsigned n_held(const struct search *search, const struct tg_barrier_mode
 /* What can happen to thread I by itself. */
 static void step_thread(struct search *search, uint32_t from, size_t i)
 {
-    const struct tg_barrier_model *model = search->models[from];
-    struct tg_barrier_unit unit = search->threads[i];
-    if (!tg_barrier_model_has_thread(model, unit))
+    const struct tg_run_model *model = search->models[from];
+    struct tg_thread_id unit = search->threads[i];
+    if (!tg_run_model_has_thread(model, unit))
         return;
-    enum tg_barrier_run run = tg_barrier_model_run(model, unit);
-    for (uint32_t id = 1; id <= BARRIERS && run != TG_BARRIER_STOPPED && !search->setting->one_place; id++)
+    enum tg_run_state run = tg_run_model_state(model, unit);
+    for (uint32_t id = 1; id <= BARRIERS && run != TG_RUN_STOPPED && !search->setting->one_place; id++)
         step(search, from, &(struct op){OP_ARRIVE, id, unit}, true);
-    if (run != TG_BARRIER_STOPPED && search->setting->one_place)
+    if (run != TG_RUN_STOPPED && search->setting->one_place)
         step(search, from, &(struct op){OP_ARRIVE_TWICE, 0, unit}, true);
-    if (run == TG_BARRIER_STOPPING)
+    if (run == TG_RUN_STOPPING)
         step(search, from, &(struct op){OP_STOPPED, 0, unit}, true);
-    if (run != TG_BARRIER_RUNS)
+    if (run != TG_RUN_RUNNING)
         step(search, from, &(struct op){OP_GO, 0, unit}, true);
     if (may(search, 'x'))
         step(search, from, &(struct op){OP_EXIT, 0, unit}, false);
     if (!may(search, 'h'))
         return;
-    uint32_t slot = tg_barrier_thread_slot(model, unit);
-    const struct tg_barrier_thread_slot *thread = &model->threads[slot];
+    uint32_t slot = tg_run_find_thread(model, unit);
+    const struct tg_run_thread *thread = &model->threads[slot];
     if (!thread->held_by_user && n_held(search, model) < search->setting->holds)
         step(search, from, &(struct op){OP_HOLD, 0, unit}, false);
     /* what a person holds, that one lets go some day; what a barrier holds nobody but it does */
@@ -500,12 +496,12 @@ static void step_thread(struct search *search, uint32_t from, size_t i)
 
 static void step_process(struct search *search, uint32_t from, uint32_t dpid)
 {
-    const struct tg_barrier_model *model = search->models[from];
-    uint32_t slot = tg_barrier_process_slot(model, dpid);
-    const struct tg_barrier_unit unit = {dpid, 0};
+    const struct tg_run_model *model = search->models[from];
+    uint32_t slot = tg_run_find_process(model, dpid);
+    const struct tg_thread_id unit = {dpid, 0};
     if (!may(search, 'H') || slot == TG_NO_SLOT)
         return;
-    const struct tg_barrier_process_slot *process = &model->processes[slot];
+    const struct tg_run_process *process = &model->processes[slot];
     if (!process->held_by_user && n_held(search, model) < search->setting->holds)
         step(search, from, &(struct op){OP_HOLD, 0, unit}, false);
     step(search, from, &(struct op){OP_UNHOLD, 0, unit}, process->held_by_user && process->n_holds == 0);
@@ -514,7 +510,7 @@ static void step_process(struct search *search, uint32_t from, uint32_t dpid)
 static void step_barrier(struct search *search, uint32_t from, uint32_t id)
 {
     struct tg_barrier_status status;
-    if (!tg_barrier_model_status(search->models[from], id, &status))
+    if (!tg_barriers_status(search->models[from], id, &status))
         return;
     if (may(search, 'd'))
         step(search, from, &(struct op){OP_DELETE, id, {0}}, false);
@@ -524,22 +520,22 @@ static void step_barrier(struct search *search, uint32_t from, uint32_t id)
 
 /* ---- the whole search */
 
-static struct tg_barrier_model *first_model(struct search *search)
+static struct tg_run_model *first_model(struct search *search)
 {
-    struct tg_barrier_model *model = NULL;
+    struct tg_run_model *model = NULL;
     uint32_t n = per_process(search);
-    assert_null(tg_barrier_model_create(&model));
+    assert_null(tg_run_model_create(&model));
     for (uint32_t p = 1; p <= search->setting->processes; p++) {
-        const struct tg_barrier_process process = {p, 1, SHARE, WORKERS};
-        assert_null(tg_barrier_model_add_process(model, &process));
+        const struct tg_process_groups process = {p, 1, SHARE, WORKERS};
+        assert_null(tg_run_model_add_process(model, &process));
         for (uint32_t i = 1; i <= n; i++) {
-            struct tg_barrier_unit unit = {p, i};
+            struct tg_thread_id unit = {p, i};
             search->threads[(p - 1) * n + i - 1] = unit;
-            assert_null(tg_barrier_model_add_thread(model, unit, false));
+            assert_null(tg_run_model_add_thread(model, unit, false));
         }
     }
     for (size_t i = 0; i < BARRIERS; i++)
-        assert_null(tg_barrier_model_add_barrier(model, &search->setting->barriers[i]));
+        assert_null(tg_barriers_add(model, &search->setting->barriers[i]));
     return model;
 }
 
@@ -573,7 +569,7 @@ static void explore(const struct setting *setting)
             step_process(&search, at, dpid);
         for (uint32_t id = 1; id <= BARRIERS; id++)
             step_barrier(&search, at, id);
-        tg_barrier_model_destroy(search.models[at]);
+        tg_run_model_destroy(search.models[at]);
         search.models[at] = NULL;
     }
     uint8_t *can = find_satisfiable(&search);
@@ -657,8 +653,7 @@ static void one_of_each_kind(void **state)
 static void barriers_over_some(void **state)
 {
     (void)state;
-    static const struct tg_barrier_unit first[] = {{1, 1}, {1, 2}, {2, 1}},
-                                        second[] = {{2, 2}, {2, 1}, {1, 2}};
+    static const struct tg_thread_id first[] = {{1, 1}, {1, 2}, {2, 1}}, second[] = {{2, 2}, {2, 1}, {1, 2}};
     static const struct setting setting = {
         .name = "barriers over some",
         .processes = 2,

@@ -15,7 +15,7 @@
 enum { MAX_EVENTS = 60000, PROCESSES = 5, THREADS = 6, BARRIERS = 4 };
 
 struct session {
-    struct tg_barrier_model *model;
+    struct tg_run_model *model;
     uint64_t random;
     struct tg_event *events;
     size_t n_events;
@@ -53,7 +53,7 @@ static struct tg_event event_of(const struct session *session, uint32_t process,
 static void write_decisions(struct session *session)
 {
     size_t count;
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(session->model, &count);
+    const struct tg_run_decision *decisions = tg_run_model_decisions(session->model, &count);
     for (size_t i = 0; i < count; i++) {
         struct tg_event event = {0};
         if (tg_barrier_trace_event(&decisions[i], &event))
@@ -63,12 +63,12 @@ static void write_decisions(struct session *session)
 
 static void add_thread(struct session *session, uint32_t process, uint32_t thread)
 {
-    struct tg_barrier_unit unit = {dpid_of(session, process), thread + 1};
+    struct tg_thread_id unit = {dpid_of(session, process), thread + 1};
     struct tg_event event = event_of(session, process, thread);
-    if (tg_barrier_model_has_thread(session->model, unit))
+    if (tg_run_model_has_thread(session->model, unit))
         return;
     bool is_manager = thread == 5;
-    assert_null(tg_barrier_model_add_thread(session->model, unit, is_manager));
+    assert_null(tg_run_model_add_thread(session->model, unit, is_manager));
     event.kind = TG_EVENT_CONTROL_THREAD;
     event.control_thread = (struct tg_event_control_thread){unit.dpid, unit.dtid, is_manager};
     write_event(session, event);
@@ -77,14 +77,14 @@ static void add_thread(struct session *session, uint32_t process, uint32_t threa
 
 static void tell_process(struct session *session, uint32_t process, uint32_t share, bool is_new)
 {
-    const struct tg_barrier_process groups = {dpid_of(session, process), 1, share, 2};
+    const struct tg_process_groups groups = {dpid_of(session, process), 1, share, 2};
     struct tg_event event = event_of(session, process, 0);
     event.kind = TG_EVENT_CONTROL_PROCESS;
     event.control_process = (struct tg_event_control_process){groups.dpid, 1, share, 2};
     if (is_new)
-        assert_null(tg_barrier_model_add_process(session->model, &groups));
+        assert_null(tg_run_model_add_process(session->model, &groups));
     else
-        assert_null(tg_barrier_model_change_process(session->model, &groups));
+        assert_null(tg_run_model_change_process(session->model, &groups));
     write_event(session, event);
     write_decisions(session);
 }
@@ -94,8 +94,8 @@ static void end_process(struct session *session, uint32_t process)
     struct tg_event event = event_of(session, process, 0);
     bool is_detached = draw(session, 2) == 0;
     event.kind = is_detached ? TG_EVENT_DETACH : TG_EVENT_PROCESS_EXIT;
-    assert_null(tg_barrier_model_remove_process(session->model, dpid_of(session, process),
-                                                is_detached ? TG_BARRIER_BY_DETACH : TG_BARRIER_BY_EXIT));
+    assert_null(tg_run_model_remove_process(session->model, dpid_of(session, process),
+                                            is_detached ? TG_BARRIER_BY_DETACH : TG_BARRIER_BY_EXIT));
     write_event(session, event);
     write_decisions(session);
     session->generation[process]++;
@@ -106,8 +106,8 @@ static void end_process(struct session *session, uint32_t process)
 
 static void add_barrier(struct session *session, uint32_t id)
 {
-    struct tg_barrier_unit list[2] = {{dpid_of(session, draw(session, PROCESSES)), 0},
-                                      {dpid_of(session, draw(session, PROCESSES)), 0}};
+    struct tg_thread_id list[2] = {{dpid_of(session, draw(session, PROCESSES)), 0},
+                                   {dpid_of(session, draw(session, PROCESSES)), 0}};
     struct tg_control_unit units[2];
     const struct tg_barrier_definition definition = {
         .id = id,
@@ -121,7 +121,7 @@ static void add_barrier(struct session *session, uint32_t id)
         .n_list = draw(session, 3) == 0 ? 2 : 0,
     };
     struct tg_event event = {0};
-    assert_null(tg_barrier_model_add_barrier(session->model, &definition));
+    assert_null(tg_barriers_add(session->model, &definition));
     tg_barrier_trace_created(&definition, "x.c#1", units, &event);
     struct tg_control_unit *kept = calloc(2, sizeof *kept); /* the event's, freed with it */
     assert_non_null(kept);
@@ -136,16 +136,16 @@ static void change_barrier(struct session *session)
     uint32_t id = 1 + draw(session, BARRIERS);
     struct tg_barrier_status status;
     struct tg_event event = {0};
-    if (!tg_barrier_model_status(session->model, id, &status)) {
+    if (!tg_barriers_status(session->model, id, &status)) {
         add_barrier(session, id);
         return;
     }
     if (draw(session, 3) == 0) {
-        assert_null(tg_barrier_model_delete_barrier(session->model, id));
+        assert_null(tg_barriers_delete(session->model, id));
         event.kind = TG_EVENT_BARRIER_DELETED;
         event.barrier_deleted.barrier = id;
     } else {
-        assert_null(tg_barrier_model_enable_barrier(session->model, id, !status.enabled));
+        assert_null(tg_barriers_enable(session->model, id, !status.enabled));
         event.kind = TG_EVENT_BARRIER_ENABLED;
         event.barrier_enabled = (struct tg_event_barrier_enabled){id, !status.enabled};
     }
@@ -153,95 +153,94 @@ static void change_barrier(struct session *session)
     write_decisions(session);
 }
 
-static bool is_member(const struct session *session, uint32_t id, struct tg_barrier_unit unit)
+static bool is_member(const struct session *session, uint32_t id, struct tg_thread_id unit)
 {
     struct tg_barrier_status status;
-    if (!tg_barrier_model_status(session->model, id, &status) || !status.enabled)
+    if (!tg_barriers_status(session->model, id, &status) || !status.enabled)
         return false;
     unit.dtid = status.of_threads ? unit.dtid : 0;
-    return tg_barrier_model_membership(session->model, id, unit).is_member;
+    return tg_barriers_membership(session->model, id, unit).is_member;
 }
 
 /* The first one of two that it is a member of. */
-static void arrive_on(struct session *session, struct tg_barrier_unit unit, struct tg_event event,
-                      uint32_t id)
+static void arrive_on(struct session *session, struct tg_thread_id unit, struct tg_event event, uint32_t id)
 {
     size_t count;
-    assert_null(tg_barrier_model_arrive_on(session->model, id, unit));
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(session->model, &count);
-    assert_int_equal(tg_barrier_model_run(session->model, unit), TG_BARRIER_STOPPING);
+    assert_null(tg_barriers_arrive_on(session->model, id, unit));
+    const struct tg_run_decision *decisions = tg_run_model_decisions(session->model, &count);
+    assert_int_equal(tg_run_model_state(session->model, unit), TG_RUN_STOPPING);
     event.kind = TG_EVENT_BARRIER_ARRIVAL;
     event.barrier_arrival =
-        (struct tg_event_barrier_arrival){id, unit.dpid, unit.dtid, decisions[0].kind == TG_BARRIER_LATE, 1};
+        (struct tg_event_barrier_arrival){id, unit.dpid, unit.dtid, decisions[0].kind == TG_DECIDE_LATE, 1};
     write_event(session, event);
     write_decisions(session);
     session->several++;
 }
 
-static void arrive(struct session *session, struct tg_barrier_unit unit, struct tg_event event)
+static void arrive(struct session *session, struct tg_thread_id unit, struct tg_event event)
 {
     uint32_t id = 1 + draw(session, BARRIERS), other = 1 + draw(session, BARRIERS);
     size_t count;
-    if (tg_barrier_model_run(session->model, unit) == TG_BARRIER_STOPPED)
+    if (tg_run_model_state(session->model, unit) == TG_RUN_STOPPED)
         return;
     if (other != id && is_member(session, id, unit) && is_member(session, other, unit))
         arrive_on(session, unit, event, other);
-    assert_null(tg_barrier_model_arrive(session->model, id, unit));
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(session->model, &count);
-    bool has_arrived = count > 0 && decisions[0].kind == TG_BARRIER_ARRIVED;
-    bool is_late = count > 0 && decisions[0].kind == TG_BARRIER_LATE;
+    assert_null(tg_barriers_arrive(session->model, id, unit));
+    const struct tg_run_decision *decisions = tg_run_model_decisions(session->model, &count);
+    bool has_arrived = count > 0 && decisions[0].kind == TG_DECIDE_ARRIVED;
+    bool is_late = count > 0 && decisions[0].kind == TG_DECIDE_LATE;
     session->late += is_late;
     event.kind = TG_EVENT_BARRIER_ARRIVAL;
     event.barrier_arrival = (struct tg_event_barrier_arrival){id, unit.dpid, unit.dtid, is_late, 0};
     if (!has_arrived && !is_late) { /* no member: it went on, or stopped because it had been told to */
         event.kind = TG_EVENT_CONTROL_STOPPED;
         event.control_stopped = (struct tg_event_control_stopped){unit.dpid, unit.dtid};
-        if (tg_barrier_model_run(session->model, unit) != TG_BARRIER_STOPPED)
+        if (tg_run_model_state(session->model, unit) != TG_RUN_STOPPED)
             return;
     }
     write_event(session, event);
     write_decisions(session);
 }
 
-static void stop(struct session *session, struct tg_barrier_unit unit, struct tg_event event)
+static void stop(struct session *session, struct tg_thread_id unit, struct tg_event event)
 {
-    if (tg_barrier_model_run(session->model, unit) != TG_BARRIER_STOPPING)
+    if (tg_run_model_state(session->model, unit) != TG_RUN_STOPPING)
         return;
-    assert_null(tg_barrier_model_stopped(session->model, unit));
+    assert_null(tg_run_model_stopped(session->model, unit));
     event.kind = TG_EVENT_CONTROL_STOPPED;
     event.control_stopped = (struct tg_event_control_stopped){unit.dpid, unit.dtid};
     write_event(session, event);
     write_decisions(session);
 }
 
-static void go(struct session *session, struct tg_barrier_unit unit, struct tg_event event)
+static void go(struct session *session, struct tg_thread_id unit, struct tg_event event)
 {
     size_t count;
     if (draw(session, 2) == 0)
         unit.dtid = 0;
-    assert_null(tg_barrier_model_go(session->model, unit));
-    const struct tg_barrier_decision *decisions = tg_barrier_model_decisions(session->model, &count);
+    assert_null(tg_run_model_go(session->model, unit));
+    const struct tg_run_decision *decisions = tg_run_model_decisions(session->model, &count);
     for (size_t i = 0; i < count; i++) {
-        if (decisions[i].kind != TG_BARRIER_RESUME_THREAD)
+        if (decisions[i].kind != TG_DECIDE_RESUME_THREAD)
             continue;
         event.kind = TG_EVENT_CONTROL_RESUMED;
         event.control_resumed =
-            (struct tg_event_control_resumed){decisions[i].unit.dpid, decisions[i].unit.dtid};
+            (struct tg_event_control_resumed){decisions[i].thread.dpid, decisions[i].thread.dtid};
         write_event(session, event);
     }
     write_decisions(session);
 }
 
-static void hold(struct session *session, struct tg_barrier_unit unit, struct tg_event event)
+static void hold(struct session *session, struct tg_thread_id unit, struct tg_event event)
 {
     if (draw(session, 3) == 0)
         unit.dtid = 0;
     if (draw(session, 2) == 0) {
-        assert_null(tg_barrier_model_hold(session->model, unit));
+        assert_null(tg_run_model_hold(session->model, unit));
         event.kind = TG_EVENT_BARRIER_HELD;
         event.barrier_held = (struct tg_event_barrier_held){0, unit.dpid, unit.dtid};
     } else {
-        assert_null(tg_barrier_model_unhold(session->model, unit));
+        assert_null(tg_run_model_unhold(session->model, unit));
         event.kind = TG_EVENT_CONTROL_UNHOLD;
         event.control_unhold = (struct tg_event_control_unhold){unit.dpid, unit.dtid};
     }
@@ -249,9 +248,9 @@ static void hold(struct session *session, struct tg_barrier_unit unit, struct tg
     write_decisions(session);
 }
 
-static void remove_thread(struct session *session, struct tg_barrier_unit unit, struct tg_event event)
+static void remove_thread(struct session *session, struct tg_thread_id unit, struct tg_event event)
 {
-    assert_null(tg_barrier_model_remove_thread(session->model, unit, TG_BARRIER_BY_EXIT));
+    assert_null(tg_run_model_remove_thread(session->model, unit, TG_BARRIER_BY_EXIT));
     event.kind = TG_EVENT_THREAD_EXIT;
     write_event(session, event);
     write_decisions(session);
@@ -260,7 +259,7 @@ static void remove_thread(struct session *session, struct tg_barrier_unit unit, 
 static void do_something(struct session *session)
 {
     uint32_t process = draw(session, PROCESSES), thread = draw(session, THREADS), what = draw(session, 100);
-    struct tg_barrier_unit unit = {dpid_of(session, process), thread + 1};
+    struct tg_thread_id unit = {dpid_of(session, process), thread + 1};
     const struct tg_event event = event_of(session, process, thread);
     if (what < 2)
         end_process(session, process);
@@ -268,7 +267,7 @@ static void do_something(struct session *session)
         tell_process(session, process, 3 + draw(session, 2), false);
     else if (what < 8)
         change_barrier(session);
-    else if (!tg_barrier_model_has_thread(session->model, unit))
+    else if (!tg_run_model_has_thread(session->model, unit))
         add_thread(session, process, thread);
     else if (what < 12)
         remove_thread(session, unit, event);
@@ -286,7 +285,7 @@ static struct session run_session(uint64_t seed, size_t n_steps)
 {
     struct session session = {.random = seed, .events = calloc(MAX_EVENTS, sizeof *session.events)};
     assert_non_null(session.events);
-    assert_null(tg_barrier_model_create(&session.model));
+    assert_null(tg_run_model_create(&session.model));
     for (uint32_t process = 0; process < PROCESSES; process++) {
         tell_process(&session, process, 3, true);
         for (uint32_t thread = 0; thread < 3; thread++)
@@ -303,7 +302,7 @@ static void end_session(struct session *session)
         if (session->events[i].kind == TG_EVENT_BARRIER_CREATED)
             free((void *)(uintptr_t)session->events[i].barrier_created.members.items);
     free(session->events);
-    tg_barrier_model_destroy(session->model);
+    tg_run_model_destroy(session->model);
 }
 
 /* The verdict on SESSION's events without event LEFT_OUT. */

@@ -60,7 +60,7 @@ static void start_job(struct tg_job_model *model)
 static void assert_groups(const struct tg_job_model *model, uint32_t dpid, uint32_t control, uint32_t workers,
                           uint32_t share)
 {
-    struct tg_barrier_process groups;
+    struct tg_process_groups groups;
     assert_true(tg_job_model_groups(model, dpid, &groups));
     assert_int_equal(groups.dpid, dpid);
     assert_int_equal(groups.control_group, control);
@@ -71,7 +71,7 @@ static void assert_groups(const struct tg_job_model *model, uint32_t dpid, uint3
 static void assert_unit(const struct tg_job_model *model, int32_t pid, int32_t tid, uint32_t dpid,
                         uint32_t dtid)
 {
-    struct tg_barrier_unit unit = {0};
+    struct tg_thread_id unit = {0};
     int32_t pid_again = 0, tid_again = 0;
     assert_true(tg_job_model_unit(model, pid, tid, &unit));
     assert_int_equal(unit.dpid, dpid);
@@ -84,7 +84,7 @@ static void assert_unit(const struct tg_job_model *model, int32_t pid, int32_t t
 static void numbers_follow_appearance(void **state)
 {
     struct tg_job_model *model = *state;
-    struct tg_barrier_unit unit;
+    struct tg_thread_id unit;
     start_job(model);
     assert_unit(model, 100, 0, 1, 0);
     assert_unit(model, 101, 0, 2, 0);
@@ -129,7 +129,7 @@ static void one_program_has_the_first_three_groups(void **state)
 static void exec_leaves_one_thread(void **state)
 {
     struct tg_job_model *model = *state;
-    struct tg_barrier_unit unit;
+    struct tg_thread_id unit;
     start_job(model);
     exec(model, 101, "/bin/sh");
     assert_unit(model, 101, 101, 2, 1);
@@ -148,17 +148,17 @@ static void a_number_of_the_kernel_can_come_again(void **state)
     int32_t pid, tid;
     start_job(model);
     FEED(101, 101, PROCESS_EXIT, .process_exit = {0});
-    assert_false(tg_job_model_name(model, (struct tg_barrier_unit){2, 0}, &pid, &tid));
+    assert_false(tg_job_model_name(model, (struct tg_thread_id){2, 0}, &pid, &tid));
     start(model, 101, 100);
     assert_unit(model, 101, 101, 4, 1);
     start(model, 102, 100); /* its former end was not seen */
     assert_unit(model, 102, 102, 5, 1);
     FEED(102, 102, DETACH, .detach = {.reason = ""});
-    assert_false(tg_job_model_name(model, (struct tg_barrier_unit){5, 0}, &pid, &tid));
+    assert_false(tg_job_model_name(model, (struct tg_thread_id){5, 0}, &pid, &tid));
     FEED(102, 102, PROCESS_EXIT, .process_exit = {0}); /* nobody's */
 }
 
-static void say_state(void *context, struct tg_barrier_unit unit, struct tg_job_thread *thread)
+static void say_state(void *context, struct tg_thread_id unit, struct tg_job_thread *thread)
 {
     (void)context;
     thread->held = unit.dpid == 2 && unit.dtid == 0;
@@ -227,20 +227,17 @@ static void groups_can_have_names(void **state)
     start_job(model);
     assert_null(tg_job_model_add_group(model, "pair_1", &number));
     assert_int_equal(number, 5);
-    assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_barrier_unit){2, 0}));
-    assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_barrier_unit){3, 2}));
-    assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_barrier_unit){3, 2}));
+    assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){2, 0}));
+    assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){3, 2}));
+    assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){3, 2}));
     assert_fails(tg_job_model_add_group(model, "pair_1", &number), TG_ERROR_EXISTS);
     assert_fails(tg_job_model_add_group(model, "1", &number), TG_ERROR_USAGE);
     assert_fails(tg_job_model_add_group(model, "", &number), TG_ERROR_USAGE);
     assert_fails(tg_job_model_add_group(model, "a/b", &number), TG_ERROR_USAGE);
-    assert_fails(tg_job_model_join_group(model, "pair", (struct tg_barrier_unit){2, 0}), TG_ERROR_NOT_FOUND);
-    assert_fails(tg_job_model_join_group(model, "pair_1", (struct tg_barrier_unit){9, 0}),
-                 TG_ERROR_NOT_FOUND);
-    assert_fails(tg_job_model_join_group(model, "pair_1", (struct tg_barrier_unit){2, 9}),
-                 TG_ERROR_NOT_FOUND);
-    assert_fails(tg_job_model_leave_group(model, "pair_1", (struct tg_barrier_unit){2, 1}),
-                 TG_ERROR_NOT_FOUND);
+    assert_fails(tg_job_model_join_group(model, "pair", (struct tg_thread_id){2, 0}), TG_ERROR_NOT_FOUND);
+    assert_fails(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){9, 0}), TG_ERROR_NOT_FOUND);
+    assert_fails(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){2, 9}), TG_ERROR_NOT_FOUND);
+    assert_fails(tg_job_model_leave_group(model, "pair_1", (struct tg_thread_id){2, 1}), TG_ERROR_NOT_FOUND);
     char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
@@ -252,7 +249,7 @@ static void groups_can_have_names(void **state)
                               "4 share: 2:6[0-1.1-3]\n"
                               "5 pair_1: 2:4[0.1-3, 1.2]\n");
     free(text);
-    assert_null(tg_job_model_leave_group(model, "pair_1", (struct tg_barrier_unit){2, 0}));
+    assert_null(tg_job_model_leave_group(model, "pair_1", (struct tg_thread_id){2, 0}));
     assert_null(tg_job_model_delete_group(model, "pair_1"));
     assert_fails(tg_job_model_delete_group(model, "pair_1"), TG_ERROR_NOT_FOUND);
     assert_null(tg_job_model_add_group(model, "pair_1", &number));

@@ -15,25 +15,25 @@ static const struct tg_library low = {
 static const struct tg_library instead = {
     .path = "/lib/x.so", .build_id = "", .base = 0x8000, .size_bytes = 0x40};
 
-static struct tg_address_model *model;
+static struct tg_addresses *model;
 
 static int create(void **state)
 {
     (void)state;
-    assert_null(tg_address_model_create(&model));
+    assert_null(tg_addresses_create(&model));
     return 0;
 }
 
 static int destroy(void **state)
 {
     (void)state;
-    tg_address_model_destroy(model);
+    tg_addresses_destroy(model);
     return 0;
 }
 
 static void feed(struct tg_event event)
 {
-    assert_null(tg_address_model_feed(model, &event));
+    assert_null(tg_addresses_feed(model, &event));
 }
 
 static void start(int pid, const char *program, uint64_t base)
@@ -59,7 +59,7 @@ static void unload(int pid, const struct tg_library *library)
 /* PATH NULL: nothing is there. */
 static void expect(int pid, uint64_t address, const char *path)
 {
-    const struct tg_mapped_object *object = tg_address_model_find(model, pid, address);
+    const struct tg_mapped_object *object = tg_addresses_find(model, pid, address);
     if (path == NULL)
         assert_null(object);
     else
@@ -82,8 +82,8 @@ static void objects_have_their_extent(void **state)
     expect(1, 0x5000, "/bin/program");
     expect(1, 0x7100, "/bin/program"); /* its end is not known */
     expect(2, 0x7000, NULL);
-    assert_int_equal(tg_address_model_find(model, 1, 0x7010)->base, 0x7000);
-    assert_string_equal(tg_address_model_find(model, 1, 0x7010)->build_id, "c0");
+    assert_int_equal(tg_addresses_find(model, 1, 0x7010)->base, 0x7000);
+    assert_string_equal(tg_addresses_find(model, 1, 0x7010)->build_id, "c0");
 }
 
 static void what_is_unloaded_is_gone(void **state)

@@ -93,7 +93,7 @@ static struct tg_mpir_tally tally(void)
 {
     size_t count;
     const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(model, 0, &count);
-    return tg_mpir_tally_ranks(ranks, count);
+    return tg_mpir_ranks_tally(ranks, count);
 }
 
 /* ---- */
@@ -333,13 +333,13 @@ static void lists_of_ranks(void **state)
     (void)state;
     int64_t ranks[] = {7, 0, 2, 1, 7, 9, INT64_MAX, -3, INT64_MIN};
     char buffer[96];
-    size_t count = tg_rank_list_sort(ranks, sizeof ranks / sizeof *ranks);
+    size_t count = tg_rank_ranges_sort(ranks, sizeof ranks / sizeof *ranks);
     assert_int_equal(count, 8);
-    assert_string_equal(tg_rank_list_print(ranks, count, buffer, sizeof buffer),
+    assert_string_equal(tg_rank_ranges_print(ranks, count, buffer, sizeof buffer),
                         "-9223372036854775808,-3,0-2,7,9,9223372036854775807");
-    assert_string_equal(tg_rank_list_print(ranks + 1, count - 1, buffer, 14), "-3,0-2,7,...");
-    assert_string_equal(tg_rank_list_print(ranks, count, buffer, 8), "...");
-    assert_string_equal(tg_rank_list_print(ranks, 0, buffer, sizeof buffer), "");
+    assert_string_equal(tg_rank_ranges_print(ranks + 1, count - 1, buffer, 14), "-3,0-2,7,...");
+    assert_string_equal(tg_rank_ranges_print(ranks, count, buffer, 8), "...");
+    assert_string_equal(tg_rank_ranges_print(ranks, 0, buffer, sizeof buffer), "");
 }
 
 int main(void)

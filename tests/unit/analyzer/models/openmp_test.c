@@ -89,7 +89,7 @@ static void a_region_begins_and_ends(void **state)
     FEED(1, OMP_IMPLICIT_END, omp_implicit_end, AT(7, 0));
     assert_int_equal(worker(1)->places[0].what, TG_OMP_SYNC_BARRIER_JOIN); /* it waits for the other one */
     struct tg_openmp_barrier barrier;
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.sync, TG_OMP_SYNC_BARRIER_JOIN);
     assert_int_equal(barrier.waiting, 1);
     assert_int_equal(barrier.missing, 1);
@@ -109,34 +109,34 @@ static void who_is_missing_at_a_barrier(void **state)
     begin_region(1, 4);
     struct tg_openmp_barrier barrier;
     const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
-    assert_false(tg_openmp_team_barrier(team, &barrier));
+    assert_false(tg_openmp_barrier_of(team, &barrier));
     come(1, 1, 1);
     uint64_t since_ns = now_ns;
     come(3, 1, 1);
     come(4, 1, 1);
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.instance, 1);
     assert_int_equal(barrier.since_ns, since_ns);
     assert_false(barrier.is_open);
     assert_int_equal(barrier.waiting, 3);
     assert_int_equal(barrier.missing, 1);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(tg_openmp_member_standing(&team->members[i], &barrier),
+        assert_int_equal(tg_openmp_barrier_standing(&team->members[i], &barrier),
                          i == 1 ? TG_OPENMP_MISSING : TG_OPENMP_WAITING);
     come(2, 1, 1);
     go_on(2, 1, 1);
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_true(barrier.is_open);
     assert_int_equal(barrier.passed, 1);
     come(2, 1, 2); /* at the next one, while others are still leaving this one */
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.instance, 1);
     assert_int_equal(barrier.passed, 1);
     assert_int_equal(barrier.waiting, 3);
     go_on(1, 1, 1);
     go_on(3, 1, 1);
     go_on(4, 1, 1);
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.instance, 2);
     assert_int_equal(barrier.waiting, 1);
     assert_int_equal(barrier.missing, 3);
@@ -150,7 +150,7 @@ static void a_member_that_never_began_is_missing(void **state)
     FEED(1, OMP_IMPLICIT_BEGIN, omp_implicit_begin, AT(1, 0), .level = 1, .team_size = 3);
     come(1, 1, 1);
     struct tg_openmp_barrier barrier;
-    assert_true(tg_openmp_team_barrier(tg_openmp_model_team(model, PROCESS, 1), &barrier));
+    assert_true(tg_openmp_barrier_of(tg_openmp_model_team(model, PROCESS, 1), &barrier));
     assert_int_equal(barrier.missing, 2);
 }
 
@@ -299,13 +299,13 @@ static void a_cancelled_barrier_holds_nobody_up(void **state)
     struct tg_openmp_barrier barrier;
     const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
     assert_true(team->cancelled);
-    assert_false(tg_openmp_team_barrier(team, &barrier));
+    assert_false(tg_openmp_barrier_of(team, &barrier));
     come(2, 1, 1); /* one that has not noticed yet */
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.instance, 1);
     FEED(2, OMP_SYNC_END, omp_sync_end, AT(1, 1), .sync = TG_OMP_SYNC_BARRIER, .instance = 1, .cancelled = 1);
     FEED(1, OMP_IMPLICIT_END, omp_implicit_end, AT(1, 0));
-    assert_true(tg_openmp_team_barrier(team, &barrier));
+    assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.sync, TG_OMP_SYNC_BARRIER_JOIN);
     assert_int_equal(barrier.missing, 2);
 }

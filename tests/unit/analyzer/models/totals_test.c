@@ -9,16 +9,16 @@
 
 #include "analyzer/models/totals.h"
 
-static void feed(struct tg_session_model *model, struct tg_event event)
+static void feed(struct tg_totals *model, struct tg_event event)
 {
-    assert_null(tg_session_model_feed(model, &event));
+    assert_null(tg_totals_feed(model, &event));
 }
 
 static void breakpoints_are_followed_by_id(void **state)
 {
     (void)state;
-    struct tg_session_model *model = NULL;
-    assert_null(tg_session_model_create(&model));
+    struct tg_totals *model = NULL;
+    assert_null(tg_totals_create(&model));
     feed(model,
          (struct tg_event){.pid = 1, .kind = TG_EVENT_BREAKPOINT_HIT, .breakpoint_hit = {.breakpoint = 9}});
     feed(model, (struct tg_event){.kind = TG_EVENT_BREAKPOINT_SPEC, .breakpoint_spec = {1, "init"}});
@@ -29,7 +29,7 @@ static void breakpoints_are_followed_by_id(void **state)
                     .breakpoint_planted = {.breakpoint = 1, .library = "/l.so", .late = 1, .window_ns = 70}});
     feed(model, (struct tg_event){.kind = TG_EVENT_BREAKPOINT_REMOVED,
                                   .breakpoint_removed = {.breakpoint = 1, .library = "/l.so"}});
-    tg_session_model_finish(model);
+    tg_totals_finish(model);
     assert_int_equal(model->n_breakpoints, 2);
     assert_string_equal(model->breakpoints[0].text, "init");
     assert_int_equal(model->breakpoints[0].planted, 2);
@@ -38,14 +38,14 @@ static void breakpoints_are_followed_by_id(void **state)
     assert_int_equal(model->breakpoints[0].removed, 1);
     assert_int_equal(model->breakpoints[1].breakpoint, 9);
     assert_int_equal(model->breakpoints[1].hits, 1);
-    tg_session_model_destroy(model);
+    tg_totals_destroy(model);
 }
 
 static void losses_add_up_by_source_and_reason(void **state)
 {
     (void)state;
-    struct tg_session_model *model = NULL;
-    assert_null(tg_session_model_create(&model));
+    struct tg_totals *model = NULL;
+    assert_null(tg_totals_create(&model));
     for (uint64_t count = 0; count < 4; count++)
         feed(model, (struct tg_event){.time_ns = 10 + count,
                                       .kind = TG_EVENT_LOSS,
@@ -56,14 +56,14 @@ static void losses_add_up_by_source_and_reason(void **state)
     assert_int_equal(model->losses[0].count, 6);
     assert_int_equal(model->losses[0].unknown, 1);
     assert_int_equal(model->losses[0].first_ns, 10);
-    tg_session_model_destroy(model);
+    tg_totals_destroy(model);
 }
 
 static void programs_without_the_agent_are_noted(void **state)
 {
     (void)state;
-    struct tg_session_model *model = NULL;
-    assert_null(tg_session_model_create(&model));
+    struct tg_totals *model = NULL;
+    assert_null(tg_totals_create(&model));
     feed(model, (struct tg_event){.pid = 5, .kind = TG_EVENT_AGENT, .agent = {TG_AGENT_WATCHING, ""}});
     feed(model,
          (struct tg_event){.pid = 6, .kind = TG_EVENT_AGENT, .agent = {TG_AGENT_ASIDE, "a static program"}});
@@ -73,31 +73,31 @@ static void programs_without_the_agent_are_noted(void **state)
     assert_string_equal(model->notes[0].text, "without the agent: a static program");
     assert_int_equal(model->notes[0].count, 2);
     assert_int_equal(model->notes[0].first_pid, 6);
-    tg_session_model_destroy(model);
+    tg_totals_destroy(model);
 }
 
 static void any_number_of_different_notes_is_bounded_and_said(void **state)
 {
     (void)state;
-    struct tg_session_model *model = NULL;
-    assert_null(tg_session_model_create(&model));
-    for (int i = 0; i < TG_SESSION_MAX_DISTINCT + 5; i++) {
+    struct tg_totals *model = NULL;
+    assert_null(tg_totals_create(&model));
+    for (int i = 0; i < TG_TOTALS_MAX_DISTINCT + 5; i++) {
         char text[32];
         snprintf(text, sizeof text, "note %d", i);
         feed(model, (struct tg_event){.pid = i, .kind = TG_EVENT_NOTE, .note = {text}});
         feed(model, (struct tg_event){.pid = 7, .kind = TG_EVENT_NOTE, .note = {"the same"}});
     }
-    assert_int_equal(model->n_notes, TG_SESSION_MAX_DISTINCT);
+    assert_int_equal(model->n_notes, TG_TOTALS_MAX_DISTINCT);
     assert_int_equal(model->beyond_limit, 6);
-    assert_int_equal(model->notes[1].count, TG_SESSION_MAX_DISTINCT + 5);
-    tg_session_model_destroy(model);
+    assert_int_equal(model->notes[1].count, TG_TOTALS_MAX_DISTINCT + 5);
+    tg_totals_destroy(model);
 }
 
 static void settings_that_do_not_change_are_one_period(void **state)
 {
     (void)state;
-    struct tg_session_model *model = NULL;
-    assert_null(tg_session_model_create(&model));
+    struct tg_totals *model = NULL;
+    assert_null(tg_totals_create(&model));
     char match[] = "*/a*";
     feed(model,
          (struct tg_event){.time_ns = 1, .kind = TG_EVENT_FILTER_SETTINGS, .filter_settings = {1, match}});
@@ -123,7 +123,7 @@ static void settings_that_do_not_change_are_one_period(void **state)
     }
     assert_int_equal(events, 6);
     assert_int_equal(stops, 1);
-    tg_session_model_destroy(model);
+    tg_totals_destroy(model);
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static void check_lines(const struct tg_news *news, size_t count, const char *li
 static struct tg_news end_of(uint32_t dpid, int64_t rank, enum tg_exit_how how, int64_t status)
 {
     return (struct tg_news){.kind = TG_NEWS_EXITED,
-                            .unit = {dpid, 0},
+                            .thread = {dpid, 0},
                             .has_rank = rank >= 0,
                             .rank = rank,
                             .how = how,
@@ -87,7 +87,7 @@ static void test_order_of_what_is_no_end(void **state)
                                    end_of(4, -1, TG_EXIT_STATUS, 0),
                                    {.kind = TG_NEWS_NOTE, .text = "something else"},
                                    end_of(5, -1, TG_EXIT_STATUS, 0),
-                                   {.kind = TG_NEWS_EXITED, .unit = {6, 2}},
+                                   {.kind = TG_NEWS_EXITED, .thread = {6, 2}},
                                    end_of(6, -1, TG_EXIT_STATUS, 0)};
     (void)state;
     check_lines(news, sizeof news / sizeof news[0],
@@ -101,11 +101,11 @@ static void test_order_of_what_is_no_end(void **state)
 static struct tg_news left_by(uint32_t dpid, uint32_t dtid, int64_t rank)
 {
     return (struct tg_news){.kind = TG_NEWS_BARRIER,
-                            .unit = {dpid, dtid},
+                            .thread = {dpid, dtid},
                             .has_rank = rank >= 0,
                             .rank = rank,
                             .point = 4,
-                            .decision = TG_BARRIER_LEFT,
+                            .decision = TG_DECIDE_LEFT,
                             .reason = TG_BARRIER_BY_EXIT};
 }
 

@@ -60,10 +60,10 @@ static struct tg_error *resume(void *engine, int32_t pid, int32_t tid)
 {
     struct fake *fake = engine;
     struct fake_thread *thread = thread_of(fake, pid, tid);
-    struct tg_barrier_unit unit;
+    struct tg_thread_id unit;
     assert_true(thread->exists);
     assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid, tid, &unit));
-    assert_false(tg_barrier_model_is_held(tg_controller_barriers(fake->controller), unit));
+    assert_false(tg_run_model_is_held(tg_controller_barriers(fake->controller), unit));
     thread->runs = true;
     thread->told_to_stop = false;
     return NULL;
@@ -388,7 +388,7 @@ static void libraries_threads_are_no_workers(void **state)
     begin_library_thread(fake, 0, 3, false);
     uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
     struct tg_barrier_status status;
-    assert_true(tg_barrier_model_status(tg_controller_barriers(fake->controller), id, &status));
+    assert_true(tg_barriers_status(tg_controller_barriers(fake->controller), id, &status));
     assert_int_equal(status.n_members, 3); /* of one it is not known */
     hit(fake, 0, 0, id);
     hit(fake, 0, 1, id);
@@ -697,14 +697,14 @@ static void check(struct fake *fake)
     for (size_t process = 0; process < PROCESSES; process++) {
         for (size_t i = 0; i < THREADS; i++) {
             const struct fake_thread *thread = &fake->threads[process][i];
-            struct tg_barrier_unit unit;
+            struct tg_thread_id unit;
             if (!fake->exists[process] || !thread->exists)
                 continue;
             assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid_of(process),
                                           tid_of(process, i), &unit));
-            enum tg_barrier_run run = tg_barrier_model_run(tg_controller_barriers(fake->controller), unit);
-            assert_int_equal(run == TG_BARRIER_STOPPED, !thread->runs);
-            if (run == TG_BARRIER_STOPPING)
+            enum tg_run_state run = tg_run_model_state(tg_controller_barriers(fake->controller), unit);
+            assert_int_equal(run == TG_RUN_STOPPED, !thread->runs);
+            if (run == TG_RUN_STOPPING)
                 assert_true(thread->told_to_stop);
         }
     }

@@ -41,25 +41,29 @@ static void check(const struct said *said)
 static void test_processes(void **state)
 {
     static const struct said all[] = {
-        {{.kind = TG_NEWS_STARTED, .unit = {2, 0}, .pid = 77, .other = 1},
+        {{.kind = TG_NEWS_STARTED, .thread = {2, 0}, .pid = 77, .other = 1},
          "process 2, pid 77, has started",
          "{\"event\": \"started\", \"dpid\": 2, \"pid\": 77, \"parent\": 1}"},
-        {{.kind = TG_NEWS_EXECUTED, .unit = {2, 0}, .pid = 77, .name = "./a\x1bpp"},
+        {{.kind = TG_NEWS_EXECUTED, .thread = {2, 0}, .pid = 77, .name = "./a\x1bpp"},
          "process 2, pid 77, executes: ./a\\x1bpp",
          "{\"event\": \"executed\", \"dpid\": 2, \"pid\": 77, \"program\": \"./a\\u001bpp\"}"},
-        {{.kind = TG_NEWS_DETACHED, .unit = {2, 0}, .text = "the user let it go"},
+        {{.kind = TG_NEWS_DETACHED, .thread = {2, 0}, .text = "the user let it go"},
          "process 2 was let go; the user let it go",
          "{\"event\": \"detached\", \"dpid\": 2, \"text\": \"the user let it go\"}"},
-        {{.kind = TG_NEWS_IDENTIFIED, .unit = {2, 0}, .has_rank = true, .rank = 0, .name = "node1"},
+        {{.kind = TG_NEWS_IDENTIFIED, .thread = {2, 0}, .has_rank = true, .rank = 0, .name = "node1"},
          "process 2 is rank 0 on node1",
          "{\"event\": \"rank\", \"dpid\": 2, \"rank\": 0, \"host\": \"node1\"}"},
-        {{.kind = TG_NEWS_EXITED, .unit = {2, 0}, .how = TG_EXIT_SIGNAL, .status = 11, .has_rank = true},
+        {{.kind = TG_NEWS_EXITED, .thread = {2, 0}, .how = TG_EXIT_SIGNAL, .status = 11, .has_rank = true},
          "process 2 (rank 0) was killed by SIGSEGV",
          "{\"event\": \"exited\", \"dpid\": 2, \"rank\": 0, \"how\": \"signal\", \"status\": 11}"},
-        {{.kind = TG_NEWS_EXITED, .unit = {2, 0}, .status = 3},
+        {{.kind = TG_NEWS_EXITED, .thread = {2, 0}, .status = 3},
          "process 2 has ended with status 3",
          "{\"event\": \"exited\", \"dpid\": 2, \"how\": \"status\", \"status\": 3}"},
-        {{.kind = TG_NEWS_LIBRARIES, .unit = {1, 0}, .count = 2, .name = "/lib/\xff.so", .text = "deferred"},
+        {{.kind = TG_NEWS_LIBRARIES,
+          .thread = {1, 0},
+          .count = 2,
+          .name = "/lib/\xff.so",
+          .text = "deferred"},
          "process 1 has loaded 2 libraries, among them /lib/\\xff.so; deferred",
          "{\"event\": \"libraries\", \"dpid\": 1, \"loaded\": 2, \"unloaded\": 0, \"library\": "
          "\"/lib/\\udcff.so\", "
@@ -74,7 +78,7 @@ static void test_threads(void **state)
 {
     static const struct said all[] = {
         {{.kind = TG_NEWS_STOPPED,
-          .unit = {1, 2},
+          .thread = {1, 2},
           .state = TG_JOB_BREAKPOINT,
           .point = 3,
           .pc = 0x1000,
@@ -84,14 +88,14 @@ static void test_threads(void **state)
          "{\"event\": \"stopped\", \"dpid\": 1, \"dtid\": 2, \"rank\": 0, \"point\": 3, \"state\": "
          "\"breakpoint\", "
          "\"pc\": \"0x1000\", \"place\": \"solve (s.c:12)\"}"},
-        {{.kind = TG_NEWS_STOPPED, .unit = {1, 2}, .state = TG_JOB_ERROR, .status = 8, .pc = 0x10},
+        {{.kind = TG_NEWS_STOPPED, .thread = {1, 2}, .state = TG_JOB_ERROR, .status = 8, .pc = 0x10},
          "thread 1.2 stands because of SIGFPE: 0x10",
          "{\"event\": \"stopped\", \"dpid\": 1, \"dtid\": 2, \"state\": \"error\", \"signal\": 8, \"pc\": "
          "\"0x10\"}"},
         {{.kind = TG_NEWS_STOPPED, .set = "0-3.1-4", .count = 16, .state = TG_JOB_STOPPED},
          "16 threads (0-3.1-4) stand",
          "{\"event\": \"stopped\", \"set\": \"0-3.1-4\", \"state\": \"stopped\", \"threads\": 16}"},
-        {{.kind = TG_NEWS_STOPPED, .unit = {1, 2}, .count = 1, .state = TG_JOB_STOPPED, .stepped = true},
+        {{.kind = TG_NEWS_STOPPED, .thread = {1, 2}, .count = 1, .state = TG_JOB_STOPPED, .stepped = true},
          "thread 1.2 stands",
          "{\"event\": \"stopped\", \"dpid\": 1, \"dtid\": 2, \"state\": \"stopped\", \"threads\": 1, "
          "\"step\": true}"},
@@ -107,36 +111,36 @@ static void test_threads(void **state)
 static void test_decisions(void **state)
 {
     static const struct {
-        struct tg_barrier_decision decision;
+        struct tg_run_decision decision;
         const char *words, *json;
     } all[] = {
-        {{.kind = TG_BARRIER_SATISFIED, .barrier = 4, .count = 8},
+        {{.kind = TG_DECIDE_SATISFIED, .barrier = 4, .count = 8},
          "barrier 4 is satisfied: all 8 are there",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 8, \"never_came\": "
          "0}"},
-        {{.kind = TG_BARRIER_SATISFIED, .barrier = 4, .count = 7, .number = 1},
+        {{.kind = TG_DECIDE_SATISFIED, .barrier = 4, .count = 7, .number = 1},
          "barrier 4 is satisfied by the 7 that are left; 1 never came",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 7, \"never_came\": "
          "1}"},
-        {{.kind = TG_BARRIER_LEFT, .barrier = 4, .unit = {2, 0}, .reason = TG_BARRIER_BY_EXEC, .number = 3},
+        {{.kind = TG_DECIDE_LEFT, .barrier = 4, .thread = {2, 0}, .reason = TG_BARRIER_BY_EXEC, .number = 3},
          "3 threads of process 2 will not come to barrier 4 (exec)",
          "{\"event\": \"barrier\", \"dpid\": 2, \"point\": 4, \"what\": \"left\", \"reason\": \"exec\", "
          "\"had_arrived\": false}"},
-        {{.kind = TG_BARRIER_LEFT, .barrier = 4, .unit = {2, 1}, .reason = TG_BARRIER_BY_EXIT},
+        {{.kind = TG_DECIDE_LEFT, .barrier = 4, .thread = {2, 1}, .reason = TG_BARRIER_BY_EXIT},
          "thread 2.1 will not come to barrier 4 (exited)",
          "{\"event\": \"barrier\", \"dpid\": 2, \"dtid\": 1, \"point\": 4, \"what\": \"left\", \"reason\": "
          "\"exited\", "
          "\"had_arrived\": false}"},
-        {{.kind = TG_BARRIER_STUCK, .barrier = 4, .unit = {2, 0}, .number = 5, .count = 3},
+        {{.kind = TG_DECIDE_STUCK, .barrier = 4, .thread = {2, 0}, .number = 5, .count = 3},
          "barrier 4 can be satisfied no more: process 2 is held at barrier 5, which waits in turn; ddelete "
          "one of them",
          "{\"event\": \"barrier\", \"dpid\": 2, \"point\": 4, \"what\": \"stuck\", \"holder\": 5, "
          "\"blocked\": 3}"},
-        {{.kind = TG_BARRIER_ARRIVED, .barrier = 4, .unit = {2, 1}},
+        {{.kind = TG_DECIDE_ARRIVED, .barrier = 4, .thread = {2, 1}},
          "thread 2.1 has come to barrier 4",
          "{\"event\": \"barrier\", \"dpid\": 2, \"dtid\": 1, \"point\": 4, \"what\": \"arrived\"}"},
     };
-    static const struct tg_barrier_decision none = {.kind = TG_BARRIER_RELEASED, .barrier = 4};
+    static const struct tg_run_decision none = {.kind = TG_DECIDE_RELEASED, .barrier = 4};
     struct said said = {.words = NULL};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -158,7 +162,7 @@ static void test_points_and_settings(void **state)
         {{.kind = TG_NEWS_POINT, .name = "suppressed"},
          "action points are suppressed",
          "{\"event\": \"point\", \"what\": \"suppressed\"}"},
-        {{.kind = TG_NEWS_PLANTED, .unit = {2, 0}, .has_rank = true, .rank = 1, .point = 3, .pc = 0x10},
+        {{.kind = TG_NEWS_PLANTED, .thread = {2, 0}, .has_rank = true, .rank = 1, .point = 3, .pc = 0x10},
          "action point 3 is planted in process 2 (rank 1): 0x10",
          "{\"event\": \"planted\", \"dpid\": 2, \"rank\": 1, \"point\": 3, \"pc\": \"0x10\"}"},
         {{.kind = TG_NEWS_SETTING, .name = "MAX_LIST", .text = ""},
@@ -212,8 +216,7 @@ static void test_events(void **state)
     struct said said = {.json = NULL};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        assert_int_equal(tg_news_of_event(&all[i].event, (struct tg_barrier_unit){2, 0}, &news),
-                         all[i].is_news);
+        assert_int_equal(tg_news_of_event(&all[i].event, (struct tg_thread_id){2, 0}, &news), all[i].is_news);
         if (!all[i].is_news)
             continue;
         said.news = news;
@@ -224,7 +227,7 @@ static void test_events(void **state)
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         const struct tg_event event = {
             .kind = TG_EVENT_THREAD_EXIT, .pid = 7, .tid = 9, .thread_exit = {threads[i].wait_status}};
-        assert_true(tg_news_of_event(&event, (struct tg_barrier_unit){2, 3}, &said.news));
+        assert_true(tg_news_of_event(&event, (struct tg_thread_id){2, 3}, &said.news));
         said.words = threads[i].words;
         check_words(&said);
         assert_false(tg_news_is_for_people(&said.news));
