@@ -1,4 +1,4 @@
-/* The tree of a process/thread set: memory, completion from the focus, canonical text. */
+/* Process/thread sets: completion from the focus, canonical text. */
 #include "live/sets/ptset.h"
 
 #include "live/sets/tree.h"
@@ -6,9 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *const tg_ptset_function_names[TG_FUNCTION_COUNT] = {
-    "breakpoint", "error", "existent", "held", "nonexistent", "running", "stopped", "unheld", "watchpoint"};
 
 void tg_ptset_destroy(struct tg_ptset *set)
 {
@@ -23,50 +20,6 @@ static void destroy_set(struct tg_ptset **set)
     tg_ptset_destroy(*set);
 }
 #define AUTO_SET __attribute__((cleanup(destroy_set)))
-
-struct tg_error *tg_ptset_put_node(struct tg_ptset *set, const struct tg_ptset_node *node, uint32_t *at,
-                                   size_t *position)
-{
-    if (set->n_nodes == TG_PTSET_MAX_NODES)
-        return tg_ptset_at(
-            tg_error_create(TG_ERROR_LIMIT, "the set has more than %d parts", TG_PTSET_MAX_NODES),
-            node->position, position);
-    if (set->n_nodes == set->capacity) {
-        uint32_t larger = set->capacity == 0 ? 4 : set->capacity * 2;
-        void *moved = reallocarray(set->nodes, larger, sizeof *set->nodes);
-        if (moved == NULL)
-            return tg_error_no_memory();
-        set->nodes = moved;
-        set->capacity = larger;
-    }
-    set->nodes[set->n_nodes] = *node;
-    set->nodes[set->n_nodes].first = set->nodes[set->n_nodes].next = TG_NO_NODE;
-    *at = set->n_nodes++;
-    return NULL;
-}
-
-/* How many levels are below the node at AT; not more than MOST are looked at. */
-static unsigned depth_of(const struct tg_ptset *set, uint32_t at, unsigned most)
-{
-    unsigned deepest = 0;
-    if (set->nodes[at].first == TG_NO_NODE || most == 0)
-        return 0;
-    for (uint32_t child = set->nodes[at].first; child != TG_NO_NODE; child = set->nodes[child].next) {
-        unsigned depth = depth_of(set, child, most - 1);
-        if (depth > deepest)
-            deepest = depth;
-    }
-    return deepest + 1;
-}
-
-struct tg_error *tg_ptset_check_depth(const struct tg_ptset *set, size_t *position)
-{
-    if (depth_of(set, set->root, TG_PTSET_MAX_DEPTH + 1) <= TG_PTSET_MAX_DEPTH)
-        return NULL;
-    return tg_ptset_at(
-        tg_error_create(TG_ERROR_LIMIT, "the set is nested more than %d deep", TG_PTSET_MAX_DEPTH),
-        set->nodes[set->root].position, position);
-}
 
 /* ---- completion */
 

@@ -1,8 +1,9 @@
-/* The tree of a process/thread set: what ptset.c reads and prints, live/sets/members.c evaluates. */
+/* The tree of a process/thread set: parse.c makes it, ptset.c completes and prints it, members.c evaluates it. */
 #ifndef TG_LIVE_SETS_TREE_H
 #define TG_LIVE_SETS_TREE_H
 
-#include "live/sets/ptset.h"
+#include "format/base/error.h"
+#include "live/sets/arena.h"
 
 enum tg_ptset_node_kind {
     TG_NODE_ARENA,

@@ -1,3 +1,5 @@
+#include "live/inspect/expression/expression.h"
+
 #include "live/inspect/expression/expression_tree.h"
 
 #include <dwarf.h>

@@ -1,8 +1,8 @@
-/* What an expression is parsed to. Between expression.c, which parses, and evaluation.c. */
+/* The tree of an expression: expression.c parses text to it, evaluation.c finds its value. */
 #ifndef TG_LIVE_INSPECT_EXPRESSION_EXPRESSION_TREE_H
 #define TG_LIVE_INSPECT_EXPRESSION_EXPRESSION_TREE_H
 
-#include "live/inspect/expression/expression.h"
+#include "live/inspect/expression/arithmetic.h"
 
 enum {
     TG_EXPRESSION_MAX_NODES = 256,
@@ -26,32 +26,6 @@ enum tg_node_kind {
                          next */
     TG_NODE_CAST,     /* (TYPE)A */
     TG_NODE_SIZE,     /* sizeof A, or of TYPE where A is TG_NO_NODE */
-};
-
-enum tg_operation {
-    TG_OPERATION_NONE,
-    TG_OPERATION_RANGE,
-    TG_OPERATION_OR,
-    TG_OPERATION_AND,
-    TG_OPERATION_BIT_OR,
-    TG_OPERATION_BIT_XOR,
-    TG_OPERATION_BIT_AND, /* unary: the address */
-    TG_OPERATION_EQUAL,
-    TG_OPERATION_UNEQUAL,
-    TG_OPERATION_LESS,
-    TG_OPERATION_LESS_EQUAL,
-    TG_OPERATION_GREATER,
-    TG_OPERATION_GREATER_EQUAL,
-    TG_OPERATION_SHIFT_LEFT,
-    TG_OPERATION_SHIFT_RIGHT,
-    TG_OPERATION_REPEAT,
-    TG_OPERATION_ADD,
-    TG_OPERATION_SUBTRACT,
-    TG_OPERATION_MULTIPLY, /* unary: what it points to */
-    TG_OPERATION_DIVIDE,
-    TG_OPERATION_MODULO,
-    TG_OPERATION_NOT,
-    TG_OPERATION_BIT_NOT,
 };
 
 /* A type as it is written in a cast. */
@@ -87,14 +61,5 @@ struct tg_expression {
     int n_nodes;
     struct tg_node nodes[TG_EXPRESSION_MAX_NODES];
 };
-
-/* Applies C's arithmetic. Errors: USAGE (division by 0, operands that it does not have). */
-struct tg_error *tg_number_combine(enum tg_operation operation, const struct tg_number *a,
-                                   const struct tg_number *b, struct tg_number *result);
-struct tg_error *tg_number_change(enum tg_operation operation, const struct tg_number *a,
-                                  struct tg_number *result);
-struct tg_number tg_number_convert(const struct tg_number *a, enum tg_basic_type type);
-struct tg_number tg_number_of_int(int64_t value, enum tg_basic_type type);
-bool tg_number_is_true(const struct tg_number *a);
 
 #endif

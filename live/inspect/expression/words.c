@@ -1,7 +1,6 @@
 #include "live/inspect/expression/words.h"
 
 #include "format/base/printable.h"
-#include "live/inspect/expression/expression_tree.h"
 
 #include <ctype.h>
 #include <errno.h>

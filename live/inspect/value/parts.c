@@ -249,6 +249,50 @@ static struct tg_error *index_dimension(const struct tg_scene *scene, const stru
     return take_dimension(scene, value, at, (uint64_t)bytes, element);
 }
 
+static struct tg_error *follow_implicit(const struct tg_scene *scene, const struct tg_value *value,
+                                        const struct tg_type *target, struct tg_value *result)
+{
+    const struct tg_location_piece *piece = &value->location.pieces[0];
+    Dwarf_Die die = piece->is.pointer.target;
+    struct tg_value variable;
+    struct tg_error *error = tg_value_of_variable(scene, value->type.object, &die, &variable);
+    if (error != NULL)
+        return error;
+    if (piece->is.pointer.offset_bytes < 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
+    variable.offset_bytes += (uint64_t)piece->is.pointer.offset_bytes;
+    error = tg_value_set_type(scene, &variable, target);
+    if (error == NULL)
+        *result = variable;
+    return error;
+}
+
+struct tg_error *tg_value_dereference(const struct tg_scene *scene, const struct tg_value *value,
+                                      struct tg_value *target)
+{
+    struct tg_value from = *value;
+    struct tg_type type;
+    uint64_t address;
+    struct tg_error *error = tg_value_follow(scene, &from);
+    if (error != NULL)
+        return error;
+    if (from.n_dimensions > 0)
+        return tg_value_element(scene, &from, 0, target);
+    enum tg_type_kind kind = tg_type_kind(&from.type);
+    if (kind == TG_TYPE_FUNCTION) {
+        *target = from;
+        return NULL;
+    }
+    if (kind != TG_TYPE_POINTER || !tg_type_target(&from.type, &type))
+        return tg_error_create(TG_ERROR_USAGE, "this is no pointer");
+    if (tg_type_kind(&type) == TG_TYPE_VOID)
+        return tg_error_create(TG_ERROR_USAGE, "a pointer to void: say to what, as in *(int *)p");
+    if (from.location.n_pieces == 1 && from.location.pieces[0].kind == TG_LOCATION_POINTER)
+        return follow_implicit(scene, &from, &type, target);
+    error = tg_value_read(scene, &from, 0, sizeof address, &address);
+    return error != NULL ? error : tg_value_at(scene, address, &type, target);
+}
+
 /* A pointer as an array without end, from where it points to. */
 static struct tg_error *pointer_array(const struct tg_scene *scene, const struct tg_value *value,
                                       struct tg_value *array)

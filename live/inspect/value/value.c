@@ -151,9 +151,10 @@ static struct tg_error *expand_array(const struct tg_scene *scene, struct tg_val
     return fill_strides(value);
 }
 
-/* After the type of VALUE has been set: what follows from it. */
-static struct tg_error *settle(const struct tg_scene *scene, struct tg_value *value)
+struct tg_error *tg_value_set_type(const struct tg_scene *scene, struct tg_value *value,
+                                   const struct tg_type *type)
 {
+    value->type = *type;
     value->n_dimensions = 0;
     enum tg_type_kind kind = tg_type_kind(&value->type);
     if (kind == TG_TYPE_ARRAY)
@@ -166,8 +167,8 @@ static struct tg_error *settle(const struct tg_scene *scene, struct tg_value *va
 struct tg_error *tg_value_at(const struct tg_scene *scene, uint64_t address, const struct tg_type *type,
                              struct tg_value *value)
 {
-    struct tg_value at = {.type = *type, .location = tg_location_memory(address)};
-    struct tg_error *error = settle(scene, &at);
+    struct tg_value at = {.location = tg_location_memory(address)};
+    struct tg_error *error = tg_value_set_type(scene, &at, type);
     if (error == NULL)
         *value = at;
     return error;
@@ -193,8 +194,7 @@ bool tg_value_address(const struct tg_value *value, uint64_t *address)
     return value->bit_size == 0 && tg_location_address(&value->location, value->offset_bytes, address);
 }
 
-/* A constant of the debug information as a value. */
-static struct tg_error *constant_value(Dwarf_Attribute *attribute, struct tg_value *value)
+struct tg_error *tg_value_set_constant(Dwarf_Attribute *attribute, struct tg_value *value)
 {
     int64_t number;
     Dwarf_Block block;
@@ -237,72 +237,23 @@ struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct
     int tag = dwarf_tag(die);
     struct tg_value found = {.location = {.n_pieces = 1, .pieces = {{.kind = TG_LOCATION_OPTIMIZED}}}};
     struct tg_error *error = NULL;
+    struct tg_type type;
     Dwarf_Attribute attribute;
     if (tag == DW_TAG_subprogram)
         return function_value(object, die, value);
-    if (!tg_type_of(object, die, &found.type))
+    if (!tg_type_of(object, die, &type))
         return not_readable("a variable's type");
     if (tg_entry_argument(scene, object, die, &found.location, &error))
         ; /* not where its own location says */
     else if (dwarf_attr_integrate(die, DW_AT_location, &attribute) != NULL)
         error = tg_location_evaluate(scene, object, &attribute, NULL, &found.location);
     else if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute) != NULL)
-        error = constant_value(&attribute, &found);
+        error = tg_value_set_constant(&attribute, &found);
     if (error == NULL)
-        error = settle(scene, &found);
+        error = tg_value_set_type(scene, &found, &type);
     if (error == NULL)
         *value = found;
     return error;
-}
-
-/* Enumerator NAME of the enum that DIE is. */
-static struct tg_error *enumerator_value(const struct tg_scene_object *object, const Dwarf_Die *die,
-                                         const char *name, struct tg_value *value)
-{
-    Dwarf_Die type = *die, child;
-    Dwarf_Attribute attribute;
-    name = tg_name_index_simple(name);
-    for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
-        const char *is = dwarf_diename(&child);
-        if (is == NULL || strcmp(is, name) != 0 || dwarf_attr(&child, DW_AT_const_value, &attribute) == NULL)
-            continue;
-        *value = (struct tg_value){.type = tg_type_of_die(object, die)};
-        return constant_value(&attribute, value);
-    }
-    return not_readable("an enumerator");
-}
-
-/* What a region shares by the struct that its parameter points to; itself, or a pointer to it. */
-static struct tg_error *shared_value(const struct tg_scene *scene, const struct tg_found *found,
-                                     const char *name, struct tg_value *value)
-{
-    struct tg_value shared;
-    Dwarf_Die parameter = found->die;
-    struct tg_error *error = tg_value_of_variable(scene, found->object, &parameter, &shared);
-    if (error == NULL)
-        error = tg_value_follow(scene, &shared);
-    if (error == NULL && tg_type_kind(&shared.type) == TG_TYPE_POINTER)
-        error = tg_value_dereference(scene, &shared, &shared);
-    return error != NULL ? error : tg_value_member(scene, &shared, name, value);
-}
-
-struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg_found *found,
-                                   const char *name, struct tg_value *value)
-{
-    Dwarf_Die die = found->die;
-    switch (found->is) {
-    case TG_FOUND_NAME:
-        if (found->kind == TG_NAME_ENUMERATOR)
-            return enumerator_value(found->object, &die, name, value);
-        return tg_value_of_variable(scene, found->object, &die, value);
-    case TG_FOUND_SHARED:
-        return shared_value(scene, found, name, value);
-    case TG_FOUND_SYMBOL:
-        break;
-    }
-    return tg_error_create(TG_ERROR_USAGE,
-                           "'%s' has no debug information: say its type, as in *(int *)0x%" PRIx64, name,
-                           found->address);
 }
 
 bool tg_value_size(const struct tg_value *value, uint64_t *size_bytes)
@@ -344,50 +295,4 @@ struct tg_error *tg_value_follow(const struct tg_scene *scene, struct tg_value *
     if (!tg_type_target(&value->type, &target))
         return not_readable("a reference");
     return tg_value_at(scene, address, &target, value);
-}
-
-static struct tg_error *follow_implicit(const struct tg_scene *scene, const struct tg_value *value,
-                                        const struct tg_type *target, struct tg_value *result)
-{
-    const struct tg_location_piece *piece = &value->location.pieces[0];
-    Dwarf_Die die = piece->is.pointer.target;
-    struct tg_value variable;
-    struct tg_error *error = tg_value_of_variable(scene, value->type.object, &die, &variable);
-    if (error != NULL)
-        return error;
-    if (piece->is.pointer.offset_bytes < 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
-    variable.offset_bytes += (uint64_t)piece->is.pointer.offset_bytes;
-    variable.type = *target;
-    variable.n_dimensions = 0;
-    error = settle(scene, &variable);
-    if (error == NULL)
-        *result = variable;
-    return error;
-}
-
-struct tg_error *tg_value_dereference(const struct tg_scene *scene, const struct tg_value *value,
-                                      struct tg_value *target)
-{
-    struct tg_value from = *value;
-    struct tg_type type;
-    uint64_t address;
-    struct tg_error *error = tg_value_follow(scene, &from);
-    if (error != NULL)
-        return error;
-    if (from.n_dimensions > 0)
-        return tg_value_element(scene, &from, 0, target);
-    enum tg_type_kind kind = tg_type_kind(&from.type);
-    if (kind == TG_TYPE_FUNCTION) {
-        *target = from;
-        return NULL;
-    }
-    if (kind != TG_TYPE_POINTER || !tg_type_target(&from.type, &type))
-        return tg_error_create(TG_ERROR_USAGE, "this is no pointer");
-    if (tg_type_kind(&type) == TG_TYPE_VOID)
-        return tg_error_create(TG_ERROR_USAGE, "a pointer to void: say to what, as in *(int *)p");
-    if (from.location.n_pieces == 1 && from.location.pieces[0].kind == TG_LOCATION_POINTER)
-        return follow_implicit(scene, &from, &type, target);
-    error = tg_value_read(scene, &from, 0, sizeof address, &address);
-    return error != NULL ? error : tg_value_at(scene, address, &type, target);
 }

@@ -49,6 +49,12 @@ struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg
 /* What memory has at ADDRESS as TYPE. Errors: those of array bounds. */
 struct tg_error *tg_value_at(const struct tg_scene *scene, uint64_t address, const struct tg_type *type,
                              struct tg_value *value);
+/* VALUE, whose location is set, becomes one of TYPE: the dimensions of an array are read. Errors: those of array
+ * bounds. */
+struct tg_error *tg_value_set_type(const struct tg_scene *scene, struct tg_value *value,
+                                   const struct tg_type *type);
+/* VALUE's location becomes a constant of the debug information. Errors: INPUT. */
+struct tg_error *tg_value_set_constant(Dwarf_Attribute *attribute, struct tg_value *value);
 /* A computed value of TYPE, SIZE bytes [0, 16]. */
 struct tg_value tg_value_computed(const struct tg_type *type, const void *bytes, size_t size);
 struct tg_value tg_value_of_number(const struct tg_number *number);

@@ -1,4 +1,4 @@
-#include "live/inspect/expression/expression_tree.h"
+#include "live/inspect/expression/arithmetic.h"
 
 #include <string.h>
 
