@@ -1,6 +1,6 @@
 /* The report's live control: barriers, who waited at them and who never came, as text and as JSON. */
 #include "analyzer/output/quantity.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 
 #include "format/base/json_writer.h"
 

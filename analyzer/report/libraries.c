@@ -1,7 +1,7 @@
 /* The text report's libraries: by time and by cost. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* The text report's calls of dlopen and its relatives: how many there were, and the ones that failed. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/text_table.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 

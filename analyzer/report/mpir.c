@@ -1,7 +1,7 @@
 /* The report's MPIR: starters, their ranks and how these were found, as text and as JSON. */
 #include "analyzer/report/mpir_others.h"
 #include "analyzer/report/mpir_text.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The JSON report's verdict, OpenMP and MPI. */
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "analyzer/verdict/words.h"
 
 #include <string.h>

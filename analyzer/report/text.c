@@ -1,18 +1,13 @@
 /* The text report: its header, the order of its sections, and the small ones. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-void tg_report_title(const struct tg_report_page *page, const char *title)
-{
-    fprintf(page->stream, page->options->colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", title);
-}
 
 static void begin_fact(const struct tg_report_page *page, const char *name)
 {

@@ -3,7 +3,7 @@
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/text_table.h"
 #include "analyzer/report/process_shape.h"
-#include "analyzer/report/report_internal.h"
+#include "analyzer/report/sections.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Sequence diagrams: what MPI events say. */
-#include "analyzer/sequence/sequence_internal.h"
+#include "analyzer/sequence/families.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Sequence diagrams: what OpenMP events say. The model tells what is entered and left. */
-#include "analyzer/sequence/sequence_internal.h"
+#include "analyzer/sequence/families.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Sequence diagrams by rank: what of OpenMP is shown there. A region is one thing that a rank does; its
  * workers are drawn by worker. */
 #include "analyzer/models/openmp_barrier.h"
-#include "analyzer/sequence/sequence_internal.h"
+#include "analyzer/sequence/families.h"
 
 #include <inttypes.h>
 #include <stdio.h>

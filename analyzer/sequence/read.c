@@ -4,6 +4,7 @@
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/trace_pass.h"
+#include "analyzer/sequence/builder.h"
 #include "format/base/printable.h"
 #include "format/trace/reader.h"
 

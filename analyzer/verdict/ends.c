@@ -1,6 +1,6 @@
 /* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, and the first of
  * a job to be killed. */
-#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/signal_name.h"
 

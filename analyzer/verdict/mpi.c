@@ -1,7 +1,7 @@
 /* Ranks that wait for others: collectives that not all have come to, or in which they disagree, and messages
  * without their other half. */
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 

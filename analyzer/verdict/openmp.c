@@ -1,7 +1,7 @@
 /* Threads that wait for others of their process: at barriers, for locks, for tasks. */
 #include "analyzer/models/openmp_barrier.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 
 #include <inttypes.h>

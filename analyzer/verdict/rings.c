@@ -1,5 +1,5 @@
 /* Deadlocks between processes: rings of ranks in which each waits for the next. */
-#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The starters of jobs: that one said the job aborts, or ended before its ranks. */
-#include "analyzer/verdict/verdict_internal.h"
+#include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"

@@ -1,59 +1,8 @@
-/* the verdict on a job that hung or died, in plain words: who waits where, who is missing there, and what
- * that one did last. From the models as they are at the last moment that was fed. */
+/* The verdict on a job that hung or died: what went wrong, by the models as they are at the last event that was fed. */
 #ifndef TG_ANALYZER_VERDICT_VERDICT_H
 #define TG_ANALYZER_VERDICT_VERDICT_H
 
-#include "analyzer/models/mpi.h"
-#include "analyzer/models/mpir.h"
-#include "analyzer/models/openmp.h"
-#include "analyzer/models/process.h"
-
-/* Names an address of a process's code: "solve() at solver.c:120", or its number. SIZE is at least 256; what
- * is written is printable. */
-struct tg_code_namer {
-    void *context;
-    char *(*name)(void *context, size_t process, uint64_t address, char *buffer, size_t size);
-};
-
-enum tg_finding_kind {
-    TG_FINDING_CRASH,      /* a process was killed by a fault of its own, or aborted */
-    TG_FINDING_EARLY_EXIT, /* a rank ended without MPI_Finalize */
-    TG_FINDING_KILL,       /* the first of a job to end was killed, by nothing that it did and nobody who ends
-                        jobs */
-    TG_FINDING_STARTER,    /* the starter of a job said that it aborts, or ended before its ranks */
-    TG_FINDING_DEADLOCK,   /* ranks, or threads with locks, that wait for each other */
-    TG_FINDING_COLLECTIVE, /* an MPI collective that not all have come to */
-    TG_FINDING_MISMATCH,   /* ranks are in different collectives of one communicator */
-    TG_FINDING_BARRIER,    /* an OpenMP barrier that not all of a team have come to */
-    TG_FINDING_LOCK,       /* threads wait for a lock that one holds */
-    TG_FINDING_TASK,       /* threads wait for tasks that do not end */
-    TG_FINDING_SEND,       /* a send that nobody receives, and that waits for it */
-    TG_FINDING_RECEIVE,    /* a receive that nothing was sent for */
-};
-
-struct tg_finding {
-    enum tg_finding_kind kind;
-    uint64_t since_ns; /* when the first began to wait, or the end */
-    size_t process;    /* that it is about, or the first that is missing; SIZE_MAX: not one */
-    uint64_t code;     /* where in it, 0 unknown */
-    uint64_t waiting, missing;
-    bool is_consequence; /* who is missing is held up by something that another finding tells */
-    char *text;          /* one or more sentences; names from the trace in it are printable */
-};
-
-struct tg_verdict {
-    struct tg_finding *findings; /* bad ends first, then deadlocks, causes, consequences; each by SINCE_NS */
-    size_t count;
-};
-
-struct tg_verdict_input {
-    const struct tg_process_model *processes;
-    const struct tg_openmp_model *openmp;
-    const struct tg_mpi_model *mpi;
-    const struct tg_mpir_model *mpir; /* NULL: not asked */
-    uint64_t start_ns;                /* moments are told relative to it */
-    struct tg_code_namer namer;
-};
+#include "analyzer/verdict/finding.h"
 
 /* Whether there is something to be explained: a process that was killed, ended with an error, or never
  * ended. */
@@ -62,7 +11,5 @@ bool tg_verdict_is_called_for(const struct tg_process_model *processes);
 /* Caller's storage. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result);
 void tg_verdict_deinit(struct tg_verdict *result);
-
-const char *tg_finding_kind_name(enum tg_finding_kind kind); /* as in --json */
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TG_ANALYZER_VERDICT_WORDS_H
 #define TG_ANALYZER_VERDICT_WORDS_H
 
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/finding.h"
 
 #include <stdio.h>
 

@@ -11,11 +11,11 @@
 #include "live/console/catches.h"
 #include "live/console/console.h"
 #include "live/console/data.h"
-#include "live/sets/focus.h"
 #include "live/console/live_filter.h"
 #include "live/console/remade_points.h"
 #include "live/console/script_trace.h"
 #include "live/console/settings.h"
+#include "live/sets/focus.h"
 #include "live/source/source.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Sequence diagrams of any events in any order: built by worker and by rank, written in every format.
  * Whatever comes in, the text is safe, elements and fragments close, and nothing of a name is markup. */
+#include "analyzer/sequence/builder.h"
 #include "analyzer/sequence/format.h"
 #include "format/base/utf8.h"
 #include "tests/fuzz/fuzz.h"

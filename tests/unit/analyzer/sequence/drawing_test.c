@@ -1,5 +1,6 @@
 /* Drawn sequence diagrams of random events: whoever has not come to a barrier is above its line, rows do not
  * lie on one another, and nothing is outside of its row or of the picture. */
+#include "analyzer/sequence/builder.h"
 #include "analyzer/sequence/format.h"
 #include "analyzer/sequence/layout.h"
 

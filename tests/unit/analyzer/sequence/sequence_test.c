@@ -1,5 +1,5 @@
 /* Sequence diagrams as data: folding, merging, and that nobody is behind a barrier it has not come to. */
-#include "analyzer/sequence/sequence.h"
+#include "analyzer/sequence/builder.h"
 #include "analyzer/sequence/team.h"
 
 #include "format/event/event.h"

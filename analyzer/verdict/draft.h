@@ -1,8 +1,8 @@
-/* Between the files of the verdict: each looks for findings of its kind. */
-#ifndef TG_ANALYZER_VERDICT_VERDICT_INTERNAL_H
-#define TG_ANALYZER_VERDICT_VERDICT_INTERNAL_H
+/* A verdict being made: the findings so far, and what the finders know of processes from each other. */
+#ifndef TG_ANALYZER_VERDICT_DRAFT_H
+#define TG_ANALYZER_VERDICT_DRAFT_H
 
-#include "analyzer/verdict/verdict.h"
+#include "analyzer/verdict/finding.h"
 
 #include <stdio.h>
 
@@ -50,13 +50,5 @@ void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process);
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS waits for another one in MPI. */
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process);
-
-/* In this order: what the later ones say depends on what the former found. Only error: NO_MEMORY. */
-struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
-struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
-struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft);
-struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft);
-struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft);
-struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the parts of the builder of sequence diagrams share. */
-#ifndef TG_ANALYZER_SEQUENCE_SEQUENCE_INTERNAL_H
-#define TG_ANALYZER_SEQUENCE_SEQUENCE_INTERNAL_H
+/* A sequence diagram being built: its lifelines, what each is inside of, and the regions that are open. */
+#ifndef TG_ANALYZER_SEQUENCE_LIFELINES_H
+#define TG_ANALYZER_SEQUENCE_LIFELINES_H
 
 #include "analyzer/models/mpi.h"
 #include "analyzer/models/openmp.h"
@@ -77,7 +77,14 @@ struct tg_sequence_builder {
     uint64_t now_ns;
 };
 
-/* sequence.c: NODE, finished, is what WORKER did inside of its first COUNT frames; takes it. */
+/* A lifeline for LANE, the last one of the diagram. Only error of these functions: NO_MEMORY. */
+struct tg_error *sequence_worker_add(struct tg_sequence_builder *builder, const struct tg_sequence_lane *lane,
+                                     struct sequence_worker **worker);
+void sequence_worker_destroy(struct sequence_worker *worker);
+/* Removes REGION from the open ones. */
+void sequence_region_destroy(struct tg_sequence_builder *builder, struct sequence_region *region);
+
+/* NODE, finished, is what WORKER did inside of its first COUNT frames; takes it. */
 struct tg_error *sequence_put_at(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                  size_t count, struct tg_sequence_node *node);
 /* The same inside of all of them. */
@@ -93,27 +100,5 @@ struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_
 /* Ends REGION, which is gone then. */
 struct tg_error *sequence_end_region(struct tg_sequence_builder *builder, struct sequence_region *region,
                                      bool is_over, uint64_t time_ns);
-
-/* The program is no more: everybody stays where it was. EVENT, an exec, says what comes instead. */
-struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event);
-
-/* analyzer/sequence/openmp.c */
-struct tg_error *sequence_openmp_create(struct tg_sequence_builder *builder);
-struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const struct tg_event *event,
-                                      size_t process);
-/* analyzer/sequence/rank.c */
-struct tg_error *sequence_rank_create(struct tg_sequence_builder *builder);
-/* An event of OpenMP of RANK, which the model has taken. */
-struct tg_error *sequence_rank_feed(struct tg_sequence_builder *builder, struct sequence_worker *rank,
-                                    const struct tg_event *event);
-/* In words, where RANK is in an open region; *STATE, the diagram's, is left alone where it is in none. */
-struct tg_error *sequence_rank_state(struct tg_sequence_builder *builder, const struct sequence_worker *rank,
-                                     const char **state);
-/* analyzer/sequence/mpi.c */
-struct tg_error *sequence_mpi_create(struct tg_sequence_builder *builder);
-struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const struct tg_event *event,
-                                   size_t process);
-/* Marks messages that nobody received. */
-struct tg_error *sequence_mpi_mark_lost(struct tg_sequence_builder *builder);
 
 #endif

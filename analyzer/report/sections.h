@@ -1,20 +1,9 @@
-/* Between the files of the text report. */
-#ifndef TG_ANALYZER_REPORT_REPORT_INTERNAL_H
-#define TG_ANALYZER_REPORT_REPORT_INTERNAL_H
+/* The sections of a report, as text and as JSON. */
+#ifndef TG_ANALYZER_REPORT_SECTIONS_H
+#define TG_ANALYZER_REPORT_SECTIONS_H
 
-#include "analyzer/report/report.h"
+#include "analyzer/report/page.h"
 #include "format/base/json_writer.h"
-
-/* What a section writes with. */
-struct tg_report_page {
-    const struct tg_report *report;
-    const struct tg_report_text_options *options;
-    FILE *stream;
-    bool many_jobs; /* ranks of more than one job: a rank alone does not say which */
-};
-
-/* A blank line and the section's title. */
-void tg_report_title(const struct tg_report_page *page, const char *title);
 
 /* Sections that analyzer/report/text.c puts in order. Only error: NO_MEMORY. */
 struct tg_error *tg_report_bad_ends(const struct tg_report_page *page);

@@ -1,0 +1,134 @@
+/* The end of a diagram, or of a program: where everybody was, and all that is open closed. */
+#include "analyzer/sequence/families.h"
+
+#include <stdio.h>
+
+static struct tg_error *put_here(struct tg_sequence_builder *builder, struct sequence_worker *worker)
+{
+    struct sequence_frame *top = worker->n_frames == 0 ? NULL : &worker->frames[worker->n_frames - 1];
+    if (top != NULL && top->node == NULL &&
+        (top->region == NULL || tg_sequence_team_waits(top->region->team, worker->lane)))
+        return NULL; /* the barrier tells */
+    if (worker->collective != 0 || (top == NULL && worker->joins > 0))
+        return NULL; /* so does the collective, or the end of the region */
+    if (top == NULL && !worker->met_region && worker->root.count == 0 && !builder->options.by_rank)
+        return NULL; /* it waits in the pool for a region */
+    bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
+    if (top == NULL && has_died && !builder->options.by_rank)
+        return NULL; /* it was through with everything */
+    for (size_t i = worker->n_frames; i-- > 0;)
+        if (worker->frames[i].node == NULL) {
+            if (worker->frames[i].region != NULL)
+                tg_sequence_team_helps(worker->frames[i].region->team, worker->lane);
+            break;
+        }
+    struct tg_sequence_node *here = tg_sequence_node_create(TG_SEQUENCE_HERE, worker->lane, worker->last_ns);
+    if (here == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = NULL;
+    here->code = worker->last_code;
+    here->what = top == NULL ? TG_SEQUENCE_OUTSIDE : TG_SEQUENCE_INSIDE;
+    here->is_across = builder->options.by_rank;
+    here->name = top == NULL && builder->options.by_rank ? worker->last_call : NULL;
+    here->has_died = has_died;
+    if (top != NULL && top->node != NULL) {
+        const struct tg_sequence_node *node = top->node;
+        if (node->kind == TG_SEQUENCE_SYNC ||
+            (node->kind == TG_SEQUENCE_MUTEX && node->parts[0].begin_ns == 0))
+            here->what = TG_SEQUENCE_WAITING;
+        if (node->kind == TG_SEQUENCE_CALL) {
+            here->what = TG_SEQUENCE_IN_CALL;
+            here->name = node->name;
+            here->peer = node->peer;
+            here->tag = node->tag;
+        }
+        if (node->code != 0 && !here->is_across)
+            here->code = node->code;
+        here->begin_ns = node->begin_ns;
+        if (node->kind == TG_SEQUENCE_REGION)
+            error = sequence_rank_state(builder, worker, &here->name);
+    }
+    tg_sequence_node_finish(here, 0);
+    if (error == NULL)
+        return sequence_put(builder, worker, here);
+    tg_sequence_node_destroy(here);
+    return error;
+}
+
+/* Whoever met a region and has not begun in it is at its beginning. */
+static struct tg_error *put_owner(struct tg_sequence_builder *builder, struct sequence_region *region)
+{
+    struct sequence_frame *frame;
+    for (size_t i = 0; i < tg_sequence_team_member_count(region->team); i++)
+        if (tg_sequence_team_lane(region->team, i) == region->owner)
+            return NULL;
+    struct tg_error *error = tg_sequence_team_add(region->team, region->owner);
+    if (error == NULL)
+        error = sequence_push(builder, builder->workers[region->owner], NULL, &frame);
+    if (error == NULL) {
+        frame->region = region;
+        frame->id = region->id;
+    }
+    return error;
+}
+
+/* Unwinds everything: inner regions before those around them. */
+struct tg_error *sequence_end_everything(struct tg_sequence_builder *builder)
+{
+    struct tg_error *error = NULL;
+    struct sequence_region *begun, *next;
+    HASH_ITER (hh, builder->regions, begun, next)
+        if (error == NULL && begun->owner != TG_SEQUENCE_NO_LANE)
+            error = put_owner(builder, begun);
+    for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++)
+        error = put_here(builder, builder->workers[i]);
+    while (error == NULL && builder->regions != NULL) {
+        struct sequence_region *innermost = builder->regions, *region;
+        for (region = builder->regions; region != NULL; region = region->hh.next)
+            if (region->level > innermost->level)
+                innermost = region;
+        error = sequence_end_region(builder, innermost, false, builder->now_ns);
+    }
+    for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++)
+        while (error == NULL && builder->workers[i]->n_frames > 0)
+            error = sequence_close(builder, builder->workers[i], builder->workers[i]->n_frames - 1, 0);
+    return error;
+}
+
+struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event)
+{
+    struct sequence_worker *caller = NULL;
+    struct tg_sequence_node *node = NULL;
+    for (size_t i = 0; i < builder->made->n_lanes; i++) {
+        builder->workers[i]->has_died = true;
+        if (!builder->workers[i]->is_replaced && builder->workers[i]->tid == event->exec.former_tid)
+            caller = builder->workers[i];
+    }
+    struct tg_error *error = sequence_end_everything(builder);
+    for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++) {
+        struct sequence_worker *worker = builder->workers[i];
+        if (!builder->options.all && builder->options.from_ns == 0)
+            tg_sequence_list_deinit(&worker->root); /* no part of the last state */
+        worker->is_replaced = true;
+        worker->met_region = false;
+        worker->joins = 0;
+        worker->last_code = 0;
+        builder->made->lanes[i].is_alive = false;
+    }
+    HASH_CLEAR(hh, builder->live);
+    builder->has_replaced = true;
+    if (error != NULL || caller == NULL || caller->root.count == 0)
+        return error;
+    char name[256];
+    snprintf(name, sizeof name, "exec %s", event->exec.path);
+    node = tg_sequence_node_create(TG_SEQUENCE_CALL, caller->lane, event->time_ns);
+    if (node == NULL)
+        return tg_error_no_memory();
+    error = tg_string_pool_intern(&builder->made->names, name, &node->name);
+    if (error != NULL) {
+        tg_sequence_node_destroy(node);
+        return error;
+    }
+    tg_sequence_node_finish(node, event->time_ns);
+    return tg_sequence_list_append(&caller->root, node);
+}

@@ -1,0 +1,56 @@
+/* The rows of a sequence diagram, from top to bottom: what every format draws, in its order, with its words. */
+#ifndef TG_ANALYZER_SEQUENCE_ROW_H
+#define TG_ANALYZER_SEQUENCE_ROW_H
+
+#include "analyzer/sequence/sequence.h"
+
+enum tg_sequence_row_kind {
+    TG_ROW_OPEN,    /* a fragment begins; LABEL is its title */
+    TG_ROW_CLOSE,   /* and ends */
+    TG_ROW_BARS,    /* LANES did what the fragment around says */
+    TG_ROW_SELF,    /* TO does something by itself: "enter" */
+    TG_ROW_ARROW,   /* from FROM to TO */
+    TG_ROW_LOST,    /* an arrow that never came; TO may be NO_LANE */
+    TG_ROW_HERE,    /* LANES are here at the end */
+    TG_ROW_BARRIER, /* of LANES; WAITING of them stand in front of it, PASSED are behind */
+    TG_ROW_ELIDED,  /* something was left out */
+};
+
+enum tg_sequence_style { TG_STYLE_PLAIN, TG_STYLE_BACK, TG_STYLE_MESSAGE, TG_STYLE_LATE };
+
+#define TG_ROW_NO_LINK SIZE_MAX
+
+struct tg_sequence_row {
+    enum tg_sequence_row_kind kind;
+    enum tg_sequence_style style;
+    unsigned depth; /* fragments around */
+    char *label;    /* printable; never NULL */
+    char *detail;   /* times and places, lines separated by \n; never NULL */
+    uint32_t from, to;
+    size_t link;     /* the row of the other half of a message, TG_ROW_NO_LINK none */
+    uint32_t *lanes; /* ascending by column */
+    size_t n_lanes;
+    size_t n_lifelines; /* that LANES stand for, where columns are of several */
+    uint32_t *waiting;  /* TG_ROW_BARRIER */
+    size_t n_waiting;
+    size_t n_waiters; /* lifelines that WAITING stand for */
+    uint32_t *passed;
+    size_t n_passed;
+    uint32_t *missing;
+    size_t n_missing;
+    bool is_open; /* a fragment or barrier that is not over */
+    bool is_repeated;
+    const struct tg_sequence_node *node; /* NULL: none of its own */
+};
+
+struct tg_sequence_rows {
+    struct tg_sequence_row *items;
+    size_t count, capacity;
+    uint32_t *columns; /* lanes that are drawn, from left to right */
+    size_t n_columns;
+    uint32_t
+        *group; /* by lane: the one that is drawn for it; of many lifelines those that are alike are one */
+    unsigned max_depth;
+};
+
+#endif
