@@ -19,7 +19,7 @@
  *   3. record what it sees with the functions below, and no region without tg_openmp_enter;
  *   4. if it sees in a new way, append that to enum tg_omp_seen;
  *   5. say in docs/openmp.md which constructs it sees, and compare its events with a program's own log in
- *      tests/e2e/openmp_NAME.py. */
+ *      tests/e2e/openmp/NAME.py. */
 struct tg_openmp_backend {
     const char *name;
     const char *help; /* one line: what it watches, and how */

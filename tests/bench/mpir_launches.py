@@ -15,7 +15,7 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../e2e"))
+sys.path.insert(0, os.path.join(HERE, "../e2e/support"))
 from servants import adopt_orphans, children_of  # noqa: E402
 from slurm_job import NoSlurm, Slurm  # noqa: E402
 

@@ -4,7 +4,7 @@
  *
  * To add one:
  *     1. a row in recorder/agent/mpi/abi.c, with values from its mpi.h (TG_MPI_ABIS counts);
- *     2. a build of tests/programs/mpi_abi_check.c with its compiler in tests/e2e/mpi.cmake, which compares
+ *     2. a build of tests/programs/mpi_abi_check.c with its compiler in tests/e2e/mpi/CMakeLists.txt, which compares
  * the row with that mpi.h;
  *     3. the e2e tests with its launcher, in the same file;
  *     4. where its Fortran library does not call the MPI_ or PMPI_ functions: entry points in recorder/agent/mpi/fortran.c.

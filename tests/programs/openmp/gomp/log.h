@@ -1,5 +1,5 @@
 /* What a program tells of itself while it runs, to be compared with what was recorded of it: one line for
- * each event, in the words of tests/e2e/openmp_gomp.py, thread by thread. No locks: each thread has its own
+ * each event, in the words of tests/e2e/openmp/gomp.py, thread by thread. No locks: each thread has its own
  * buffer. Written to the file that $OPENMP_LOG names when the program ends.
  *
  * @N names a team, #N a task, &N a lock: the program's own numbers (log_new), which stand for one of the

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Where something is missing that the agent needs, programs run as without it, and the trace says what it has not.
+
+usage: limits.py CASE
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+from recording import TOLLGATE, check, events, run, skip
+
+# Tells what it finds by its exit status too, for it may have nowhere to write to.
+PROGRAM = r"""
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    long sum = 0;
+    int fds = 0, lowest = dup(open("/", O_RDONLY));
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    for (int i = 0; i < 1000; i++) {
+#pragma omp critical
+        sum += i;
+    }
+    for (int fd = 0; fd < 64; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            fds |= 1 << fd;
+    printf("sum %ld, files %x, next %d, %s\n", sum, fds, lowest, argc > 1 ? argv[1] : "");
+    return sum == 999000 ? 40 + lowest % 20 : 1;
+}
+"""
+
+
+def build():
+    with open("program.c", "w") as file:
+        file.write(PROGRAM)
+    made = run(["cc", "-O1", "-fopenmp", "program.c", "-o", "program"])
+    if made.status != 0:
+        skip("cannot build a program with OpenMP here: " + made.errors)
+    return os.path.abspath("program")
+
+
+def same(command, options=(), before=()):
+    """COMMAND says the same natively and recorded. BEFORE: how the recorder itself is started. The trace's events."""
+    native = run([*before, *command])
+    got = run([*before, TOLLGATE, "record", "--quiet", "--force", "-o", "trace", *options, "--", *command])
+    check((got.output, got.status) == (native.output, native.status), command, options, "natively", native, "recorded", got)
+    return events("trace")
+
+
+# Forbids itself all system calls but read, write, exit and sigreturn, and then uses locks.
+SEALED = r"""
+#define _GNU_SOURCE
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static volatile long sum;
+
+static void add(long n)
+{
+    for (long i = 0; i < n; i++) {
+#pragma omp critical
+        sum++;
+    }
+}
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    add(1);
+}
+
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static int seal(const char *how)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(SYS_read), ALLOW(SYS_write), ALLOW(SYS_exit), ALLOW(SYS_rt_sigreturn),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (strcmp(how, "no clock") == 0)
+        return prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    if (strcmp(how, "strict") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    if (strcmp(how, "filter") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGSEGV, on_signal);
+    if (argc != 3)
+        return 2;
+    add(atol(argv[2]));
+    if (seal(argv[1]) != 0)
+        return 3;
+    add(20000);
+    if (write(1, "done\n", 5) != 5 || sum != 20000 + atol(argv[2]))
+        syscall(SYS_exit, 4);
+    syscall(SYS_exit, 42);
+}
+"""
+
+
+def seccomp():
+    """A program that forbids itself system calls lives on, and is recorded to its end."""
+    with open("sealed.c", "w") as file:
+        file.write(SEALED)
+    made = run(["cc", "-O1", "-fopenmp", "sealed.c", "-o", "sealed"])
+    if made.status != 0:
+        skip("cannot build a program with OpenMP and seccomp here: " + made.errors)
+    for options, how, before in (((), "strict", 0), (("--no-ptrace",), "strict", 5000), ((), "filter", 5000),
+                                 (("--no-ptrace",), "system call", 0), ((), "no clock", 10)):
+        trace = same([os.path.abspath("sealed"), how, str(before)], (*options, "--ring-size=64K"))
+        events_of = sum(event["kind"].startswith("omp_mutex") for event in trace)
+        lost = sum(event["count"] for event in trace if event["kind"] == "loss")
+        # in strict mode the kernel forbids to read the clock as well
+        check((events_of, lost) == ((3 * before, 3 * 20000) if how in ("strict", "no clock") else (3 * (20000 + before), 0)),
+              options, how, f"{events_of} events of criticals, {lost} lost")
+        said = [event["text"] if event["kind"] == "note" else event["reason"] for event in trace
+                if event["kind"] in ("note", "agent")]
+        check([text for text in said if "forbids itself" in text], how, said)
+
+
+def limits():
+    """Few files, no locked memory, no long files, little memory; standard files that are closed."""
+    program = build()
+    for options, given in (((), ("-n 7", "-l 0", "-f 0", "-v 300000", "-s 128")), (("--no-ptrace",), ("-n 7", "-v 300000"))):
+        for limit in given:
+            same(["sh", "-c", f"ulimit {limit}; exec {program}"], options)
+        for closed in ("<&-", "<&- >&- 2>&-"):
+            trace = same(["sh", "-c", f"exec {program} {closed}"], options)
+            check(any(event["kind"] == "omp_mutex_enter" for event in trace), closed, options, "nothing was recorded")
+
+
+def shared_memory():
+    """No room for rings: less is recorded, or nothing, and said."""
+    program = build()
+    mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"']
+    if run([*mounted, "64k", "true"]).status != 0:
+        skip("no file systems can be mounted here")
+    for options in ((), ("--no-ptrace",)):
+        trace = same([program], options, [*mounted, "64k"])
+        losses = [event for event in trace if event["kind"] == "loss"]
+        check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be had" in losses[0]["reason"], losses)
+    trace = same([program], (), [*mounted, "4k"])
+    notes = [event["text"] for event in trace if event["kind"] == "note"]
+    check(any("without the agent" in text and "No space left" in text for text in notes), notes)
+    refused = run([*mounted, "4k", TOLLGATE, "record", "--no-ptrace", "-o", "none", "--", program])
+    check(refused.status == 2 and "/dev/shm/" in refused.errors and "No space left" in refused.errors, refused)
+    check(not os.path.exists("none") and not os.path.exists("none.incomplete"), os.listdir())
+
+
+def other_libc():
+    """A program with a dynamic loader that is not the agent's."""
+    loader = shutil.copy(os.path.realpath("/lib64/ld-linux-x86-64.so.2"), "loader")
+    with open(loader, "r+b") as file:
+        content = file.read()
+        notes = subprocess.run(["readelf", "-nW", loader], capture_output=True, text=True).stdout
+        build_id = next((line.split()[-1] for line in notes.splitlines() if "Build ID" in line), None)
+        if build_id is None:
+            skip("the dynamic loader has no build-id here")
+        file.seek(content.index(bytes.fromhex(build_id)))
+        file.write(b"another")
+    with open("program.c", "w") as file:
+        file.write("#include <stdio.h>\nint main(void)\n{ puts(\"another libc\"); return 9; }\n")
+    made = run(["cc", "program.c", "-o", "program", "-Wl,--dynamic-linker=" + os.path.abspath(loader)])
+    check(made.status == 0, made)
+    trace = same([os.path.abspath("program")])
+    asides = [event["reason"] for event in trace if event["kind"] == "agent"]
+    check(len(asides) == 1 and "not the one that the agent was built for" in asides[0], asides)
+
+
+def full_disk():
+    """The trace's disk is full: the job runs on, what is lost is counted, one line says so."""
+    program = build()
+    mounted = ["unshare", "-m", "sh", "-c", 'mkdir -p disk && mount -t tmpfs -o size="$0" tmpfs disk && exec "$@"']
+    if run([*mounted, "64k", "true"]).status != 0:
+        skip("no file systems can be mounted here")
+    for options in ((), ("--no-ptrace",)):
+        native = run([program])
+        got = run([*mounted, "4k", TOLLGATE, "record", "-o", "disk/trace", *options, "--", "sh", "-c",
+                   " && ".join(8 * [f"! {program}"])])
+        check(got.status == 0 and got.output == 8 * native.output, got)
+        check(got.errors.count("No space left") == 1 and "events LOST" in got.errors, got)
+        check(len(got.errors.splitlines()) == 2, got)
+
+
+if __name__ == "__main__":
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"
+    globals()[sys.argv[1]]()

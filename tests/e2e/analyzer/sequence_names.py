@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""A recorded program whose source file and functions have hostile names: every format of its sequence diagram stays what it
+is.
+
+usage: sequence_names.py
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as tree
+
+from recording import TOLLGATE, check, record, run, skip
+
+sys.path.insert(0, os.path.join(os.environ["TG_SOURCE"], "tests/golden"))
+from diagram_texts import DECEIVING, check_mermaid, check_plantuml, check_seqdiag  # noqa: E402
+
+HOSTILE = "]]></g></svg><script>alert(1)</script> end ; # %% === x === @enduml {y} ' ` --> \u202e"
+PROGRAM = r"""
+#include <omp.h>
+static volatile int sum;
+#line 12 "/src/\"%s%s.c"
+int main(void)
+{
+    #pragma omp parallel num_threads(3)
+    {
+        #pragma omp critical
+        sum++;
+        #pragma omp barrier
+        #pragma omp single
+        sum++;
+    }
+    return 0;
+}
+"""
+
+
+def main():
+    if shutil.which("gcc") is None:
+        skip("there is no gcc")
+    made = subprocess.run(["gcc", "-g", "-O1", "-fopenmp", "-x", "c", "-", "-o", "end \"<b>;'$(x)"],
+                          input=PROGRAM % (HOSTILE, "long" * 200), text=True, capture_output=True)
+    check(made.returncode == 0, made.stderr)
+    recorded = record("trace.tgt", ["./end \"<b>;'$(x)"])
+    check(recorded.status == 0, recorded)
+    drawn = {}
+    for name in ("svg", "html", "seqdiag", "mermaid", "plantuml"):
+        result = run([TOLLGATE, "sequence", "--all", "--print", "--format", name, "trace.tgt"])
+        check(result.status == 0, name, result)
+        drawn[name] = result.output
+        check(not DECEIVING.search(result.output), name, "has a character that deceives")
+    check("enduml" in drawn["svg"], "the name is not there, so that nothing was tried:", drawn["svg"][:2000])
+    root = tree.fromstring(drawn["svg"].encode())
+    check(not list(root.iter("{http://www.w3.org/2000/svg}script")), "a script in the picture")
+    check(len(re.findall("<script", drawn["html"])) == 1, "another script in the page")
+    check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
+    check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
+    check(not check_seqdiag(drawn["seqdiag"]), check_seqdiag(drawn["seqdiag"]))
+
+
+main()

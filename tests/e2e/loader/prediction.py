@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""What `tollgate filter` predicts from a slow recording is what recording under the other modes gives, event by event.
+
+usage: prediction.py CASE
+"""
+import json
+import sys
+
+from recording import LOADS, TOLLGATE, build_library, check, events, record, run
+
+FIELDS = ("kind", "decision", "rule", "pattern", "library", "libraries", "trigger", "events")
+
+
+def normalised(happenings):
+    """Processes by order of appearance, without times, libraries by path."""
+    numbers, lines = {}, []
+    for event in happenings:
+        number = numbers.setdefault(event["pid"], len(numbers))
+        lines.append((number, *(json.dumps(event.get(field)) for field in FIELDS)))
+    return lines
+
+
+def recorded(trace):
+    """Decisions with the libraries that they were about, and handlings."""
+    happenings, load = [], {}
+    for event in events(trace):
+        if event["kind"] == "library_load":
+            load[event["pid"]] = [library["path"] for library in event["libraries"]]
+        elif event["kind"] == "filter_decision":
+            happenings.append({**event, "libraries": load[event["pid"]]})
+        elif event["kind"] == "deferred_handled":
+            happenings.append(event)
+    return happenings
+
+
+def predicted(trace, *options):
+    result = run([TOLLGATE, "filter", "--decisions", "--json", *options, trace])
+    check(result.status == 0, result)
+    return [json.loads(line) for line in result.output.splitlines()]
+
+
+def compare(commands, match, *, before=()):
+    """Runs `loads COMMANDS` under all modes; returns how many events were compared."""
+    settings = {"slow": (["--mode", "slow"], ["--mode", "slow"]),
+                "medium": (["--match", match], ["--mode", "medium", "--match", match]),
+                "fast": (["--mode", "fast"], ["--mode", "fast"])}
+    compared = 0
+    for name, (options, _) in settings.items():
+        traced = record(name, [*before, LOADS, *commands], "--force", *options)
+        check(traced.status == 0, traced)
+        checked = run([TOLLGATE, "filter", "--check", name])
+        check(checked.status == 0, name, "is not what the model makes of it:", checked.output, checked.errors)
+    for name, (_, options) in settings.items():
+        said, happened = normalised(predicted("slow", *options)), normalised(recorded(name))
+        for i, (one, other) in enumerate(zip(said, happened)):
+            check(one == other, name, "event", i, "predicted", one, "recorded", other)
+        check(len(said) == len(happened), name, "predicted", len(said), "events, recorded", len(happened))
+        compared += len(said)
+    return compared
+
+
+def mixture():
+    """Dependencies, unloads, threads, forks, signals, exec, what libc loads by itself."""
+    inner = build_library("inner")
+    outer, plain, again = build_library("outer", [inner]), build_library("plain"), build_library("again")
+    nested = build_library("nested", source=f'#include <dlfcn.h>\n__attribute__((constructor)) static void begin(void)'
+                                            f' {{ dlopen("{plain}", RTLD_NOW); }}\n')
+    commands = ["open", again, "raise", "open", outer, "close", "0", "open", again, "thread", plain, "raise", "close",
+                "1", "open", nested, "fork", inner, "raise", "iconv", "EUC-JP", "open", outer, "exec", LOADS, "open",
+                plain, "raise", "open", inner, "close", "0", "open", "/not/there.so"]
+    for match in ("*/libinner*", "!*/libplain*:!*/libagain*", "*/libnested*:!*gconv*", "!", ":", "*"):
+        check(compare(commands, match) > 20)
+
+
+def startup():
+    """What constructors open before the program begins."""
+    inner = build_library("inner")
+    nested = build_library("nested", source=f'#include <dlfcn.h>\n__attribute__((constructor)) static void begin(void)'
+                                            f' {{ dlopen("{inner}", RTLD_NOW); }}\n')
+    check(compare(["open", nested, "raise"], "*/nothing*", before=["env", "LD_PRELOAD=" + nested]) >= 4)
+
+
+def namespaces():
+    """dlmopen."""
+    inner = build_library("inner")
+    outer = build_library("outer", [inner])
+    check(compare(["namespace", outer, "raise", "open", outer, "namespace", inner, "open", inner], "*/libinner*") >= 8)
+
+
+def storm():
+    """Many loads and unloads."""
+    names = [build_library(f"storm{i}") for i in range(10)]
+    check(compare(["raise", "storm", "20", *names], "*/libstorm3*") >= 400)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

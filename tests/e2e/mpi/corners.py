@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Where a wrapper of MPI could show: the program behaves as without it, and what it did is recorded.
+
+usage: corners.py openmpi|mpich errors|leave|threads|spawn|abort|local|mpi4py
+"""
+import sys
+
+from mpi_job import Job, build, flavour_named, job, ranks_of, run_natively
+from recording import check, skip
+
+PYTHON = "/usr/bin/python3"  # Debian's, which its mpi4py is for
+THREADS, ROUNDS = 4, 200
+MPI4PY = """
+from mpi4py import MPI
+import numpy
+comm = MPI.COMM_WORLD.Dup()
+rank, size = comm.Get_rank(), comm.Get_size()
+values, total = numpy.full(1000, rank, dtype='d'), numpy.empty(1000, dtype='d')
+comm.Allreduce(values, total)
+comm.Barrier()
+got = comm.sendrecv({'rank': rank}, dest=(rank + 1) % size, source=(rank - 1) % size)
+assert got['rank'] == (rank - 1) % size
+if rank == 0:
+    print(int(total.sum()))
+comm.Free()
+"""
+
+
+def entered(events, *calls):
+    return [event for event in events if event["kind"] == "mpi_enter" and (not calls or event["call"] in calls)]
+
+
+def check_errors(recorded, ranks):
+    """Every call that failed has its error; none that was asked for on the way."""
+    for pid in ranks.values():
+        events = recorded.threads(pid)[0]
+        failed = [event["call"] for event in events if event["kind"] == "mpi_leave" and event["result"] != 0]
+        expected = ["MPI_Send"] * 3 + ["MPI_Bcast", "MPI_Barrier", "MPI_Allreduce"] + ["MPI_Recv"] * 2 + \
+            ["MPI_Waitall"] * 2 + ["MPI_Waitsome"]
+        check(failed == expected, failed)
+
+
+def check_leave(recorded, ranks):
+    for pid in ranks.values():
+        events = recorded.threads(pid)[0]
+        calls = [event["call"] for event in entered(events)]
+        check(calls == ["MPI_Init_thread", "MPI_Comm_dup"] + ["MPI_Send"] * 3 + ["MPI_Barrier"] * 2 + ["MPI_Finalize"],
+              calls)
+        check(not [event for event in events if event["kind"] == "mpi_leave" and event["call"] == "MPI_Send"], events)
+
+
+def check_threads(recorded, ranks):
+    """Each thread's calls are its own, and all processes agree on every communicator."""
+    made = []
+    for pid in ranks.values():
+        rings = recorded.threads(pid)
+        check(len(rings) == THREADS + 1, len(rings))
+        talks = [events for events in rings if entered(events, "MPI_Irecv")]
+        check(len(talks) == THREADS, len(talks))
+        for events in talks:
+            check(len(entered(events, "MPI_Waitall")) == ROUNDS, len(events))
+            check(len([event for event in events if event["kind"] == "mpi_complete"]) == 2 * ROUNDS, pid)
+            check(len({event["comm"] for event in entered(events, "MPI_Irecv", "MPI_Isend")}) == 1, pid)
+            instances = [event["instance"] for event in entered(events, "MPI_Allreduce", "MPI_Comm_dup")]
+            check(instances == list(range(1, len(instances) + 1)), instances)
+        made.append({event["comm"] for events in rings for event in events
+                     if event["kind"] == "mpi_comm" and event["origin"] == "dup"})
+        check(len(made[-1]) == THREADS * (1 + ROUNDS // 20), len(made[-1]))
+    check(all(ids == made[0] for ids in made), made)
+
+
+def check_spawn(recorded, ranks):
+    del ranks  # there are two MPI_COMM_WORLDs
+    sides = {"MPI_Comm_spawn": set(), "MPI_Comm_get_parent": set()}
+    for pid in recorded.pids():
+        events = recorded.threads(pid)[0]
+        born = {event["origin"]: event["comm"] for event in events if event["kind"] == "mpi_comm"}
+        check("spawn" in born and "merge" in born, born)
+        who = "MPI_Comm_spawn" if entered(events, "MPI_Comm_spawn") else "MPI_Comm_get_parent"
+        sides[who].add(born["spawn"])
+        check([event["comm"] for event in entered(events, "MPI_Comm_disconnect")] == [born["spawn"]], events)
+    check(len(recorded.pids()) == 4 and all(len(ids) == 1 for ids in sides.values()), sides)
+
+
+def check_abort(recorded, ranks):
+    """The last words of who aborts, and who is left waiting for it."""
+    last = recorded.threads(ranks[1])[0][-1]
+    check(last["kind"] == "mpi_enter" and last["call"] == "MPI_Abort" and last["tag"] == 7 and last["comm"] == 1, last)
+    if 0 not in ranks:
+        return  # killed before it came out of MPI_Init
+    waiting = entered(recorded.threads(ranks[0])[0], "MPI_Barrier")
+    check(not waiting or recorded.threads(ranks[0])[0][-1] == waiting[0], waiting)
+
+
+def check_local(recorded, ranks):
+    for pid in ranks.values():
+        check(len(entered(recorded.threads(pid)[0], "MPI_Barrier")) == 5, pid)
+
+
+def check_mpi4py(recorded, ranks):
+    for pid in ranks.values():
+        events = recorded.threads(pid)[0]
+        check([event["bytes"] for event in entered(events, "MPI_Allreduce")] == [8000], events)
+        born = [event["comm"] for event in events if event["kind"] == "mpi_comm" and event["origin"] == "dup"]
+        on_dup = entered(events, "MPI_Allreduce", "MPI_Barrier")
+        check(len(born) == 1 and [event["comm"] for event in on_dup] == born * 2, on_dup)
+        check(len(entered(events, "MPI_Finalize")) == 1 and events[-1]["call"] == "MPI_Finalize", events[-3:])
+
+
+def command_for(flavour, case):
+    if case == "local":  # MPI comes with a library that a host opens for itself alone
+        library = build(flavour.c, ["mpi_ring.c"], "libring.so", "-shared", "-fPIC", "-Dmain=ring")
+        return [PYTHON, "-c", f"import ctypes, os; ctypes.CDLL({library!r}, mode=os.RTLD_LOCAL | os.RTLD_NOW).ring(0, None)"]
+    if case == "mpi4py":
+        made = run_natively([PYTHON, "-c", "import numpy; from mpi4py import MPI; print(MPI.get_vendor()[0])"])
+        if made.status != 0 or made.output.strip().lower().replace(" ", "") != flavour.name:
+            skip(f"there is no mpi4py for {flavour.name} here")
+        return [PYTHON, "-c", MPI4PY]
+    return [build(flavour.c, ["mpi_corners.c"], "corners", "-D_GNU_SOURCE", "-pthread"), case]
+
+
+def main(name, case):
+    flavour = flavour_named(name)
+    command = job(flavour, *command_for(flavour, case), ranks=2)
+    native = run_natively(command)
+    if native.status != (7 if case == "abort" else 0):
+        skip(f"does not work here: {native.errors}")
+    recorded = Job(command)
+    made = recorded.run()
+    check((sorted(made.output.splitlines()), made.status) ==
+          (sorted(native.output.splitlines()), native.status), native, made)
+    check(not recorded.said("aside") and not recorded.said("note"), recorded.said("aside"), recorded.said("note"))
+    ranks = ranks_of(recorded)
+    check(sorted(ranks) == [0, 1] or (case == "abort" and sorted(ranks) == [1]), ranks)
+    globals()["check_" + case](recorded, ranks)
+    print(f"{name}, {case}: as without the agent, and recorded")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
