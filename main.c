@@ -4,6 +4,7 @@
 #include "analyzer/filter/command.h"
 #include "analyzer/report/command.h"
 #include "analyzer/sequence/command.h"
+#include "format/base/near_name.h"
 #include "format/base/printable.h"
 #include "format/image/symbolizer.h"
 #include "format/settings/command.h"
@@ -13,7 +14,9 @@
 #include "recorder/record/command.h"
 #include "recorder/rings/salvage.h"
 
+#include <argp.h>
 #include <locale.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,35 +48,74 @@ static void print_help(FILE *stream)
           stream);
     for (size_t i = 0; commands[i] != NULL; i++)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`tollgate COMMAND --help` and `man tollgate-COMMAND` tell more.\n", stream);
+    fputs("\n'tollgate help COMMAND' shows the options of a command; 'man tollgate-COMMAND' tells more.\n",
+          stream);
+}
+
+/* Says that nothing is called WORD, which stands where a command or a general option is expected. */
+static int refuse(const char *word)
+{
+    static const char *const options[] = {"--help", "--version"};
+    bool is_option = word[0] == '-';
+    char shown[64], hint[TG_NEAR_NAME_HINT];
+    struct tg_near_name near;
+    tg_near_name_init(&near, word);
+    for (size_t i = 0; !is_option && commands[i] != NULL; i++)
+        tg_near_name_offer(&near, commands[i]->name);
+    for (size_t i = 0; is_option && i < sizeof options / sizeof *options; i++)
+        tg_near_name_offer(&near, options[i]);
+    fprintf(stderr, "tollgate: unknown %s '%s'%s\nTry 'tollgate --help' for a list of commands.\n",
+            is_option ? "option" : "command", tg_printable(word, shown, sizeof shown),
+            tg_near_name_hint(&near, hint));
+    return 2;
+}
+
+/* Runs the command that ARGV begins with. */
+static int run_command(int argc, char **argv)
+{
+    static char program_name[64];
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, argv[0]) != 0)
+            continue;
+        snprintf(program_name, sizeof program_name, "tollgate %s", commands[i]->name);
+        argv[0] = program_name;
+        return commands[i]->run(argc, argv, &services);
+    }
+    return refuse(argv[0]);
+}
+
+static int show_help(int argc, char **argv)
+{
+    if (argc > 0) {
+        char help[] = "--help";
+        char *of_command[] = {argv[0], help, NULL};
+        return run_command(2, of_command);
+    }
+    print_help(stdout);
+    return 0;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
 int main(int argc, char **argv)
 {
     /* Text is UTF-8 whatever the environment says: the same trace gives the same bytes everywhere. */
     setlocale(LC_CTYPE, "C.UTF-8");
+    argp_program_version = "tollgate " TG_VERSION;
     if (argc < 2) {
         print_help(stderr);
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
+    if (strcmp(argv[1], "help") == 0)
+        return show_help(argc - 2, argv + 2);
+    if (is_one_of(argv[1], "--help", "-h"))
+        return show_help(0, NULL);
+    if (is_one_of(argv[1], "--version", "-V")) {
+        puts(argp_program_version);
         return 0;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("tollgate " TG_VERSION);
-        return 0;
-    }
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        if (strcmp(commands[i]->name, argv[1]) != 0)
-            continue;
-        static char program_name[64];
-        snprintf(program_name, sizeof program_name, "tollgate %s", commands[i]->name);
-        argv[1] = program_name;
-        return commands[i]->run(argc - 1, argv + 1, &services);
-    }
-    char name[64];
-    fprintf(stderr, "tollgate: there is no command '%s'; `tollgate --help` lists them\n",
-            tg_printable(argv[1], name, sizeof name));
-    return 2;
+    return run_command(argc - 1, argv + 1);
 }

@@ -60,7 +60,11 @@ _tollgate()
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _tollgate_words "$commands --help --version" "$word"
+        _tollgate_words "$commands help --help --version" "$word"
+        return
+    fi
+    if [[ $command == help ]]; then
+        _tollgate_words "$commands" "$word"
         return
     fi
     # Behind `record ... -- PROGRAM` the program's own completion takes over.

@@ -4,6 +4,7 @@
 #include "analyzer/output/quantity.h"
 #include "format/base/json_writer.h"
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
 #include "format/trace/recovery.h"
 
 #include <argp.h>
@@ -343,9 +344,8 @@ static struct tg_error *recover(const struct recover_arguments *arguments,
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
     struct recover_arguments arguments = {0};
-    argp_err_exit_status = 2;
     TG_AUTO_ERROR struct tg_error *error = NULL;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0)
+    if (tg_command_line_parse(&argp, TG_COMMAND_LINE_OPERANDS, argc, argv, &arguments) != 0)
         error = tg_error_no_memory();
     else
         error = recover(&arguments, services);

@@ -5,6 +5,8 @@
 #include "analyzer/filter/report.h"
 #include "analyzer/output/output_file.h"
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
+#include "format/settings/dlopen_filter.h"
 #include "format/settings/settings.h"
 
 #include <argp.h>
@@ -105,7 +107,8 @@ static void parse_mode(struct filter_arguments *arguments, const char *text)
             return;
         }
     }
-    refuse(arguments, "there is no mode '%s': use slow, medium or fast", text);
+    if (arguments->error == NULL)
+        arguments->error = tg_dlopen_filter_refuse_mode(text);
 }
 
 static void read_settings(struct filter_arguments *arguments, const char *path)
@@ -389,9 +392,8 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         arguments.request.breaks = arguments.breaks;
         arguments.request.simulation =
             (struct tg_simulation_options){.processes = 1, .clients = 1, .round_trip_ns = UINT64_MAX};
-        argp_err_exit_status = 2;
         lengthen_dashes(argc, argv);
-        if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0)
+        if (tg_command_line_parse(&argp, TG_COMMAND_LINE_OPERANDS, argc, argv, &arguments) != 0)
             arguments.error = tg_error_no_memory();
     }
     if (arguments.error == NULL)

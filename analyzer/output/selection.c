@@ -1,5 +1,7 @@
 #include "analyzer/output/selection.h"
 
+#include "format/base/near_name.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -33,8 +35,16 @@ static void free_word(char **word)
     free(*word);
 }
 
-static struct tg_error *no_such_kind(const char *word)
+static struct tg_error *refuse_kind(const char *word)
 {
+    struct tg_near_name near;
+    char hint[TG_NEAR_NAME_HINT];
+    tg_near_name_init(&near, word);
+    for (size_t i = 0; i < tg_event_kind_count(); i++)
+        tg_near_name_offer(&near, tg_event_kind_name(tg_event_kind_at(i)));
+    if (near.best != NULL)
+        return tg_error_create(TG_ERROR_USAGE, "--kind: unknown kind '%s'%s", word,
+                               tg_near_name_hint(&near, hint));
     char *names = strdup("");
     for (size_t i = 0; names != NULL && i < tg_event_kind_count(); i++) {
         char *longer = NULL;
@@ -45,8 +55,7 @@ static struct tg_error *no_such_kind(const char *word)
         names = longer;
     }
     struct tg_error *error = tg_error_create(
-        TG_ERROR_USAGE,
-        "--kind: '%s' is no kind of event; the kinds are %s; a glob like 'library_*' takes several", word,
+        TG_ERROR_USAGE, "--kind: unknown kind '%s'; use one of %s, or a glob like 'library_*'", word,
         names == NULL ? "" : names);
     free(names);
     return error;
@@ -69,7 +78,7 @@ struct tg_error *tg_selection_add_kinds(struct tg_selection *selection, const ch
             if (fnmatch(word, tg_event_kind_name(tg_event_kind_at(i)), 0) == 0)
                 found = selection->kinds[i] = true;
         if (!found)
-            return no_such_kind(word);
+            return refuse_kind(word);
     }
     return NULL;
 }

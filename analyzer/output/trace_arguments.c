@@ -1,6 +1,7 @@
 #include "analyzer/output/trace_arguments.h"
 
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
 
 #include <string.h>
 
@@ -65,9 +66,8 @@ const struct argp tg_trace_output_argp = {.options = output_options, .parser = p
 int tg_trace_arguments_run(const struct argp *argp, int argc, char **argv, struct tg_trace_arguments *trace,
                            void *arguments, struct tg_error *(*act)(void *arguments))
 {
-    argp_err_exit_status = 2;
     TG_AUTO_ERROR struct tg_error *error = NULL;
-    if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, arguments) != 0) {
+    if (tg_command_line_parse(argp, TG_COMMAND_LINE_OPERANDS, argc, argv, arguments) != 0) {
         error = trace->selection.error != NULL ? trace->selection.error : tg_error_no_memory();
         trace->selection.error = NULL;
     } else {

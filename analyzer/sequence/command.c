@@ -6,6 +6,7 @@
 #include "analyzer/output/trace_arguments.h"
 #include "analyzer/sequence/format.h"
 #include "analyzer/sequence/read.h"
+#include "format/base/near_name.h"
 #include "format/base/printable.h"
 
 #include <argp.h>
@@ -52,12 +53,18 @@ static void parse_by(struct sequence_arguments *arguments, const char *word, str
 static void parse_format(struct sequence_arguments *arguments, const char *word, struct argp_state *state)
 {
     const struct tg_sequence_format *format = tg_sequence_format_find(word);
-    char names[128] = "";
-    for (size_t i = 0; format == NULL && i < tg_sequence_format_count(); i++)
+    char names[128] = "", hint[TG_NEAR_NAME_HINT];
+    struct tg_near_name near;
+    tg_near_name_init(&near, word);
+    for (size_t i = 0; format == NULL && i < tg_sequence_format_count(); i++) {
+        tg_near_name_offer(&near, tg_sequence_format_at(i)->name);
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i == 0 ? "" : ", ",
                  tg_sequence_format_at(i)->name);
-    if (format == NULL)
-        argp_error(state, "--format: there is no '%s'; the formats are %s", word, names);
+    }
+    if (format == NULL && near.best != NULL)
+        argp_error(state, "--format: unknown format '%s'%s", word, tg_near_name_hint(&near, hint));
+    else if (format == NULL)
+        argp_error(state, "--format: unknown format '%s'; use one of %s", word, names);
     arguments->format = format;
 }
 

@@ -25,7 +25,7 @@ enum { TG_NEAR_NAME_HINT = 96 };
 
 void tg_near_name_init(struct tg_near_name *near, const char *word);
 
-/* Considers NAME. Edits are inserted, deleted, replaced and swapped characters; upper and lower case are equal.
+/* Considers NAME. Edits are inserted, deleted, replaced and swapped characters; case does not count.
  * One edit is allowed for every three characters, and a word that NAME begins with is one edit away. Of
  * equally near names the first one offered stays. */
 void tg_near_name_offer(struct tg_near_name *near, const char *name);

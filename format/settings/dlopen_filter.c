@@ -1,5 +1,7 @@
 #include "format/settings/dlopen_filter.h"
 
+#include "format/base/near_name.h"
+
 #include <string.h>
 
 struct tg_error *tg_dlopen_filter_init(struct tg_dlopen_filter *filter)
@@ -59,7 +61,20 @@ struct tg_error *tg_dlopen_filter_set_mode(struct tg_dlopen_filter *filter, cons
                                    match);
         return tg_dlopen_filter_set(filter, false, "");
     }
-    return tg_error_create(TG_ERROR_USAGE, "there is no mode \"%s\": use slow, medium or fast", mode);
+    return tg_dlopen_filter_refuse_mode(mode);
+}
+
+struct tg_error *tg_dlopen_filter_refuse_mode(const char *mode)
+{
+    struct tg_near_name near;
+    char hint[TG_NEAR_NAME_HINT];
+    tg_near_name_init(&near, mode);
+    tg_near_name_offer(&near, "slow");
+    tg_near_name_offer(&near, "medium");
+    tg_near_name_offer(&near, "fast");
+    if (near.best != NULL)
+        return tg_error_create(TG_ERROR_USAGE, "unknown mode '%s'%s", mode, tg_near_name_hint(&near, hint));
+    return tg_error_create(TG_ERROR_USAGE, "unknown mode '%s'; use slow, medium or fast", mode);
 }
 
 static struct tg_event_filter_decision decide_by_list(const struct tg_glob_list *list,

@@ -30,6 +30,9 @@ struct tg_error *tg_dlopen_filter_set(struct tg_dlopen_filter *filter, bool alwa
 struct tg_error *tg_dlopen_filter_set_mode(struct tg_dlopen_filter *filter, const char *mode,
                                            const char *match);
 
+/* The USAGE error for a mode that does not exist; names the one that was probably meant. */
+struct tg_error *tg_dlopen_filter_refuse_mode(const char *mode);
+
 /* The decision on one load event, as the trace records it. Pattern and library point into FILTER and
  * LIBRARIES. */
 struct tg_event_filter_decision

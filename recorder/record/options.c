@@ -1,6 +1,7 @@
 #include "recorder/record/options.h"
 
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
 #include "format/settings/settings.h"
 #include "recorder/agent/contract.h"
 
@@ -558,9 +559,7 @@ struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_
     struct tg_error *error = tg_dlopen_filter_init(&options->filter);
     if (error != NULL)
         return error;
-    argp_err_exit_status = 2;
-    /* ARGP_LONG_ONLY: one dash will do for long options */
-    if (argp_parse(&parser, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, &arguments) != 0)
+    if (tg_command_line_parse(&parser, TG_COMMAND_LINE_PROGRAM, argc, argv, &arguments) != 0)
         error = tg_error_no_memory();
     if (error == NULL)
         error = arguments.error;

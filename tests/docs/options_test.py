@@ -8,6 +8,9 @@ import re
 import subprocess
 import sys
 
+# Options of all commands: explained once, in tollgate(1); a command's own page may repeat them.
+COMMON = {"--help", "--usage", "--version"}
+
 
 def run(*arguments):
     return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
@@ -92,12 +95,11 @@ def main():
         problems.append("`tollgate --help` lists no commands")
     for command in commands:
         expected = options_of_help(tollgate, command)
-        if not {"--help", "--usage"} <= expected:
+        if not COMMON <= expected:
             problems.append(f"{command}: --help was not understood by this test")
         page = f"{source}/docs/man/tollgate-{command}.1"
         if os.path.exists(page):
-            # These two are told once for all commands, in tollgate(1), or again.
-            found = options_of_page(page) | {"--help", "--usage"}
+            found = options_of_page(page) | COMMON
             problems += differences(os.path.basename(page), found, expected)
         else:
             problems.append(f"docs/man/tollgate-{command}.1 is missing")
