@@ -1,4 +1,4 @@
-/* Steps of a live job's threads: what live/inspect/stepper orders is carried out by the engine, with
+/* Steps of a live job's threads: what live/inspect/step/stepper orders is carried out by the engine, with
  * temporary breakpoints of that thread alone. The tracer thread's. */
 #ifndef TG_LIVE_CONTROL_STEPS_H
 #define TG_LIVE_CONTROL_STEPS_H

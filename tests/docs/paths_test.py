@@ -1,0 +1,93 @@
+"""Every path of the source tree that a document or a comment mentions exists, and every tg_... that a document mentions
+is in the sources.
+
+A path is a word that begins with a folder of the tree (as analyzer/, docs/) and ends with a suffix of a file, with a
+slash, or with a folder's name; {a,b} and * may stand in it as in a shell. Generated files are not looked for.
+
+usage: paths_test.py SOURCE_DIRECTORY
+"""
+import glob
+import itertools
+import os
+import re
+import sys
+
+TOP = ("format", "recorder", "analyzer", "live", "tests", "docs", "cmake", "completions")
+PATH = re.compile(r"(?<![\w/.$}>~-])((?:%s)/[\w./*{},+-]*)" % "|".join(TOP))
+SUFFIX = re.compile(r"\.(?:[chS]|md|1|py|sh|txt|cmake|jsonl|tcl|svg|png|html|bash|supp)$")
+COMMENT = {".c": r"/\*.*?\*/|//[^\n]*", ".h": r"/\*.*?\*/|//[^\n]*", ".S": r"/\*.*?\*/",
+           ".py": r"#[^\n]*|(?:\A|:\n\s*)\"\"\".*?\"\"\"", ".sh": r"#[^\n]*", ".cmake": r"#[^\n]*", ".txt": r"#[^\n]*"}
+
+
+def expanded(path):
+    """The paths that PATH with its braces stands for."""
+    parts = re.split(r"\{([^{}]*)\}", path)
+    choices = [part.split(",") if i % 2 else [part] for i, part in enumerate(parts)]
+    return ["".join(choice) for choice in itertools.product(*choices)]
+
+
+def mentions(text):
+    """(line, path) of every mention in TEXT."""
+    for match in PATH.finditer(text):
+        path = match.group(1)
+        while path.count("{") != path.count("}") or path[-1] in ".,-":
+            path = path[:-1]
+        yield text.count("\n", 0, match.start()) + 1, path
+
+
+def is_claim(path):
+    """Whether PATH is said to be in the tree, rather than a placeholder like docs/man/tollgate-NAME.1, or a name that
+    happens to have a slash: of a test, or a choice such as live/replay."""
+    if re.search(r"(?:^|/)[^/]*[A-Z]{3,}[^/]*(?:/|$)", path) and "CMakeLists" not in path:
+        return False
+    return path.endswith("/") or SUFFIX.search(path) or path.count("/") >= 2
+
+
+def text_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    suffix = os.path.splitext(path)[1]
+    if suffix not in COMMENT:
+        return text
+    # everything but comments becomes blank, so that line numbers stay
+    kept, at = [], 0
+    for match in re.finditer(COMMENT[suffix], text, re.S):
+        kept.append(re.sub(r"[^\n]", " ", text[at:match.start()]))
+        kept.append(match.group(0))
+        at = match.end()
+    return "".join(kept)
+
+
+def main():
+    os.chdir(sys.argv[1])
+    files = ["README.md", "CONTRIBUTING.md", "CMakeLists.txt", "main.c", "check", "demo"]
+    files += [path for top in TOP for path in glob.glob(top + "/**/*", recursive=True)]
+    problems, found = [], 0
+    identifiers = set()
+    for path in files:
+        if path.endswith((".c", ".h", ".S", "CMakeLists.txt", ".cmake")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                identifiers |= set(re.findall(r"\btg_\w+", file.read()))
+    for path in files:
+        if path == "tests/layering/layers_test.py":  # made-up trees
+            continue
+        is_document = path.endswith((".md", ".1")) or path in ("check", "demo")
+        if not is_document and os.path.splitext(path)[1] not in COMMENT or not os.path.isfile(path):
+            continue
+        if path.endswith(".md"):
+            for name in set(re.findall(r"\btg_\w+(?![\w*{])", text_of(path))) - identifiers - {"tg_noun_verb"}:
+                problems.append(f"{path}: there is no {name}")
+        for line, mention in mentions(text_of(path)):
+            if not is_claim(mention):
+                continue
+            found += 1
+            for one in expanded(mention):
+                if not glob.glob(one) and not glob.glob(one + ".[ch]"):
+                    problems.append(f"{path}:{line}: there is no {one}")
+    if found < 100:
+        problems.append("mentions of paths were not recognized by this test")
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+sys.exit(main())
