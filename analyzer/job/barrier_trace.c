@@ -1,6 +1,6 @@
 #include "analyzer/job/barrier_trace.h"
 
-#include "analyzer/job/run_model_internal.h"
+#include "analyzer/job/run_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,4 @@
-/* Which barriers can be satisfied no more: those that wait for a member which another barrier holds that can
- * be satisfied no more either. Whoever is held by somebody, or runs, or is stopped, may still arrive. */
-#include "analyzer/job/run_model_internal.h"
+#include "analyzer/job/stuck_barriers.h"
 
 /* What keeps a member from arriving. */
 struct blockage {
@@ -82,8 +80,8 @@ static void find_satisfiable(struct tg_run_model *model)
     }
 }
 
-/* Who cannot arrive at BARRIER, which is stuck. */
-static struct tg_run_decision explain(const struct tg_run_model *model, const struct tg_barrier *barrier)
+struct tg_run_decision tg_stuck_barriers_explain(const struct tg_run_model *model,
+                                                 const struct tg_barrier *barrier)
 {
     uint32_t slot = 0, other = 0;
     struct tg_run_decision stuck = {.kind = TG_DECIDE_STUCK, .barrier = barrier->definition.id};
@@ -94,16 +92,7 @@ static struct tg_run_decision explain(const struct tg_run_model *model, const st
     return stuck;
 }
 
-bool tg_barriers_why_stuck(const struct tg_run_model *model, uint32_t id, struct tg_run_decision *why)
-{
-    const struct tg_barrier *barrier = tg_barrier_find(model, id);
-    if (barrier == NULL || !barrier->stuck)
-        return false;
-    *why = explain(model, barrier);
-    return why->count > 0;
-}
-
-void tg_barrier_check_stuck(struct tg_run_model *model)
+void tg_stuck_barriers_check(struct tg_run_model *model)
 {
     size_t waiting = 0;
     for (size_t i = 0; i < model->n_barriers; i++) {
@@ -117,6 +106,6 @@ void tg_barrier_check_stuck(struct tg_run_model *model)
         bool was_stuck = barrier->stuck;
         barrier->stuck = waiting > 1 && barrier->n_arrived > 0 && !barrier->can_be_satisfied;
         if (barrier->stuck && !was_stuck)
-            tg_run_decide(model, explain(model, barrier));
+            tg_run_decide(model, tg_stuck_barriers_explain(model, barrier));
     }
 }

@@ -30,6 +30,19 @@ struct tg_error *tg_array_reserve(void *items, size_t *capacity, size_t needed, 
     return error;
 }
 
+struct tg_error *tg_array_copy(void *items, size_t *count, size_t *capacity, const void *from,
+                               size_t from_count, size_t item_bytes)
+{
+    struct tg_error *error = tg_array_reserve(items, capacity, from_count, item_bytes);
+    if (error != NULL || from_count == 0)
+        return error;
+    void *memory;
+    memcpy(&memory, items, sizeof memory);
+    memcpy(memory, from, from_count * item_bytes);
+    *count = from_count;
+    return NULL;
+}
+
 void tg_array_open_gap(void *first, size_t count, size_t at, size_t item_bytes)
 {
     char *gap = (char *)first + at * item_bytes;

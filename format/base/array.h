@@ -36,6 +36,10 @@
         tg_error_;                                                                                           \
     })
 
+/* Makes an array of COUNT items, which is empty, one of the FROM_COUNT items at FROM. */
+#define TG_ARRAY_COPY(items, count, capacity, from, from_count)                                              \
+    tg_array_copy(&(items), &(count), &(capacity), (1 ? (from) : (items)), (from_count), sizeof *(items))
+
 /* For short lists that have no capacity, as those of options are: allocated anew at every append. */
 #define TG_ARRAY_APPEND_EXACT(items, count, ...)                                                             \
     (tg_array_resize(&(items), (size_t)(count) + 1, sizeof *(items)) != NULL                                 \
@@ -53,6 +57,8 @@
 /* What the macros call. ITEMS points to the caller's pointer, whatever its type. */
 struct tg_error *tg_array_reserve(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 struct tg_error *tg_array_resize(void *items, size_t count, size_t item_bytes);
+struct tg_error *tg_array_copy(void *items, size_t *count, size_t *capacity, const void *from,
+                               size_t from_count, size_t item_bytes);
 void tg_array_open_gap(void *first, size_t count, size_t at, size_t item_bytes);
 void tg_array_close_gap(void *first, size_t count, size_t at, size_t item_bytes);
 

@@ -14,7 +14,8 @@
 #include <uthash.h>
 
 #include "analyzer/job/run_model.h"
-#include "analyzer/job/run_model_internal.h"
+#include "analyzer/job/run_state.h"
+#include "format/base/array.h"
 
 enum { THREADS = 4, BARRIERS = 2, SHARE = 3, WORKERS = 2 };
 
@@ -199,12 +200,10 @@ static uint32_t visit(struct search *search, struct tg_run_model *model)
     }
     state = malloc(sizeof *state);
     uint32_t number = search->n_states++;
-    if (state == NULL ||
-        !tg_run_make_room((void **)&search->models, number, &search->models_capacity,
-                          sizeof *search->models) ||
-        !tg_run_make_room((void **)&search->stuck, number, &search->stuck_capacity, 1) ||
-        !tg_run_make_room((void **)&search->waiting, number, &search->waiting_capacity, 1) ||
-        !tg_run_make_room((void **)&search->unsettled, number, &search->unsettled_capacity, 1))
+    if (state == NULL || TG_ARRAY_RESERVE(search->models, search->models_capacity, number + 1) != NULL ||
+        TG_ARRAY_RESERVE(search->stuck, search->stuck_capacity, number + 1) != NULL ||
+        TG_ARRAY_RESERVE(search->waiting, search->waiting_capacity, number + 1) != NULL ||
+        TG_ARRAY_RESERVE(search->unsettled, search->unsettled_capacity, number + 1) != NULL)
         abort();
     memcpy(state->key, key, KEY_SIZE);
     state->number = number;
@@ -440,10 +439,8 @@ static void step(struct search *search, uint32_t from, const struct op *op, bool
     edge.to = visit(search, after);
     if (!is_free)
         return;
-    if (!tg_run_make_room((void **)&search->edges, search->n_edges, &search->edges_capacity,
-                          sizeof *search->edges))
+    if (TG_ARRAY_APPEND(search->edges, search->n_edges, search->edges_capacity, edge) != NULL)
         abort();
-    search->edges[search->n_edges++] = edge;
 }
 
 static bool may(const struct search *search, char command)

@@ -49,6 +49,23 @@ static void reserved_room_is_what_was_asked_for(void **state)
     free(pairs.items);
 }
 
+static void copies_are_of_their_own(void **state)
+{
+    (void)state;
+    const struct pair from[] = {{1, 2}, {3, 4}, {5, 6}};
+    struct pairs copy = {0}, nothing = {0};
+    assert_null(TG_ARRAY_COPY(copy.items, copy.count, copy.capacity, from, 3));
+    assert_int_equal(copy.count, 3);
+    assert_memory_equal(copy.items, from, sizeof from);
+    assert_ptr_not_equal(copy.items, from);
+    assert_null(TG_ARRAY_COPY(nothing.items, nothing.count, nothing.capacity, (struct pair *)NULL, 0));
+    assert_int_equal(nothing.count, 0);
+    assert_ptr_equal(TG_ARRAY_COPY(nothing.items, nothing.count, nothing.capacity, from, SIZE_MAX / 2),
+                     tg_error_no_memory());
+    assert_int_equal(nothing.count, 0);
+    free(copy.items);
+}
+
 static void a_size_beyond_memory_is_an_error_that_changes_nothing(void **state)
 {
     (void)state;
@@ -115,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_stay_while_the_array_grows),
         cmocka_unit_test(reserved_room_is_what_was_asked_for),
+        cmocka_unit_test(copies_are_of_their_own),
         cmocka_unit_test(a_size_beyond_memory_is_an_error_that_changes_nothing),
         cmocka_unit_test(insertion_and_removal_keep_the_order_of_the_others),
         cmocka_unit_test(a_list_without_a_capacity_grows_by_one),

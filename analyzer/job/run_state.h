@@ -1,10 +1,12 @@
-/* What the files of the barrier model share. */
-#ifndef TG_ANALYZER_JOB_RUN_MODEL_INTERNAL_H
-#define TG_ANALYZER_JOB_RUN_MODEL_INTERNAL_H
+/* The state of the run model: who runs, who is held, and the barriers. For the files of the model alone, and for
+ * analyzer/job/barrier_trace.c, which compares it with a trace. */
+#ifndef TG_ANALYZER_JOB_RUN_STATE_H
+#define TG_ANALYZER_JOB_RUN_STATE_H
 
-#include "analyzer/job/run_model.h"
+#include "analyzer/job/run_types.h"
+#include "format/base/error.h"
 
-/* Threads and processes have slots, which are used again; barriers say of each slot what it is to them. */
+/* Threads and processes have slots, which are used again; a barrier has flags for each slot. */
 
 struct tg_run_thread {
     bool alive, is_manager;
@@ -45,13 +47,13 @@ struct tg_barrier {
 struct tg_run_model {
     struct tg_run_thread *threads;
     size_t n_threads, threads_capacity;
-    uint32_t *free_threads; /* slots */
+    uint32_t *free_threads; /* slots; there is always room for every slot */
     size_t n_free_threads, free_threads_capacity;
     struct tg_run_process *processes;
     size_t n_processes, processes_capacity;
-    uint32_t *free_processes;
+    uint32_t *free_processes; /* likewise */
     size_t n_free_processes, free_processes_capacity;
-    uint32_t *by_dpid; /* slots of those that live */
+    uint32_t *by_dpid; /* slots of living processes */
     size_t n_by_dpid, by_dpid_capacity;
     struct tg_barrier **barriers; /* by ascending id */
     size_t n_barriers, barriers_capacity;
@@ -59,13 +61,10 @@ struct tg_run_model {
     uint64_t step;
     struct tg_run_decision *decisions;
     size_t n_decisions, decisions_capacity;
-    bool failed; /* memory was short: the decisions are not whole */
+    bool failed; /* memory was short: decisions are missing */
 };
 
 enum { TG_NO_SLOT = UINT32_MAX };
-
-/* Room for one more of SIZE bytes behind COUNT items; false where memory is short. */
-bool tg_run_make_room(void **items, size_t count, size_t *capacity, size_t size);
 
 /* Begins a change: no decisions yet. */
 void tg_run_begin(struct tg_run_model *model);
@@ -76,38 +75,29 @@ void tg_run_decide(struct tg_run_model *model, struct tg_run_decision decision);
 /* Slots; TG_NO_SLOT: there is none. */
 uint32_t tg_run_find_process(const struct tg_run_model *model, uint32_t dpid);
 uint32_t tg_run_find_thread(const struct tg_run_model *model, struct tg_thread_id thread);
+/* The index in by_dpid, or in PROCESS's threads, of the first whose number is not less. */
+size_t tg_run_place_of_process(const struct tg_run_model *model, uint32_t dpid);
+size_t tg_run_place_of_thread(const struct tg_run_model *model, const struct tg_run_process *process,
+                              uint32_t dtid);
+/* A slot of either, by THREAD's dtid. */
+uint32_t tg_run_find(const struct tg_run_model *model, struct tg_thread_id thread);
 struct tg_thread_id tg_run_thread_id(const struct tg_run_model *model, uint32_t slot);
-/* Of SLOT of BARRIER: thread or process. */
+struct tg_error *tg_run_not_found(struct tg_thread_id thread);
+
+/* NULL: there is none. */
+struct tg_barrier *tg_barrier_find(const struct tg_run_model *model, uint32_t id);
+/* The index of the first barrier whose id is not less than ID. */
+size_t tg_barrier_place(const struct tg_run_model *model, uint32_t id);
+/* The thread, or process, that is SLOT to BARRIER. */
 struct tg_thread_id tg_barrier_member_id(const struct tg_run_model *model, const struct tg_barrier *barrier,
                                          uint32_t slot);
 
 bool tg_run_is_held(const struct tg_run_model *model, uint32_t slot);
+void tg_run_set_state(struct tg_run_model *model, uint32_t slot, enum tg_run_state run);
 
-/* Tells to stop, where anything runs. */
+/* Decides to stop, where anything runs. */
 void tg_run_stop_thread(struct tg_run_model *model, uint32_t slot);
 void tg_run_stop_process(struct tg_run_model *model, uint32_t slot);
 void tg_run_stop_group(struct tg_run_model *model, uint32_t control_group);
-void tg_run_set_state(struct tg_run_model *model, uint32_t slot, enum tg_run_state run);
-
-/* NULL: there is none. */
-struct tg_barrier *tg_barrier_find(const struct tg_run_model *model, uint32_t id);
-
-/* Whether SLOT is to be a member. */
-bool tg_barrier_wants(const struct tg_run_model *model, const struct tg_barrier *barrier, uint32_t slot);
-/* SLOT (a thread's, or a process's) came to be, or has other groups: puts it into the barriers that want it
- * and out of those that do not. */
-void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32_t slot,
-                              enum tg_barrier_reason reason);
-/* Out of all barriers. */
-void tg_barrier_leave_all(struct tg_run_model *model, bool is_thread, uint32_t slot,
-                          enum tg_barrier_reason reason);
-/* Whoever satisfied all that is left of a barrier by leaving. */
-void tg_barrier_check_satisfied(struct tg_run_model *model);
-/* Takes BARRIER's hold off SLOT, which has it. */
-void tg_barrier_release(struct tg_run_model *model, struct tg_barrier *barrier, uint32_t slot,
-                        enum tg_barrier_reason reason);
-
-/* Finds out which barriers can be satisfied no more, and decides STUCK for those of which that is new. */
-void tg_barrier_check_stuck(struct tg_run_model *model);
 
 #endif
