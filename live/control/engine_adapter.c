@@ -464,10 +464,11 @@ struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
         .process_ended = process_ended,
     };
     struct tg_error *error = tg_controller_create(&orders, made, &made->controller);
-    if (error == NULL) {
-        unsigned slot = tg_engine_add_observer(parts->engine, &made->observer);
+    size_t slot;
+    if (error == NULL)
+        error = tg_engine_add_observer(parts->engine, &made->observer, &slot);
+    if (error == NULL)
         error = tg_live_points_create(parts, slot, take_hit, made, &made->points);
-    }
     if (error == NULL)
         error = tg_live_modules_create(parts->images, &made->modules);
     if (error == NULL)

@@ -33,7 +33,7 @@ struct tg_live_points {
     struct tg_engine *engine;
     uint64_t first_id; /* of action point 0, in the trace: breakpoints of options come first */
     struct tg_break_places *places;
-    unsigned slot;
+    size_t slot;
     tg_live_points_hit *hit;
     void *context;
     const struct tg_loader_handled *handled; /* to look in alone, NULL: everywhere */
@@ -41,7 +41,7 @@ struct tg_live_points {
     char *place;
 };
 
-struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, unsigned slot,
+struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, size_t slot,
                                        tg_live_points_hit *hit, void *context, struct tg_live_points **points)
 {
     struct tg_live_points *made = calloc(1, sizeof *made);

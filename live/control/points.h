@@ -19,7 +19,7 @@ struct tg_live_points;
 typedef void tg_live_points_hit(void *context, struct tg_thread *thread, uint32_t id);
 
 /* SLOT is the data slot in processes that is this module's to use. */
-struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, unsigned slot,
+struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, size_t slot,
                                        tg_live_points_hit *hit, void *context,
                                        struct tg_live_points **points);
 void tg_live_points_destroy(struct tg_live_points *points); /* NULL is accepted; after the engine's run */

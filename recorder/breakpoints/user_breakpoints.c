@@ -40,7 +40,7 @@ struct tg_user_breakpoints {
     struct tg_engine *engine;
     struct tg_image_cache *cache;
     struct tg_observer observer;
-    unsigned slot;
+    size_t slot;
     struct spec **specs; /* their addresses are the contexts of engine breakpoints */
     size_t count;
     struct tg_digest_set absences; /* files in which no specification has a place: not opened again */
@@ -385,7 +385,11 @@ struct tg_error *tg_user_breakpoints_create(struct tg_engine *engine, struct tg_
         .program_loaded = program_loaded,
         .process_ended = process_ended,
     };
-    breakpoints->slot = tg_engine_add_observer(engine, &breakpoints->observer);
+    struct tg_error *error = tg_engine_add_observer(engine, &breakpoints->observer, &breakpoints->slot);
+    if (error != NULL) {
+        tg_user_breakpoints_destroy(breakpoints);
+        return error;
+    }
     *result = breakpoints;
     return NULL;
 }

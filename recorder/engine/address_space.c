@@ -1,4 +1,6 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/address_space.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/tracee.h"
 #include "recorder/process/memory.h"
 
 #include <assert.h>

@@ -1,4 +1,10 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/adoption.h"
+#include "recorder/engine/address_space.h"
+#include "recorder/engine/lineage.h"
+#include "recorder/engine/parked.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/stop.h"
+#include "recorder/engine/wake.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
 
@@ -78,6 +84,7 @@ void tg_adoption_keep_ghost(struct tg_process *process)
     struct tg_ghost *ghost = &engine->ghosts[engine->n_ghosts++ % TG_MAX_GHOSTS];
     tg_address_space_unref(ghost->space);
     *ghost = (struct tg_ghost){.facts = *process, .space = tg_address_space_ref(process->space)};
+    ghost->facts.data = NULL;
 }
 
 void tg_adoption_drop_ghosts(struct tg_engine *engine)
@@ -170,10 +177,9 @@ void tg_adoption_look_again(struct tg_engine *engine)
                 look_at(engine, parked->tid);
         engine->looked_again_ns = tg_engine_now_ns();
     }
-    tg_dispatch_parked(engine);
     /* Without a kill nothing can stay parked. */
     bool wanted = engine->parked != NULL && engine->n_ghosts > 0;
     if (wanted != engine->looking_again)
-        tg_engine_set_ticking(engine, wanted);
+        tg_wake_set_ticking(engine, wanted);
     engine->looking_again = wanted;
 }

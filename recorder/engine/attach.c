@@ -1,4 +1,9 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/address_space.h"
+#include "recorder/engine/attach_guard.h"
+#include "recorder/engine/detach.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/removal.h"
+#include "recorder/engine/wake.h"
 #include "recorder/process/proc_status.h"
 
 #include <dirent.h>
@@ -82,13 +87,13 @@ struct scan {
 static long seize(struct tg_engine *engine, pid_t tid, bool kill_on_exit)
 {
     engine->seizing = true;
-    tg_engine_set_ticking(engine, true);
+    tg_wake_set_ticking(engine, true);
     long result =
         ptrace(PTRACE_SEIZE, tid, NULL, (long)(TG_TRACE_OPTIONS | (kill_on_exit ? PTRACE_O_EXITKILL : 0)));
     int why = errno;
-    tg_engine_set_ticking(engine, false);
+    tg_wake_set_ticking(engine, false);
     if (engine->looking_again || atomic_load(&engine->stop_requested)) /* others need it, too */
-        tg_engine_set_ticking(engine, true);
+        tg_wake_set_ticking(engine, true);
     engine->seizing = false;
     errno = why;
     return result;

@@ -1,7 +1,10 @@
-#include "recorder/engine/engine_internal.h"
-
-#include <errno.h>
-#include <sys/wait.h>
+#include "recorder/engine/detach.h"
+#include "recorder/engine/observers.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/removal.h"
+#include "recorder/engine/resume.h"
+#include "recorder/engine/step.h"
+#include "recorder/engine/stop.h"
 
 /* Letting a process go so that nothing of the engine stays in it. Sites may only be lifted when no thread can
  * run into one any more, and a thread may only go when no SIGTRAP of an int3 is left in it: first every
@@ -54,14 +57,6 @@ static bool is_quiet(const struct tg_tracee *tracee)
     return tracee->held || tracee->exiting || tracee->in_vfork;
 }
 
-bool tg_detach_shares_memory(const struct tg_process *process)
-{
-    for (struct tg_process *other = process->engine->processes; other != NULL; other = other->hh.next)
-        if (other->space == process->space && !tg_traced(other)->detaching)
-            return true;
-    return false;
-}
-
 /* All threads of PROCESS; HELD becomes one that can be worked with. */
 static bool process_is_quiet(const struct tg_process *process, struct tg_tracee **held)
 {
@@ -93,10 +88,7 @@ static void let_thread_go(struct tg_tracee *tracee)
 
 static void tell_leaving(struct tg_engine *engine, struct tg_tracee *tracee)
 {
-    for (unsigned i = 0; i < engine->n_observers; i++)
-        if (engine->observers[i]->process_leaving != NULL)
-            engine->observers[i]->process_leaving(engine->observers[i]->context, &tracee->thread,
-                                                  TG_TRIGGER_DETACH);
+    tg_observers_process_leaving(tracee, TG_TRIGGER_DETACH);
     struct tg_event event = {.kind = TG_EVENT_DETACH,
                              .detach = {.reason = tg_traced_of(tracee)->detach_reason}};
     tg_engine_emit(engine, &tracee->thread, &event);
@@ -136,7 +128,7 @@ void tg_detach_advance(struct tg_engine *engine)
         left = true;
         if (!process_is_quiet(process, &held) || held == NULL)
             continue;
-        if (!tg_detach_shares_memory(process)) {
+        if (!tg_process_shares_memory(process)) {
             if (!space_is_quiet(engine, process->space))
                 continue;
             tg_address_space_lift(process->space, held->thread.tid);
@@ -144,35 +136,4 @@ void tg_detach_advance(struct tg_engine *engine)
         let_process_go(process, held);
     }
     engine->detach_in_progress = left;
-}
-
-static void drop_parked(struct tg_engine *engine)
-{
-    struct tg_parked_stop *parked, *next;
-    HASH_ITER (hh, engine->parked, parked, next) {
-        int status;
-        tg_adoption_restore(engine, parked->tid);
-        ptrace(PTRACE_DETACH, parked->tid, NULL, NULL);
-        tg_parked_take(engine, parked->tid, &status);
-    }
-}
-
-void tg_detach_all(struct tg_engine *engine, const char *reason)
-{
-    struct tg_process *process, *next;
-    tg_dispatch_early(engine);
-    HASH_ITER (hh, engine->processes, process, next)
-        tg_detach_begin(process, reason);
-    tg_detach_advance(engine);
-    while (engine->processes != NULL) {
-        int status;
-        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
-        if (tid > 0)
-            tg_dispatch(engine, tid, status);
-        else if (errno != EINTR)
-            break;
-    }
-    HASH_ITER (hh, engine->processes, process, next)
-        tg_process_remove(process); /* reaped by somebody else */
-    drop_parked(engine);
 }

@@ -1,111 +1,20 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/dispatch.h"
+#include "recorder/engine/adoption.h"
+#include "recorder/engine/detach.h"
+#include "recorder/engine/ending.h"
+#include "recorder/engine/keep.h"
+#include "recorder/engine/lineage.h"
+#include "recorder/engine/observers.h"
+#include "recorder/engine/parked.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/program.h"
+#include "recorder/engine/restart.h"
+#include "recorder/engine/resume.h"
+#include "recorder/engine/step.h"
+#include "recorder/engine/stop.h"
+#include "recorder/engine/wake.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-
-/* ---- a stopped thread */
-
-void tg_tracee_mark_stopped(struct tg_tracee *tracee)
-{
-    tracee->running = false;
-    tracee->in_vfork = false;
-    tracee->regs_valid = false;
-    tracee->regs_changed = false;
-    tracee->along_valid = false;
-    tracee->trapped_at = 0;
-    tracee->comes_again = false;
-    tracee->step.ended_now = false;
-    tracee->kept = false; /* a new stop of a thread that was kept: it was killed, or is ended by an exec */
-}
-
-bool tg_tracee_load_registers(struct tg_tracee *tracee)
-{
-    if (!tracee->regs_valid)
-        tracee->regs_valid = ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &tracee->regs) == 0;
-    if (tracee->regs_valid && tracee->trapped_at != 0) {
-        tracee->regs.rip = tracee->trapped_at;
-        tracee->regs_changed = true;
-        tracee->trapped_at = 0;
-    }
-    return tracee->regs_valid;
-}
-
-void tg_tracee_store_registers(struct tg_tracee *tracee)
-{
-    if (tracee->regs_changed)
-        ptrace(PTRACE_SETREGS, tracee->thread.tid, NULL, &tracee->regs);
-    tracee->regs_changed = false;
-}
-
-/* ESRCH is normal in all of these: SIGKILL ends a ptrace-stop at any time; the end will be reported. */
-void tg_tracee_resume_now(struct tg_tracee *tracee, int signal)
-{
-    struct tg_engine *engine = tracee->thread.process->engine;
-    tg_tracee_store_registers(tracee);
-    if (tracee == engine->current && engine->stop_events.first != NULL)
-        engine->resume_time_ns = tg_engine_now_ns();
-    tracee->running = true;
-    tracee->listening = false;
-    bool steps = tracee->step.active ? !tracee->step.insn.runs_to_trap : tracee->stepping;
-    ptrace(steps ? PTRACE_SINGLESTEP : PTRACE_CONT, tracee->thread.tid, NULL, signal);
-}
-
-void tg_tracee_resume(struct tg_tracee *tracee, int signal)
-{
-    if (tracee->called_off && !tracee->step.active)
-        tracee->stepping = false; /* it has not run its instruction, and need not any more */
-    if (!tg_traced_of(tracee)->detaching) {
-        if (!tg_control_keeps(tracee, signal, false))
-            tg_tracee_resume_now(tracee, signal);
-        return;
-    }
-    tg_tracee_store_registers(tracee);
-    tracee->held = true;
-    tracee->held_signal = signal;
-}
-
-void tg_tracee_listen(struct tg_tracee *tracee)
-{
-    struct tg_engine *engine = tracee->thread.process->engine;
-    if (tg_traced_of(tracee)->detaching) {
-        tg_tracee_resume(tracee, 0); /* held; the detach leaves the group-stop as it is */
-        return;
-    }
-    if (tg_control_keeps(tracee, 0, true))
-        return;
-    tg_tracee_store_registers(tracee);
-    if (engine->stop_events.first != NULL)
-        engine->resume_time_ns = tg_engine_now_ns();
-    tracee->listening = true;
-    tracee->running = true;
-    ptrace(PTRACE_LISTEN, tracee->thread.tid, NULL, NULL);
-}
-
-void tg_tracee_stopped(struct tg_tracee *tracee, enum tg_stop_trigger trigger, int signal)
-{
-    struct tg_engine *engine = tracee->thread.process->engine;
-    struct tg_stop stop = {.trigger = trigger, .time_ns = engine->stop_time_ns, .signal = signal};
-    for (unsigned i = 0; i < engine->n_observers; i++)
-        if (engine->observers[i]->stopped != NULL)
-            engine->observers[i]->stopped(engine->observers[i]->context, &tracee->thread, &stop);
-}
-
-void tg_tracee_note(struct tg_tracee *tracee, const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0)
-        return;
-    struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
-    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
-    free(text);
-}
 
 /* ---- kinds of stops */
 
@@ -126,9 +35,9 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
                    .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0},
     };
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
-    tg_tracee_stopped(tracee, TG_TRIGGER_SIGNAL, signal);
+    tg_observers_stopped(tracee, TG_TRIGGER_SIGNAL, signal);
     if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
-        tg_tracee_restart_wait(tracee);
+        tg_restart_wait(tracee);
     tg_tracee_resume(tracee, signal);
 }
 
@@ -147,7 +56,7 @@ static void on_signal(struct tg_tracee *tracee, int signal)
         tg_step_end_pass(tracee);
     tracee->passing = 0;
     if (tracee->step.active && tg_step_finish(tracee, &info)) {
-        tg_control_stepped(tracee);
+        tg_keep_step_ended(tracee);
         tg_tracee_resume(tracee, 0);
         return;
     }
@@ -155,13 +64,13 @@ static void on_signal(struct tg_tracee *tracee, int signal)
         bool dropped = tracee->dropped_trap;
         tracee->dropped_trap = false;
         if (dropped) {
-            tg_control_halted(tracee);
+            tg_keep_tell_halted(tracee);
             tg_tracee_resume(tracee, 0);
             return;
         }
         if (info.si_code == SI_KERNEL && tg_step_trap(tracee))
             return;
-        if (info.si_code != SI_KERNEL && tg_control_stepped(tracee)) {
+        if (info.si_code != SI_KERNEL && tg_keep_step_ended(tracee)) {
             tg_tracee_resume(tracee, 0);
             return;
         }
@@ -173,7 +82,7 @@ static void emit_group_stop(struct tg_tracee *tracee, int signal)
 {
     struct tg_event event = {.kind = TG_EVENT_GROUP_STOP, .group_stop = {.signal = signal}};
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
-    tg_tracee_stopped(tracee, TG_TRIGGER_GROUP_STOP, signal);
+    tg_observers_stopped(tracee, TG_TRIGGER_GROUP_STOP, signal);
 }
 
 /* PTRACE_EVENT_STOP: a new thread's first stop, an interrupt of ours, a group-stop or its end. */
@@ -186,7 +95,7 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
         tg_lineage_thread_started(tracee);
     if ((traced->detaching || tracee->stepping || halted) && tg_step_trap_is_pending(tracee)) {
         if (!tracee->listening) /* that of a step into a system call, which is interrupted as any other is */
-            tg_tracee_restart_wait(tracee);
+            tg_restart_wait(tracee);
         tg_tracee_resume_now(tracee, 0); /* it comes out before the thread runs any of its own code */
         return;
     }
@@ -195,7 +104,7 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
             emit_group_stop(tracee, signal);
         traced->group_stopped = true;
         if (halted)
-            tg_control_halted(tracee);
+            tg_keep_tell_halted(tracee);
         tg_tracee_listen(tracee);
         return;
     }
@@ -203,10 +112,10 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
         traced->group_stopped = false;
         emit_group_stop(tracee, 0);
     } else if (!tracee->listening) {
-        tg_tracee_restart_wait(tracee);
+        tg_restart_wait(tracee);
     }
     if (halted)
-        tg_control_halted(tracee);
+        tg_keep_tell_halted(tracee);
     tg_tracee_resume(tracee, 0);
 }
 
@@ -230,7 +139,7 @@ static void on_stop(struct tg_tracee *tracee, int status)
         tg_lineage_forked(tracee, event);
         return;
     case PTRACE_EVENT_EXIT:
-        tg_lineage_exiting(tracee);
+        tg_ending_exiting(tracee);
         return;
     default: /* none that was asked for */
         tg_step_finish(tracee, NULL);
@@ -259,7 +168,7 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
     if (!WIFSTOPPED(status)) {
         int parked;
         if (tracee != NULL)
-            tg_lineage_ended(tracee, status);
+            tg_ending_ended(tracee, status);
         else
             tg_parked_take(engine, tid, &parked);
         return;
@@ -275,7 +184,7 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
             tg_engine_fail(engine, tg_error_no_memory());
         return;
     }
-    tg_engine_begin_stop(engine, tracee);
+    tg_stop_begin(engine, tracee);
     struct tg_traced_process *traced = tg_traced_of(tracee);
     if (!traced->started && traced->origin == TG_ORIGIN_ATTACHED && !exec)
         announce_attached(tracee);
@@ -288,7 +197,7 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
     } else {
         on_stop(tracee, status);
     }
-    tg_engine_end_stop(engine);
+    tg_stop_end(engine);
 }
 
 void tg_dispatch_parked(struct tg_engine *engine)

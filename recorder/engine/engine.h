@@ -18,8 +18,6 @@ struct tg_engine;
 struct tg_address_space; /* breakpoint sites; shared by processes that share memory (vfork, CLONE_VM), copied
                             at fork */
 
-enum { TG_ENGINE_MAX_OBSERVERS = 8 };
-
 /* A traced process (thread group). Owned by the engine; observers read it and keep their own data in
  * `data`. */
 struct tg_process {
@@ -36,7 +34,7 @@ struct tg_process {
     bool attached;        /* came by attach rather than launch or fork of a launched one */
     uint64_t
         previous_stop_ns; /* when the process was last seen stopped before the stop in progress, 0 never */
-    void *data[TG_ENGINE_MAX_OBSERVERS]; /* slot i belongs to observer i */
+    void **data;          /* a slot for each observer: tg_engine_add_observer */
     UT_hash_handle hh;
 };
 
@@ -110,9 +108,10 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
 /* Detaches whatever is left, lifting every breakpoint. NULL is accepted. */
 void tg_engine_destroy(struct tg_engine *engine);
 
-/* Returns the slot for tg_process.data, [0, TG_ENGINE_MAX_OBSERVERS). OBSERVER must live as long as
- * ENGINE. */
-unsigned tg_engine_add_observer(struct tg_engine *engine, const struct tg_observer *observer);
+/* SLOT (NULL: not needed) becomes the observer's index in tg_process.data, and *SLOT is set before anything
+ * can fail. Before the first process is traced. OBSERVER must live as long as ENGINE. Error: NO_MEMORY. */
+struct tg_error *tg_engine_add_observer(struct tg_engine *engine, const struct tg_observer *observer,
+                                        size_t *slot);
 
 /* Starts ARGV (execvp rules) traced from its first instruction on. TARGET error (exit status 126/127 cases
  * named) if exec fails. */

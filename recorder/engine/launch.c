@@ -1,4 +1,7 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/address_space.h"
+#include "recorder/engine/dispatch.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/removal.h"
 
 #include <errno.h>
 #include <fcntl.h>

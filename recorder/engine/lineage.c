@@ -1,4 +1,13 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/lineage.h"
+#include "recorder/engine/detach.h"
+#include "recorder/engine/observers.h"
+#include "recorder/engine/parked.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/removal.h"
+#include "recorder/engine/resume.h"
+#include "recorder/engine/step.h"
+#include "recorder/engine/stop.h"
+#include "recorder/engine/wake.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -9,8 +18,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "recorder/process/memory.h"
 
 void tg_lineage_announce(struct tg_tracee *tracee, struct tg_process *parent)
 {
@@ -25,15 +32,12 @@ void tg_lineage_announce(struct tg_tracee *tracee, struct tg_process *parent)
                                                                                : 0},
     };
     tg_engine_emit(engine, &tracee->thread, &event);
-    for (unsigned i = 0; i < engine->n_observers; i++)
-        if (engine->observers[i]->process_started != NULL)
-            engine->observers[i]->process_started(engine->observers[i]->context, &tracee->thread,
-                                                  traced->origin, parent);
+    tg_observers_process_started(tracee, parent);
 }
 
 /* ---- fork, vfork, clone */
 
-bool tg_lineage_is_thread_of(pid_t pid, pid_t tid)
+static bool is_thread_of(pid_t pid, pid_t tid)
 {
     /* EPERM: there is such a thread, but it may not be signalled */
     return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM;
@@ -87,7 +91,7 @@ void tg_lineage_thread_started(struct tg_tracee *tracee)
     struct tg_event event = {.kind = TG_EVENT_THREAD_START,
                              .thread_start = {.parent_tid = tracee->parent_tid}};
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
-    tg_tracee_stopped(tracee, TG_TRIGGER_THREAD, 0);
+    tg_observers_stopped(tracee, TG_TRIGGER_THREAD, 0);
 }
 
 /* The new process's first stop. It is on its way, if it did not come already: observers are to see parent and
@@ -168,6 +172,17 @@ static bool add_child(struct tg_tracee *creator, const struct tg_process *model,
     return true;
 }
 
+/* Has STATUS of TRACEE, which is stopped or has ended, handled when the stop in progress is over. */
+static void handle_later(struct tg_tracee *tracee, int status)
+{
+    struct tg_engine *engine = tracee->thread.process->engine;
+    if (tg_parked_add(engine, tracee->thread.tid, status))
+        return;
+    tg_engine_fail(engine, tg_error_no_memory());
+    if (WIFSTOPPED(status))
+        tg_tracee_resume_now(tracee, 0);
+}
+
 /* CHILD goes on from its first stop, which STATUS is. */
 static void go_on(struct tg_engine *engine, pid_t child, int status)
 {
@@ -175,7 +190,7 @@ static void go_on(struct tg_engine *engine, pid_t child, int status)
     if (tracee == NULL)
         return;
     if (status >> 16 == PTRACE_EVENT_EXIT) /* killed before its first stop */
-        tg_lineage_exiting(tracee);
+        handle_later(tracee, status);
     else if (WSTOPSIG(status) != SIGTRAP)
         tg_tracee_listen(tracee);
     else
@@ -205,7 +220,7 @@ static bool meet_thread(struct tg_engine *engine, pid_t tid, int *status)
         return true;
     }
     if (!WIFSTOPPED(*status))
-        tg_lineage_ended(tracee, *status);
+        handle_later(tracee, *status);
     return false;
 }
 
@@ -219,7 +234,7 @@ void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event)
     int status;
     bool added = false;
     if (ptrace(PTRACE_GETEVENTMSG, parent->thread.tid, NULL, &child) == 0 && child != 0) {
-        if (tg_lineage_is_thread_of(process->pid, (pid_t)child)) {
+        if (is_thread_of(process->pid, (pid_t)child)) {
             add_thread(parent, (pid_t)child);
             added = meet_thread(engine, (pid_t)child, &status);
         } else if (tg_process_find(engine, (pid_t)child) == NULL) {
@@ -228,7 +243,7 @@ void tg_lineage_forked(struct tg_tracee *parent, int ptrace_event)
                               : ptrace_event == PTRACE_EVENT_VFORK ? TG_ORIGIN_VFORK
                                                                    : TG_ORIGIN_CLONE,
                               &status);
-            tg_tracee_stopped(parent, TG_TRIGGER_FORK, 0);
+            tg_observers_stopped(parent, TG_TRIGGER_FORK, 0);
         }
     }
     parent->in_vfork = ptrace_event == PTRACE_EVENT_VFORK;
@@ -278,75 +293,4 @@ struct tg_tracee *tg_lineage_executed(struct tg_engine *engine, pid_t pid, pid_t
         process->space = space;
     }
     return tracee;
-}
-
-/* ---- ends */
-
-static bool others_live(const struct tg_tracee *tracee)
-{
-    for (struct tg_thread *t = tracee->thread.process->threads; t != NULL; t = t->hh.next)
-        if (t != &tracee->thread && !tg_tracee_of(t)->exiting)
-            return true;
-    return false;
-}
-
-static void emit_thread_exit(struct tg_tracee *tracee, int64_t status)
-{
-    tracee->exit_told = true;
-    struct tg_event event = {.kind = TG_EVENT_THREAD_EXIT, .thread_exit = {.status = status}};
-    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
-}
-
-void tg_lineage_exiting(struct tg_tracee *tracee)
-{
-    struct tg_process *process = tracee->thread.process;
-    struct tg_engine *engine = process->engine;
-    unsigned long status = 0;
-    bool known = ptrace(PTRACE_GETEVENTMSG, tracee->thread.tid, NULL, &status) == 0;
-    bool last = !others_live(tracee);
-    tg_step_drop(tracee);
-    if (tracee->first_stop_due) /* killed before it ran */
-        tg_lineage_thread_started(tracee);
-    if (tracee->thread.tid != process->pid || !last)
-        emit_thread_exit(tracee, known ? (int64_t)status : -1);
-    tg_tracee_stopped(tracee, TG_TRIGGER_EXIT, 0);
-    if (last)
-        for (unsigned i = 0; i < engine->n_observers; i++)
-            if (engine->observers[i]->process_leaving != NULL)
-                engine->observers[i]->process_leaving(engine->observers[i]->context, &tracee->thread,
-                                                      TG_TRIGGER_EXIT);
-    tracee->exiting = true;
-    tg_adoption_creator_ends(tracee);
-    /* Also in a detach: it runs no code of the program any more, and an exec may be waiting for its end. */
-    tg_tracee_resume_now(tracee, 0);
-}
-
-static void emit_process_exit(struct tg_tracee *tracee, int status)
-{
-    struct tg_event event = {
-        .kind = TG_EVENT_PROCESS_EXIT,
-        .process_exit = {.how = WIFSIGNALED(status) ? TG_EXIT_SIGNAL : TG_EXIT_STATUS,
-                         .status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                         .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status)},
-    };
-    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
-}
-
-void tg_lineage_ended(struct tg_tracee *tracee, int status)
-{
-    struct tg_process *process = tracee->thread.process;
-    struct tg_engine *engine = process->engine;
-    tg_adoption_creator_ends(tracee);
-    if (tracee->thread.tid != process->pid) {
-        if (!tracee->exit_told)
-            emit_thread_exit(tracee, status);
-        tg_tracee_remove(tracee);
-        return;
-    }
-    emit_process_exit(tracee, status);
-    if (process->pid == engine->launched_pid)
-        engine->launched_status = status;
-    if (WIFSIGNALED(status))
-        tg_adoption_keep_ghost(process);
-    tg_process_remove(process);
 }

@@ -1,5 +1,8 @@
-#include "recorder/engine/engine_internal.h"
-#include "recorder/process/memory.h"
+#include "recorder/engine/program.h"
+#include "recorder/engine/address_space.h"
+#include "recorder/engine/observers.h"
+#include "recorder/engine/stop.h"
+#include "recorder/engine/tracee.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -10,9 +13,7 @@
 
 enum {
     MAX_AUXV_BYTES = 4096,
-    MAX_PROGRAM_HEADERS = 256,
     MAX_PATH_BYTES = 4096,
-    PAGE_BYTES = 4096,
     CS_32_BIT = 0x23,
 };
 
@@ -70,10 +71,10 @@ static void load_auxv(struct tg_tracee *tracee)
         take_auxv_entry(process, type, value);
     }
     if (n == 0)
-        tg_tracee_note(tracee,
-                       "the auxiliary vector of process %d cannot be read: its program is followed, its "
-                       "libraries are not",
-                       (int)process->pid);
+        tg_stop_note(tracee,
+                     "the auxiliary vector of process %d cannot be read: its program is followed, its "
+                     "libraries are not",
+                     (int)process->pid);
 }
 
 /* ---- entry stop */
@@ -85,7 +86,7 @@ static void entry_reached(void *context, struct tg_thread *thread, struct tg_bre
     struct tg_event event = {.kind = TG_EVENT_ENTRY, .entry = {.address = process->entry}};
     tg_breakpoint_remove(process, breakpoint);
     tg_engine_emit(process->engine, thread, &event);
-    tg_tracee_stopped(tg_tracee_of(thread), TG_TRIGGER_ENTRY, 0);
+    tg_observers_stopped(tg_tracee_of(thread), TG_TRIGGER_ENTRY, 0);
 }
 
 static void plant_entry(struct tg_tracee *tracee)
@@ -96,8 +97,8 @@ static void plant_entry(struct tg_tracee *tracee)
     TG_AUTO_ERROR struct tg_error *error =
         tg_breakpoint_plant(process, process->entry, TG_BREAKPOINT_INTERNAL, entry_reached, NULL, NULL);
     if (error != NULL)
-        tg_tracee_note(tracee, "no stop at the entry point of process %d: %s", (int)process->pid,
-                       tg_error_message(error));
+        tg_stop_note(tracee, "no stop at the entry point of process %d: %s", (int)process->pid,
+                     tg_error_message(error));
 }
 
 /* Where the kernel lets a program begin: at the entry point of its dynamic loader, a static one at its own; 0
@@ -134,19 +135,7 @@ void tg_program_loaded(struct tg_tracee *tracee, bool attached)
         attached = false;
     if (!attached)
         plant_entry(tracee);
-    for (unsigned i = 0; i < engine->n_observers; i++)
-        if (engine->observers[i]->program_loaded != NULL)
-            engine->observers[i]->program_loaded(engine->observers[i]->context, &tracee->thread, attached);
-}
-
-bool tg_thread_set_stack(struct tg_thread *thread, uint64_t address)
-{
-    struct tg_tracee *tracee = tg_tracee_of(thread);
-    if (!tg_tracee_load_registers(tracee))
-        return false;
-    tracee->regs.rsp = address;
-    tracee->regs_changed = true;
-    return true;
+    tg_observers_program_loaded(tracee, attached);
 }
 
 /* ---- exec */
@@ -162,9 +151,8 @@ static void note_lost_privilege(struct tg_tracee *tracee, const char *link)
         return;
     if (((file.st_mode & S_ISUID) && file.st_uid != owner.st_uid) ||
         ((file.st_mode & S_ISGID) && (file.st_mode & S_IXGRP) && file.st_gid != owner.st_gid))
-        tg_tracee_note(tracee,
-                       "a set-uid or set-gid program runs without its privilege because it is traced; "
-                       "record it as root to keep it");
+        tg_stop_note(tracee, "a set-uid or set-gid program runs without its privilege because it is traced; "
+                             "record it as root to keep it");
 }
 
 void tg_program_emit_exec(struct tg_tracee *tracee, pid_t former_tid)
@@ -176,96 +164,4 @@ void tg_program_emit_exec(struct tg_tracee *tracee, pid_t former_tid)
     struct tg_event event = {.kind = TG_EVENT_EXEC, .exec = {.path = path, .former_tid = former_tid}};
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
     note_lost_privilege(tracee, link);
-}
-
-/* ---- room for displaced instructions */
-
-struct segments {
-    Elf64_Phdr headers[MAX_PROGRAM_HEADERS]; /* 32-bit ones widened */
-    size_t count;
-};
-
-static bool read_segments(pid_t tid, unsigned bits, uint64_t address, uint64_t count,
-                          struct segments *segments)
-{
-    if (address == 0 || count == 0 || count > MAX_PROGRAM_HEADERS)
-        return false;
-    segments->count = (size_t)count;
-    if (bits != 32)
-        return tg_memory_read(tid, address, segments->headers, segments->count * sizeof(Elf64_Phdr));
-    Elf32_Phdr narrow[MAX_PROGRAM_HEADERS];
-    if (!tg_memory_read(tid, address, narrow, segments->count * sizeof *narrow))
-        return false;
-    for (size_t i = 0; i < segments->count; i++)
-        segments->headers[i] = (Elf64_Phdr){.p_type = narrow[i].p_type,
-                                            .p_flags = narrow[i].p_flags,
-                                            .p_offset = narrow[i].p_offset,
-                                            .p_vaddr = narrow[i].p_vaddr,
-                                            .p_filesz = narrow[i].p_filesz,
-                                            .p_memsz = narrow[i].p_memsz};
-    return true;
-}
-
-/* Behind the end of an executable segment the rest of its last page is mapped executable too, but no code of
- * the program is there. PHDR is where the headers lie in memory. */
-static bool find_tail(pid_t tid, unsigned bits, uint64_t phdr, uint64_t count, struct tg_address_space *space)
-{
-    struct segments segments;
-    if (!read_segments(tid, bits, phdr, count, &segments))
-        return false;
-    uint64_t bias = 0;
-    uint64_t header_bytes = bits == 32 ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr);
-    for (size_t i = 0; i < segments.count; i++) {
-        if (segments.headers[i].p_type == PT_PHDR) {
-            bias = phdr - segments.headers[i].p_vaddr;
-            break;
-        }
-        if (segments.headers[i].p_type == PT_LOAD && segments.headers[i].p_offset == 0)
-            bias = phdr - header_bytes - segments.headers[i].p_vaddr; /* the headers follow the ELF header */
-    }
-    for (size_t i = 0; i < segments.count; i++) {
-        const Elf64_Phdr *header = &segments.headers[i];
-        if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || header->p_memsz != header->p_filesz)
-            continue;
-        uint64_t end = bias + header->p_vaddr + header->p_memsz;
-        uint64_t start = (end + TG_INSN_SCRATCH_BYTES - 1) & ~(uint64_t)(TG_INSN_SCRATCH_BYTES - 1);
-        uint64_t page_end = (end + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-        uint64_t slots = page_end > start ? (page_end - start) / TG_INSN_SCRATCH_BYTES : 0;
-        uint8_t byte;
-        if (slots == 0 || !tg_memory_read(tid, start, &byte, 1))
-            continue;
-        space->scratch = start;
-        space->n_slots = slots < TG_SCRATCH_MAX_SLOTS ? (unsigned)slots : TG_SCRATCH_MAX_SLOTS;
-        return true;
-    }
-    return false;
-}
-
-static bool find_loader_tail(pid_t tid, const struct tg_process *process, struct tg_address_space *space)
-{
-    union {
-        Elf64_Ehdr wide;
-        Elf32_Ehdr narrow;
-    } header;
-    uint64_t base = process->loader_base;
-    if (base == 0 || !tg_memory_read(tid, base, &header, sizeof header))
-        return false;
-    if (process->bits == 32)
-        return find_tail(tid, 32, base + header.narrow.e_phoff, header.narrow.e_phnum, space);
-    return find_tail(tid, 64, base + header.wide.e_phoff, header.wide.e_phnum, space);
-}
-
-void tg_program_find_scratch(struct tg_tracee *tracee)
-{
-    const struct tg_process *process = tracee->thread.process;
-    struct tg_address_space *space = process->space;
-    pid_t tid = tracee->thread.tid;
-    space->scratch_searched = true;
-    if (find_tail(tid, process->bits, process->phdr, process->n_phdr, space) ||
-        find_loader_tail(tid, process, space))
-        return;
-    if (process->entry != 0) { /* the last resort: start-up code, which ran once */
-        space->scratch = process->entry;
-        space->n_slots = 1;
-    }
 }

@@ -1,4 +1,4 @@
-#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/restart.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static bool waits_without_limit(const struct user_regs_struct *regs)
     return false;
 }
 
-void tg_tracee_restart_wait(struct tg_tracee *tracee)
+void tg_restart_wait(struct tg_tracee *tracee)
 {
     if (tracee->thread.process->bits == 32 || !tg_tracee_load_registers(tracee))
         return;

@@ -1,5 +1,10 @@
-#include "recorder/engine/engine_internal.h"
-#include "recorder/process/memory.h"
+#include "recorder/engine/step.h"
+#include "recorder/engine/keep.h"
+#include "recorder/engine/observers.h"
+#include "recorder/engine/process_table.h"
+#include "recorder/engine/resume.h"
+#include "recorder/engine/scratch.h"
+#include "recorder/engine/stop.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -57,56 +62,12 @@ static void release_slot(struct tg_engine *engine, struct tg_step *step)
         tg_address_space_unref(space);
         return;
     }
-    bool was_full = space->slots_used == (UINT32_C(1) << space->n_slots) - 1;
-    space->slots_used &= ~(UINT32_C(1) << step->slot);
-    struct tg_tracee *next = was_full ? find_waiting(engine, space) : NULL;
+    struct tg_tracee *next = tg_scratch_give_back(space, step->slot) ? find_waiting(engine, space) : NULL;
     tg_address_space_unref(space);
     if (next != NULL) {
         next->step.waiting = false;
         step_over(next, next->step.address);
     }
-}
-
-static bool slot_holds(const struct tg_address_space *space, unsigned slot, const uint8_t *code)
-{
-    return (space->slots_filled & (UINT32_C(1) << slot)) &&
-           memcmp(space->slot_code[slot], code, TG_INSN_SCRATCH_BYTES) == 0;
-}
-
-/* A free slot for CODE, preferably one in which it is already: a breakpoint that is hit again and again
- * writes its copy once. TG_NO_SLOT where all are in use. */
-static unsigned find_slot(const struct tg_address_space *space, const uint8_t *code)
-{
-    unsigned found = TG_NO_SLOT;
-    for (unsigned slot = 0; slot < space->n_slots; slot++) {
-        if (space->slots_used & (UINT32_C(1) << slot))
-            continue;
-        if (slot_holds(space, slot, code))
-            return slot;
-        if (found == TG_NO_SLOT)
-            found = slot;
-    }
-    return found;
-}
-
-/* Puts CODE into a free slot, whose original bytes are saved; false where it cannot be written. */
-static bool fill_slot(const struct tg_tracee *tracee, unsigned slot, const uint8_t *code)
-{
-    struct tg_address_space *space = tracee->thread.process->space;
-    uint32_t bit = UINT32_C(1) << slot;
-    uint64_t address = space->scratch + (uint64_t)slot * TG_INSN_SCRATCH_BYTES;
-    if (slot_holds(space, slot, code))
-        return true;
-    if (!(space->slots_dirty & bit) &&
-        !tg_memory_read(tracee->thread.tid, address, space->slot_bytes[slot], TG_INSN_SCRATCH_BYTES))
-        return false;
-    space->slots_dirty |= bit;
-    space->slots_filled &= ~bit;
-    if (!tg_memory_write(tracee->thread.tid, address, code, TG_INSN_SCRATCH_BYTES))
-        return false;
-    memcpy(space->slot_code[slot], code, TG_INSN_SCRATCH_BYTES);
-    space->slots_filled |= bit;
-    return true;
 }
 
 /* ---- a hit */
@@ -131,10 +92,10 @@ static void restore_signal_mask(const struct tg_tracee *tracee)
 /* Nowhere to step: the program is not to suffer for it. */
 static void give_up(struct tg_tracee *tracee, struct tg_site *site)
 {
-    tg_tracee_note(tracee,
-                   "the breakpoint at 0x%llx was taken away: its instruction must run elsewhere, and no "
-                   "room for it was found",
-                   (unsigned long long)site->address);
+    tg_stop_note(tracee,
+                 "the breakpoint at 0x%llx was taken away: its instruction must run elsewhere, and no "
+                 "room for it was found",
+                 (unsigned long long)site->address);
     tg_memory_write(tracee->thread.tid, site->address, site->insn.bytes, 1);
     site->planted = false;
     tg_tracee_resume(tracee, 0);
@@ -144,19 +105,17 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
 {
     struct tg_address_space *space = tracee->thread.process->space;
     struct tg_step *step = &tracee->step;
-    if (!space->scratch_searched)
-        tg_program_find_scratch(tracee);
-    unsigned slot = find_slot(space, site->insn.displaced);
-    if (slot == TG_NO_SLOT && space->slots_used != 0) {
+    bool busy;
+    unsigned slot = tg_scratch_take(tracee, site->insn.displaced, &busy);
+    if (busy) {
         step->waiting = true;
         step->address = site->address;
         return;
     }
-    if (slot == TG_NO_SLOT || !fill_slot(tracee, slot, site->insn.displaced)) {
+    if (slot == TG_NO_SLOT) {
         give_up(tracee, site);
         return;
     }
-    space->slots_used |= UINT32_C(1) << slot;
     *step = (struct tg_step){
         .active = true,
         .user_trap = tracee->regs.eflags & EFLAGS_TF,
@@ -175,7 +134,7 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
 static void step_over(struct tg_tracee *tracee, uint64_t address)
 {
     struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
-    bool lifted_soon = tg_traced_of(tracee)->detaching && !tg_detach_shares_memory(tracee->thread.process);
+    bool lifted_soon = tg_traced_of(tracee)->detaching && !tg_process_shares_memory(tracee->thread.process);
     if (site == NULL || !site->planted || lifted_soon || tracee->regs.rip != address) {
         tg_tracee_resume(tracee, 0);
         return;
@@ -186,7 +145,7 @@ static void step_over(struct tg_tracee *tracee, uint64_t address)
         return;
     }
     tracee->regs_changed = true;
-    if (tg_control_steps(tracee))
+    if (tg_keep_step_emulated(tracee))
         tg_tracee_resume_now(tracee, 0);
     else
         tg_tracee_resume(tracee, 0);
@@ -201,7 +160,7 @@ void tg_step_go_on(struct tg_tracee *tracee)
 /* The same for TRACEE, whose handlers ran, unless it is to stay. */
 static void leave(struct tg_tracee *tracee, uint64_t address)
 {
-    bool stays = tg_control_is_to_keep(tracee) && !tg_traced_of(tracee)->detaching;
+    bool stays = tg_keep_is_due(tracee) && !tg_traced_of(tracee)->detaching;
     if (tracee->step.awaited == 0 && !stays) {
         step_over(tracee, address);
         return;
@@ -209,7 +168,7 @@ static void leave(struct tg_tracee *tracee, uint64_t address)
     tracee->step.waiting = true;
     tracee->step.address = address;
     if (stays)
-        tg_control_keeps(tracee, 0, false);
+        tg_keep_instead(tracee, 0, false);
 }
 
 /* ---- hits that come again */
@@ -275,7 +234,7 @@ bool tg_step_trap(struct tg_tracee *tracee)
     tracee->regs.rip = address;
     tracee->regs_changed = true;
     if (site->planted && !take_interrupted(tracee, address) && tg_site_run_handlers(tracee, site))
-        tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
+        tg_observers_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
     leave(tracee, address);
     return true;
 }
@@ -326,7 +285,7 @@ bool tg_step_trap_doubled(struct tg_tracee *tracee)
     tracee->passing = 0;
     tracee->trapped_at = address;
     if (tg_site_run_handlers(tracee, site))
-        tg_tracee_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
+        tg_observers_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
     if (!tracee->comes_again || tg_traced_of(tracee)->detaching)
         restore_signal_mask(tracee);
     pass(tracee, address, sp);
@@ -372,17 +331,6 @@ bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *ran
 void tg_thread_took_along(struct tg_thread *thread)
 {
     tg_tracee_of(thread)->along_valid = true;
-}
-
-const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread)
-{
-    struct tg_tracee *tracee = tg_tracee_of(thread);
-    return tg_tracee_load_registers(tracee) ? &tracee->regs : NULL;
-}
-
-bool tg_thread_real_registers(struct tg_thread *thread, struct user_fpregs_struct *registers)
-{
-    return ptrace(PTRACE_GETFPREGS, thread->tid, NULL, registers) == 0;
 }
 
 bool tg_thread_return(struct tg_thread *thread, uint64_t value)

@@ -25,7 +25,7 @@ struct tg_agent_injector {
     struct tg_engine *engine;
     struct tg_agent_injector_options options;
     struct tg_observer observer;
-    unsigned slot;
+    size_t slot;
     struct tg_startup_libraries *libraries;
     char loader_build_id[BUILD_ID_CHARS]; /* of the dynamic loader that runs this program; "" unknown */
     int seccomp_filters;                  /* of this process */
@@ -366,7 +366,11 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
         .program_loaded = program_loaded,
         .stopped = stopped,
     };
-    made->slot = tg_engine_add_observer(engine, &made->observer);
+    error = tg_engine_add_observer(engine, &made->observer, &made->slot);
+    if (error != NULL) {
+        tg_agent_injector_destroy(made);
+        return error;
+    }
     *injector = made;
     return NULL;
 }

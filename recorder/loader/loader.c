@@ -384,7 +384,11 @@ struct tg_error *tg_loader_create(struct tg_engine *engine, const struct tg_load
         .process_leaving = process_leaving,
         .process_ended = process_ended,
     };
-    made->slot = tg_engine_add_observer(engine, &made->observer);
+    error = tg_engine_add_observer(engine, &made->observer, &made->slot);
+    if (error != NULL) {
+        tg_loader_destroy(made);
+        return error;
+    }
     *loader = made;
     return NULL;
 }

@@ -16,7 +16,7 @@ struct tg_loader {
     struct tg_loader_options options;
     struct tg_dlopen_filter filter; /* in force: its own copy */
     struct tg_observer observer;
-    unsigned slot;
+    size_t slot;
 };
 
 static inline struct tg_loader_process *tg_loader_watched(const struct tg_loader *loader,

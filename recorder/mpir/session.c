@@ -21,7 +21,7 @@ struct tg_mpir_session {
     struct tg_engine *engine;
     struct tg_mpir_session_options options;
     struct tg_observer observer;
-    unsigned slot;
+    size_t slot;
     struct tg_mpir_finder *finder;
     struct tg_mpir_ranks *ranks;
     uint64_t starters;
@@ -557,11 +557,12 @@ struct tg_error *tg_mpir_session_create(struct tg_engine *engine,
         .process_ended = process_ended,
     };
     struct tg_error *error = tg_mpir_finder_create(options->images, &made->finder);
+    if (error == NULL)
+        error = tg_engine_add_observer(engine, &made->observer, &made->slot);
     if (error != NULL) {
-        free(made);
+        tg_mpir_session_destroy(made);
         return error;
     }
-    made->slot = tg_engine_add_observer(engine, &made->observer);
     const struct tg_mpir_ranks_options ranks = {.slot = made->slot,
                                                 .wanted = options->ranks,
                                                 .trust = options->trust,

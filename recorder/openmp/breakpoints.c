@@ -14,7 +14,7 @@ struct tg_openmp_breakpoints {
     struct tg_engine *engine;
     struct tg_openmp_breakpoints_options options;
     struct tg_observer observer;
-    unsigned slot;
+    size_t slot;
 };
 
 /* One stop: everything that its handling needs. */
@@ -640,7 +640,11 @@ struct tg_error *tg_openmp_breakpoints_create(struct tg_engine *engine,
         .stopped = stopped,
         .process_ended = process_ended,
     };
-    made->slot = tg_engine_add_observer(engine, &made->observer);
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->slot);
+    if (error != NULL) {
+        tg_openmp_breakpoints_destroy(made);
+        return error;
+    }
     *breakpoints = made;
     return NULL;
 }

@@ -211,7 +211,11 @@ struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_ima
     made->images = images;
     made->observer =
         (struct tg_observer){.name = "process facts", .context = made, .program_loaded = program_loaded};
-    tg_engine_add_observer(engine, &made->observer);
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, NULL);
+    if (error != NULL) {
+        tg_process_facts_destroy(made);
+        return error;
+    }
     *facts = made;
     return NULL;
 }

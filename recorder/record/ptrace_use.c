@@ -97,7 +97,11 @@ struct tg_error *tg_ptrace_use_create(struct tg_engine *engine, struct tg_image_
     made->engine = engine;
     made->images = images;
     made->observer = (struct tg_observer){.name = "ptrace_use", .context = made, .stopped = stopped};
-    tg_engine_add_observer(engine, &made->observer);
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, NULL);
+    if (error != NULL) {
+        tg_ptrace_use_destroy(made);
+        return error;
+    }
     *use = made;
     return NULL;
 }

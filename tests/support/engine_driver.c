@@ -326,10 +326,11 @@ int main(int argc, char **argv)
                                          .process_started = follow,
                                          .process_ended = forget,
                                          .halted = count_halt};
-    tg_engine_add_observer(driver.engine, &observer);
     struct tg_image_cache *images = NULL;
     struct tg_ptrace_use *use = NULL;
-    error = tg_image_cache_create(0, &images);
+    error = tg_engine_add_observer(driver.engine, &observer, NULL);
+    if (error == NULL)
+        error = tg_image_cache_create(0, &images);
     if (error == NULL)
         error = tg_ptrace_use_create(driver.engine, images, &use);
     struct tg_agent_files files = {0};

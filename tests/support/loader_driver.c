@@ -272,7 +272,7 @@ int main(int argc, char **argv)
     must(tg_break_places_create(driver.loader, images, &driver.places));
     const struct tg_observer observer = {
         .name = "driver", .process_started = see_process, .halted = see_halted};
-    tg_engine_add_observer(driver.engine, &observer);
+    must(tg_engine_add_observer(driver.engine, &observer, NULL));
     const struct tg_event settings = {.kind = TG_EVENT_FILTER_SETTINGS,
                                       .filter_settings = {filter.mode, tg_glob_list_text(filter.list)}};
     tg_engine_emit(driver.engine, NULL, &settings);

@@ -1,0 +1,15 @@
+/* The stop in progress: its time, and the events that are emitted in it. */
+#ifndef TG_RECORDER_ENGINE_STOP_H
+#define TG_RECORDER_ENGINE_STOP_H
+
+#include "recorder/engine/engine_internal.h"
+#include "recorder/engine/tracee.h"
+
+void tg_stop_begin(struct tg_engine *engine, struct tg_tracee *tracee);
+/* Hands the events of the stop to the sink. */
+void tg_stop_end(struct tg_engine *engine);
+
+/* Emits a note about TRACEE. */
+void tg_stop_note(struct tg_tracee *tracee, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
