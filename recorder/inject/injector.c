@@ -1,9 +1,9 @@
 #include "recorder/inject/injector.h"
 
+#include "format/image/dynamic_loader.h"
 #include "format/image/image.h"
 #include "recorder/agent/contract.h"
 #include "recorder/inject/startup_libraries.h"
-#include "recorder/loader/process.h"
 #include "recorder/process/initial_stack.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
@@ -40,6 +40,19 @@ static struct tg_error *aside(const char *reason)
     return tg_error_create(TG_ERROR_UNSUPPORTED, "%s", reason);
 }
 
+static bool is_dynamic_loader(const struct tg_agent_injector *injector, pid_t tid)
+{
+    const struct tg_image_source source = {.pid = tid};
+    struct tg_image *image;
+    uint64_t brk;
+    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(injector->options.images, &source, &image);
+    if (error != NULL)
+        return false;
+    bool is_loader = tg_image_is_dynamic_loader(image, &brk);
+    tg_image_unref(image);
+    return is_loader;
+}
+
 static struct tg_error *check_program(const struct tg_agent_injector *injector, struct tg_thread *thread)
 {
     const struct tg_process *process = thread->process;
@@ -47,13 +60,10 @@ static struct tg_error *check_program(const struct tg_agent_injector *injector, 
         return aside(process->bits == 32 ? "a 32-bit program" : "its registers cannot be read");
     if (process->secure)
         return aside("the program is set-uid, set-gid or has capabilities: nothing can be preloaded into it");
-    if (process->loader_base == 0) {
-        uint64_t base;
-        uint64_t brk;
-        return aside(tg_loader_process_is_loader(thread, injector->options.images, &base, &brk)
+    if (process->loader_base == 0)
+        return aside(is_dynamic_loader(injector, thread->tid)
                          ? "the program is started by way of the dynamic loader"
                          : "a static program");
-    }
     char build_id[BUILD_ID_CHARS];
     uint64_t size_bytes;
     if (injector->loader_build_id[0] == '\0' ||

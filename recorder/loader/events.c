@@ -1,8 +1,15 @@
-#include "recorder/loader/loader_internal.h"
+#include "recorder/loader/events.h"
+
+#include "recorder/loader/notes.h"
 
 #include <stdlib.h>
 
 enum { FEW_LIBRARIES = 8 }; /* of an event, described without asking for memory */
+
+bool tg_loader_has_users(const struct tg_loader *loader)
+{
+    return tg_user_breakpoints_count(loader->options.breakpoints) > 0 || loader->options.listener != NULL;
+}
 
 /* ---- libraries as events */
 

@@ -1,4 +1,5 @@
-#include "recorder/loader/loader_internal.h"
+#include "recorder/loader/events.h"
+#include "recorder/loader/stops.h"
 
 /* ---- who is asked for the libraries of a process */
 
@@ -37,10 +38,7 @@ void tg_loader_each_library(const struct tg_loader *loader, const struct tg_proc
 /* A thread of PROCESS that events can be about, NULL where none is left. */
 static struct tg_thread *some_thread(struct tg_process *process)
 {
-    pid_t tid = tg_process_memory_tid(process);
-    struct tg_thread *thread = NULL;
-    HASH_FIND(hh, process->threads, &tid, sizeof tid, thread);
-    return thread;
+    return tg_process_find_thread(process, tg_process_memory_tid(process));
 }
 
 /* Back from fast mode. What was loaded meanwhile is read as soon as r_brk is planted, so that it is not taken

@@ -1,5 +1,8 @@
 #include "recorder/loader/process.h"
 
+#include "format/base/array.h"
+#include "format/image/dynamic_loader.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,16 +62,8 @@ void tg_loader_process_unref(struct tg_loader_process *watched)
 bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_object *const *objects, size_t count,
                             uint64_t since_ns)
 {
-    size_t needed = watched->n_waiting + count;
-    if (needed > watched->waiting_capacity) {
-        size_t capacity = needed < 32 ? 32 : 2 * needed;
-        struct tg_waiting_library *grown =
-            reallocarray(watched->waiting, capacity, sizeof watched->waiting[0]);
-        if (grown == NULL)
-            return false;
-        watched->waiting = grown;
-        watched->waiting_capacity = capacity;
-    }
+    if (TG_ARRAY_RESERVE(watched->waiting, watched->waiting_capacity, watched->n_waiting + count) != NULL)
+        return false;
     for (size_t i = 0; i < count; i++)
         watched->waiting[watched->n_waiting++] =
             (struct tg_waiting_library){.object = tg_object_ref(objects[i]), .since_ns = since_ns};
@@ -232,13 +227,10 @@ bool tg_loader_process_is_loader(const struct tg_thread *thread, struct tg_image
     TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
     if (error != NULL)
         return false;
-    /* A loader is a shared object of its own, without an interpreter, that has the debugger's stop. */
-    const struct tg_image_info *info = tg_image_info(image);
     uint64_t address = 0;
-    bool is_loader = info->soname[0] != '\0' && info->interpreter[0] == '\0' &&
-                     tg_image_find_function(image, "_dl_debug_state", &address, 1) > 0;
+    bool is_loader = tg_image_is_dynamic_loader(image, &address);
     if (is_loader) {
-        *loader_base = thread->process->entry - info->entry;
+        *loader_base = thread->process->entry - tg_image_info(image)->entry;
         *brk = *loader_base + address;
     }
     tg_image_unref(image);

@@ -1,25 +1,11 @@
-#include "recorder/loader/loader_internal.h"
+#include "recorder/loader/stops.h"
+
+#include "recorder/loader/events.h"
+#include "recorder/loader/notes.h"
 #include "recorder/loader/rendezvous.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-void tg_loader_note(struct tg_loader *loader, struct tg_thread *thread, const char *text)
-{
-    struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
-    tg_engine_emit(loader->engine, thread, &event);
-}
-
-bool tg_loader_has_users(const struct tg_loader *loader)
-{
-    return tg_user_breakpoints_count(loader->options.breakpoints) > 0 || loader->options.listener != NULL;
-}
-
-void tg_loader_lose(struct tg_loader *loader, struct tg_thread *thread, const char *reason)
-{
-    struct tg_event event = {.kind = TG_EVENT_LOSS, .loss = {.source = TG_LOSS_TARGET, .reason = reason}};
-    tg_engine_emit(loader->engine, thread, &event);
-}
 
 /* One loss event for each kind of problem of a process: at a stop of another reason a list may be in the
  * middle of a change, which is no loss, because it is read again. */
@@ -231,8 +217,8 @@ static bool is_left_to_agent(struct tg_loader *loader, const struct tg_thread *t
     return watched->by_agent && !tg_loader_has_users(loader);
 }
 
-static void at_other_stop(struct tg_loader *loader, struct tg_thread *thread, enum tg_stop_trigger trigger,
-                          bool final)
+void tg_loader_at_other_stop(struct tg_loader *loader, struct tg_thread *thread, enum tg_stop_trigger trigger,
+                             bool final)
 {
     struct tg_loader_process *watched = tg_loader_watched(loader, thread);
     if (watched == NULL || (watched->by_agent && is_left_to_agent(loader, thread)) ||
@@ -252,44 +238,7 @@ static void at_other_stop(struct tg_loader *loader, struct tg_thread *thread, en
     tg_loader_handle_waiting(loader, thread, trigger, final);
 }
 
-/* ---- observer */
-
-/* The parent stands in its fork, which is a stop like any other: what waits there is handled before the child
- * gets its copy. The child's memory was copied before that, so the same is planted in the child. */
-static void settle_parent(struct tg_loader *loader, struct tg_thread *child,
-                          struct tg_loader_process *of_parent)
-{
-    struct tg_thread *forking = tg_engine_stopped_thread(loader->engine);
-    if (forking == NULL || tg_loader_watched(loader, forking) != of_parent)
-        return;
-    struct tg_loader_process *before = tg_loader_process_copy(of_parent);
-    at_other_stop(loader, forking, TG_TRIGGER_FORK, false);
-    if (before != NULL)
-        tg_loader_handle_late(loader, child, before->waiting, before->n_waiting);
-    tg_loader_process_unref(before);
-}
-
-static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
-                            struct tg_process *parent)
-{
-    (void)origin;
-    struct tg_loader *loader = context;
-    struct tg_process *process = thread->process;
-    struct tg_loader_process *of_parent = parent != NULL ? parent->data[loader->slot] : NULL;
-    process->data[loader->slot] = NULL;
-    if (of_parent == NULL)
-        return;
-    if (process->space == parent->space) {
-        process->data[loader->slot] = tg_loader_process_ref(of_parent);
-        return;
-    }
-    settle_parent(loader, thread, of_parent);
-    process->data[loader->slot] = tg_loader_process_copy(of_parent);
-    if (process->data[loader->slot] == NULL)
-        tg_loader_lose(loader, thread, "out of memory: libraries of this process are not watched");
-}
-
-static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, bool attached)
+void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread, bool attached)
 {
     struct tg_process *process = thread->process;
     enum tg_loader_watch watch = process->attached ? loader->options.attached : loader->options.launched;
@@ -329,74 +278,4 @@ static void begin_watching(struct tg_loader *loader, struct tg_thread *thread, b
         tell_problem(loader, thread, watched, &delta, false);
     }
     tg_loader_plant(loader, thread);
-}
-
-static void program_loaded(void *context, struct tg_thread *thread, bool attached)
-{
-    struct tg_loader *loader = context;
-    tg_loader_process_unref(thread->process->data[loader->slot]);
-    thread->process->data[loader->slot] = NULL;
-    begin_watching(loader, thread, attached);
-}
-
-static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
-{
-    at_other_stop(context, thread, stop->trigger, is_last_stop(thread, stop->trigger));
-}
-
-static void halted(void *context, struct tg_thread *thread)
-{
-    at_other_stop(context, thread, TG_TRIGGER_HALT, false);
-}
-
-static void process_leaving(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger)
-{
-    at_other_stop(context, thread, trigger, true);
-}
-
-static void process_ended(void *context, struct tg_process *process)
-{
-    struct tg_loader *loader = context;
-    tg_loader_process_unref(process->data[loader->slot]);
-    process->data[loader->slot] = NULL;
-}
-
-struct tg_error *tg_loader_create(struct tg_engine *engine, const struct tg_loader_options *options,
-                                  struct tg_loader **loader)
-{
-    struct tg_loader *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return tg_error_no_memory();
-    made->engine = engine;
-    made->options = *options;
-    struct tg_error *error = tg_dlopen_filter_copy(options->filter, &made->filter);
-    if (error != NULL) {
-        free(made);
-        return error;
-    }
-    made->observer = (struct tg_observer){
-        .name = "loader",
-        .context = made,
-        .process_started = process_started,
-        .program_loaded = program_loaded,
-        .stopped = stopped,
-        .halted = halted,
-        .process_leaving = process_leaving,
-        .process_ended = process_ended,
-    };
-    error = tg_engine_add_observer(engine, &made->observer, &made->slot);
-    if (error != NULL) {
-        tg_loader_destroy(made);
-        return error;
-    }
-    *loader = made;
-    return NULL;
-}
-
-void tg_loader_destroy(struct tg_loader *loader)
-{
-    if (loader == NULL)
-        return;
-    tg_dlopen_filter_deinit(&loader->filter);
-    free(loader);
 }
