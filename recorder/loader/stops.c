@@ -200,13 +200,6 @@ static bool is_starting_up(const struct tg_loader_process *watched, const struct
            (!tg_link_maps_peek(watched->maps, thread->tid, &r_brk, &state) || state != TG_LINK_CONSISTENT);
 }
 
-/* The last thread is about to go: nothing can be planted in time any more, but the trace is to be
- * complete. */
-static bool is_last_stop(const struct tg_thread *thread, enum tg_stop_trigger trigger)
-{
-    return trigger == TG_TRIGGER_EXIT && HASH_COUNT(thread->process->threads) == 1;
-}
-
 /* Whether there is nothing to do here while the agent watches. An agent that was put into the program and did
  * not come up is found out at the entry point: then libraries are watched as without one. */
 static bool is_left_to_agent(struct tg_loader *loader, const struct tg_thread *thread)

@@ -47,6 +47,13 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     tg_loader_begin_watching(loader, thread, attached);
 }
 
+/* The last thread is about to go: nothing can be planted in time any more, but the trace is to be
+ * complete. */
+static bool is_last_stop(const struct tg_thread *thread, enum tg_stop_trigger trigger)
+{
+    return trigger == TG_TRIGGER_EXIT && HASH_COUNT(thread->process->threads) == 1;
+}
+
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
     tg_loader_at_other_stop(context, thread, stop->trigger, is_last_stop(thread, stop->trigger));
