@@ -1,9 +1,10 @@
-/* One process in the filter model: what waits in each lane. Internal to the model. */
+/* One process in the filter model: what waits in each lane. For the files of the model alone. */
 #ifndef TG_ANALYZER_FILTER_PROCESS_H
 #define TG_ANALYZER_FILTER_PROCESS_H
 
-#include "analyzer/filter/model.h"
 #include "analyzer/filter/pending_log.h"
+#include "analyzer/filter/simulation.h"
+#include "format/event/event.h"
 
 #include <uthash.h>
 

@@ -6,111 +6,13 @@
 #ifndef TG_ANALYZER_MODELS_MPI_H
 #define TG_ANALYZER_MODELS_MPI_H
 
+#include "analyzer/models/mpi_state.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    TG_MPI_MAX_KEPT = 1 << 17, /* sends and receives that wait for their other half; then the oldest is
-                                  forgotten, and counted as unkept */
-};
-
-/* What kind of call a name is. */
-enum tg_mpi_role {
-    TG_MPI_OTHER,
-    TG_MPI_SEND,
-    TG_MPI_RECEIVE,
-    TG_MPI_SEND_RECEIVE, /* MPI_Sendrecv and its like: the peer is that of the send */
-    TG_MPI_PROBE,
-    TG_MPI_COLLECTIVE,
-    TG_MPI_COMPLETION, /* waits and tests */
-};
-
-/* By NAME as in mpi_enter ("MPI_Isend"). NONBLOCKING (may be NULL): the call starts a request. PERSISTENT
- * (may be NULL): the call makes one that MPI_Start starts. */
-enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *persistent);
-
-/* A call that a thread is in, or was in last. */
-struct tg_mpi_call {
-    const char *name; /* the model's */
-    uint64_t comm;    /* as in mpi_enter */
-    uint64_t instance;
-    int64_t peer, tag, root;
-    uint64_t bytes;
-    uint64_t code;
-    uint64_t since_ns;
-};
-
-/* One thread that calls MPI. */
-struct tg_mpi_thread {
-    size_t process; /* index in the process model */
-    int32_t tid;
-    bool alive;
-    bool in_call;
-    struct tg_mpi_call call; /* the current one, else the last one */
-    uint64_t left_ns;        /* when it came back from that, where it is in none */
-    uint64_t calls;          /* entered so far */
-    uint64_t call_ns;        /* time in finished calls */
-};
-
-/* A process of an MPI job. */
-struct tg_mpi_process {
-    size_t process;
-    const char *job; /* as its identity says, "" unknown; the model's */
-    int64_t rank;    /* in its MPI_COMM_WORLD, -1 unknown */
-    int64_t size;    /* of that, 0 unknown */
-    bool finalized;
-    bool alive;
-    uint64_t aborted_ns; /* when it called MPI_Abort, 0: it did not */
-};
-
-/* A collective that some of its communicator have come to and not all have left. */
-struct tg_mpi_collective {
-    const char *job;
-    const char *name; /* as the first called it */
-    bool differs;     /* others called something else, or another root, under the same instance: a mismatch */
-    uint64_t comm;
-    uint64_t instance;
-    int64_t root;
-    uint64_t first_ns, last_ns; /* arrivals */
-    int64_t size;               /* of the communicator, 0 unknown */
-    uint64_t n_entered, n_left;
-};
-
-/* Where a rank of the communicator stands to a collective. */
-enum tg_mpi_standing {
-    TG_MPI_MISSING,
-    TG_MPI_WAITING,
-    TG_MPI_PASSED,
-};
-
-struct tg_mpi_arrival {
-    enum tg_mpi_standing standing;
-    int64_t comm_rank;
-    int64_t world_rank;           /* -1 unknown */
-    size_t process;               /* SIZE_MAX: not in the trace, or not known */
-    uint64_t entered_ns, left_ns; /* 0: not yet, or forgotten */
-    uint64_t code;
-    const char *name; /* as it called it; NULL where it has not come */
-    int64_t root;     /* as it says */
-};
-
-/* A message, or a receive, that waits for its other half. */
-struct tg_mpi_message {
-    const char *job;
-    uint64_t comm;
-    int64_t source, destination; /* ranks in comm; -1 any source */
-    int64_t tag;                 /* -1 any */
-    uint64_t bytes;
-    size_t process; /* that posted it */
-    int32_t tid;
-    const char *name;
-    uint64_t code;
-    uint64_t since_ns;
-};
 
 struct tg_mpi_model;
 

@@ -1,4 +1,4 @@
-#include "analyzer/models/mpi.h"
+#include "analyzer/models/mpi_call.h"
 
 #include <string.h>
 

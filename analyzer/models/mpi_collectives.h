@@ -2,8 +2,9 @@
 #ifndef TG_ANALYZER_MODELS_MPI_COLLECTIVES_H
 #define TG_ANALYZER_MODELS_MPI_COLLECTIVES_H
 
-#include "analyzer/models/mpi.h"
 #include "analyzer/models/mpi_comms.h"
+#include "analyzer/models/mpi_state.h"
+#include "format/base/error.h"
 
 #include <uthash.h>
 

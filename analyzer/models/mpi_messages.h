@@ -3,7 +3,8 @@
 #ifndef TG_ANALYZER_MODELS_MPI_MESSAGES_H
 #define TG_ANALYZER_MODELS_MPI_MESSAGES_H
 
-#include "analyzer/models/mpi.h"
+#include "analyzer/models/mpi_state.h"
+#include "format/base/error.h"
 
 struct tg_mpi_messages;
 

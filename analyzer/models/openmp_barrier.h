@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_MODELS_OPENMP_BARRIER_H
 #define TG_ANALYZER_MODELS_OPENMP_BARRIER_H
 
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/openmp_state.h"
 
 /* Where a member stands to a barrier of its team. */
 enum tg_openmp_standing {

@@ -2,7 +2,8 @@
 #ifndef TG_ANALYZER_MODELS_OPENMP_SUSPENDED_H
 #define TG_ANALYZER_MODELS_OPENMP_SUSPENDED_H
 
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/openmp_state.h"
+#include "format/base/error.h"
 
 enum { TG_OPENMP_MAX_SUSPENDED = 1 << 16 }; /* tasks that are kept; what others are inside of is forgotten */
 

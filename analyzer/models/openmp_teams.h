@@ -2,7 +2,8 @@
 #ifndef TG_ANALYZER_MODELS_OPENMP_TEAMS_H
 #define TG_ANALYZER_MODELS_OPENMP_TEAMS_H
 
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/openmp_state.h"
+#include "format/base/error.h"
 
 #include <uthash.h>
 

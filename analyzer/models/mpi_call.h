@@ -1,0 +1,33 @@
+/* Calls of MPI functions: what they say, and what kind of call a name is. */
+#ifndef TG_ANALYZER_MODELS_MPI_CALL_H
+#define TG_ANALYZER_MODELS_MPI_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tg_mpi_role {
+    TG_MPI_OTHER,
+    TG_MPI_SEND,
+    TG_MPI_RECEIVE,
+    TG_MPI_SEND_RECEIVE, /* like MPI_Sendrecv: the peer is that of the send */
+    TG_MPI_PROBE,
+    TG_MPI_COLLECTIVE,
+    TG_MPI_COMPLETION, /* waits and tests */
+};
+
+/* By NAME as in mpi_enter ("MPI_Isend"). NONBLOCKING (may be NULL): the call starts a request. PERSISTENT
+ * (may be NULL): the call makes one that MPI_Start starts. */
+enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *persistent);
+
+/* A call that a thread is in, or was in last. */
+struct tg_mpi_call {
+    const char *name; /* the model's */
+    uint64_t comm;    /* as in mpi_enter */
+    uint64_t instance;
+    int64_t peer, tag, root;
+    uint64_t bytes;
+    uint64_t code;
+    uint64_t since_ns;
+};
+
+#endif

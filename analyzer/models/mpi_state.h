@@ -1,0 +1,84 @@
+/* What the MPI model says of threads, processes, collectives and messages. Strings are the model's. */
+#ifndef TG_ANALYZER_MODELS_MPI_STATE_H
+#define TG_ANALYZER_MODELS_MPI_STATE_H
+
+#include "analyzer/models/mpi_call.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TG_MPI_MAX_KEPT = 1 << 17, /* sends and receives that wait for their other half; then the oldest is
+                                  forgotten, and counted as unkept */
+};
+
+/* One thread that calls MPI. */
+struct tg_mpi_thread {
+    size_t process; /* index in the process model */
+    int32_t tid;
+    bool alive;
+    bool in_call;
+    struct tg_mpi_call call; /* the current one, else the last one */
+    uint64_t left_ns;        /* when it came back from that, where it is in none */
+    uint64_t calls;          /* entered so far */
+    uint64_t call_ns;        /* time in finished calls */
+};
+
+/* A process of an MPI job. */
+struct tg_mpi_process {
+    size_t process;
+    const char *job; /* as its identity says, "" unknown; the model's */
+    int64_t rank;    /* in its MPI_COMM_WORLD, -1 unknown */
+    int64_t size;    /* of that, 0 unknown */
+    bool finalized;
+    bool alive;
+    uint64_t aborted_ns; /* when it called MPI_Abort, 0: it did not */
+};
+
+/* A collective that some of its communicator have come to and not all have left. */
+struct tg_mpi_collective {
+    const char *job;
+    const char *name; /* as the first called it */
+    bool differs;     /* others called something else, or another root, under the same instance: a mismatch */
+    uint64_t comm;
+    uint64_t instance;
+    int64_t root;
+    uint64_t first_ns, last_ns; /* arrivals */
+    int64_t size;               /* of the communicator, 0 unknown */
+    uint64_t n_entered, n_left;
+};
+
+/* Where a rank of the communicator stands to a collective. */
+enum tg_mpi_standing {
+    TG_MPI_MISSING,
+    TG_MPI_WAITING,
+    TG_MPI_PASSED,
+};
+
+struct tg_mpi_arrival {
+    enum tg_mpi_standing standing;
+    int64_t comm_rank;
+    int64_t world_rank;           /* -1 unknown */
+    size_t process;               /* SIZE_MAX: not in the trace, or not known */
+    uint64_t entered_ns, left_ns; /* 0: not yet, or forgotten */
+    uint64_t code;
+    const char *name; /* as it called it; NULL where it has not come */
+    int64_t root;     /* as it says */
+};
+
+/* A message, or a receive, that waits for its other half. */
+struct tg_mpi_message {
+    const char *job;
+    uint64_t comm;
+    int64_t source, destination; /* ranks in comm; -1 any source */
+    int64_t tag;                 /* -1 any */
+    uint64_t bytes;
+    size_t process; /* that posted it */
+    int32_t tid;
+    const char *name;
+    uint64_t code;
+    uint64_t since_ns;
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* What the OpenMP model says of workers and teams. */
+#ifndef TG_ANALYZER_MODELS_OPENMP_STATE_H
+#define TG_ANALYZER_MODELS_OPENMP_STATE_H
+
+#include "format/event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TG_OPENMP_MAX_PLACES = 256, /* that a worker is inside of; deeper ones are counted as impossible */
+};
+
+/* What a worker can be inside of. */
+enum tg_openmp_place_kind {
+    TG_OPENMP_IN_REGION,     /* the body of a parallel region: its implicit task */
+    TG_OPENMP_IN_ZONE,       /* WHAT: enum tg_omp_zone */
+    TG_OPENMP_IN_MUTEX_WAIT, /* WHAT: enum tg_omp_mutex */
+    TG_OPENMP_IN_MUTEX,
+    TG_OPENMP_IN_SYNC, /* WHAT: enum tg_omp_sync */
+    TG_OPENMP_IN_TASK,
+};
+
+struct tg_openmp_place {
+    enum tg_openmp_place_kind kind;
+    uint64_t what;
+    uint64_t team;
+    uint64_t thread_num;
+    uint64_t level;
+    uint64_t id;       /* a lock's address, a barrier's instance, a task */
+    uint64_t section;  /* of a sections zone: the one it is in, 0 none yet */
+    uint64_t schedule; /* of a loop: enum tg_omp_schedule */
+    uint64_t code;     /* where the program asked for it, 0 unknown */
+    uint64_t seen;     /* enum tg_omp_seen */
+    uint64_t since_ns;
+};
+
+/* One thread that OpenMP knows. */
+struct tg_openmp_worker {
+    size_t index;    /* in order of first appearance in the trace */
+    size_t process;  /* index in the process model */
+    uint64_t number; /* in its program, from 1, in order of first appearance */
+    int32_t tid;
+    bool alive;
+    const struct tg_openmp_place *places; /* the outermost first */
+    size_t n_places;
+    uint64_t first_ns;
+    uint64_t last_ns;   /* of its last OpenMP event */
+    uint64_t last_kind; /* enum tg_event_kind of that */
+    uint64_t last_code; /* the last place in the program that an event named, 0 none */
+};
+
+/* A worker's part in a team. */
+struct tg_openmp_member {
+    size_t worker; /* index */
+    uint64_t thread_num;
+    uint64_t arrived; /* instance of the last barrier that it came to */
+    uint64_t left;    /* of the last that it went on from */
+    uint64_t sync;    /* enum tg_omp_sync: kind of the last it came to */
+    uint64_t arrived_ns;
+    uint64_t code;
+    bool ended; /* it is through with the region */
+    uint64_t ended_ns;
+};
+
+/* A parallel region that is not over. */
+struct tg_openmp_team {
+    size_t process;
+    uint64_t id;
+    uint64_t parent; /* team that it was met in */
+    uint64_t level;
+    uint64_t size; /* 0 unknown */
+    uint64_t code; /* of the construct */
+    uint64_t body;
+    uint64_t begin_ns;
+    uint64_t tasks_made, tasks_ended; /* explicit ones */
+    uint64_t tasks_detached;          /* of those made: executed, and not over until an event is fulfilled */
+    bool cancelled; /* a barrier let somebody go who need not wait: the others need not come */
+    size_t owner;   /* index of the worker that met it, SIZE_MAX unknown */
+    const struct tg_openmp_member *members; /* in order of arrival */
+    size_t n_members;
+};
+
+#endif
