@@ -1,6 +1,7 @@
 #include "analyzer/job/action_points.h"
 
 #include "format/base/printable.h"
+#include "format/base/search.h"
 #include "format/base/tcl_quote.h"
 
 #include <inttypes.h>
@@ -95,23 +96,25 @@ struct tg_error *tg_action_points_add(struct tg_action_points *points, const str
     return NULL;
 }
 
+static struct tg_action_point *get(const struct tg_action_points *points, uint32_t id)
+{
+    size_t at = TG_LOWER_BOUND(points->points, points->n_points, id, id);
+    return at < points->n_points && points->points[at].id == id ? &points->points[at] : NULL;
+}
+
 static struct tg_error *find(const struct tg_action_points *points, uint32_t id,
                              struct tg_action_point **point)
 {
-    size_t low = 0, high = points->n_points;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (points->points[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == points->n_points || points->points[low].id != id)
-        return tg_error_create(TG_ERROR_NOT_FOUND,
-                               "there is no action point %" PRIu32 "; `dactions` lists those that there are",
-                               id);
-    *point = &points->points[low];
+    struct tg_action_point *found = get(points, id);
+    if (found == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no action point %" PRIu32 "; `dactions` lists them", id);
+    *point = found;
     return NULL;
+}
+
+const struct tg_action_point *tg_action_points_get(const struct tg_action_points *points, uint32_t id)
+{
+    return get(points, id);
 }
 
 struct tg_error *tg_action_points_find(const struct tg_action_points *points, uint32_t id,

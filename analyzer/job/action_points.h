@@ -51,6 +51,8 @@ struct tg_error *tg_action_points_remove(struct tg_action_points *points, uint32
 /* The same of the one added last, of which nobody has heard: the next one has its number. */
 void tg_action_points_take_back(struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32_t id, bool enabled);
+/* NULL: there is no action point ID. */
+const struct tg_action_point *tg_action_points_get(const struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_find(const struct tg_action_points *points, uint32_t id,
                                        const struct tg_action_point **point);
 /* It was found: it is not pending any more. */

@@ -30,7 +30,7 @@ static struct tg_error *take_live(const struct tg_control *control)
 {
     struct tg_barrier_states *states = control->context;
     const struct tg_action_points *points = tg_controller_points(control->controller);
-    struct tg_error *error = copy_model(tg_controller_barriers(control->controller), states);
+    struct tg_error *error = copy_model(tg_controller_runs(control->controller), states);
     if (error == NULL)
         error = tg_controller_view(control->controller, &states->view);
     for (size_t i = 0; error == NULL && i < tg_barriers_count(states->model); i++) {

@@ -151,7 +151,7 @@ static struct tg_error *hold(const struct tg_control *control)
 /* Who stays held, because the other one of the two holds is on. */
 static size_t count_left(const struct tg_control *control, bool of_processes)
 {
-    const struct tg_run_model *barriers = tg_controller_barriers(control->controller);
+    const struct tg_run_model *barriers = tg_controller_runs(control->controller);
     size_t n_left = 0;
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);

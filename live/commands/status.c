@@ -218,7 +218,7 @@ static struct tg_error *make_group(const struct tg_control *control)
     const struct grouping *grouping = control->context;
     uint32_t number;
     struct tg_error *error =
-        tg_job_model_add_group(tg_controller_job(control->controller), grouping->name, &number);
+        tg_job_model_add_group(tg_controller_change_job(control->controller), grouping->name, &number);
     if (error == NULL)
         fprintf(control->out, "%" PRIu32 "\n", number);
     return error;
@@ -227,14 +227,14 @@ static struct tg_error *make_group(const struct tg_control *control)
 static struct tg_error *delete_group(const struct tg_control *control)
 {
     const struct grouping *grouping = control->context;
-    return tg_job_model_delete_group(tg_controller_job(control->controller), grouping->name);
+    return tg_job_model_delete_group(tg_controller_change_job(control->controller), grouping->name);
 }
 
 /* Whole processes join as such, so that threads to come are in it too. */
 static struct tg_error *change_group(const struct tg_control *control)
 {
     const struct grouping *grouping = control->context;
-    struct tg_job_model *model = tg_controller_job(control->controller);
+    struct tg_job_model *model = tg_controller_change_job(control->controller);
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         size_t n_members = 0;

@@ -82,7 +82,7 @@ static void put_barrier(const struct tg_control *control, const struct tg_action
     tg_json_member_string(json, "stop_when_done", stop_name(point->stop_when_done));
     tg_json_member_bool(json, "of_threads", point->of_threads);
     tg_json_member_string(json, "satisfaction", point->satisfaction);
-    if (!tg_barriers_status(tg_controller_barriers(control->controller), point->id, &status))
+    if (!tg_barriers_status(tg_controller_runs(control->controller), point->id, &status))
         return;
     tg_json_member_unsigned(json, "members", status.n_members);
     tg_json_member_unsigned(json, "arrived", status.n_arrived);

@@ -1,8 +1,7 @@
 #include "live/control/controller.h"
 
-#include "analyzer/job/barrier_trace.h"
-#include "live/control/controller_internal.h"
-#include "live/sets/barrier_focus.h"
+#include "live/control/decisions.h"
+#include "live/control/planting.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,17 +9,17 @@
 
 /* ---- memory */
 
-struct tg_error *tg_controller_create(const struct tg_controller_engine *operations, void *engine,
+struct tg_error *tg_controller_create(const struct tg_controller_orders *orders, void *engine,
                                       struct tg_controller **controller)
 {
     struct tg_controller *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    made->operations = operations;
+    made->orders = orders;
     made->engine = engine;
     struct tg_error *error = tg_job_model_create(&made->job);
     if (error == NULL)
-        error = tg_run_model_create(&made->barriers);
+        error = tg_run_model_create(&made->runs);
     if (error == NULL)
         error = tg_action_points_create(&made->points);
     if (error == NULL)
@@ -53,8 +52,9 @@ void tg_controller_destroy(struct tg_controller *controller)
     HASH_ITER (hh, controller->processes, process, next)
         drop_process(controller, process);
     tg_action_points_destroy(controller->points);
-    tg_run_model_destroy(controller->barriers);
+    tg_run_model_destroy(controller->runs);
     tg_job_model_destroy(controller->job);
+    tg_job_view_destroy(controller->view);
     free(controller);
 }
 
@@ -63,142 +63,23 @@ const struct tg_action_points *tg_controller_points(const struct tg_controller *
     return controller->points;
 }
 
-const struct tg_run_model *tg_controller_barriers(const struct tg_controller *controller)
+const struct tg_run_model *tg_controller_runs(const struct tg_controller *controller)
 {
-    return controller->barriers;
+    return controller->runs;
 }
 
-struct tg_job_model *tg_controller_job(struct tg_controller *controller)
+const struct tg_job_model *tg_controller_job(const struct tg_controller *controller)
 {
     return controller->job;
 }
 
+struct tg_job_model *tg_controller_change_job(struct tg_controller *controller)
+{
+    controller->version++;
+    return controller->job;
+}
+
 /* ---- records of processes and threads */
-
-static struct tg_controlled_process *find_process(const struct tg_controller *controller, int32_t pid)
-{
-    struct tg_controlled_process *process = NULL;
-    HASH_FIND(hh, controller->processes, &pid, sizeof pid, process);
-    return process;
-}
-
-static struct tg_controlled_thread *find_thread(const struct tg_controlled_process *process, int32_t tid)
-{
-    struct tg_controlled_thread *thread = NULL;
-    if (process != NULL)
-        HASH_FIND(hh, process->threads, &tid, sizeof tid, thread);
-    return thread;
-}
-
-struct tg_error *tg_controller_record(struct tg_controller *controller, struct tg_thread_id unit,
-                                      struct tg_event *event)
-{
-    if (!tg_job_model_name(controller->job, unit, &event->pid, &event->tid))
-        event->pid = event->tid = 0; /* it is gone, or it is about nobody */
-    else if (event->tid == 0)
-        event->tid = event->pid;
-    return controller->operations->record(controller->engine, event);
-}
-
-/* ---- decisions */
-
-static void tell_decision(const struct tg_controller *controller, const struct tg_run_decision *decision)
-{
-    struct tg_news news;
-    if (!tg_news_of_decision(decision, &news))
-        return;
-    (void)tg_job_model_name(controller->job, decision->thread, &news.pid, &news.tid);
-    news.has_rank = tg_job_model_rank(controller->job, decision->thread.dpid, &news.rank);
-    controller->operations->tell(controller->engine, &news);
-}
-
-/* Orders stops for the threads of PROCESS that the model wants to stop. */
-static struct tg_error *stop_process(struct tg_controller *controller,
-                                     const struct tg_controlled_process *process)
-{
-    for (const struct tg_controlled_thread *thread = process->threads; thread != NULL;
-         thread = thread->hh.next) {
-        if (tg_run_model_state(controller->barriers, thread->id) != TG_RUN_STOPPING)
-            continue;
-        struct tg_error *error = controller->operations->stop(controller->engine, process->pid, thread->tid);
-        if (error != NULL)
-            return error;
-    }
-    return NULL;
-}
-
-static struct tg_error *stop_decided(struct tg_controller *controller, const struct tg_run_decision *decision)
-{
-    int32_t pid, tid;
-    if (decision->kind == TG_DECIDE_STOP_GROUP) {
-        const struct tg_controlled_process *process;
-        for (process = controller->processes; process != NULL; process = process->hh.next) {
-            struct tg_error *error =
-                process->groups.control_group == decision->number ? stop_process(controller, process) : NULL;
-            if (error != NULL)
-                return error;
-        }
-        return NULL;
-    }
-    if (!tg_job_model_name(controller->job, decision->thread, &pid, &tid))
-        return NULL;
-    if (decision->kind == TG_DECIDE_STOP_PROCESS)
-        return stop_process(controller, find_process(controller, pid));
-    return controller->operations->stop(controller->engine, pid, tid);
-}
-
-static struct tg_error *resume_decided(struct tg_controller *controller,
-                                       const struct tg_run_decision *decision)
-{
-    struct tg_event event = {.kind = TG_EVENT_CONTROL_RESUMED,
-                             .control_resumed = {decision->thread.dpid, decision->thread.dtid}};
-    int32_t pid, tid;
-    struct tg_error *error = tg_controller_record(controller, decision->thread, &event);
-    if (error == NULL && tg_job_model_name(controller->job, decision->thread, &pid, &tid))
-        error = controller->operations->resume(controller->engine, pid, tid);
-    return error;
-}
-
-static struct tg_error *carry_out(struct tg_controller *controller, const struct tg_run_decision *decision)
-{
-    struct tg_event event = {0};
-    switch (decision->kind) {
-    case TG_DECIDE_STOP_THREAD:
-    case TG_DECIDE_STOP_PROCESS:
-    case TG_DECIDE_STOP_GROUP:
-        return stop_decided(controller, decision);
-    case TG_DECIDE_RESUME_THREAD:
-        return resume_decided(controller, decision);
-    case TG_DECIDE_ARRIVED:
-    case TG_DECIDE_LATE:
-    case TG_DECIDE_HELD:
-    case TG_DECIDE_SATISFIED:
-    case TG_DECIDE_RELEASED:
-    case TG_DECIDE_LEFT:
-    case TG_DECIDE_STUCK:
-        break;
-    }
-    tell_decision(controller, decision);
-    if (!tg_barrier_trace_event(decision, &event))
-        return NULL;
-    return tg_controller_record(controller, decision->thread, &event);
-}
-
-struct tg_error *tg_controller_carry_out(struct tg_controller *controller, struct tg_error *error)
-{
-    size_t count;
-    if (error != NULL)
-        return error;
-    const struct tg_run_decision *decisions = tg_run_model_decisions(controller->barriers, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct tg_error *failed = carry_out(controller, &decisions[i]);
-        if (error == NULL)
-            error = failed; /* the others are carried out all the same */
-        else
-            tg_error_destroy(failed);
-    }
-    return error;
-}
 
 /* ---- processes and threads come and go */
 
@@ -208,7 +89,7 @@ static struct tg_error *plant_in(struct tg_controller *controller,
 {
     for (size_t i = 0; i < tg_action_points_count(controller->points); i++) {
         const struct tg_action_point *point = tg_action_points_at(controller->points, i);
-        struct tg_error *error = tg_controller_plant(controller, process, point->id, false);
+        struct tg_error *error = tg_planting_plant(controller, process, point->id, false);
         if (error != NULL)
             return error;
     }
@@ -222,7 +103,7 @@ static bool find_kind(struct tg_controller *controller, const struct tg_controll
     bool is_manager = false;
     thread->is_kind_known =
         thread->tid == process->pid ||
-        controller->operations->ask_manager(controller->engine, process->pid, thread->tid, &is_manager);
+        controller->orders->ask_manager(controller->engine, process->pid, thread->tid, &is_manager);
     is_manager = is_manager && thread->is_kind_known;
     if (is_manager)
         tg_job_model_set_manager(controller->job, process->pid, thread->tid, true);
@@ -238,18 +119,16 @@ static struct tg_error *find_kind_late(struct tg_controller *controller,
         return NULL;
     struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
                              .control_thread = {thread->id.dpid, thread->id.dtid, true}};
-    struct tg_error *error = tg_controller_record(controller, thread->id, &event);
-    if (error != NULL)
-        return error;
-    return tg_controller_carry_out(controller,
-                                   tg_run_model_set_manager(controller->barriers, thread->id, true));
+    tg_decisions_record(controller, thread->id, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_set_manager(controller->runs, thread->id, true));
 }
 
 static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_controlled_process *process,
                                     int32_t tid)
 {
     struct tg_thread_id unit;
-    if (find_thread(process, tid) != NULL || !tg_job_model_unit(controller->job, process->pid, tid, &unit))
+    if (tg_controlled_thread_find(process, tid) != NULL ||
+        !tg_job_model_unit(controller->job, process->pid, tid, &unit))
         return NULL;
     struct tg_controlled_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL)
@@ -263,11 +142,8 @@ static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_
     bool is_manager = find_kind(controller, process, thread);
     struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
                              .control_thread = {unit.dpid, unit.dtid, is_manager}};
-    struct tg_error *error = tg_controller_record(controller, unit, &event);
-    if (error == NULL)
-        error = tg_controller_carry_out(controller,
-                                        tg_run_model_add_thread(controller->barriers, unit, is_manager));
-    return error;
+    tg_decisions_record(controller, unit, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_add_thread(controller->runs, unit, is_manager));
 }
 
 /* Tells of PROCESS's groups, and has the model know them. */
@@ -278,12 +154,9 @@ static struct tg_error *tell_groups(struct tg_controller *controller,
     struct tg_event event = {
         .kind = TG_EVENT_CONTROL_PROCESS,
         .control_process = {groups->dpid, groups->control_group, groups->share_group, groups->workers_group}};
-    struct tg_error *error = tg_controller_record(controller, (struct tg_thread_id){groups->dpid, 0}, &event);
-    if (error != NULL)
-        return error;
-    return tg_controller_carry_out(controller,
-                                   is_new ? tg_run_model_add_process(controller->barriers, groups)
-                                          : tg_run_model_change_process(controller->barriers, groups));
+    tg_decisions_record(controller, (struct tg_thread_id){groups->dpid, 0}, &event);
+    return tg_decisions_carry_out(controller, is_new ? tg_run_model_add_process(controller->runs, groups)
+                                                     : tg_run_model_change_process(controller->runs, groups));
 }
 
 static struct tg_error *meet_process(struct tg_controller *controller, int32_t pid)
@@ -293,7 +166,7 @@ static struct tg_error *meet_process(struct tg_controller *controller, int32_t p
     if (!tg_job_model_unit(controller->job, pid, 0, &unit) ||
         !tg_job_model_groups(controller->job, unit.dpid, &groups))
         return NULL;
-    struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
     if (process != NULL && process->groups.share_group == groups.share_group)
         return NULL;
     bool is_new = process == NULL;
@@ -324,8 +197,8 @@ static struct tg_error *forget_others(struct tg_controller *controller, struct t
             continue;
         struct tg_thread_id unit = thread->id;
         drop_thread(process, thread);
-        struct tg_error *error = tg_controller_carry_out(
-            controller, tg_run_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
+        struct tg_error *error = tg_decisions_carry_out(
+            controller, tg_run_model_remove_thread(controller->runs, unit, TG_BARRIER_BY_EXIT));
         if (error != NULL)
             return error;
     }
@@ -334,33 +207,34 @@ static struct tg_error *forget_others(struct tg_controller *controller, struct t
 
 static struct tg_error *part_from_thread(struct tg_controller *controller, const struct tg_event *event)
 {
-    struct tg_controlled_process *process = find_process(controller, event->pid);
-    struct tg_controlled_thread *thread = find_thread(process, event->tid);
+    struct tg_controlled_process *process = tg_controlled_process_find(controller, event->pid);
+    struct tg_controlled_thread *thread = tg_controlled_thread_find(process, event->tid);
     if (thread == NULL)
         return NULL;
     struct tg_thread_id unit = thread->id;
     drop_thread(process, thread);
-    return tg_controller_carry_out(
-        controller, tg_run_model_remove_thread(controller->barriers, unit, TG_BARRIER_BY_EXIT));
+    return tg_decisions_carry_out(controller,
+                                  tg_run_model_remove_thread(controller->runs, unit, TG_BARRIER_BY_EXIT));
 }
 
 static struct tg_error *part_from_process(struct tg_controller *controller, const struct tg_event *event)
 {
-    struct tg_controlled_process *process = find_process(controller, event->pid);
+    struct tg_controlled_process *process = tg_controlled_process_find(controller, event->pid);
     if (process == NULL)
         return NULL;
     uint32_t dpid = process->groups.dpid;
     drop_process(controller, process);
-    return tg_controller_carry_out(controller, tg_run_model_remove_process(controller->barriers, dpid,
-                                                                           event->kind == TG_EVENT_DETACH
-                                                                               ? TG_BARRIER_BY_DETACH
-                                                                               : TG_BARRIER_BY_EXIT));
+    return tg_decisions_carry_out(controller, tg_run_model_remove_process(controller->runs, dpid,
+                                                                          event->kind == TG_EVENT_DETACH
+                                                                              ? TG_BARRIER_BY_DETACH
+                                                                              : TG_BARRIER_BY_EXIT));
 }
 
 struct tg_error *tg_controller_event(struct tg_controller *controller, const struct tg_event *event)
 {
     struct tg_error *error = NULL;
     bool ends_process = event->kind == TG_EVENT_PROCESS_EXIT || event->kind == TG_EVENT_DETACH;
+    controller->version++;
     if (event->kind == TG_EVENT_PROCESS_START) /* of a process whose end was not seen */
         error = part_from_process(controller, event);
     if (error == NULL)
@@ -371,12 +245,12 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
         return part_from_process(controller, event);
     if (event->kind == TG_EVENT_THREAD_EXIT)
         return part_from_thread(controller, event);
-    struct tg_controlled_process *process = find_process(controller, event->pid);
+    struct tg_controlled_process *process = tg_controlled_process_find(controller, event->pid);
     if (process != NULL && event->kind == TG_EVENT_EXEC)
         error = forget_others(controller, process);
     if (error == NULL)
         error = meet_process(controller, event->pid);
-    process = find_process(controller, event->pid);
+    process = tg_controlled_process_find(controller, event->pid);
     if (error == NULL && process != NULL && event->kind == TG_EVENT_THREAD_START)
         error = meet_thread(controller, process, event->tid);
     if (error == NULL && process != NULL &&
@@ -385,30 +259,37 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
     return error;
 }
 
-struct tg_error *tg_controller_forked(struct tg_controller *controller, int32_t pid)
+void tg_controller_forked(struct tg_controller *controller, int32_t pid)
 {
-    const struct tg_controlled_process *process = find_process(controller, pid);
-    struct tg_error *error = NULL;
-    for (size_t i = 0; process != NULL && error == NULL && i < tg_action_points_count(controller->points);
-         i++) {
+    const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
+    for (size_t i = 0; process != NULL && i < tg_action_points_count(controller->points); i++) {
         const struct tg_action_point *point = tg_action_points_at(controller->points, i);
-        if (!tg_controller_is_meant_for(point, process))
-            error = controller->operations->unplant(controller->engine, pid, point->id);
+        if (!tg_planting_is_meant(point, process))
+            controller->orders->unplant(controller->engine, pid, point->id);
     }
-    return error;
 }
 
 void tg_controller_killed(struct tg_controller *controller, int32_t pid)
 {
-    struct tg_controlled_process *process = find_process(controller, pid);
+    struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
     if (process != NULL)
         process->is_killed = true;
+    controller->version++;
 }
 
 struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid)
 {
-    const struct tg_controlled_process *process = find_process(controller, pid);
+    const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
+    controller->version++; /* which code is the same */
     return process == NULL ? NULL : plant_in(controller, process);
+}
+
+struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id)
+{
+    struct tg_error *error = tg_action_points_unplace(controller->points, id);
+    if (error == NULL)
+        tg_planting_tell(controller, TG_NEWS_POINT, id, "pending", NULL);
+    return error;
 }
 
 /* ---- stops */
@@ -417,17 +298,15 @@ static struct tg_error *stand(struct tg_controller *controller, const struct tg_
 {
     struct tg_event event = {.kind = TG_EVENT_CONTROL_STOPPED,
                              .control_stopped = {thread->id.dpid, thread->id.dtid}};
-    struct tg_error *error = tg_controller_record(controller, thread->id, &event);
-    if (error != NULL)
-        return error;
-    return tg_controller_carry_out(controller, tg_run_model_stopped(controller->barriers, thread->id));
+    tg_decisions_record(controller, thread->id, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_stopped(controller->runs, thread->id));
 }
 
 struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,
                                        enum tg_job_state state, uint64_t pc)
 {
-    const struct tg_controlled_process *process = find_process(controller, pid);
-    struct tg_controlled_thread *thread = find_thread(process, tid);
+    const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
+    struct tg_controlled_thread *thread = tg_controlled_thread_find(process, tid);
     if (thread == NULL)
         return NULL;
     thread->state = state;
@@ -438,25 +317,22 @@ struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t
 
 bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid)
 {
-    const struct tg_action_point *point = NULL;
-    const struct tg_controlled_process *process = find_process(controller, pid);
-    tg_error_destroy(tg_action_points_find(controller->points, id, &point));
-    return point != NULL && process != NULL && tg_controller_is_meant_for(point, process);
+    const struct tg_action_point *point = tg_action_points_get(controller->points, id);
+    const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
+    return point != NULL && process != NULL && tg_planting_is_meant(point, process);
 }
 
 /* Whether action point ID is to stop THREAD of PROCESS, which may have it from its parent alone. */
 static bool concerns(const struct tg_controller *controller, const struct tg_controlled_process *process,
                      uint32_t id, struct tg_thread_id thread)
 {
-    const struct tg_action_point *point = NULL;
-    struct tg_error *error = tg_action_points_find(controller->points, id, &point);
-    tg_error_destroy(error);
-    if (error != NULL || !tg_action_points_in_force(controller->points, id))
+    const struct tg_action_point *point = tg_action_points_get(controller->points, id);
+    if (point == NULL || !tg_action_points_in_force(controller->points, id))
         return false;
     if (point->kind == TG_ACTION_BREAK)
-        return tg_controller_is_meant_for(point, process);
+        return tg_planting_is_meant(point, process);
     struct tg_thread_id unit = {thread.dpid, point->of_threads ? thread.dtid : 0};
-    return tg_barriers_membership(controller->barriers, id, unit).is_member;
+    return tg_barriers_membership(controller->runs, id, unit).is_member;
 }
 
 /* MORE: it arrives at another barrier next. */
@@ -464,16 +340,16 @@ static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, st
                                bool more)
 {
     size_t count;
-    struct tg_error *error = more ? tg_barriers_arrive_on(controller->barriers, id, unit)
-                                  : tg_barriers_arrive(controller->barriers, id, unit);
+    struct tg_error *error = more ? tg_barriers_arrive_on(controller->runs, id, unit)
+                                  : tg_barriers_arrive(controller->runs, id, unit);
     if (error != NULL)
         return error;
-    const struct tg_run_decision *decisions = tg_run_model_decisions(controller->barriers, &count);
+    const struct tg_run_decision *decisions = tg_run_model_decisions(controller->runs, &count);
     bool is_late = count > 0 && decisions[0].kind == TG_DECIDE_LATE;
     struct tg_event event = {.kind = TG_EVENT_BARRIER_ARRIVAL,
                              .barrier_arrival = {id, unit.dpid, unit.dtid, is_late, more}};
-    error = tg_controller_record(controller, unit, &event);
-    return tg_controller_carry_out(controller, error);
+    tg_decisions_record(controller, unit, &event);
+    return tg_decisions_carry_out(controller, NULL);
 }
 
 /* Stops what else a breakpoint that UNIT is at stops. */
@@ -489,9 +365,8 @@ static struct tg_error *stop_others(struct tg_controller *controller, const stru
                          : other == process;
         if (!meant)
             continue;
-        struct tg_error *error = tg_controller_carry_out(
-            controller,
-            tg_run_model_halt(controller->barriers, (struct tg_thread_id){other->groups.dpid, 0}));
+        struct tg_error *error = tg_decisions_carry_out(
+            controller, tg_run_model_halt(controller->runs, (struct tg_thread_id){other->groups.dpid, 0}));
         if (error != NULL)
             return error;
     }
@@ -500,8 +375,7 @@ static struct tg_error *stop_others(struct tg_controller *controller, const stru
 
 static bool is_barrier(const struct tg_controller *controller, uint32_t id)
 {
-    const struct tg_action_point *point = NULL;
-    tg_error_destroy(tg_action_points_find(controller->points, id, &point));
+    const struct tg_action_point *point = tg_action_points_get(controller->points, id);
     return point != NULL && point->kind == TG_ACTION_BARRIER;
 }
 
@@ -524,8 +398,8 @@ static struct tg_error *take_hit(struct tg_controller *controller,
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
                                    const uint32_t *ids, size_t n_ids)
 {
-    const struct tg_controlled_process *process = find_process(controller, pid);
-    struct tg_controlled_thread *thread = find_thread(process, tid);
+    const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
+    struct tg_controlled_thread *thread = tg_controlled_thread_find(process, tid);
     size_t n_concerned = 0, n_barriers = 0;
     if (thread == NULL)
         return NULL;
@@ -538,8 +412,10 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
         n_concerned++;
         n_barriers += is_barrier(controller, ids[i]);
     }
-    if (n_concerned == 0 && tg_run_model_state(controller->barriers, thread->id) == TG_RUN_RUNNING)
-        return controller->operations->resume(controller->engine, pid, tid);
+    if (n_concerned == 0 && tg_run_model_state(controller->runs, thread->id) == TG_RUN_RUNNING) {
+        controller->orders->resume(controller->engine, pid, tid);
+        return NULL;
+    }
     thread->state = n_concerned > 0 ? TG_JOB_BREAKPOINT : TG_JOB_STOPPED;
     thread->pc = pc;
     /* a thread stands by arriving at a barrier, too, which decides by how it came there */
@@ -556,17 +432,16 @@ static void say_state(void *context, struct tg_thread_id unit, struct tg_job_thr
 {
     const struct tg_controller *controller = context;
     int32_t pid, tid;
-    answer->held = tg_run_model_holds(controller->barriers, unit);
+    answer->held = tg_run_model_holds(controller->runs, unit);
     if (!tg_job_model_name(controller->job, unit, &pid, &tid))
         return;
     answer->tag = (uint64_t)(uint32_t)pid;
     if (unit.dtid == 0)
         return;
-    const struct tg_controlled_process *process = find_process(controller, pid);
-    const struct tg_controlled_thread *thread = find_thread(process, tid);
+    const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
+    const struct tg_controlled_thread *thread = tg_controlled_thread_find(process, tid);
     answer->tag = (uint64_t)(uint32_t)tid;
-    if (thread == NULL || process->is_killed ||
-        tg_run_model_state(controller->barriers, unit) != TG_RUN_STOPPED)
+    if (thread == NULL || process->is_killed || tg_run_model_state(controller->runs, unit) != TG_RUN_STOPPED)
         return;
     answer->state = thread->state;
     answer->pc = thread->pc;
@@ -588,4 +463,24 @@ struct tg_error *tg_controller_view(const struct tg_controller *controller, stru
     else
         tg_job_view_destroy(made);
     return error;
+}
+
+struct tg_error *tg_controller_latest_view(struct tg_controller *controller, struct tg_job_view **view)
+{
+    struct tg_job_view *made = NULL;
+    if (controller->view == NULL || controller->view_version != controller->version) {
+        struct tg_error *error = tg_controller_view(controller, &made);
+        if (error != NULL)
+            return error;
+        tg_job_view_destroy(controller->view);
+        controller->view = made;
+        controller->view_version = controller->version;
+    }
+    *view = controller->view;
+    return NULL;
+}
+
+uint64_t tg_controller_version(const struct tg_controller *controller)
+{
+    return controller->version;
 }

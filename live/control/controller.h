@@ -11,44 +11,17 @@
 #include "analyzer/job/view.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
+#include "live/control/orders.h"
 #include "live/sets/ptset.h"
-#include "live/source/news.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an engine must be able to do. Each begins what it says and returns; ENGINE is what it was created
- * with. Errors end the call of the controller's that led to them; the controller stays usable. */
-struct tg_controller_engine {
-    /* Makes a thread stop, others run on; tg_controller_stopped or tg_controller_hit tells when it stands. A
-     * second time does nothing; a thread that has just ended is no error. */
-    struct tg_error *(*stop)(void *engine, int32_t pid, int32_t tid);
-    /* Lets a thread run that stands, over whatever is planted there; where its stop is under way, after that,
-     * without telling of it. */
-    struct tg_error *(*resume)(void *engine, int32_t pid, int32_t tid);
-    /* Plants action point ID at LOCATION (as it was given) in process PID. *ADDRESS 0: it is not there yet.
-     * *PLACE: FILE#LINE, "" not known; lives until the next call. INPUT error for a location that is none. */
-    struct tg_error *(*plant)(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
-                              const char **place);
-    /* The last line with code of the file of LOCATION, a FILE:LINE, in process PID; 0: it has none. NULL:
-     * nobody knows. */
-    uint64_t (*last_line)(void *engine, int32_t pid, const char *location);
-    /* The opposite; the process may be gone, or never have had it. */
-    struct tg_error *(*unplant)(void *engine, int32_t pid, uint32_t id);
-    /* Whether a thread is a library's own, no worker: *IS_MANAGER. False: it cannot be told yet, and is asked
-     * again when the thread stands. */
-    bool (*ask_manager)(void *engine, int32_t pid, int32_t tid, bool *is_manager);
-    /* Writes EVENT, whose time is the engine's to fill in, to the trace. */
-    struct tg_error *(*record)(void *engine, const struct tg_event *event);
-    /* Something that people should know: of barriers. */
-    void (*tell)(void *engine, const struct tg_news *news);
-};
-
 struct tg_controller;
 
-/* OPERATIONS and ENGINE live as long as the controller. */
-struct tg_error *tg_controller_create(const struct tg_controller_engine *operations, void *engine,
+/* ORDERS and ENGINE, which they are given to, live as long as the controller. */
+struct tg_error *tg_controller_create(const struct tg_controller_orders *orders, void *engine,
                                       struct tg_controller **controller);
 void tg_controller_destroy(struct tg_controller *controller); /* NULL is accepted */
 
@@ -72,7 +45,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
 
 /* Process PID, a fork with memory of its own, has everything that was planted in its parent: takes out what
  * is unshared there. */
-struct tg_error *tg_controller_forked(struct tg_controller *controller, int32_t pid);
+void tg_controller_forked(struct tg_controller *controller, int32_t pid);
 /* Whether action point ID is one of process PID's. */
 bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid);
 
@@ -88,6 +61,11 @@ void tg_controller_killed(struct tg_controller *controller, int32_t pid);
 struct tg_error *tg_controller_fill_view(const struct tg_controller *controller, struct tg_job_view *view);
 /* A new one, the caller's to destroy. */
 struct tg_error *tg_controller_view(const struct tg_controller *controller, struct tg_job_view **view);
+/* The controller's own, which is made anew only where something has changed since the last call; valid until the
+ * next one. */
+struct tg_error *tg_controller_latest_view(struct tg_controller *controller, struct tg_job_view **view);
+/* A number that grows whenever something changes of what a view says. */
+uint64_t tg_controller_version(const struct tg_controller *controller);
 
 /* Who is held is left out; *N_HELD, which may be NULL, says how many threads that was. */
 struct tg_error *tg_controller_go(struct tg_controller *controller, const struct tg_job_view *view,
@@ -116,9 +94,11 @@ struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t
 /* Suppressed action points stay as they are, but stop nobody, and barriers release whom they hold. */
 struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool suppressed);
 
-/* ---- questions; read-only, named groups of the job model excepted */
+/* ---- questions */
 const struct tg_action_points *tg_controller_points(const struct tg_controller *controller);
-const struct tg_run_model *tg_controller_barriers(const struct tg_controller *controller);
-struct tg_job_model *tg_controller_job(struct tg_controller *controller);
+const struct tg_run_model *tg_controller_runs(const struct tg_controller *controller);
+const struct tg_job_model *tg_controller_job(const struct tg_controller *controller);
+/* The same to change named groups in it. */
+struct tg_job_model *tg_controller_change_job(struct tg_controller *controller);
 
 #endif

@@ -2,7 +2,7 @@
 #include "live/control/controller.h"
 
 #include "analyzer/job/barrier_trace.h"
-#include "live/control/controller_internal.h"
+#include "live/control/planting.h"
 #include "live/sets/barrier_focus.h"
 
 #include <inttypes.h>
@@ -15,12 +15,12 @@ typedef struct tg_error *command(struct tg_controller *controller, struct tg_thr
 
 static struct tg_error *go(struct tg_controller *controller, struct tg_thread_id unit)
 {
-    return tg_controller_carry_out(controller, tg_run_model_go(controller->barriers, unit));
+    return tg_decisions_carry_out(controller, tg_run_model_go(controller->runs, unit));
 }
 
 static struct tg_error *halt(struct tg_controller *controller, struct tg_thread_id unit)
 {
-    return tg_controller_carry_out(controller, tg_run_model_halt(controller->barriers, unit));
+    return tg_decisions_carry_out(controller, tg_run_model_halt(controller->runs, unit));
 }
 
 struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_thread_id unit)
@@ -31,19 +31,15 @@ struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struc
 static struct tg_error *hold(struct tg_controller *controller, struct tg_thread_id unit)
 {
     struct tg_event event = {.kind = TG_EVENT_BARRIER_HELD, .barrier_held = {0, unit.dpid, unit.dtid}};
-    struct tg_error *error = tg_controller_record(controller, unit, &event);
-    if (error != NULL)
-        return error;
-    return tg_controller_carry_out(controller, tg_run_model_hold(controller->barriers, unit));
+    tg_decisions_record(controller, unit, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_hold(controller->runs, unit));
 }
 
 static struct tg_error *unhold(struct tg_controller *controller, struct tg_thread_id unit)
 {
     struct tg_event event = {.kind = TG_EVENT_CONTROL_UNHOLD, .control_unhold = {unit.dpid, unit.dtid}};
-    struct tg_error *error = tg_controller_record(controller, unit, &event);
-    if (error != NULL)
-        return error;
-    return tg_controller_carry_out(controller, tg_run_model_unhold(controller->barriers, unit));
+    tg_decisions_record(controller, unit, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_unhold(controller->runs, unit));
 }
 
 enum shape {
@@ -116,87 +112,14 @@ struct tg_error *tg_controller_unhold(struct tg_controller *controller, const st
 
 /* ---- action points */
 
-bool tg_controller_is_meant_for(const struct tg_action_point *point,
-                                const struct tg_controlled_process *process)
-{
-    return point->shared ? point->group == process->groups.share_group
-                         : point->process == process->groups.dpid;
-}
-
-/* KIND of news of action point ID, 0 all of them; WHAT became of it. */
-static void tell_point(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
-                       const char *what, const struct tg_controlled_process *process)
-{
-    const struct tg_action_point *point = NULL;
-    struct tg_news news = {.kind = kind, .point = id, .name = what};
-    if (id != 0)
-        tg_error_destroy(tg_action_points_find(controller->points, id, &point));
-    if (point != NULL && !point->pending) {
-        news.pc = point->address;
-        news.place = *point->place == '\0' ? NULL : point->place;
-    }
-    if (process != NULL) {
-        news.thread.dpid = process->groups.dpid;
-        news.pid = process->pid;
-        news.has_rank = tg_job_model_rank(controller->job, news.thread.dpid, &news.rank);
-    }
-    controller->operations->tell(controller->engine, &news);
-}
-
-struct tg_error *tg_controller_plant(struct tg_controller *controller,
-                                     const struct tg_controlled_process *process, uint32_t id, bool is_new)
-{
-    const struct tg_action_point *point = NULL;
-    uint64_t address = 0;
-    const char *place = "";
-    struct tg_error *error = tg_action_points_find(controller->points, id, &point);
-    if (error != NULL || !point->enabled || tg_action_points_are_suppressed(controller->points) ||
-        !tg_controller_is_meant_for(point, process))
-        return error;
-    error = controller->operations->plant(controller->engine, process->pid, id, point->location, &address,
-                                          &place);
-    if (error != NULL || address == 0 || !point->pending)
-        return error;
-    error = tg_action_points_place(controller->points, id, address, place);
-    if (error == NULL && !is_new)
-        tell_point(controller, TG_NEWS_PLANTED, id, NULL, process);
-    return error;
-}
-
-struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id)
-{
-    struct tg_error *error = tg_action_points_unplace(controller->points, id);
-    if (error == NULL)
-        tell_point(controller, TG_NEWS_POINT, id, "pending", NULL);
-    return error;
-}
-
-static struct tg_error *plant_everywhere(struct tg_controller *controller, uint32_t id, bool is_new)
-{
-    const struct tg_controlled_process *process;
-    struct tg_error *error = NULL;
-    for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
-        error = tg_controller_plant(controller, process, id, is_new);
-    return error;
-}
-
-static struct tg_error *unplant_everywhere(struct tg_controller *controller, uint32_t id)
-{
-    const struct tg_controlled_process *process;
-    struct tg_error *error = NULL;
-    for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
-        error = controller->operations->unplant(controller->engine, process->pid, id);
-    return error;
-}
-
 /* LOCATION, a FILE:LINE, is in no process: behind which line of the file, 0 the file is in none either. */
 static uint64_t find_last_line(const struct tg_controller *controller, const char *location)
 {
     const struct tg_controlled_process *process;
     uint64_t last = 0;
-    for (process = controller->processes; process != NULL && controller->operations->last_line != NULL;
+    for (process = controller->processes; process != NULL && controller->orders->last_line != NULL;
          process = process->hh.next) {
-        uint64_t line = controller->operations->last_line(controller->engine, process->pid, location);
+        uint64_t line = controller->orders->last_line(controller->engine, process->pid, location);
         last = line > last ? line : last;
     }
     return last;
@@ -227,24 +150,22 @@ static struct tg_error *tell_missing(const struct tg_controller *controller, con
 static struct tg_error *add_point(struct tg_controller *controller, const struct tg_action_point *point,
                                   bool may_be_pending, uint32_t *id)
 {
-    const struct tg_action_point *added = NULL;
     struct tg_error *error = tg_action_points_add(controller->points, point, id);
     if (error != NULL)
         return error;
     bool suppressed = tg_action_points_are_suppressed(controller->points);
     tg_action_points_suppress(controller->points, false); /* its places are found all the same */
-    error = plant_everywhere(controller, *id, true);
+    error = tg_planting_plant_everywhere(controller, *id, true);
     tg_action_points_suppress(controller->points, suppressed);
-    if (error == NULL && suppressed)
-        error = unplant_everywhere(controller, *id);
-    if (error == NULL)
-        error = tg_action_points_find(controller->points, *id, &added);
-    bool is_missing = error == NULL && added->pending && !may_be_pending;
+    if (suppressed)
+        tg_planting_unplant_everywhere(controller, *id);
+    bool is_missing =
+        error == NULL && tg_action_points_get(controller->points, *id)->pending && !may_be_pending;
     if (is_missing)
         error = tell_missing(controller, point->location);
     if (error == NULL)
         return NULL;
-    tg_error_destroy(unplant_everywhere(controller, *id));
+    tg_planting_unplant_everywhere(controller, *id);
     if (is_missing || tg_error_code(error) == TG_ERROR_INPUT) /* its number was never heard of */
         tg_action_points_take_back(controller->points, *id);
     else
@@ -294,7 +215,7 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     if (error == NULL)
         error = add_point(controller, &point, pending, id);
     if (error == NULL)
-        tell_point(controller, TG_NEWS_POINT, *id, "made", NULL);
+        tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_job_view_destroy(view);
     free(text);
     return error;
@@ -308,9 +229,9 @@ static struct tg_error *record_created(struct tg_controller *controller,
     if (units == NULL)
         return tg_error_no_memory();
     tg_barrier_trace_created(definition, location, units, &event);
-    struct tg_error *error = controller->operations->record(controller->engine, &event);
+    controller->orders->record(controller->engine, &event);
     free(units);
-    return error;
+    return NULL;
 }
 
 /* Whether POINT is to stop anybody from here on. */
@@ -318,16 +239,17 @@ static struct tg_error *put_in_force(struct tg_controller *controller, const str
                                      bool in_force)
 {
     struct tg_event event = {.kind = TG_EVENT_BARRIER_ENABLED, .barrier_enabled = {point->id, in_force}};
-    struct tg_error *error = NULL;
-    if (point->kind == TG_ACTION_BARRIER)
-        error = controller->operations->record(controller->engine, &event);
-    if (error == NULL && point->kind == TG_ACTION_BARRIER)
-        error = tg_controller_carry_out(controller,
-                                        tg_barriers_enable(controller->barriers, point->id, in_force));
-    if (error != NULL)
-        return error;
-    return in_force ? plant_everywhere(controller, point->id, false)
-                    : unplant_everywhere(controller, point->id);
+    if (point->kind == TG_ACTION_BARRIER) {
+        controller->orders->record(controller->engine, &event);
+        struct tg_error *error =
+            tg_decisions_carry_out(controller, tg_barriers_enable(controller->runs, point->id, in_force));
+        if (error != NULL)
+            return error;
+    }
+    if (in_force)
+        return tg_planting_plant_everywhere(controller, point->id, false);
+    tg_planting_unplant_everywhere(controller, point->id);
+    return NULL;
 }
 
 /* Nobody is told of a hit before this returns, so what is planted first does no harm. */
@@ -339,18 +261,16 @@ static struct tg_error *add_barrier(struct tg_controller *controller, const stru
         return error;
     const struct tg_barrier_definition definition =
         tg_barrier_focus_definition(over, *id, point->stop_when_hit, point->stop_when_done);
-    error = tg_controller_carry_out(controller, tg_barriers_add(controller->barriers, &definition));
+    error = tg_decisions_carry_out(controller, tg_barriers_add(controller->runs, &definition));
     if (error != NULL) {
-        tg_error_destroy(unplant_everywhere(controller, *id));
+        tg_planting_unplant_everywhere(controller, *id);
         tg_error_destroy(tg_action_points_remove(controller->points, *id));
         return error;
     }
     error = record_created(controller, &definition, point->location);
     if (error != NULL || !tg_action_points_are_suppressed(controller->points))
         return error;
-    const struct tg_action_point *added = NULL;
-    error = tg_action_points_find(controller->points, *id, &added);
-    return error != NULL ? error : put_in_force(controller, added, false);
+    return put_in_force(controller, tg_action_points_get(controller->points, *id), false);
 }
 
 struct tg_error *tg_controller_barrier(struct tg_controller *controller, const struct tg_ptset *focus,
@@ -381,7 +301,7 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
     if (error == NULL)
         error = add_barrier(controller, &over, &point, pending, id);
     if (error == NULL)
-        tell_point(controller, TG_NEWS_POINT, *id, "made", NULL);
+        tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_barrier_focus_deinit(&over);
     tg_job_view_destroy(view);
     free(text);
@@ -396,16 +316,14 @@ struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t
         return error;
     if (point->kind == TG_ACTION_BARRIER) {
         struct tg_event event = {.kind = TG_EVENT_BARRIER_DELETED, .barrier_deleted = {id}};
-        error = controller->operations->record(controller->engine, &event);
-        if (error == NULL)
-            error = tg_controller_carry_out(controller, tg_barriers_delete(controller->barriers, id));
+        controller->orders->record(controller->engine, &event);
+        error = tg_decisions_carry_out(controller, tg_barriers_delete(controller->runs, id));
     }
-    if (error == NULL)
-        error = unplant_everywhere(controller, id);
+    tg_planting_unplant_everywhere(controller, id);
     if (error == NULL)
         error = tg_action_points_remove(controller->points, id);
     if (error == NULL)
-        tell_point(controller, TG_NEWS_POINT, id, "deleted", NULL);
+        tg_planting_tell(controller, TG_NEWS_POINT, id, "deleted", NULL);
     return error;
 }
 
@@ -417,7 +335,7 @@ struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t
         return error;
     error = tg_action_points_enable(controller->points, id, enabled);
     if (error == NULL)
-        tell_point(controller, TG_NEWS_POINT, id, enabled ? "enabled" : "disabled", NULL);
+        tg_planting_tell(controller, TG_NEWS_POINT, id, enabled ? "enabled" : "disabled", NULL);
     if (error != NULL || tg_action_points_are_suppressed(controller->points))
         return error;
     return put_in_force(controller, point, enabled);
@@ -429,7 +347,7 @@ struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool s
     if (tg_action_points_are_suppressed(controller->points) == suppressed)
         return NULL;
     tg_action_points_suppress(controller->points, suppressed);
-    tell_point(controller, TG_NEWS_POINT, 0, suppressed ? "suppressed" : "unsuppressed", NULL);
+    tg_planting_tell(controller, TG_NEWS_POINT, 0, suppressed ? "suppressed" : "unsuppressed", NULL);
     for (size_t i = 0; error == NULL && i < tg_action_points_count(controller->points); i++) {
         const struct tg_action_point *point = tg_action_points_at(controller->points, i);
         if (point->enabled)

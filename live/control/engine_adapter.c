@@ -67,18 +67,17 @@ static uint64_t pc_of(struct tg_thread *thread)
 
 /* ---- what the controller orders */
 
-static struct tg_error *order_stop(void *engine, int32_t pid, int32_t tid)
+static void order_stop(void *engine, int32_t pid, int32_t tid)
 {
     struct tg_live_engine *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
     if (thread == NULL)
-        return NULL;
+        return;
     (void)tg_live_steps_drop(live->steps, tid);
     tg_thread_halt(thread);
-    return NULL;
 }
 
-static struct tg_error *order_resume(void *engine, int32_t pid, int32_t tid)
+static void order_resume(void *engine, int32_t pid, int32_t tid)
 {
     struct tg_live_engine *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
@@ -86,7 +85,6 @@ static struct tg_error *order_resume(void *engine, int32_t pid, int32_t tid)
         tg_thread_go(thread);
     live->has_run = true;
     live->options.changed(live->options.context);
-    return NULL;
 }
 
 static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, const char *location,
@@ -106,13 +104,12 @@ static uint64_t order_last_line(void *engine, int32_t pid, const char *location)
     return process == NULL ? 0 : tg_live_points_last_line(live->points, process, location);
 }
 
-static struct tg_error *order_unplant(void *engine, int32_t pid, uint32_t id)
+static void order_unplant(void *engine, int32_t pid, uint32_t id)
 {
     struct tg_live_engine *live = engine;
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     if (process != NULL)
         tg_live_points_unplant(live->points, process, id);
-    return NULL;
 }
 
 static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
@@ -127,11 +124,10 @@ static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_m
     return true;
 }
 
-static struct tg_error *order_record(void *engine, const struct tg_event *event)
+static void order_record(void *engine, const struct tg_event *event)
 {
     struct tg_live_engine *live = engine;
     (void)tg_engine_emit_as(live->parts.engine, event);
-    return NULL;
 }
 
 static void order_tell(void *engine, const struct tg_news *news)
@@ -140,7 +136,7 @@ static void order_tell(void *engine, const struct tg_news *news)
     live->options.tell(live->options.context, news);
 }
 
-static const struct tg_controller_engine orders = {
+static const struct tg_controller_orders orders = {
     .stop = order_stop,
     .resume = order_resume,
     .plant = order_plant,
@@ -174,7 +170,7 @@ static void stop_process(struct tg_live_engine *live, int32_t pid)
 /* EVENT as news, by the numbers that the controller has now. */
 static void tell_life(struct tg_live_engine *live, const struct tg_event *event)
 {
-    struct tg_job_model *job = tg_controller_job(live->controller);
+    const struct tg_job_model *job = tg_controller_job(live->controller);
     bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
     struct tg_thread_id unit, parent;
     struct tg_news news;
@@ -239,7 +235,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
     if (parent != NULL)
         tell_error(live, tg_live_points_copy(live->points, parent, thread->process));
     if (parent != NULL && parent->space != thread->process->space)
-        tell_error(live, tg_controller_forked(live->controller, thread->process->pid));
+        tg_controller_forked(live->controller, thread->process->pid);
 }
 
 /* ---- who stands */
@@ -357,11 +353,9 @@ static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
     const struct tg_action_points *points = tg_controller_points(live->controller);
     size_t n_left = 0;
     for (size_t i = 0; i < reason->n_hits; i++) {
-        const struct tg_action_point *point = NULL;
-        struct tg_error *error = tg_action_points_find(points, reason->hits[i], &point);
+        const struct tg_action_point *point = tg_action_points_get(points, reason->hits[i]);
+        struct tg_error *error = NULL;
         bool holds = true;
-        tg_error_destroy(error);
-        error = NULL;
         if (point != NULL && !tg_controller_is_meant(live->controller, point->id, thread->process->pid))
             holds = false;
         else if (point != NULL && point->enabled && *point->condition != '\0')

@@ -32,7 +32,8 @@ struct fake {
     char told[4096];
     uint64_t resumed_held;
     uint64_t random;
-    bool library; /* has come: "lib.c#1" is there */
+    bool library;    /* has come: "lib.c#1" is there */
+    int32_t refuses; /* the process that refuses to be planted in, 0 none */
 };
 
 static int32_t pid_of(size_t process)
@@ -50,23 +51,21 @@ static struct fake_thread *thread_of(struct fake *fake, int32_t pid, int32_t tid
     return &fake->threads[pid / 100 - 1][tid % 100];
 }
 
-static struct tg_error *stop(void *engine, int32_t pid, int32_t tid)
+static void stop(void *engine, int32_t pid, int32_t tid)
 {
     thread_of(engine, pid, tid)->told_to_stop = true;
-    return NULL;
 }
 
-static struct tg_error *resume(void *engine, int32_t pid, int32_t tid)
+static void resume(void *engine, int32_t pid, int32_t tid)
 {
     struct fake *fake = engine;
     struct fake_thread *thread = thread_of(fake, pid, tid);
     struct tg_thread_id unit;
     assert_true(thread->exists);
     assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid, tid, &unit));
-    assert_false(tg_run_model_is_held(tg_controller_barriers(fake->controller), unit));
+    assert_false(tg_run_model_is_held(tg_controller_runs(fake->controller), unit));
     thread->runs = true;
     thread->told_to_stop = false;
-    return NULL;
 }
 
 static struct tg_error *plant(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
@@ -76,6 +75,8 @@ static struct tg_error *plant(void *engine, int32_t pid, uint32_t id, const char
     assert_true(id < MAX_POINTS);
     if (strcmp(location, "bad") == 0)
         return tg_error_create(TG_ERROR_INPUT, "'bad' is no location");
+    if (pid == fake->refuses)
+        return tg_error_create(TG_ERROR_LIMIT, "process %d has no room", (int)pid);
     if (strncmp(location, "lib", 3) == 0 && !fake->library)
         return NULL;
     fake->planted[pid / 100 - 1][id] = true;
@@ -90,17 +91,16 @@ static uint64_t last_line(void *engine, int32_t pid, const char *location)
     return strncmp(location, "lib.c:", 6) == 0 ? (uint64_t)pid / 100 : 0; /* versions of it */
 }
 
-static struct tg_error *unplant(void *engine, int32_t pid, uint32_t id)
+static void unplant(void *engine, int32_t pid, uint32_t id)
 {
     struct fake *fake = engine;
     fake->planted[pid / 100 - 1][id] = false;
-    return NULL;
 }
 
-static struct tg_error *record(void *engine, const struct tg_event *event)
+static void record(void *engine, const struct tg_event *event)
 {
     struct fake *fake = engine;
-    return tg_barrier_trace_feed(fake->trace, event);
+    assert_null(tg_barrier_trace_feed(fake->trace, event));
 }
 
 static void tell(void *engine, const struct tg_news *news)
@@ -123,7 +123,7 @@ static bool ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager
     return !thread->is_library || thread->is_known_at_once || !thread->runs;
 }
 
-static const struct tg_controller_engine operations = {.stop = stop,
+static const struct tg_controller_orders operations = {.stop = stop,
                                                        .resume = resume,
                                                        .plant = plant,
                                                        .last_line = last_line,
@@ -272,18 +272,39 @@ static struct tg_error *unhold_processes(struct tg_controller *controller, const
     return tg_controller_unhold(controller, view, set, true);
 }
 
+/* The controller's own view, which is to say what a new one says. */
+static struct tg_job_view *latest_view(struct fake *fake)
+{
+    struct tg_job_view *latest = NULL, *view = NULL;
+    assert_null(tg_controller_latest_view(fake->controller, &latest));
+    assert_null(tg_controller_view(fake->controller, &view));
+    assert_int_equal(tg_job_view_count(latest), tg_job_view_count(view));
+    for (size_t i = 0; i < tg_job_view_count(view); i++) {
+        const struct tg_job_process *process = tg_job_view_at(view, i), *other = tg_job_view_at(latest, i);
+        assert_int_equal(process->n_threads, other->n_threads);
+        assert_memory_equal(&process->info, &other->info, sizeof process->info);
+        for (size_t j = 0; j < process->n_threads; j++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(view, process, j),
+                                       *same = tg_job_view_thread(latest, other, j);
+            assert_true(thread->dtid == same->dtid && thread->state == same->state &&
+                        thread->pc == same->pc && thread->held == same->held &&
+                        thread->is_manager == same->is_manager);
+        }
+    }
+    tg_job_view_destroy(view);
+    return latest;
+}
+
 static void command(struct fake *fake, set_command *run, const char *text)
 {
     static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_PROCESS, .group = TG_GROUP_CONTROL};
     struct tg_ptset *focus = focus_of(text);
-    struct tg_job_view *view = NULL;
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
-    assert_null(tg_controller_view(fake->controller, &view));
+    const struct tg_job_view *view = latest_view(fake);
     struct tg_error *error = tg_ptset_members(focus, view, &defaults, &set, NULL);
     if (error == NULL)
         assert_null(run(fake->controller, view, &set));
     tg_error_destroy(error);
-    tg_job_view_destroy(view);
     tg_ptset_destroy(focus);
 }
 
@@ -292,11 +313,10 @@ static void assert_is(struct fake *fake, const char *text, const char *expected)
 {
     static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_ALL, .group = TG_GROUP_CONTROL};
     struct tg_ptset *focus = focus_of(text);
-    struct tg_job_view *view = NULL;
+    const struct tg_job_view *view = latest_view(fake);
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     char *list = NULL;
     size_t size;
-    assert_null(tg_controller_view(fake->controller, &view));
     assert_null(tg_ptset_members(focus, view, &defaults, &set, NULL));
     FILE *stream = open_memstream(&list, &size);
     assert_null(tg_job_list_print(view, &set, stream));
@@ -304,7 +324,6 @@ static void assert_is(struct fake *fake, const char *text, const char *expected)
     if (strcmp(list, expected) != 0)
         fail_msg("%s: %s, not %s", text, list, expected);
     free(list);
-    tg_job_view_destroy(view);
     tg_ptset_destroy(focus);
 }
 
@@ -346,7 +365,7 @@ static void what_is_unshared_stops_no_child(void **state)
     tg_ptset_destroy(focus);
     /* a child's memory is a copy of its parent's */
     fake->planted[1][id] = fake->planted[1][shared] = true;
-    assert_null(tg_controller_forked(fake->controller, pid_of(1)));
+    tg_controller_forked(fake->controller, pid_of(1));
     assert_true(!fake->planted[1][id] && fake->planted[1][shared]);
     assert_true(fake->planted[0][id]);
     /* one that has come to it before that goes on, and nobody counts it */
@@ -360,6 +379,110 @@ static void what_is_unshared_stops_no_child(void **state)
     assert_true(tg_controller_is_meant(fake->controller, shared, pid_of(1)));
     hit(fake, 0, 1, id);
     assert_int_equal(point->hits, 1);
+}
+
+/* ERROR is the fake engine's refusal. */
+static void assert_refused(struct tg_error *error)
+{
+    assert_non_null(error);
+    assert_int_equal(tg_error_code(error), TG_ERROR_LIMIT);
+    tg_error_destroy(error);
+}
+
+static size_t planted_count(const struct fake *fake, uint32_t id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PROCESSES; i++)
+        count += fake->planted[i][id];
+    return count;
+}
+
+static void points_that_cannot_be_planted_are_not_made(void **state)
+{
+    struct fake *fake = *state;
+    const struct tg_action_points *points = tg_controller_points(fake->controller);
+    struct tg_ptset *focus = focus_of("g");
+    uint32_t id = 0;
+    fake->refuses = pid_of(1);
+    assert_refused(
+        tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_GROUP, false, &id, NULL));
+    assert_int_equal(planted_count(fake, id), 0); /* nor left in those that were planted before */
+    assert_refused(tg_controller_barrier(fake->controller, focus, "580", TG_BARRIER_STOP_NONE,
+                                         TG_BARRIER_STOP_NONE, false, &id, NULL));
+    assert_int_equal(planted_count(fake, id), 0);
+    assert_int_equal(tg_action_points_count(points), 0);
+    assert_int_equal(tg_barriers_count(tg_controller_runs(fake->controller)), 0);
+    tg_ptset_destroy(focus);
+    fake->refuses = 0;
+    barrier(fake, "gW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    assert_int_equal(tg_action_points_count(points), 1);
+    assert_trace_agrees(fake);
+}
+
+static void what_refuses_a_point_is_controlled_all_the_same(void **state)
+{
+    struct fake *fake = *state;
+    struct tg_ptset *focus = focus_of("g");
+    uint32_t id = 0;
+    assert_null(
+        tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_GROUP, false, &id, NULL));
+    tg_ptset_destroy(focus);
+    fake->refuses = pid_of(3); /* a new process; and libraries that come into it */
+    fake->exists[3] = true;
+    fake->threads[3][0] = (struct fake_thread){.exists = true, .runs = true};
+    struct tg_event start = {.kind = TG_EVENT_PROCESS_START,
+                             .pid = pid_of(3),
+                             .tid = pid_of(3),
+                             .process_start = {.parent_pid = 100}};
+    assert_null(tg_barrier_trace_feed(fake->trace, &start));
+    assert_refused(tg_controller_event(fake->controller, &start));
+    assert_refused(tg_controller_libraries_changed(fake->controller, pid_of(3)));
+    assert_is(fake, "running(a)", "4:7[p1-3.1-2, p4.1]");
+    command(fake, tg_controller_halt, "a");
+    let_stops_come(fake);
+    assert_is(fake, "stopped(a)", "4:7[p1-3.1-2, p4.1]");
+    assert_trace_agrees(fake);
+}
+
+static void enabling_that_is_refused_can_be_tried_again(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "gW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    assert_null(tg_controller_enable(fake->controller, id, false));
+    assert_int_equal(planted_count(fake, id), 0);
+    fake->refuses = pid_of(2);
+    assert_refused(tg_controller_enable(fake->controller, id, true));
+    assert_null(tg_controller_enable(fake->controller, id, false));
+    assert_int_equal(planted_count(fake, id), 0);
+    assert_null(tg_controller_suppress(fake->controller, true));
+    fake->refuses = 0;
+    assert_null(tg_controller_enable(fake->controller, id, true));
+    fake->refuses = pid_of(2);
+    assert_refused(tg_controller_suppress(fake->controller, false));
+    fake->refuses = 0;
+    assert_null(tg_controller_suppress(fake->controller, true));
+    assert_null(tg_controller_suppress(fake->controller, false));
+    assert_int_equal(planted_count(fake, id), 3);
+    assert_trace_agrees(fake);
+}
+
+static void a_view_is_made_anew_only_after_changes(void **state)
+{
+    struct fake *fake = *state;
+    const struct tg_job_view *view = latest_view(fake);
+    uint64_t version = tg_controller_version(fake->controller);
+    for (unsigned round = 0; round < 1000; round++) /* of a wait */
+        assert_ptr_equal(latest_view(fake), view);
+    assert_int_equal(tg_controller_version(fake->controller), version);
+    command(fake, tg_controller_halt, "p1");
+    let_stops_come(fake);
+    assert_true(tg_controller_version(fake->controller) > version);
+    assert_is(fake, "stopped(a)", "1:2[p1.1-2]");
+    uint32_t number;
+    view = latest_view(fake);
+    assert_int_equal(tg_job_view_user_group_count(view), 0);
+    assert_null(tg_job_model_add_group(tg_controller_change_job(fake->controller), "mine", &number));
+    assert_int_equal(tg_job_view_user_group_count(latest_view(fake)), 1);
 }
 
 static void suppressed_points_stop_nobody(void **state)
@@ -388,7 +511,7 @@ static void libraries_threads_are_no_workers(void **state)
     begin_library_thread(fake, 0, 3, false);
     uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
     struct tg_barrier_status status;
-    assert_true(tg_barriers_status(tg_controller_barriers(fake->controller), id, &status));
+    assert_true(tg_barriers_status(tg_controller_runs(fake->controller), id, &status));
     assert_int_equal(status.n_members, 3); /* of one it is not known */
     hit(fake, 0, 0, id);
     hit(fake, 0, 1, id);
@@ -702,7 +825,7 @@ static void check(struct fake *fake)
                 continue;
             assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid_of(process),
                                           tid_of(process, i), &unit));
-            enum tg_run_state run = tg_run_model_state(tg_controller_barriers(fake->controller), unit);
+            enum tg_run_state run = tg_run_model_state(tg_controller_runs(fake->controller), unit);
             assert_int_equal(run == TG_RUN_STOPPED, !thread->runs);
             if (run == TG_RUN_STOPPING)
                 assert_true(thread->told_to_stop);
@@ -768,6 +891,10 @@ int main(void)
         TEST(libraries_threads_are_no_workers),
         TEST(what_is_unshared_stops_no_child),
         TEST(suppressed_points_stop_nobody),
+        TEST(points_that_cannot_be_planted_are_not_made),
+        TEST(what_refuses_a_point_is_controlled_all_the_same),
+        TEST(enabling_that_is_refused_can_be_tried_again),
+        TEST(a_view_is_made_anew_only_after_changes),
         TEST(a_process_barrier_over_the_control_group),
         TEST(a_barrier_over_a_list),
         TEST(a_thread_barrier_that_stops_nobody_else),
