@@ -1,10 +1,13 @@
 #include "analyzer/output/output_file.h"
 
+#include "analyzer/output/pager.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +19,9 @@ struct tg_output {
     char *temporary; /* NULL: written in place */
     bool force;
     bool committed;
+    bool is_terminal;
+    struct winsize size; /* of the terminal; 0: it does not say */
+    struct tg_pager *pager;
 };
 
 static struct tg_error *already_exists(const char *path)
@@ -108,6 +114,9 @@ struct tg_error *tg_output_open(const char *path, bool force, struct tg_output *
         created->descriptor = -1;
         error = open_path(created, path);
     }
+    created->is_terminal = error == NULL && isatty(created->descriptor);
+    if (created->is_terminal)
+        ioctl(created->descriptor, TIOCGWINSZ, &created->size);
     if (error == NULL) {
         created->stream =
             fopencookie(created, "w", (cookie_io_functions_t){.write = write_output, .close = close_output});
@@ -140,10 +149,43 @@ FILE *tg_output_stream(struct tg_output *output)
     return output->stream;
 }
 
+bool tg_output_is_terminal(const struct tg_output *output)
+{
+    return output->is_terminal;
+}
+
+/* The number in environment variable NAME, else SAID where the terminal says it, else OTHERWISE. */
+static size_t dimension(const char *name, unsigned short said, size_t otherwise)
+{
+    enum { MOST = 10000 };
+    const char *text = getenv(name);
+    unsigned long number = text == NULL ? 0 : strtoul(text, NULL, 10);
+    if (number > 0 && number <= MOST)
+        return number;
+    return said > 0 ? said : otherwise;
+}
+
+size_t tg_output_columns(const struct tg_output *output)
+{
+    return dimension("COLUMNS", output->size.ws_col, 80);
+}
+
+size_t tg_output_lines(const struct tg_output *output)
+{
+    return dimension("LINES", output->size.ws_row, 24);
+}
+
+struct tg_error *tg_output_page(struct tg_output *output)
+{
+    if (!output->is_terminal || output->descriptor != STDOUT_FILENO)
+        return NULL;
+    return tg_pager_open(&output->descriptor, &output->pager);
+}
+
 bool tg_output_colour(const struct tg_output *output)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return isatty(output->descriptor) && (no_colour == NULL || *no_colour == '\0') && terminal != NULL &&
+    return output->is_terminal && (no_colour == NULL || *no_colour == '\0') && terminal != NULL &&
            strcmp(terminal, "dumb") != 0;
 }
 
@@ -176,6 +218,10 @@ struct tg_error *tg_output_commit(struct tg_output *output)
 {
     int status = fclose(output->stream);
     output->stream = NULL;
+    struct tg_error *error = tg_pager_close(output->pager);
+    output->pager = NULL;
+    if (error != NULL)
+        return error;
     if (output->write_errno == EPIPE)
         return NULL;
     const char *name = output->path == NULL ? "standard output" : output->path;
@@ -194,6 +240,7 @@ void tg_output_destroy(struct tg_output *output)
         fclose(output->stream);
     else if (output->descriptor > STDERR_FILENO)
         close(output->descriptor);
+    tg_error_destroy(tg_pager_close(output->pager));
     if (output->temporary != NULL && !output->committed)
         unlink(output->temporary);
     free(output->temporary);

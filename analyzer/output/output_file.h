@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct tg_output;
@@ -20,6 +21,17 @@ struct tg_error *tg_output_refuse_input(const char *output_path, const char *inp
 
 FILE *tg_output_stream(struct tg_output *output);
 
+/* Whether the result goes to a terminal, where people read it at once. */
+bool tg_output_is_terminal(const struct tg_output *output);
+
+/* Columns and lines of that terminal: COLUMNS and LINES, what the terminal says, or 80 and 24. */
+size_t tg_output_columns(const struct tg_output *output);
+size_t tg_output_lines(const struct tg_output *output);
+
+/* Has a pager show what is written from here on, where the result goes to a terminal and the user has one
+ * (analyzer/output/pager.h). Before anything is written. */
+struct tg_error *tg_output_page(struct tg_output *output);
+
 /* Whether colour is wanted: a terminal, and neither NO_COLOR nor TERM=dumb says otherwise. */
 bool tg_output_colour(const struct tg_output *output);
 
@@ -27,8 +39,8 @@ bool tg_output_colour(const struct tg_output *output);
  * why. Cheap enough to ask for every event. */
 bool tg_output_closed(const struct tg_output *output);
 
-/* Closes the stream and puts the file in its place; OS (disk full, ...) or EXISTS error. A closed pipe is no
- * error. Once. */
+/* Closes the stream and puts the file in its place, or waits until the user leaves the pager; OS (disk full, ...), EXISTS or
+ * TARGET (the pager) error. A closed pipe is no error. Once. */
 struct tg_error *tg_output_commit(struct tg_output *output);
 
 /* Removes what was not committed. NULL is accepted. */

@@ -93,6 +93,61 @@ struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *cons
     return add_row(table, cells);
 }
 
+/* CELL, which is longer than WIDTH, cut to it: of a path the end matters, of other text the beginning. Bytes count as
+ * columns: what is cut of other characters is a little more than needed. */
+static void cut(char *cell, size_t width)
+{
+    static const char dots[] = "...";
+    size_t size = strlen(cell), keep = width - (sizeof dots - 1);
+    if (cell[0] == '/') {
+        char *tail = cell + size - keep;
+        while ((*tail & 0xc0) == 0x80)
+            tail++;
+        memmove(cell + sizeof dots - 1, tail, strlen(tail) + 1);
+        memcpy(cell, dots, sizeof dots - 1);
+        return;
+    }
+    while (keep > 0 && (cell[keep] & 0xc0) == 0x80)
+        keep--;
+    memcpy(cell + keep, dots, sizeof dots);
+}
+
+static void narrow(struct tg_text_table *table, size_t column, size_t width)
+{
+    table->widths[column] = width;
+    for (size_t i = 1; i < table->n_rows; i++)
+        if (text_width(table->rows[i].cells[column]) > width)
+            cut(table->rows[i].cells[column], width);
+}
+
+void tg_text_table_limit(struct tg_text_table *table, size_t width)
+{
+    enum { LEAST = 8 };
+    for (;;) {
+        size_t total = 2 * (table->n_columns - 1), widest = SIZE_MAX, second = LEAST;
+        for (size_t i = 0; i < table->n_columns; i++) {
+            total += table->widths[i];
+            if (!table->right[i] && table->widths[i] > LEAST &&
+                (widest == SIZE_MAX || table->widths[i] > table->widths[widest]))
+                widest = i;
+        }
+        if (total <= width || widest == SIZE_MAX)
+            return;
+        for (size_t i = 0; i < table->n_columns; i++)
+            if (i != widest && !table->right[i] && table->widths[i] > second)
+                second = table->widths[i];
+        size_t heading = text_width(table->rows[0].cells[widest]), excess = total - width;
+        size_t room = table->widths[widest] > excess ? table->widths[widest] - excess : 0;
+        size_t least = second < table->widths[widest] ? second : table->widths[widest] - 1;
+        size_t to = room > least ? room : least;
+        if (to < heading)
+            to = heading;
+        if (to >= table->widths[widest])
+            return; /* headings are not cut */
+        narrow(table, widest, to);
+    }
+}
+
 static void write_row(const struct tg_text_table *table, const struct row *row, FILE *stream)
 {
     size_t n_cells = table->n_columns;

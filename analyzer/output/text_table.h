@@ -1,5 +1,4 @@
-/* Aligned tables for people: columns as wide as their cells, never cut, the same on a terminal and in a
- * file. */
+/* Aligned tables for people: columns as wide as their cells, cut only where a width is asked for. */
 #ifndef TG_ANALYZER_OUTPUT_TEXT_TABLE_H
 #define TG_ANALYZER_OUTPUT_TEXT_TABLE_H
 
@@ -18,6 +17,9 @@ void tg_text_table_destroy(struct tg_text_table *table);
 
 /* One cell per heading; copied. Cells must be printable already: nothing is escaped here. */
 struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *const *cells);
+
+/* Prints within WIDTH columns: the widest cells that stand left-aligned are cut with "...", paths from the left. */
+void tg_text_table_limit(struct tg_text_table *table, size_t width);
 
 /* Writes headings and rows with line ends, no blank behind the last cell of a line; nothing where
  * there are no rows. */

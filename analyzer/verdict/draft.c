@@ -1,5 +1,7 @@
 #include "analyzer/verdict/draft.h"
 
+#include "format/base/array.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,24 +34,19 @@ bool tg_verdict_is_fault(int64_t signal)
 struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding)
 {
     struct tg_verdict *result = draft->result;
-    if (result->count == draft->capacity) {
-        size_t capacity = draft->capacity == 0 ? 8 : 2 * draft->capacity;
-        struct tg_finding *findings = reallocarray(result->findings, capacity, sizeof *findings);
-        if (findings == NULL)
-            return tg_error_no_memory();
-        result->findings = findings;
-        draft->capacity = capacity;
-    }
     if (fflush(draft->stream) != 0)
         return tg_error_no_memory();
     char *text = strndup(draft->text + draft->begun, draft->size - draft->begun);
     if (text == NULL)
         return tg_error_no_memory();
     draft->begun = draft->size;
-    struct tg_finding *added = &result->findings[result->count++];
-    *added = *finding;
-    added->text = text;
-    return NULL;
+    struct tg_finding added = *finding;
+    added.id = result->count;
+    added.text = text;
+    struct tg_error *error = TG_ARRAY_APPEND(result->findings, result->count, draft->capacity, added);
+    if (error != NULL)
+        free(text);
+    return error;
 }
 
 void tg_verdict_separate(FILE *stream, size_t i, size_t n)
@@ -66,16 +63,49 @@ void tg_verdict_more(FILE *stream, size_t n)
 
 void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process)
 {
-    if (process < draft->n_processes)
-        draft->is_explained[process] = true;
+    if (process < draft->n_processes && draft->explained_by[process] == SIZE_MAX)
+        draft->explained_by[process] = draft->result->count - 1;
 }
 
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process)
 {
-    return process < draft->n_processes && draft->is_explained[process];
+    return process < draft->n_processes && draft->explained_by[process] != SIZE_MAX;
 }
 
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)
 {
     return process < draft->n_processes && draft->is_waiting[process];
+}
+
+/* ---- references from one finding to another */
+
+/* Stand in for a number until the findings are sorted: no text from a trace has control characters. */
+enum { REFERENCE_BEGIN = '\x01', REFERENCE_END = '\x02' };
+
+void tg_verdict_refer(struct tg_verdict_draft *draft, const char *before, size_t finding, const char *behind)
+{
+    fprintf(draft->stream, "%s%c%zu%c%s", before, REFERENCE_BEGIN, finding, REFERENCE_END, behind);
+}
+
+char *tg_verdict_resolve(const char *text, const size_t *number_of)
+{
+    char *resolved;
+    size_t size;
+    FILE *stream = open_memstream(&resolved, &size);
+    if (stream == NULL)
+        return NULL;
+    for (const char *at = text; *at != '\0';) {
+        if (*at != REFERENCE_BEGIN) {
+            fputc(*at++, stream);
+            continue;
+        }
+        char *end;
+        size_t finding = strtoul(at + 1, &end, 10);
+        fprintf(stream, "%zu", number_of[finding] + 1);
+        at = end + (*end == REFERENCE_END);
+    }
+    if (fclose(stream) == 0)
+        return resolved;
+    free(resolved);
+    return NULL;
 }

@@ -24,9 +24,10 @@ struct tg_verdict_draft {
     size_t begun; /* the current one begins here in the text */
     struct tg_verdict_wait *waits;
     size_t n_waits, wait_capacity;
-    bool *is_waiting;   /* by process: for another one */
-    bool *is_explained; /* by process: something of its own holds it up, or ended it */
-    bool *is_in_a_ring; /* by process: it waits for itself, through others; that has been told */
+    bool *is_waiting; /* by process: for another one */
+    size_t *
+        explained_by; /* by process: the finding, in the order of adding, about its own trouble or end; SIZE_MAX none */
+    size_t *ring_of; /* by process: the finding about the ring of waits that the process is in, likewise */
     size_t n_processes;
 };
 
@@ -39,6 +40,11 @@ enum {
 /* Makes FINDING one, with what was written to the stream since the last one. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding);
 
+/* Prints " (see 2)" with BEFORE " (see " and BEHIND ")": the number that FINDING, in the order of adding, gets in the end. */
+void tg_verdict_refer(struct tg_verdict_draft *draft, const char *before, size_t finding, const char *behind);
+/* The text with all such references resolved: NUMBER_OF[finding] counts from 0. Owned by the caller; NULL without memory. */
+char *tg_verdict_resolve(const char *text, const size_t *number_of);
+
 /* What is between the items of "A, B and C": before item I of N, of which at most TG_VERDICT_NAMED are
  * shown. */
 void tg_verdict_separate(FILE *stream, size_t i, size_t n);
@@ -46,6 +52,7 @@ void tg_verdict_separate(FILE *stream, size_t i, size_t n);
 void tg_verdict_more(FILE *stream, size_t n);
 
 bool tg_verdict_is_fault(int64_t signal);
+/* The finding that was added last explains why PROCESS does not go on. */
 void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process);
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS waits for another one in MPI. */

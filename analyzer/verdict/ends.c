@@ -20,7 +20,7 @@ static const struct tg_openmp_worker *last_worker(const struct tg_verdict_input 
     return found;
 }
 
-/* " It was in a loop since ...": nothing where that is not known. */
+/* " It had been in a loop since ...": nothing where that is not known. */
 static void print_state(struct tg_verdict_draft *draft, size_t process, int32_t tid,
                         const struct tg_openmp_worker *worker)
 {
@@ -31,7 +31,7 @@ static void print_state(struct tg_verdict_draft *draft, size_t process, int32_t 
         return;
     bool is_known = tg_words_thread_state(words, draft->input, process, tid, worker);
     if (fclose(words) == 0 && is_known)
-        fprintf(draft->stream, " It was %s.", state);
+        fprintf(draft->stream, " It had been %s.", state);
     free(state);
 }
 
@@ -49,11 +49,11 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
     int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
     const struct tg_openmp_worker *worker = last_worker(draft->input, entry->index, tid);
     if (knows_thread) {
-        fprintf(stream, ", in thread %" PRId32, tid);
+        fprintf(stream, " in thread %" PRId32, tid);
         if (worker != NULL)
             fprintf(stream, " (worker %" PRIu64 ")", worker->number);
         if (entry->last_signal_address != 0)
-            fprintf(stream, ", at address 0x%" PRIx64, entry->last_signal_address);
+            fprintf(stream, ", fault address 0x%" PRIx64, entry->last_signal_address);
     }
     fputc('.', stream);
     print_state(draft, entry->index, tid, worker);
@@ -104,9 +104,9 @@ static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const st
                                        .process = entry->index,
                                        .code = caller->call.code};
     tg_words_process(stream, draft->input, entry->index);
-    fprintf(stream, " ended with exit status %" PRId64, entry->status);
+    fprintf(stream, " exited with status %" PRId64, entry->status);
     tg_words_moment(stream, draft->input, entry->ended_ns);
-    fputs(" without MPI_Finalize: it was ", stream);
+    fputs(" without calling MPI_Finalize, ", stream);
     tg_words_mpi_thread(stream, draft->input, caller);
     fputc('.', stream);
     return tg_verdict_add(draft, &finding);
@@ -119,7 +119,7 @@ static bool is_request_to_end(int64_t signal)
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
-/* What kills without being asked for by a person who ends the whole job. */
+/* Signals that kill although nobody asked for the end of the whole job. */
 static bool is_out_of_the_blue(int64_t signal)
 {
     return signal == SIGKILL || signal == SIGXCPU || signal == SIGXFSZ;
@@ -162,10 +162,10 @@ static struct tg_error *find_kill(struct tg_verdict_draft *draft, const struct t
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
     tg_words_moment(stream, draft->input, entry->ended_ns);
     if (entry->rank >= 0)
-        fputs(", the first rank to end", stream);
-    fputs(entry->status == SIGKILL
-              ? ": by the kernel where memory ran out, by a batch system at its limit, or by hand."
-              : ": it went beyond a limit that it was given.",
+        fputs(", before any other rank ended", stream);
+    fputs(entry->status == SIGKILL ? ". SIGKILL comes from the kernel when memory runs out, from a batch "
+                                     "system at its limit, or by hand."
+                                   : ". It exceeded a resource limit.",
           stream);
     print_state(draft, entry->index, entry->pid, last_worker(draft->input, entry->index, entry->pid));
     return tg_verdict_add(draft, &finding);

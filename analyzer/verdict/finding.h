@@ -37,6 +37,7 @@ struct tg_finding {
     uint64_t code;     /* where in it, 0 unknown */
     uint64_t waiting, missing;
     bool is_consequence; /* who is missing is held up by something that another finding tells */
+    size_t id;           /* in the order of finding, which is not that of the verdict */
     char *text;          /* one or more sentences; names from the trace in it are printable */
 };
 

@@ -3,6 +3,7 @@
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
+#include "format/base/array.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
@@ -34,10 +35,11 @@ static void print_list(FILE *stream, const char *list)
     }
 }
 
-/* The arrivals that IS_WANTED says: "rank 3", "ranks 0-2 and 7". Only error: NO_MEMORY. */
+/* Prints the ranks of the arrivals that are wanted: "rank 3", "ranks 0-2 and 7"; "Ranks" where IS_FIRST in a sentence. Only
+ * error: NO_MEMORY. */
 static struct tg_error *print_ranks(FILE *stream, const struct tg_mpi_arrival *arrivals, size_t n,
                                     bool (*is_wanted)(const struct tg_mpi_arrival *arrival, const void *like),
-                                    const void *like)
+                                    const void *like, bool is_first)
 {
     char text[256];
     int64_t *ranks = calloc(n + 1, sizeof *ranks);
@@ -48,7 +50,8 @@ static struct tg_error *print_ranks(FILE *stream, const struct tg_mpi_arrival *a
         if (is_wanted(&arrivals[i], like))
             ranks[count++] = rank_of(&arrivals[i]);
     count = tg_rank_ranges_sort(ranks, count);
-    fputs(count == 1 ? "rank " : "ranks ", stream);
+    fputs(is_first ? "Rank" : "rank", stream);
+    fputs(count == 1 ? " " : "s ", stream);
     print_list(stream, tg_rank_ranges_print(ranks, count, text, sizeof text));
     free(ranks);
     return NULL;
@@ -74,48 +77,55 @@ static void print_collective(FILE *stream, const struct tg_mpi_collective *colle
             collective->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
 }
 
-/* Causes come before what comes of them. */
-static bool is_told_above(const struct tg_verdict_draft *draft, size_t process)
+/* The finding that says why PROCESS does not go on, SIZE_MAX: none, or not that alone. */
+static size_t told_in(const struct tg_verdict_draft *draft, size_t process)
 {
-    return process < draft->n_processes &&
-           (draft->is_in_a_ring[process] ||
-            (tg_verdict_is_explained(draft, process) && !tg_verdict_waits(draft, process)));
+    if (process >= draft->n_processes)
+        return SIZE_MAX;
+    if (draft->ring_of[process] != SIZE_MAX)
+        return draft->ring_of[process];
+    return tg_verdict_waits(draft, process) ? SIZE_MAX : draft->explained_by[process];
 }
 
-static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n)
+/* The one finding that says it of all ranks that are missing; SIZE_MAX: no single one does. */
+static size_t told_of_all(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals,
+                          size_t n)
+{
+    size_t told = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        if (arrivals[i].standing != TG_MPI_MISSING)
+            continue;
+        size_t of_this = told_in(draft, arrivals[i].process);
+        if (of_this == SIZE_MAX || (told != SIZE_MAX && told != of_this))
+            return SIZE_MAX;
+        told = of_this;
+    }
+    return told;
+}
+
+/* Describes the first ranks that are missing; ARE_NAMED: says of each that it is missing, which was not said yet. */
+static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n,
+                          bool are_named)
 {
     FILE *stream = draft->stream;
-    size_t missing = count_standing(arrivals, n, TG_MPI_MISSING), told = 0;
-    for (size_t i = 0; i < n && told < TG_VERDICT_DETAILED; i++) {
+    for (size_t i = 0, told = 0; i < n && told < TG_VERDICT_DETAILED; i++) {
         if (arrivals[i].standing != TG_MPI_MISSING)
             continue;
         told++;
+        fprintf(stream, " Rank %" PRId64 "%s", rank_of(&arrivals[i]), are_named ? " is missing" : "");
         if (arrivals[i].process == SIZE_MAX) {
-            fprintf(stream, " Missing is rank %" PRId64 ", of which nothing is in the trace.",
-                    rank_of(&arrivals[i]));
+            fputs(are_named ? " and not in the trace." : " is not in the trace.", stream);
             continue;
         }
-        fputs(" Missing is ", stream);
-        tg_words_process(stream, draft->input, arrivals[i].process);
-        if (is_told_above(draft, arrivals[i].process)) {
-            fputs(", of which more above.", stream);
-            continue;
+        size_t above = told_in(draft, arrivals[i].process);
+        if (above != SIZE_MAX) {
+            tg_verdict_refer(draft, are_named ? " (see " : ": see ", above, are_named ? ")" : "");
+        } else {
+            fputs(": ", stream);
+            tg_words_process_state(stream, draft->input, arrivals[i].process);
         }
-        fputs(": ", stream);
-        tg_words_process_state(stream, draft->input, arrivals[i].process);
         fputc('.', stream);
     }
-    if (missing > told)
-        fprintf(stream, " %zu more are missing.", missing - told);
-}
-
-static bool all_told_above(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals,
-                           size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (arrivals[i].standing == TG_MPI_MISSING && !is_told_above(draft, arrivals[i].process))
-            return false;
-    return true;
 }
 
 static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
@@ -140,28 +150,29 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
                                                        tg_verdict_is_explained(draft, arrivals[i].process));
     }
     finding.code = first->code;
-    struct tg_error *error = print_ranks(stream, arrivals, n, stands, &is_waiting);
+    struct tg_error *error = print_ranks(stream, arrivals, n, stands, &is_waiting, true);
     if (error != NULL)
         return error;
-    fputs(finding.waiting == 1 ? " waits in " : " wait in ", stream);
+    fputs(finding.waiting == 1 ? " has been waiting in " : " have been waiting in ", stream);
     tg_printable_write(stream, collective->name);
     fputs(" (", stream);
     print_collective(stream, collective);
     fputc(')', stream);
     if (first->process != SIZE_MAX)
         tg_words_code(stream, draft->input, first->process, first->code);
-    fputs(", the first", stream);
-    tg_words_moment(stream, draft->input, collective->first_ns);
+    tg_words_since(stream, draft->input, collective->first_ns);
+    fputs(finding.waiting == 1 ? "." : " (first arrival).", stream);
+    size_t told = told_of_all(draft, arrivals, n);
     if (finding.missing > TG_VERDICT_DETAILED) {
-        fputs(", for ", stream);
-        error = print_ranks(stream, arrivals, n, stands, &is_missing);
-    }
-    if (finding.missing > TG_VERDICT_DETAILED && all_told_above(draft, arrivals, n)) {
-        fputs(", of which more above.", stream);
-    } else {
+        fputc(' ', stream);
+        error = print_ranks(stream, arrivals, n, stands, &is_missing, true);
+        fputs(" are missing", stream);
+        if (told != SIZE_MAX)
+            tg_verdict_refer(draft, " (see ", told, ")");
         fputc('.', stream);
-        print_missing(draft, arrivals, n);
     }
+    if (finding.missing <= TG_VERDICT_DETAILED || told == SIZE_MAX)
+        print_missing(draft, arrivals, n, finding.missing <= TG_VERDICT_DETAILED);
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
@@ -201,15 +212,15 @@ static struct tg_error *tell_mismatch(struct tg_verdict_draft *draft,
                                  .missing = count_standing(arrivals, n, TG_MPI_MISSING)};
     struct tg_error *error = NULL;
     size_t told = 0;
-    fputs("the ranks do not agree on which collective is ", stream);
+    fputs("mismatched collective calls (", stream);
     print_collective(stream, collective);
-    fputc(':', stream);
+    fputs("):", stream);
     for (size_t i = 0; error == NULL && i < n && told < MAX_CALLS; i++) {
         const struct tg_mpi_arrival *arrival = &arrivals[i];
         if (!is_first_call(arrivals, i))
             continue;
         fputs(told++ == 0 ? " " : "; ", stream);
-        error = print_ranks(stream, arrivals, n, calls_like, arrival);
+        error = print_ranks(stream, arrivals, n, calls_like, arrival, false);
         fputs(" called ", stream);
         tg_printable_write(stream, arrival->name);
         if (arrival->root >= 0)
@@ -217,7 +228,7 @@ static struct tg_error *tell_mismatch(struct tg_verdict_draft *draft,
         tg_words_moment(stream, draft->input, arrival->entered_ns);
         if (arrival->process != SIZE_MAX)
             tg_words_code(stream, draft->input, arrival->process, arrival->code);
-        finding.process = arrival->process; /* the first that differs, or the last of a few */
+        finding.process = arrival->process; /* the last of those that differ */
         finding.code = arrival->code;
     }
     fputc('.', stream);
@@ -250,7 +261,7 @@ static const struct tg_mpi_thread *waiting_thread(const struct tg_verdict_input 
     return NULL;
 }
 
-/* A send that is begun and waited for later may be over, though nobody has received it. */
+/* A nonblocking send may be over although nobody has received it. */
 static bool is_blocking_send(const struct tg_mpi_message *message)
 {
     bool nonblocking;
@@ -267,7 +278,7 @@ static size_t process_of(const struct tg_verdict_draft *draft, const struct tg_m
 
 struct telling {
     struct tg_verdict_draft *draft;
-    size_t last; /* the process that was told of last, SIZE_MAX none: one finding of each is enough */
+    size_t last; /* the process of the last finding, SIZE_MAX none: one finding of each is enough */
     bool is_send;
 };
 
@@ -277,11 +288,13 @@ static void print_other_side(struct tg_verdict_draft *draft, const char *begin, 
         return;
     fputs(begin, draft->stream);
     tg_words_process(draft->stream, draft->input, process);
-    if (is_told_above(draft, process)) {
-        fputs(", is told of above.", draft->stream);
+    size_t told = told_in(draft, process);
+    if (told != SIZE_MAX) {
+        tg_verdict_refer(draft, " (see ", told, ")");
+        fputc('.', draft->stream);
         return;
     }
-    fputs(", is ", draft->stream);
+    fputs(": ", draft->stream);
     tg_words_process_state(draft->stream, draft->input, process);
     fputc('.', draft->stream);
 }
@@ -302,14 +315,14 @@ static struct tg_error *tell_message(struct tg_verdict_draft *draft, const struc
     const struct tg_mpi_call call = {
         .name = message->name, .peer = peer, .tag = message->tag, .comm = message->comm};
     tg_words_process(stream, draft->input, message->process);
-    fputs(is_send ? " sends a message that nobody receives: " : " waits for a message that nobody has sent: ",
+    fputs(is_send ? " has been sending a message that nobody receives: "
+                  : " has been waiting for a message that nobody has sent: ",
           stream);
     tg_words_call(stream, &call);
-    fputs(is_send ? ", begun" : ", posted", stream);
-    tg_words_moment(stream, draft->input, message->since_ns);
+    tg_words_since(stream, draft->input, message->since_ns);
     tg_words_code(stream, draft->input, message->process, message->code);
     fputc('.', stream);
-    print_other_side(draft, is_send ? " The one to receive it, " : " The one to send it, ", other);
+    print_other_side(draft, is_send ? " The receiver is " : " The sender is ", other);
     return tg_verdict_add(draft, &finding);
 }
 
@@ -318,7 +331,7 @@ static struct tg_error *find_message(void *context, const struct tg_mpi_message 
     struct telling *telling = context;
     struct tg_verdict_draft *draft = telling->draft;
     if (message->process == telling->last || message->process >= draft->n_processes ||
-        draft->is_in_a_ring[message->process] || waiting_thread(draft->input, message) == NULL ||
+        draft->ring_of[message->process] != SIZE_MAX || waiting_thread(draft->input, message) == NULL ||
         (telling->is_send ? message->destination : message->source) == -2 ||
         (telling->is_send ? !is_blocking_send(message) : tg_mpi_model_has_send(draft->input->mpi, message)))
         return NULL;
@@ -334,17 +347,9 @@ static struct tg_error *add_wait(struct tg_verdict_draft *draft, size_t from, si
     if (from >= draft->n_processes || to >= draft->n_processes || thread == NULL ||
         draft->n_waits == TG_VERDICT_WAITS)
         return NULL;
-    if (draft->n_waits == draft->wait_capacity) {
-        size_t capacity = draft->wait_capacity == 0 ? 64 : 2 * draft->wait_capacity;
-        struct tg_verdict_wait *waits = reallocarray(draft->waits, capacity, sizeof *waits);
-        if (waits == NULL)
-            return tg_error_no_memory();
-        draft->waits = waits;
-        draft->wait_capacity = capacity;
-    }
-    draft->waits[draft->n_waits++] = (struct tg_verdict_wait){from, to, thread};
     draft->is_waiting[from] = true;
-    return NULL;
+    return TG_ARRAY_APPEND(draft->waits, draft->n_waits, draft->wait_capacity,
+                           (struct tg_verdict_wait){from, to, thread});
 }
 
 static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *input, size_t process,
@@ -356,7 +361,7 @@ static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *inpu
             thread->call.instance == collective->instance)
             return thread;
     }
-    return NULL; /* one that was begun only, and is waited for elsewhere or not yet */
+    return NULL; /* begun only, and waited for elsewhere or not yet */
 }
 
 static struct tg_error *collect_collective(void *context, const struct tg_mpi_collective *collective,

@@ -16,12 +16,13 @@ static bool is_at(const struct tg_openmp_worker *worker, enum tg_openmp_place_ki
     return worker->n_places > 0 && innermost(worker)->kind == kind;
 }
 
-/* What the threads of a process do to each other may come from a message that one of them waits for. */
+/* Threads of a process may wait for each other because one of them waits for a message. */
 static struct tg_error *add(struct tg_verdict_draft *draft, struct tg_finding *finding)
 {
     finding->is_consequence = tg_verdict_waits(draft, finding->process);
+    struct tg_error *error = tg_verdict_add(draft, finding);
     tg_verdict_explain(draft, finding->process);
-    return tg_verdict_add(draft, finding);
+    return error;
 }
 
 /* ---- barriers */
@@ -32,10 +33,12 @@ static const struct tg_openmp_worker *worker_of(const struct tg_verdict_draft *d
     return tg_openmp_model_worker_at(draft->input->openmp, member->worker);
 }
 
-/* "worker 2 (thread 1236): in a loop since ...", within what is said of a process. */
-static void print_worker_state(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
+/* "BEFORE 2 (thread 1236)BEHIND: in a loop since ..." */
+static void print_worker_state(struct tg_verdict_draft *draft, const char *before, const char *behind,
+                               const struct tg_openmp_worker *worker)
 {
-    fprintf(draft->stream, "worker %" PRIu64 " (thread %" PRId32 "): ", worker->number, worker->tid);
+    fprintf(draft->stream, "%s %" PRIu64 " (thread %" PRId32 ")%s: ", before, worker->number, worker->tid,
+            behind);
     tg_words_worker_state(draft->stream, draft->input, worker);
     fputc('.', draft->stream);
 }
@@ -48,18 +51,17 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp
         if (tg_openmp_barrier_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
             continue;
         told++;
-        fputs(" Missing is ", draft->stream);
-        print_worker_state(draft, worker_of(draft, &team->members[i]));
+        print_worker_state(draft, " Worker", " is missing", worker_of(draft, &team->members[i]));
     }
     uint64_t not_begun = team->size > team->n_members ? team->size - team->n_members : 0;
     if (barrier->missing > told + not_begun)
         fprintf(draft->stream, " %" PRIu64 " more are missing.", barrier->missing - told - not_begun);
     if (not_begun > 0)
-        fprintf(draft->stream, " %" PRIu64 " of its %" PRIu64 " threads never began the region.", not_begun,
+        fprintf(draft->stream, " %" PRIu64 " of the %" PRIu64 " threads never entered the region.", not_begun,
                 team->size);
 }
 
-/* A join is worth words only where somebody waits for it who would go on: the one that met the region. */
+/* A join matters only where the thread that met the region waits at it: the others have nothing to go on with. */
 static bool is_waited_for(const struct tg_openmp_model *model, const struct tg_openmp_team *team,
                           const struct tg_openmp_barrier *barrier)
 {
@@ -89,13 +91,14 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
                                  .waiting = barrier.waiting,
                                  .missing = barrier.missing};
     tg_words_process(stream, draft->input, team->process);
-    fprintf(stream, ": %" PRIu64 " of %" PRIu64 " threads of a team wait%s at the %s", barrier.waiting,
-            size_of(team), barrier.waiting == 1 ? "s" : "", tg_openmp_words_sync(barrier.sync)->phrase);
+    fprintf(stream, ": %" PRIu64 " of %" PRIu64 " threads of a team %s been waiting at the %s",
+            barrier.waiting, size_of(team), barrier.waiting == 1 ? "has" : "have",
+            tg_openmp_words_sync(barrier.sync)->phrase);
     tg_words_code(stream, draft->input, team->process, barrier.code);
+    tg_words_since(stream, draft->input, barrier.since_ns);
+    fputs(barrier.waiting == 1 ? "" : " (first arrival)", stream);
     if (barrier.passed > 0)
-        fprintf(stream, ", %" PRIu64 " %s passed it", barrier.passed, barrier.passed == 1 ? "has" : "have");
-    fputs(", the first came", stream);
-    tg_words_moment(stream, draft->input, barrier.since_ns);
+        fprintf(stream, "; %" PRIu64 " %s passed it", barrier.passed, barrier.passed == 1 ? "has" : "have");
     fputc('.', stream);
     print_missing(draft, team, &barrier);
     return add(draft, &finding);
@@ -103,7 +106,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
 
 /* ---- tasks */
 
-/* What is known of the tasks that TEAM waits for. */
+/* Tells what is known of the tasks that TEAM waits for. */
 static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
 {
     FILE *stream = draft->stream;
@@ -117,18 +120,17 @@ static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_t
         if (!has_task)
             continue;
         told++;
-        fputs(" A task is executed by ", stream);
-        print_worker_state(draft, worker);
+        print_worker_state(draft, " Worker", " is executing a task", worker);
     }
     if (open == 0)
         return;
-    fprintf(stream, " %" PRIu64 " of the %" PRIu64 " tasks that the team made %s not over", open,
-            team->tasks_made, open == 1 ? "is" : "are");
+    fprintf(stream, " %" PRIu64 " of the team's %" PRIu64 " tasks %s not finished", open, team->tasks_made,
+            open == 1 ? "has" : "have");
     if (team->tasks_detached > 0)
-        fprintf(stream, "; %" PRIu64 " wait%s for an event that nobody has fulfilled", team->tasks_detached,
-                team->tasks_detached == 1 ? "s" : "");
+        fprintf(stream, "; %" PRIu64 " %s waiting for an event that has not been fulfilled",
+                team->tasks_detached, team->tasks_detached == 1 ? "is" : "are");
     else if (told == 0)
-        fputs(", and nobody executes any", stream);
+        fputs(", and no thread is executing one", stream);
     fputc('.', stream);
 }
 
@@ -151,7 +153,7 @@ static struct tg_error *tell_task_wait(struct tg_verdict_draft *draft, const str
                                  .code = place->code,
                                  .waiting = 1};
     tg_words_process(stream, draft->input, worker->process);
-    fprintf(stream, ": worker %" PRIu64 " waits at the %s", worker->number,
+    fprintf(stream, ": worker %" PRIu64 " has been waiting at the %s", worker->number,
             tg_openmp_words_sync(place->what)->phrase);
     tg_words_code(stream, draft->input, worker->process, place->code);
     fputs(" for tasks", stream);
@@ -177,12 +179,12 @@ static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_ope
                                  .code = barrier.code,
                                  .waiting = barrier.waiting};
     tg_words_process(stream, draft->input, team->process);
-    fprintf(stream, ": all %" PRIu64 " threads of a team have come to the %s", barrier.waiting,
+    fprintf(stream, ": all %" PRIu64 " threads of a team have reached the %s", barrier.waiting,
             tg_openmp_words_sync(barrier.sync)->phrase);
     tg_words_code(stream, draft->input, team->process, barrier.code);
-    fputs(", the first", stream);
-    tg_words_moment(stream, draft->input, barrier.since_ns);
-    fputs(", and wait for tasks.", stream);
+    fputs(" and have been waiting for tasks", stream);
+    tg_words_since(stream, draft->input, barrier.since_ns);
+    fputs(" (first arrival).", stream);
     print_tasks(draft, team);
     return add(draft, &finding);
 }
@@ -204,7 +206,7 @@ static bool holds(const struct tg_openmp_worker *worker, const struct tg_openmp_
     return false;
 }
 
-/* Who has what WAITER waits for, NULL: nobody that is known. */
+/* The worker that holds what WAITER waits for, NULL: none is known. */
 static const struct tg_openmp_worker *find_holder(const struct tg_openmp_model *model,
                                                   const struct tg_openmp_worker *waiter)
 {
@@ -268,22 +270,22 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
                                  .process = worker->process,
                                  .code = innermost(worker)->code,
                                  .waiting = length};
-    fputs("a deadlock in ", stream);
+    fputs("deadlock in ", stream);
     tg_words_process(stream, draft->input, worker->process);
     fputc(':', stream);
     for (size_t i = 0; i < length; i++) {
         const struct tg_openmp_worker *holder = find_holder(draft->input->openmp, at);
         const struct tg_openmp_place *place = innermost(at);
-        fprintf(stream, "%s worker %" PRIu64 " waits for ", i == 0 ? "" : ";", at->number);
+        fprintf(stream, "%s worker %" PRIu64 " has been waiting for ", i == 0 ? "" : ";", at->number);
         print_lock(stream, place);
         tg_words_since(stream, draft->input, place->since_ns);
         tg_words_code(stream, draft->input, at->process, place->code);
         if (holder == at)
-            fputs(", which it has itself", stream);
+            fputs(", which it already holds", stream);
         else
-            fprintf(stream, ", which worker %" PRIu64 " has", holder->number);
+            fprintf(stream, ", held by worker %" PRIu64, holder->number);
         if (place->since_ns > finding.since_ns)
-            finding.since_ns = place->since_ns; /* it is one since the last came */
+            finding.since_ns = place->since_ns; /* a deadlock since the last one waits */
         at = holder;
     }
     fputc('.', stream);
@@ -294,12 +296,11 @@ static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_
                          const struct tg_openmp_worker *holder)
 {
     if (holder != NULL) {
-        fputs(" It is held by ", draft->stream);
-        print_worker_state(draft, holder);
+        print_worker_state(draft, " It is held by worker", "", holder);
     } else if (place->what == TG_OMP_MUTEX_ORDERED) {
-        fputs(" An iteration before its own has not left the ordered section yet.", draft->stream);
+        fputs(" An earlier iteration has not left the ordered section yet.", draft->stream);
     } else {
-        fputs(" Who has it cannot be seen in the trace.", draft->stream);
+        fputs(" The trace does not show which thread holds it.", draft->stream);
     }
 }
 
@@ -326,9 +327,9 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
     tg_words_process(stream, draft->input, worker->process);
     fprintf(stream, ": worker %" PRIu64, worker->number);
     if (waiters > 1)
-        fprintf(stream, " and %" PRIu64 " more wait for ", waiters - 1);
+        fprintf(stream, " and %" PRIu64 " more have been waiting for ", waiters - 1);
     else
-        fputs(" waits for ", stream);
+        fputs(" has been waiting for ", stream);
     print_lock(stream, place);
     tg_words_code(stream, draft->input, worker->process, place->code);
     tg_words_since(stream, draft->input, place->since_ns);

@@ -1,12 +1,13 @@
 /* Deadlocks between processes: rings of ranks in which each waits for the next. */
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
+#include "format/base/search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RINGS = 8 }; /* told of */
+enum { MAX_RINGS = 8 }; /* that become findings */
 
 /* A walk along waits, depth first. */
 struct walk {
@@ -28,15 +29,7 @@ static int compare_waits(const void *a, const void *b)
 /* The first wait of PROCESS; waits are sorted. */
 static const struct tg_verdict_wait *first_of(const struct tg_verdict_draft *draft, size_t process)
 {
-    size_t low = 0, high = draft->n_waits;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (draft->waits[middle].from < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &draft->waits[low];
+    return &draft->waits[TG_LOWER_BOUND(draft->waits, draft->n_waits, from, process)];
 }
 
 static const struct tg_verdict_wait *next_of(const struct tg_verdict_draft *draft, size_t process,
@@ -51,17 +44,17 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
     FILE *stream = draft->stream;
     enum tg_mpi_role role = tg_mpi_call_role(wait->thread->call.name, NULL, NULL);
     tg_words_process(stream, draft->input, wait->from);
-    fputs(" is ", stream);
+    fputs(" has been ", stream);
     tg_words_mpi_thread(stream, draft->input, wait->thread);
-    fputs(wait->thread->call.instance != 0 ? ", to which " : ", and ", stream);
+    fputs(", waiting for ", stream);
     tg_words_process(stream, draft->input, wait->to);
-    fputs(wait->thread->call.instance != 0 ? " has not come"
-          : role == TG_MPI_SEND            ? " has not received it"
-                                           : " has not sent what it waits for",
+    fputs(wait->thread->call.instance != 0 ? " to enter it"
+          : role == TG_MPI_SEND            ? " to receive"
+                                           : " to send",
           stream);
 }
 
-/* RING: N waits, each from where the one before leads to. */
+/* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
 {
@@ -71,11 +64,11 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
                                  .process = ring[0]->from,
                                  .code = ring[0]->thread->call.code,
                                  .waiting = n};
-    fputs(n > 2 ? "a deadlock in a ring of " : "a deadlock of ", stream);
+    fputs(n > 2 ? "deadlock in a cycle of " : "deadlock between ", stream);
     for (size_t i = 0; i < n; i++) {
-        draft->is_in_a_ring[ring[i]->from] = true;
+        draft->ring_of[ring[i]->from] = draft->result->count;
         if (ring[i]->thread->call.since_ns > finding.since_ns)
-            finding.since_ns = ring[i]->thread->call.since_ns; /* it is one since the last came */
+            finding.since_ns = ring[i]->thread->call.since_ns; /* a deadlock since the last one waits */
         if (i >= TG_VERDICT_NAMED)
             continue;
         tg_verdict_separate(stream, i, n);
@@ -123,7 +116,7 @@ static void follow(struct walk *walk, size_t process, size_t *ring)
     }
 }
 
-/* What is on the path is done: rings that share a process with one that was told are the same trouble. */
+/* Marks the path as done: a ring that shares a process with an earlier one is the same deadlock. */
 static void leave_path(struct walk *walk)
 {
     for (size_t i = 0; i < walk->length; i++) {

@@ -1,4 +1,4 @@
-/* The starters of jobs: that one said the job aborts, or ended before its ranks. */
+/* Job launchers: one that reported an abort, or ended before its ranks. */
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* Its ranks that are traced and lived longer. */
+/* Traced ranks of starter I that lived longer. */
 static uint64_t count_survivors(const struct tg_verdict_input *input, size_t i, uint64_t ended_ns)
 {
     size_t count;
@@ -21,7 +21,7 @@ static uint64_t count_survivors(const struct tg_verdict_input *input, size_t i, 
     return survivors;
 }
 
-/* What a starter's end says; *SURVIVORS are its ranks that went on. */
+/* Whether the end of starter I needs an explanation; *SURVIVORS: how many of its ranks went on. */
 static bool ended_badly(const struct tg_verdict_input *input, size_t i, uint64_t *survivors)
 {
     const struct tg_mpir_starter *starter = tg_mpir_model_at(input->mpir, i);
@@ -29,7 +29,7 @@ static bool ended_badly(const struct tg_verdict_input *input, size_t i, uint64_t
         return false;
     *survivors = count_survivors(input, i, starter->ended_ns);
     if (starter->ended_how == TG_EXIT_SIGNAL)
-        return !tg_verdict_is_fault(starter->status); /* that is told as a crash */
+        return !tg_verdict_is_fault(starter->status); /* a fault is reported as a crash */
     return *survivors > 0 && (starter->ended_how != TG_EXIT_STATUS || starter->status != 0);
 }
 
@@ -40,12 +40,12 @@ static void print_starter_end(FILE *stream, const struct tg_verdict_input *input
     if (starter->ended_how == TG_EXIT_SIGNAL)
         fprintf(stream, " was killed by %s", tg_signal_name(starter->status, name, sizeof name));
     else if (starter->ended_how == TG_EXIT_STATUS)
-        fprintf(stream, " ended with exit status %" PRId64, starter->status);
+        fprintf(stream, " exited with status %" PRId64, starter->status);
     else
         fputs(" ended", stream);
     tg_words_moment(stream, input, starter->ended_ns);
     if (survivors > 0)
-        fprintf(stream, ", before %" PRIu64 " of its ranks", survivors);
+        fprintf(stream, ", before %" PRIu64 " of its ranks ended", survivors);
 }
 
 static struct tg_error *find_starter(struct tg_verdict_draft *draft, size_t i)
@@ -60,11 +60,11 @@ static struct tg_error *find_starter(struct tg_verdict_draft *draft, size_t i)
                                        .since_ns =
                                            starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
                                        .process = starter->process};
-    fputs("the starter of the job, ", stream);
+    fputs("the job launcher, ", stream);
     tg_words_process(stream, draft->input, starter->process);
     fputc(',', stream);
     if (starter->has_aborted) {
-        fputs(" said that the job aborts", stream);
+        fputs(" reported an abort of the job", stream);
         tg_words_moment(stream, draft->input, starter->aborted_ns);
     }
     if (badly) {

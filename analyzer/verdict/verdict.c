@@ -71,12 +71,15 @@ static struct tg_error *create(struct tg_verdict_draft *draft)
 {
     draft->n_processes = tg_process_model_count(draft->input->processes);
     draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
-    draft->is_explained = calloc(draft->n_processes + 1, sizeof *draft->is_explained);
-    draft->is_in_a_ring = calloc(draft->n_processes + 1, sizeof *draft->is_in_a_ring);
+    draft->explained_by = calloc(draft->n_processes + 1, sizeof *draft->explained_by);
+    draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
     draft->stream = open_memstream(&draft->text, &draft->size);
-    bool well = draft->is_waiting != NULL && draft->is_explained != NULL && draft->is_in_a_ring != NULL &&
-                draft->stream != NULL;
-    return well ? NULL : tg_error_no_memory();
+    if (draft->is_waiting == NULL || draft->explained_by == NULL || draft->ring_of == NULL ||
+        draft->stream == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < draft->n_processes; i++)
+        draft->explained_by[i] = draft->ring_of[i] = SIZE_MAX;
+    return NULL;
 }
 
 static void destroy(struct tg_verdict_draft *draft)
@@ -86,8 +89,34 @@ static void destroy(struct tg_verdict_draft *draft)
     free(draft->text);
     free(draft->waits);
     free(draft->is_waiting);
-    free(draft->is_explained);
-    free(draft->is_in_a_ring);
+    free(draft->explained_by);
+    free(draft->ring_of);
+}
+
+/* Sorts the findings and makes sentences of their texts. */
+static struct tg_error *finish(struct tg_verdict_draft *draft)
+{
+    struct tg_verdict *result = draft->result;
+    size_t *number_of = calloc(result->count + 1, sizeof *number_of);
+    if (number_of == NULL)
+        return tg_error_no_memory();
+    if (result->count > 0)
+        qsort(result->findings, result->count, sizeof *result->findings, compare_findings);
+    for (size_t i = 0; i < result->count; i++)
+        number_of[result->findings[i].id] = i;
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < result->count; i++) {
+        char *text = tg_verdict_resolve(result->findings[i].text, number_of);
+        if (text == NULL) {
+            error = tg_error_no_memory();
+            break;
+        }
+        capitalise(text);
+        free(result->findings[i].text);
+        result->findings[i].text = text;
+    }
+    free(number_of);
+    return error;
 }
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)
@@ -100,6 +129,7 @@ struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg
         tg_verdict_find_rings,
         tg_verdict_find_openmp,
         tg_verdict_find_mpi,
+        finish,
     };
     struct tg_verdict made = {0};
     struct tg_verdict_draft draft = {.input = input, .result = &made};
@@ -111,10 +141,6 @@ struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg
         tg_verdict_deinit(&made);
         return error;
     }
-    for (size_t i = 0; i < made.count; i++)
-        capitalise(made.findings[i].text);
-    if (made.count > 0)
-        qsort(made.findings, made.count, sizeof *made.findings, compare_findings);
     *result = made;
     return NULL;
 }

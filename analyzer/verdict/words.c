@@ -110,7 +110,7 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
 static const struct tg_mpi_thread *find_mpi_thread(const struct tg_verdict_input *input, size_t process,
                                                    int32_t tid)
 {
-    const struct tg_mpi_thread *found = NULL; /* the latest: thread ids are used again */
+    const struct tg_mpi_thread *found = NULL; /* the latest: thread ids are reused */
     for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
         if (thread->process == process && thread->tid == tid)
@@ -135,11 +135,11 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
         print_call_state(stream, input, thread);
         return;
     }
-    fputs("outside of MPI; its last call was ", stream);
+    fputs("outside MPI", stream);
+    tg_words_since(stream, input, thread->left_ns);
+    fputs(", last call ", stream);
     tg_words_call(stream, &thread->call);
     tg_words_code(stream, input, thread->process, thread->call.code);
-    fputs(", which it left", stream);
-    tg_words_moment(stream, input, thread->left_ns);
 }
 
 static void print_place(FILE *stream, const struct tg_verdict_input *input,
@@ -160,7 +160,7 @@ static void print_place(FILE *stream, const struct tg_verdict_input *input,
         fprintf(stream, "waiting to enter the %s", tg_openmp_words_mutex(place->what)->phrase);
         break;
     case TG_OPENMP_IN_MUTEX:
-        fprintf(stream, "inside of the %s", tg_openmp_words_mutex(place->what)->phrase);
+        fprintf(stream, "inside the %s", tg_openmp_words_mutex(place->what)->phrase);
         break;
     case TG_OPENMP_IN_SYNC:
         fprintf(stream, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);
@@ -179,7 +179,7 @@ static void print_place(FILE *stream, const struct tg_verdict_input *input,
     }
 }
 
-/* Whether it was killed because the job was to end: then that says nothing about what went wrong. */
+/* Whether ENTRY was killed to end the job: such an end says nothing about what went wrong. */
 static bool was_asked_to_end(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
 {
     if (entry->status == SIGTERM || entry->status == SIGINT || entry->status == SIGHUP ||
@@ -210,7 +210,7 @@ static void print_end(FILE *stream, const struct tg_verdict_input *input,
         tg_words_moment(stream, input, entry->ended_ns);
         break;
     case TG_PROCESS_EXITED:
-        fprintf(stream, ", until it ended with exit status %" PRId64, entry->status);
+        fprintf(stream, ", until it exited with status %" PRId64, entry->status);
         tg_words_moment(stream, input, entry->ended_ns);
         break;
     case TG_PROCESS_RUNNING:
@@ -220,8 +220,7 @@ static void print_end(FILE *stream, const struct tg_verdict_input *input,
     }
 }
 
-/* What TID of PROCESS was in, by MPI before OpenMP: the call is inside of the zone. False: nothing is
- * known. */
+/* MPI comes before OpenMP: the call is inside the zone. */
 bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
                            const struct tg_openmp_worker *worker)
 {
@@ -245,7 +244,7 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
 {
     const struct tg_process_entry *entry = entry_of(input, worker->process);
     if (!tg_words_thread_state(stream, input, worker->process, worker->tid, worker)) {
-        fputs("outside of all regions; the last that was seen of it is", stream);
+        fputs("outside all parallel regions, last seen", stream);
         tg_words_moment(stream, input, worker->last_ns);
         tg_words_code(stream, input, worker->process, worker->last_code);
     }
@@ -268,7 +267,7 @@ void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, 
             worker = other;
     }
     if (!tg_words_thread_state(stream, input, process, entry->pid, worker)) {
-        fputs("not known to be in MPI or OpenMP; the last that was seen of it is \"", stream);
+        fputs("not known to be in MPI or OpenMP; its last event was \"", stream);
         fprintf(stream, "%s\"", tg_event_headline_print(&entry->last, last, sizeof last));
         tg_words_moment(stream, input, entry->last.time_ns);
     }

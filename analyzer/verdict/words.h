@@ -1,5 +1,4 @@
-/* How the verdict says things: names, moments, and what a thread or rank was doing. For the
- * verdict, reports and the console. */
+/* Words for processes, moments, and what a thread or rank was doing: for the verdict, reports and the console. */
 #ifndef TG_ANALYZER_VERDICT_WORDS_H
 #define TG_ANALYZER_VERDICT_WORDS_H
 
@@ -20,15 +19,15 @@ void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t pr
 /* "worker 2 of rank 1 (thread 1236)" */
 void tg_words_worker(FILE *stream, const struct tg_verdict_input *input,
                      const struct tg_openmp_worker *worker);
-/* "in a critical section since 1.2 s in ...", "in MPI_Recv from rank 2 (tag 5) since ...", "killed by SIGSEGV
- * at ..." : where the thread is, by its calls of MPI, by OpenMP, or by what it did last. */
+/* Where the thread is, by its MPI calls, by OpenMP, or by its last event: "in a critical section since 1.2 s in ...", "in
+ * MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
 void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
                            const struct tg_openmp_worker *worker);
-/* What thread TID of PROCESS was in, of MPI or OpenMP (WORKER may be NULL), without how it ended; false, and
- * nothing printed: that is not known. */
+/* Where thread TID of PROCESS is, in MPI or OpenMP (WORKER may be NULL), without how the process ended. False, with nothing
+ * printed, where that is not known. */
 bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
                            const struct tg_openmp_worker *worker);
-/* "in MPI_Recv from rank 2 since ...", or "outside of MPI; its last call was ...". */
+/* "in MPI_Recv from rank 2 since ...", or "outside MPI since ..., last call MPI_Send ...". */
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
 /* As the worker's state, for a process by its main thread. */

@@ -196,7 +196,8 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
         const struct tg_finding *finding = &findings.findings[i];
         if (finding->process != SIZE_MAX && !tg_focus_has(&console->focus, finding->process))
             continue;
-        fprintf(out, "%zu. %s\n", ++shown, finding->text);
+        fprintf(out, "%zu. %s\n", i + 1, finding->text);
+        shown++;
         if (json != NULL)
             put_finding(json, finding);
     }

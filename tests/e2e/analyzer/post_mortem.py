@@ -26,17 +26,17 @@ def line_of(text):
 # Of each way: whether the ranks stay where they are until they are ended, the kind of the finding that names the culprit,
 # what its text has, and what is on the source line that it names.
 WAYS = {
-    "barrier": (True, "mpi_collective", ("Ranks 0 and 2 wait in MPI_Barrier", "Missing is rank 1", "its last call was MPI_Barrier"), None),
-    "receive": (True, "deadlock", ("rank 1 is in MPI_Recv from rank 2 (tag 77)",), "culprit of receive"),
-    "critical": (True, "omp_barrier", ("Missing is worker", "inside of the", "critical section"), "critical(stuck)"),
+    "barrier": (True, "mpi_collective", ("Ranks 0 and 2 have been waiting in MPI_Barrier", "Rank 1 is missing", "last call MPI_Barrier"), None),
+    "receive": (True, "deadlock", ("rank 1 has been in MPI_Recv from rank 2 (tag 77)",), "culprit of receive"),
+    "critical": (True, "omp_barrier", ("Worker ", "is missing: inside the", "critical section"), "critical(stuck)"),
     "crash": (False, "crash", ("Rank 1 was killed by SIGSEGV", "critical section"), "critical(dangerous)"),
-    "deadlock": (True, "deadlock", ("A deadlock in rank 1", "which worker 2 has", "which worker 1 has"), "culprit of deadlock"),
-    "taskwait": (True, "omp_task", ("waits at the taskwait", "waits for an event that nobody has fulfilled"), "culprit of taskwait"),
-    "send": (True, "deadlock", ("rank 0 is in MPI_Send to rank 1", "rank 1 is in MPI_Send to rank 0"), "culprit of send"),
+    "deadlock": (True, "deadlock", ("Deadlock in rank 1", "held by worker 2", "held by worker 1"), "culprit of deadlock"),
+    "taskwait": (True, "omp_task", ("waiting at the taskwait", "is waiting for an event that has not been fulfilled"), "culprit of taskwait"),
+    "send": (True, "deadlock", ("rank 0 has been in MPI_Send to rank 1", "rank 1 has been in MPI_Send to rank 0"), "culprit of send"),
     "mismatch": (True, "mpi_mismatch", ("ranks 0 and 2 called MPI_Barrier", "rank 1 called MPI_Bcast with root 1"), "culprit of mismatch"),
     "abort": (False, "crash", ("Rank 1 called MPI_Abort with error code 7",), "culprit of abort"),
-    "exit": (False, "early_exit", ("Rank 1 ended with exit status 3", "without MPI_Finalize", "MPI_Barrier"), None),
-    "kill": (False, "killed", ("Rank 1 was killed by SIGKILL", "the first rank to end"), None),
+    "exit": (False, "early_exit", ("Rank 1 exited with status 3", "without calling MPI_Finalize", "MPI_Barrier"), None),
+    "kill": (False, "killed", ("Rank 1 was killed by SIGKILL", "before any other rank ended"), None),
 }
 
 
@@ -92,7 +92,7 @@ def test(launcher, how):
     ask_console(found)
     find(found, kind, [*words, "hang.c:" if on_line is None else f"hang.c:{line_of(on_line)}"])
     if how != "mismatch" and (stays or someone_waits()):
-        find(found, "mpi_collective", ["Missing is rank 1"])
+        find(found, "mpi_collective", ["Rank 1 is missing"])
 
 
 def main(flavour, *ways):
