@@ -1,7 +1,5 @@
 #include "format/image/elf_object.h"
 
-#include "recorder/process/memory.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,11 +191,11 @@ struct tg_error *tg_elf_object_open_fd(int fd, struct tg_elf_object **result)
     return NULL;
 }
 
-/* Reads [address, address + size) of PID into BUFFER, leaving zero what cannot be read. */
-static void copy_memory(pid_t pid, uint64_t address, uint8_t *buffer, uint64_t size)
+/* Reads [address, address + size) into BUFFER, leaving zero what cannot be read. */
+static void copy_memory(const struct tg_elf_memory *memory, uint64_t address, uint8_t *buffer, uint64_t size)
 {
     while (size > 0) {
-        size_t n = tg_memory_read_some(pid, address, buffer, size);
+        size_t n = memory->read(memory->context, address, buffer, size);
         if (n < size) { /* step over the page that failed */
             uint64_t next = (address + n + TG_ELF_PAGE_BYTES) & ~(uint64_t)(TG_ELF_PAGE_BYTES - 1);
             if (next - address >= size || next < address)
@@ -210,7 +208,8 @@ static void copy_memory(pid_t pid, uint64_t address, uint8_t *buffer, uint64_t s
     }
 }
 
-struct tg_error *tg_elf_object_copy(pid_t pid, uint64_t header, struct tg_elf_object **result)
+struct tg_error *tg_elf_object_copy(const struct tg_elf_memory *memory, uint64_t header,
+                                    struct tg_elf_object **result)
 {
     TG_AUTO_ELF_OBJECT struct tg_elf_object *object = calloc(1, sizeof *object);
     if (object == NULL)
@@ -218,11 +217,10 @@ struct tg_error *tg_elf_object_copy(pid_t pid, uint64_t header, struct tg_elf_ob
     object->fd = -1;
     uint8_t page[TG_ELF_PAGE_BYTES];
     object->first = page;
-    object->size = object->n_first = tg_memory_read_some(pid, header, page, sizeof page);
+    object->size = object->n_first = memory->read(memory->context, header, page, sizeof page);
     struct tg_error *error = NULL;
     if (!tg_elf_header_decode(page, object->n_first, &object->header))
-        error = tg_error_create(TG_ERROR_INPUT, "there is no ELF header at 0x%llx in process %d",
-                                (unsigned long long)header, (int)pid);
+        error = tg_error_create(TG_ERROR_INPUT, "no ELF header at 0x%llx", (unsigned long long)header);
     if (error == NULL)
         error = read_segments(object);
     object->first = NULL;
@@ -232,8 +230,8 @@ struct tg_error *tg_elf_object_copy(pid_t pid, uint64_t header, struct tg_elf_ob
         return error;
     uint64_t extent = object->end - object->start;
     if (extent == 0 || extent > MAX_EXTENT_BYTES)
-        return tg_error_create(TG_ERROR_LIMIT, "the object at 0x%llx in process %d claims %llu bytes",
-                               (unsigned long long)header, (int)pid, (unsigned long long)extent);
+        return tg_error_create(TG_ERROR_LIMIT, "the object at 0x%llx claims to be %llu bytes long",
+                               (unsigned long long)header, (unsigned long long)extent);
     /* Untouched pages cost nothing: the copy is as sparse as the object. */
     void *copy =
         mmap(NULL, extent, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -253,7 +251,7 @@ struct tg_error *tg_elf_object_copy(pid_t pid, uint64_t header, struct tg_elf_ob
             segment->file_size = left;
         left -= segment->file_size;
         uint64_t at = segment->address - object->start;
-        copy_memory(pid, header + at, object->first + at, segment->file_size);
+        copy_memory(memory, header + at, object->first + at, segment->file_size);
     }
     object->header.n_sections = 0;
     read_build_id(object);

@@ -12,8 +12,6 @@
 #include "format/base/error.h"
 #include "format/image/elf_decode.h"
 
-#include <sys/types.h>
-
 enum {
     TG_ELF_MAX_SEGMENTS = 1024,
     TG_ELF_MAX_SECTIONS = 1 << 20,
@@ -44,10 +42,18 @@ struct tg_elf_object {
  * load. */
 struct tg_error *tg_elf_object_open_fd(int fd, struct tg_elf_object **object);
 
-/* Copies the object whose ELF header is at HEADER in PID's memory: what its PT_LOAD segments have from the
- * file, at most 64 MiB, from the lowest address on; pages that cannot be read count as zero. There are no
- * sections in memory. Stop PID first. */
-struct tg_error *tg_elf_object_copy(pid_t pid, uint64_t header, struct tg_elf_object **object);
+/* Memory to read an object from: READ gives up to SIZE bytes at ADDRESS and returns how many, from the first
+ * on, could be read. */
+struct tg_elf_memory {
+    size_t (*read)(void *context, uint64_t address, void *buffer, size_t size);
+    void *context;
+};
+
+/* Copies the object whose ELF header is at HEADER in MEMORY: what its PT_LOAD segments have from the file, at
+ * most 64 MiB, from the lowest address on; pages that cannot be read count as zero. There are no sections in
+ * memory. A running process must not change it meanwhile. */
+struct tg_error *tg_elf_object_copy(const struct tg_elf_memory *memory, uint64_t header,
+                                    struct tg_elf_object **object);
 
 /* NULL is accepted. */
 void tg_elf_object_destroy(struct tg_elf_object *object);

@@ -1,9 +1,6 @@
 #include "format/image/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,37 +34,6 @@ int tg_image_file_read(int place)
     return fd;
 }
 
-/* An absolute PATH inside PID's root, absolute symbolic links included. */
-static int open_in_root(pid_t pid, const char *path)
-{
-    char name[PATH_MAX + 64];
-    snprintf(name, sizeof name, "/proc/%d/root", (int)pid);
-    int root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return open(path, OPEN_FLAGS);
-    struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
-    int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
-    int error = fd < 0 ? errno : 0;
-    close(root);
-    if (error == ENOSYS || error == EPERM ||
-        error == EAGAIN) { /* old kernel, a filter, a race with a rename */
-        int n = snprintf(name, sizeof name, "/proc/%d/root%s", (int)pid, path);
-        if (n > 0 && (size_t)n < sizeof name)
-            fd = open(name, OPEN_FLAGS);
-    }
-    return fd;
-}
-
-/* "/proc/self/REST" of the process named: REST, or NULL. */
-static const char *behind_self(const char *path)
-{
-    static const char *const selves[] = {"/proc/self/", "/proc/thread-self/"};
-    for (size_t i = 0; i < sizeof selves / sizeof *selves; i++)
-        if (strncmp(path, selves[i], strlen(selves[i])) == 0)
-            return path + strlen(selves[i]);
-    return NULL;
-}
-
 int tg_image_file_open_here(const char *path)
 {
     if (path[0] != '/' || strncmp(path, "/proc/", 6) == 0)
@@ -88,74 +54,4 @@ int tg_image_file_read_here(const char *path, uint64_t *size_bytes)
                            .resolve = RESOLVE_NO_SYMLINKS};
     *size_bytes = status.st_size < 0 ? 0 : (uint64_t)status.st_size;
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-}
-
-int tg_image_file_open(pid_t pid, const char *path)
-{
-    char name[PATH_MAX + 64];
-    const char *rest = behind_self(path);
-    int n;
-    if (path[0] == '\0')
-        n = snprintf(name, sizeof name, "/proc/%d/exe", (int)pid);
-    else if (rest != NULL)
-        n = snprintf(name, sizeof name, "/proc/%d/%s", (int)pid, rest);
-    else if (path[0] == '/')
-        return open_in_root(pid, path);
-    else if (strchr(path, '/') != NULL)
-        n = snprintf(name, sizeof name, "/proc/%d/cwd/%s", (int)pid, path);
-    else
-        return -1;
-    return n > 0 && (size_t)n < sizeof name ? open(name, OPEN_FLAGS) : -1;
-}
-
-bool tg_image_file_is_mapped(pid_t pid, int fd, uint64_t start, uint64_t end)
-{
-    char name[96], mapped[PATH_MAX], opened[PATH_MAX];
-    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start, end);
-    ssize_t n = readlink(name, mapped, sizeof mapped);
-    if (n <= 0 || (size_t)n >= sizeof mapped)
-        return false;
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    static const char deleted[] = " (deleted)";
-    size_t mark = sizeof deleted - 1;
-    if ((size_t)n > mark && memcmp(mapped + n - mark, deleted, mark) == 0)
-        return false; /* two deleted files of one name look alike */
-    return readlink(name, opened, sizeof opened) == n && memcmp(mapped, opened, (size_t)n) == 0;
-}
-
-bool tg_image_file_mapping(pid_t pid, uint64_t address, struct tg_image_mapping *result)
-{
-    char name[64];
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(name, "re");
-    if (file == NULL)
-        return false;
-    bool found = false, at_start = true;
-    char line[PATH_MAX + 256];
-    while (!found && fgets(line, sizeof line, file) != NULL) {
-        struct tg_image_mapping mapping;
-        bool whole = at_start; /* the rest of a line with an overlong name is no line */
-        at_start = strchr(line, '\n') != NULL;
-        char rights[8];
-        if (!whole || sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64, &mapping.start,
-                             &mapping.end, rights, &mapping.major, &mapping.minor, &mapping.inode) != 6)
-            continue;
-        mapping.executable = strchr(rights, 'x') != NULL;
-        if (address >= mapping.start && address < mapping.end) {
-            *result = mapping;
-            found = true;
-        }
-    }
-    fclose(file);
-    return found;
-}
-
-int tg_image_file_open_mapping(pid_t pid, const struct tg_image_mapping *mapping)
-{
-    if (mapping->inode == 0)
-        return -1;
-    char name[96];
-    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, mapping->start,
-             mapping->end);
-    return open(name, OPEN_FLAGS);
 }

@@ -1,29 +1,15 @@
-/* Finding the file of a mapped object: by its name in the process's view of the file system, or by its
- * mapping. */
+/* Regular files opened by names that a traced program chose: never a device, whatever it calls its
+ * libraries. */
 #ifndef TG_FORMAT_IMAGE_FILE_H
 #define TG_FORMAT_IMAGE_FILE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 
-/* One line of /proc/PID/maps. */
-struct tg_image_mapping {
-    uint64_t start, end;
-    unsigned major, minor;
-    uint64_t inode; /* 0: no file */
-    bool executable;
-};
-
-/* PATH as the recorder's own root has it: cheaper, and mostly the same file; only its build-id can tell. -1
- * for names that mean something else there. */
+/* PATH as the recorder's own root has it: cheaper than tg_process_file_open, and mostly the same file; only
+ * its build-id can tell. -1 for names that mean something else there. What this gives is a place (O_PATH):
+ * good for fstat, and for tg_image_file_read. */
 int tg_image_file_open_here(const char *path);
-
-/* Finds PATH as process PID sees it (its root, its working directory, its /proc/self). -1 where there is
- * nothing; names without a slash (the vdso's) name no file. What this and the functions below give is a place
- * (O_PATH): good for fstat, and for tg_image_file_read. Verify that it is the file that is mapped. */
-int tg_image_file_open(pid_t pid, const char *path);
 
 /* Opens the file at PLACE, which it closes, for reading; -1 where it is no regular file or cannot be read.
  * Devices are never opened, whatever a traced program calls its libraries. */
@@ -41,15 +27,5 @@ int tg_image_file_reopen(int descriptors, int place, struct stat *status);
 /* The directory of the recorder's own descriptors in /proc, which saves finding it each time; -1 where there
  * is none, which tg_image_file_reopen accepts. Close it. */
 int tg_image_file_descriptors(void);
-
-/* Whether FD is what PID has mapped at [start, end) according to /proc/PID/map_files. False also where there
- * is no mapping with just these bounds: then ask tg_image_file_mapping, which reads all of /proc/PID/maps. */
-bool tg_image_file_is_mapped(pid_t pid, int fd, uint64_t start, uint64_t end);
-
-/* The mapping that holds ADDRESS; false where there is none or it cannot be read. */
-bool tg_image_file_mapping(pid_t pid, uint64_t address, struct tg_image_mapping *mapping);
-
-/* What is mapped there, whatever became of its name; -1 where the kernel does not allow it. */
-int tg_image_file_open_mapping(pid_t pid, const struct tg_image_mapping *mapping);
 
 #endif

@@ -1,9 +1,7 @@
 #include "format/image/image.h"
 
-#include "format/image/cache.h"
 #include "format/image/debug_file.h"
-#include "format/image/image_private.h"
-#include "recorder/process/memory.h"
+#include "format/image/image_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,10 +102,16 @@ void tg_image_unref(struct tg_image *image)
         return;
     if (image->lines != NULL)
         tg_image_lines_trim(image->lines);
-    if (image->cache != NULL)
-        tg_image_cache_release(image->cache, image);
+    if (image->release != NULL)
+        image->release(image->release_context);
     else
         tg_image_destroy(image);
+}
+
+void tg_image_on_release(struct tg_image *image, void (*release)(void *context), void *context)
+{
+    image->release = release;
+    image->release_context = context;
 }
 
 const struct tg_image_info *tg_image_info(const struct tg_image *image)
@@ -311,64 +315,4 @@ bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size
 {
     return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL &&
            tg_image_lines_at(image->lines, address, path, size, line);
-}
-
-/* ---- memory alone */
-
-enum {
-    PEEK_SEGMENTS = 64,
-    PEEK_NOTE_BYTES = 1024,
-    PEEK_FIRST_BYTES =
-        1024, /* the program headers and the build-id mostly lie there; copying more takes time */
-};
-
-/* The build-id of the PT_NOTE at ADDRESS of PID, or in the PAGE of the header where it lies there. */
-static bool peek_note(pid_t pid, const struct tg_elf_segment *segment, uint64_t start, uint64_t header,
-                      const uint8_t *page, size_t page_size, char build_id[TG_ELF_BUILD_ID_CHARS])
-{
-    uint64_t inside = segment->address - start;
-    uint64_t size = segment->file_size;
-    if (inside < page_size && size <= page_size - inside)
-        return tg_elf_build_id(page + inside, (size_t)size, segment->align, build_id);
-    uint8_t notes[PEEK_NOTE_BYTES];
-    size = size < sizeof notes ? size : sizeof notes;
-    return tg_memory_read(pid, header + inside, notes, (size_t)size) &&
-           tg_elf_build_id(notes, (size_t)size, segment->align, build_id);
-}
-
-bool tg_image_peek(pid_t pid, uint64_t header_address, char build_id[129], uint64_t *size_bytes)
-{
-    uint8_t page[TG_ELF_PAGE_BYTES];
-    struct tg_elf_header header;
-    size_t whole = sizeof page - (header_address & (TG_ELF_PAGE_BYTES - 1));
-    size_t n = whole < PEEK_FIRST_BYTES ? whole : PEEK_FIRST_BYTES;
-    n = tg_memory_read_some(pid, header_address, page, n);
-    if (!tg_elf_header_decode(page, n, &header))
-        return false;
-    size_t entry_size = tg_elf_segment_size(header.bits);
-    if (header.segments_at > n || header.n_segments * entry_size > n - header.segments_at)
-        n = tg_memory_read_some(pid, header_address, page, whole);
-    struct tg_elf_segment segments[PEEK_SEGMENTS];
-    size_t count = 0;
-    uint64_t start = UINT64_MAX, end = 0;
-    for (size_t i = 0; i < header.n_segments && count < PEEK_SEGMENTS; i++) {
-        uint64_t at = header.segments_at + i * entry_size;
-        if (at < header.segments_at || at > n || n - at < entry_size)
-            break;
-        struct tg_elf_segment *segment = &segments[count++];
-        *segment = tg_elf_segment_decode(header.bits, page + at);
-        if (segment->type != PT_LOAD || segment->memory_size > UINT64_MAX - segment->address)
-            continue;
-        uint64_t first = segment->address & ~(uint64_t)(TG_ELF_PAGE_BYTES - 1);
-        start = first < start ? first : start;
-        end = segment->address + segment->memory_size > end ? segment->address + segment->memory_size : end;
-    }
-    build_id[0] = '\0';
-    *size_bytes = start < end ? end - start : 0;
-    if (start == UINT64_MAX)
-        return true;
-    for (size_t i = 0; i < count && build_id[0] == '\0'; i++)
-        if (segments[i].type == PT_NOTE && segments[i].address >= start)
-            (void)peek_note(pid, &segments[i], start, header_address, page, n, build_id);
-    return true;
 }

@@ -7,13 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-/* Reference-counted; immutable for its users, though it reads symbols and lines at the first question about
- * them (so: one thread). All addresses in it are virtual addresses without load bias. Images come from an
- * image cache (format/image/cache.h), or from: */
+/* Reference-counted; immutable for its users, though it reads symbols and lines at the first question
+ * about them (so: one thread). All addresses in it are virtual addresses without load bias. Images of what
+ * a process has mapped come from recorder/process/image_cache.h. */
 struct tg_image;
 struct tg_elf_object;
+
+/* Makes an image with one reference of OBJECT, which it takes (also on failure). RELOCATED_BY as for
+ * tg_dynamic_section_init. */
+struct tg_error *tg_image_create(struct tg_elf_object *object, uint64_t relocated_by,
+                                 struct tg_image **image);
 
 /* The image of the file at PATH, whatever process maps it. The caller owns one reference. */
 struct tg_error *tg_image_open(const char *path, struct tg_image **image);
@@ -23,6 +27,14 @@ struct tg_image *tg_image_ref(struct tg_image *image);
 
 /* NULL is accepted. */
 void tg_image_unref(struct tg_image *image);
+
+/* From now on RELEASE is called where IMAGE's last reference is dropped and it would be freed. IMAGE is then
+ * CONTEXT's: to be handed out again with tg_image_ref, or freed with tg_image_destroy. RELEASE NULL: freed as
+ * before. */
+void tg_image_on_release(struct tg_image *image, void (*release)(void *context), void *context);
+
+/* Frees an image without references. NULL is accepted. */
+void tg_image_destroy(struct tg_image *image);
 
 struct tg_image_info {
     const char *build_id;    /* lower-case hex, "" none */
@@ -88,10 +100,5 @@ bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **n
 /* The source line that the code at ADDRESS is from: its file, as the line table names it (absolute where that
  * has the directory of the compilation), into PATH of SIZE bytes. False where it is not known. */
 bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line);
-
-/* What can be said of a loaded object by reading its memory alone, for the price of one or two reads:
- * build-id (hex in BUILD_ID, 129 bytes, "" where none is found), extent of PT_LOADs. False where there is no
- * ELF header at HEADER (the address that its first page has in PID's memory). */
-bool tg_image_peek(pid_t pid, uint64_t header, char build_id[129], uint64_t *size_bytes);
 
 #endif

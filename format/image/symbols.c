@@ -1,5 +1,5 @@
 /* Every symbol of an image whose name begins in a certain way: what lookups by hash cannot tell. */
-#include "format/image/image_private.h"
+#include "format/image/image_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "live/commands/focus_call.h"
 
 #include "format/base/printable.h"
-#include "format/image/file.h"
 #include "live/commands/standing.h"
 #include "live/control/steps.h"
+#include "recorder/process/process_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -114,8 +114,8 @@ static void find_functions(const struct tg_standing *standing, struct stepping *
 /* Nobody ever comes to what is none, and to plant a breakpoint there would change data. */
 static bool is_code(const struct tg_standing *standing, uint64_t address)
 {
-    struct tg_image_mapping mapping;
-    return tg_image_file_mapping(standing->thread->tid, address, &mapping) && mapping.executable;
+    struct tg_process_mapping mapping;
+    return tg_process_mapping_find(standing->thread->tid, address, &mapping) && mapping.executable;
 }
 
 static struct tg_error *find_place(const struct tg_standing *standing, struct stepping *stepping)

@@ -3,10 +3,10 @@
 #ifndef TG_RECORDER_BREAKPOINTS_OBJECT_H
 #define TG_RECORDER_BREAKPOINTS_OBJECT_H
 
-#include "format/image/cache.h"
 #include "format/settings/break_spec.h"
 #include "recorder/breakpoints/digest_set.h"
 #include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
 
 #include <limits.h>
 

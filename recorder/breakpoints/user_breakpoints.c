@@ -1,8 +1,8 @@
 #include "recorder/breakpoints/user_breakpoints.h"
 
-#include "format/image/symbol_probe.h"
 #include "format/settings/break_spec.h"
 #include "recorder/breakpoints/digest_set.h"
+#include "recorder/process/symbol_probe.h"
 
 #include <inttypes.h>
 #include <limits.h>

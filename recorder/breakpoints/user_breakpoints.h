@@ -8,9 +8,9 @@
 #ifndef TG_RECORDER_BREAKPOINTS_USER_BREAKPOINTS_H
 #define TG_RECORDER_BREAKPOINTS_USER_BREAKPOINTS_H
 
-#include "format/image/cache.h"
 #include "recorder/breakpoints/object.h"
 #include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
 
 struct tg_user_breakpoints;
 
@@ -22,8 +22,8 @@ struct tg_error *tg_user_breakpoints_create(struct tg_engine *engine, struct tg_
 /* NULL is accepted. */
 void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints);
 
-/* Adds the specification TEXT (format/settings/break_spec.h, whose errors these are); its id is the count so far,
- * from 1. Only before tg_user_breakpoints_start. */
+/* Adds the specification TEXT (format/settings/break_spec.h, whose errors these are); its id is the count
+ * so far, from 1. Only before tg_user_breakpoints_start. */
 struct tg_error *tg_user_breakpoints_add(struct tg_user_breakpoints *breakpoints, const char *text);
 
 /* NULL, here and in the two below that plant and unload: none. */

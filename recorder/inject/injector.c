@@ -4,6 +4,7 @@
 #include "format/image/image.h"
 #include "recorder/agent/contract.h"
 #include "recorder/inject/startup_libraries.h"
+#include "recorder/process/image_peek.h"
 #include "recorder/process/initial_stack.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"

@@ -1,15 +1,16 @@
-/* Gets the agent into the programs of a recording: an engine observer that, at every exec, puts the variables
- * which make the dynamic loader load it behind all others on the new program's stack (recorder/process/initial_stack.h). The
- * agent takes them away again when it starts, so that program and children never see them.
+/* Gets the agent into the programs of a recording: an engine observer that, at every exec, puts the
+ * variables which make the dynamic loader load it behind all others on the new program's stack
+ * (recorder/process/initial_stack.h). The agent takes them away again when it starts, so that program and
+ * children never see them.
  *
  * Where the agent cannot be, the program is left as it was, and an agent event says why. */
 #ifndef TG_RECORDER_INJECT_INJECTOR_H
 #define TG_RECORDER_INJECT_INJECTOR_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/files.h"
+#include "recorder/process/image_cache.h"
 #include "recorder/process/initial_stack.h"
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 #include "format/image/elf_object.h"
 #include "format/image/file.h"
 #include "recorder/inject/library_cache.h"
+#include "recorder/process/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static struct tg_error *get_file(struct search *search, const char *path, const 
 {
     struct tg_startup_libraries *libraries = search->libraries;
     *file = NULL;
-    int place = tg_image_file_open(search->program->pid, path);
+    int place = tg_process_file_open(search->program->pid, path);
     struct stat status;
     if (place < 0)
         return NULL;
@@ -289,7 +290,7 @@ static struct tg_error *try_directory(struct search *search, const char *directo
     struct tg_error *error = NULL;
     char path[2 * PATH_MAX];
     snprintf(path, sizeof path, "%s/glibc-hwcaps", directory);
-    int variants_place = tg_image_file_open(search->program->pid, path);
+    int variants_place = tg_process_file_open(search->program->pid, path);
     size_t n = variants_place < 0 ? 1 : sizeof variants / sizeof variants[0];
     if (variants_place >= 0)
         close(variants_place);
@@ -335,7 +336,7 @@ static struct tg_error *try_rpaths(struct search *search, const struct library *
 static struct tg_error *load_cache(struct search *search)
 {
     struct tg_startup_libraries *libraries = search->libraries;
-    int place = tg_image_file_open(search->program->pid, "/etc/ld.so.cache");
+    int place = tg_process_file_open(search->program->pid, "/etc/ld.so.cache");
     struct stat status;
     if (place < 0 || fstat(place, &status) != 0) {
         tg_library_cache_destroy(libraries->cache);

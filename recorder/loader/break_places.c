@@ -1,8 +1,8 @@
 #include "recorder/loader/break_places.h"
 
-#include "format/image/file.h"
-#include "format/image/symbol_probe.h"
 #include "recorder/process/memory.h"
+#include "recorder/process/process_file.h"
+#include "recorder/process/symbol_probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,8 +128,8 @@ static void look_for_code(struct question *question, const struct tg_break_objec
  * refuse. */
 static bool is_data(const struct question *question, uint64_t address)
 {
-    struct tg_image_mapping mapping;
-    return tg_image_file_mapping(question->tid, address, &mapping) && !mapping.executable;
+    struct tg_process_mapping mapping;
+    return tg_process_mapping_find(question->tid, address, &mapping) && !mapping.executable;
 }
 
 static void look_for_address(struct question *question, const struct tg_break_object *object,

@@ -1,6 +1,6 @@
 #include "recorder/loader/loaded_object.h"
 
-#include "format/image/image.h"
+#include "recorder/process/image_peek.h"
 #include "recorder/process/memory.h"
 
 #include <elf.h>

@@ -9,11 +9,11 @@
 #define TG_RECORDER_LOADER_LOADER_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "format/settings/dlopen_filter.h"
 #include "recorder/breakpoints/user_breakpoints.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/injector.h"
+#include "recorder/process/image_cache.h"
 
 struct tg_loader;
 

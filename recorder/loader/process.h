@@ -2,10 +2,10 @@
 #ifndef TG_RECORDER_LOADER_PROCESS_H
 #define TG_RECORDER_LOADER_PROCESS_H
 
-#include "format/image/cache.h"
 #include "recorder/breakpoints/user_breakpoints.h"
 #include "recorder/engine/engine.h"
 #include "recorder/loader/link_map.h"
+#include "recorder/process/image_cache.h"
 
 /* A library that waits to be handled. */
 struct tg_waiting_library {

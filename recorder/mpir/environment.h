@@ -3,8 +3,8 @@
 #ifndef TG_RECORDER_MPIR_ENVIRONMENT_H
 #define TG_RECORDER_MPIR_ENVIRONMENT_H
 
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
 #include "recorder/process/initial_stack.h"
 
 /* The variable (NAME=VALUE, static) that the program which THREAD is about to run wants, NULL none. Known by

@@ -1,7 +1,8 @@
 #include "recorder/mpir/layout.h"
 
 #include "format/image/debug_blocks.h"
-#include "format/image/image_private.h"
+#include "format/image/elf_object.h"
+#include "format/image/image.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -171,7 +172,7 @@ static bool has_debug_info(struct tg_elf_object *object)
 bool tg_mpir_layout_from_dwarf(struct tg_image *image, struct tg_mpir_layout *layout)
 {
     struct tg_elf_object *object =
-        has_debug_info(image->object) ? image->object : tg_image_separate_debug(image);
+        has_debug_info(tg_image_object(image)) ? tg_image_object(image) : tg_image_separate_debug(image);
     if (object == NULL || object->fd < 0 || !tg_debug_blocks_is_moderate(object))
         return false;
     (void)elf_version(EV_CURRENT);

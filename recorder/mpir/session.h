@@ -8,10 +8,10 @@
 #define TG_RECORDER_MPIR_SESSION_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/injector.h"
 #include "recorder/mpir/wanted_ranks.h"
+#include "recorder/process/image_cache.h"
 
 #include <stdbool.h>
 

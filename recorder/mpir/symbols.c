@@ -1,6 +1,6 @@
 #include "recorder/mpir/symbols.h"
 
-#include "format/image/symbol_probe.h"
+#include "recorder/process/symbol_probe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #define TG_RECORDER_MPIR_SYMBOLS_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "recorder/mpir/layout.h"
+#include "recorder/process/image_cache.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
 #define TG_RECORDER_OPENMP_BREAKPOINTS_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
 
 #include <stdbool.h>
 

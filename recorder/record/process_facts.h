@@ -4,8 +4,8 @@
 #define TG_RECORDER_RECORD_PROCESS_FACTS_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
 
 enum {
     TG_PROCESS_FACTS_MAX_ARGUMENTS =

@@ -6,8 +6,8 @@
 #define TG_RECORDER_RECORD_PTRACE_USE_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
 
 struct tg_ptrace_use;
 

@@ -1,7 +1,6 @@
 #include "recorder/record/recording.h"
 
 #include "format/base/printable.h"
-#include "format/image/cache.h"
 #include "format/trace/meta.h"
 #include "format/trace/writer.h"
 #include "recorder/agent/contract.h"
@@ -12,6 +11,7 @@
 #include "recorder/mpir/environment.h"
 #include "recorder/mpir/session.h"
 #include "recorder/openmp/breakpoints.h"
+#include "recorder/process/image_cache.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/record/ptrace_use.h"
 #include "recorder/record/untraced.h"

@@ -3,10 +3,10 @@
 #define TG_RECORDER_RECORD_RECORDING_H
 
 #include "format/base/error.h"
-#include "format/image/cache.h"
 #include "format/settings/command.h"
 #include "recorder/engine/engine.h"
 #include "recorder/loader/loader.h"
+#include "recorder/process/image_cache.h"
 #include "recorder/record/options.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "recorder/record/untraced.h"
 
-#include "format/image/cache.h"
 #include "recorder/inject/environment.h"
+#include "recorder/process/image_cache.h"
 #include "recorder/process/proc_status.h"
 #include "recorder/record/process_facts.h"
 

@@ -2,8 +2,9 @@
  *
  *   image_bench FILE...         open, a function that is not there, one that is, the same again, a line
  *   image_bench --processes N LIBRARY   N processes that map LIBRARY ask the cache for it */
-#include "format/image/cache.h"
 #include "format/image/image.h"
+#include "recorder/process/image_cache.h"
+#include "recorder/process/image_peek.h"
 
 #include <dlfcn.h>
 #include <link.h>

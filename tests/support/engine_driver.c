@@ -10,9 +10,9 @@
  * -c meddles: another thread has the engine halt, step and let go threads chosen at random, and some hits
  * keep their thread, until the command has ended; a line "kept N stepped N" tells how often. -a puts the
  * agent of that directory (absolute) into the programs, -d says where its rings go. */
-#include "format/image/cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/injector.h"
+#include "recorder/process/image_cache.h"
 #include "recorder/process/memory.h"
 #include "recorder/record/ptrace_use.h"
 

@@ -2,6 +2,7 @@
 
 #include "format/image/elf_decode.h"
 #include "format/image/mangled_name.h"
+#include "recorder/process/image_peek.h"
 
 #include <errno.h>
 #include <inttypes.h>

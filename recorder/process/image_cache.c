@@ -1,7 +1,11 @@
-#include "format/image/cache.h"
+#include "recorder/process/image_cache.h"
 
+#include "format/base/hash.h"
+#include "format/image/elf_object.h"
 #include "format/image/file.h"
-#include "format/image/image_private.h"
+#include "recorder/process/image_peek.h"
+#include "recorder/process/memory.h"
+#include "recorder/process/process_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +17,32 @@
 
 enum { DEFAULT_MAX_IMAGES = 64 };
 
+/* The identity of a file, whatever its names. Hashed bytewise: has no padding. */
+struct identity {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    int64_t mtime_s;
+    int64_t mtime_ns;
+    int64_t ctime_s;
+    int64_t ctime_ns;
+};
+
+/* An image that is cached, in use or not. */
+struct entry {
+    struct tg_image_cache *cache;
+    struct tg_image *image;
+    struct identity identity; /* of a file */
+    UT_hash_handle hh;        /* in FILES or COPIES */
+    bool in_use;
+    struct entry *next, *prev; /* in UNUSED */
+};
+
 struct tg_image_cache {
     size_t max_unused;
-    struct tg_image *files;  /* by identity */
-    struct tg_image *copies; /* from memory, by build-id; those without one are not kept */
-    struct tg_image *unused; /* least recently used first */
+    struct entry *files;  /* by identity */
+    struct entry *copies; /* from memory, by build-id; those without one are not kept */
+    struct entry *unused; /* least recently used first */
     size_t n_unused;
     struct tg_image_cache_stats stats;
 };
@@ -32,19 +57,20 @@ struct tg_error *tg_image_cache_create(size_t max_images, struct tg_image_cache 
     return NULL;
 }
 
-static void forget(struct tg_image_cache *cache, struct tg_image *image)
+static void forget(struct tg_image_cache *cache, struct entry *entry)
 {
-    if (image->info.from_memory)
-        HASH_DEL(cache->copies, image);
+    if (tg_image_info(entry->image)->from_memory)
+        HASH_DEL(cache->copies, entry);
     else
-        HASH_DEL(cache->files, image);
-    if (image->references == 0) {
-        DL_DELETE(cache->unused, image);
-        cache->n_unused--;
-        tg_image_destroy(image);
+        HASH_DEL(cache->files, entry);
+    if (entry->in_use) {
+        tg_image_on_release(entry->image, NULL, NULL); /* its last user frees it */
     } else {
-        image->cache = NULL; /* its last user frees it */
+        DL_DELETE(cache->unused, entry);
+        cache->n_unused--;
+        tg_image_destroy(entry->image);
     }
+    free(entry);
 }
 
 void tg_image_cache_destroy(struct tg_image_cache *cache)
@@ -63,22 +89,49 @@ struct tg_image_cache_stats tg_image_cache_stats(const struct tg_image_cache *ca
     return cache->stats;
 }
 
-void tg_image_cache_release(struct tg_image_cache *cache, struct tg_image *image)
+/* The last reference to a cached image was dropped. */
+static void release(void *context)
 {
-    DL_APPEND(cache->unused, image);
+    struct entry *entry = context;
+    struct tg_image_cache *cache = entry->cache;
+    entry->in_use = false;
+    DL_APPEND(cache->unused, entry);
     cache->n_unused++;
     while (cache->n_unused > cache->max_unused)
         forget(cache, cache->unused);
 }
 
-static struct tg_image *take(struct tg_image_cache *cache, struct tg_image *image)
+static struct tg_image *take(struct tg_image_cache *cache, struct entry *entry)
 {
-    if (image->references++ == 0) {
-        DL_DELETE(cache->unused, image);
+    if (!entry->in_use) {
+        entry->in_use = true;
+        DL_DELETE(cache->unused, entry);
         cache->n_unused--;
     }
     cache->stats.hits++;
-    return image;
+    return tg_image_ref(entry->image);
+}
+
+/* Keeps IMAGE, which is in use: under IDENTITY, or, where that is NULL, under its build-id. Without memory it
+ * is not kept. */
+static void keep(struct tg_image_cache *cache, const struct identity *identity, struct tg_image *image)
+{
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return;
+    const char *build_id = tg_image_info(image)->build_id;
+    *entry = (struct entry){.cache = cache, .image = image, .in_use = true};
+    struct tg_error *error;
+    if (identity != NULL) {
+        entry->identity = *identity;
+        error = TG_HASH_ADD(hh, cache->files, identity, entry);
+    } else {
+        error = TG_HASH_ADD_KEY(hh, cache->copies, build_id, strlen(build_id), entry);
+    }
+    if (error != NULL)
+        free(entry);
+    else
+        tg_image_on_release(image, release, entry);
 }
 
 /* ---- is it the file that is mapped */
@@ -115,11 +168,11 @@ static bool is_mapped(const struct tg_image_source *source, const struct tg_elf_
     }
     if (build_id[0] != '\0' && object->build_id[0] != '\0')
         return strcmp(build_id, object->build_id) == 0;
-    if (tg_image_file_is_mapped(source->pid, object->fd, header, first_mapping_end(object, header)))
+    if (tg_process_file_is_mapped(source->pid, object->fd, header, first_mapping_end(object, header)))
         return true;
-    struct tg_image_mapping mapping;
+    struct tg_process_mapping mapping;
     struct stat status;
-    return fstat(object->fd, &status) == 0 && tg_image_file_mapping(source->pid, header, &mapping) &&
+    return fstat(object->fd, &status) == 0 && tg_process_mapping_find(source->pid, header, &mapping) &&
            mapping.inode == status.st_ino && mapping.major == major(status.st_dev) &&
            mapping.minor == minor(status.st_dev);
 }
@@ -131,11 +184,11 @@ static struct tg_error *image_of_file(struct tg_image_cache *cache, int fd, stru
 {
     struct stat status;
     if (fstat(fd, &status) != 0) {
-        struct tg_error *error = tg_error_create_errno(errno, "cannot look at it");
+        struct tg_error *error = tg_error_create_errno(errno, "cannot stat it");
         close(fd);
         return error;
     }
-    struct tg_image_identity identity = {
+    struct identity identity = {
         .device = status.st_dev,
         .inode = status.st_ino,
         .size = (uint64_t)status.st_size,
@@ -144,16 +197,17 @@ static struct tg_error *image_of_file(struct tg_image_cache *cache, int fd, stru
         .ctime_s = status.st_ctim.tv_sec,
         .ctime_ns = status.st_ctim.tv_nsec,
     };
-    struct tg_image *image = NULL;
-    HASH_FIND(hh, cache->files, &identity, sizeof identity, image);
-    if (image != NULL) {
+    struct entry *known = NULL;
+    HASH_FIND(hh, cache->files, &identity, sizeof identity, known);
+    if (known != NULL) {
         close(fd);
-        *result = take(cache, image);
+        *result = take(cache, known);
         return NULL;
     }
     fd = tg_image_file_read(fd);
     if (fd < 0)
-        return tg_error_create(TG_ERROR_INPUT, "it is no file that can be read");
+        return tg_error_create(TG_ERROR_INPUT, "not a readable regular file");
+    struct tg_image *image;
     struct tg_elf_object *object;
     struct tg_error *error = tg_elf_object_open_fd(fd, &object);
     if (error == NULL)
@@ -161,39 +215,41 @@ static struct tg_error *image_of_file(struct tg_image_cache *cache, int fd, stru
     if (error != NULL)
         return error;
     cache->stats.opened++;
-    image->identity = identity;
-    HASH_ADD(hh, cache->files, identity, sizeof identity, image);
-    if (image->hh.tbl != NULL) /* else there was no memory to keep it */
-        image->cache = cache;
+    keep(cache, &identity, image);
     *result = image;
     return NULL;
+}
+
+static size_t read_memory(void *context, uint64_t address, void *buffer, size_t size)
+{
+    return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
 }
 
 static struct tg_error *image_of_memory(struct tg_image_cache *cache, const struct tg_image_source *source,
                                         struct tg_image **result)
 {
-    struct tg_image *image = NULL;
     char build_id[TG_ELF_BUILD_ID_CHARS] = "";
     uint64_t header = header_of(source, 0), size_bytes;
     if (tg_image_peek(source->pid, header, build_id, &size_bytes) && build_id[0] != '\0') {
-        HASH_FIND_STR(cache->copies, build_id, image);
-        if (image != NULL) {
-            *result = take(cache, image);
+        struct entry *known = NULL;
+        HASH_FIND_STR(cache->copies, build_id, known);
+        if (known != NULL) {
+            *result = take(cache, known);
             return NULL;
         }
     }
+    struct tg_image *image;
     struct tg_elf_object *object;
-    struct tg_error *error = tg_elf_object_copy(source->pid, header, &object);
+    pid_t pid = source->pid;
+    struct tg_elf_memory memory = {.read = read_memory, .context = &pid};
+    struct tg_error *error = tg_elf_object_copy(&memory, header, &object);
     if (error == NULL)
         error = tg_image_create(object, header - object->start, &image);
     if (error != NULL)
-        return error;
+        return tg_error_prefix(error, "process %d", (int)pid);
     cache->stats.opened++;
-    if (object->build_id[0] != '\0') {
-        HASH_ADD_KEYPTR(hh, cache->copies, object->build_id, strlen(object->build_id), image);
-        if (image->hh.tbl != NULL)
-            image->cache = cache;
-    }
+    if (object->build_id[0] != '\0')
+        keep(cache, NULL, image);
     *result = image;
     return NULL;
 }
@@ -205,7 +261,7 @@ static struct tg_image *find_here(struct tg_image_cache *cache, const char *path
     int fd = build_id != NULL && build_id[0] != '\0' ? tg_image_file_open_here(path) : -1;
     if (fd >= 0)
         tg_error_destroy(image_of_file(cache, fd, &found));
-    if (found != NULL && strcmp(found->object->build_id, build_id) == 0)
+    if (found != NULL && strcmp(tg_image_info(found)->build_id, build_id) == 0)
         return found;
     tg_image_unref(found);
     return NULL;
@@ -220,20 +276,20 @@ struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct t
         *image = found;
         return NULL;
     }
-    int fd = tg_image_file_open(source->pid, path);
+    int fd = tg_process_file_open(source->pid, path);
     if (fd >= 0) {
         tg_error_destroy(image_of_file(cache, fd, &found));
-        if (found != NULL && is_mapped(source, found->object)) {
+        if (found != NULL && is_mapped(source, tg_image_object(found))) {
             *image = found;
             return NULL;
         }
         tg_image_unref(found);
         found = NULL;
     }
-    struct tg_image_mapping mapping;
+    struct tg_process_mapping mapping;
     uint64_t header = header_of(source, 0);
-    if (tg_image_file_mapping(source->pid, header, &mapping) &&
-        (fd = tg_image_file_open_mapping(source->pid, &mapping)) >= 0)
+    if (tg_process_mapping_find(source->pid, header, &mapping) &&
+        (fd = tg_process_mapping_open(source->pid, &mapping)) >= 0)
         tg_error_destroy(image_of_file(cache, fd, &found));
     if (found != NULL) {
         *image = found;

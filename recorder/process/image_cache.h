@@ -1,8 +1,10 @@
 /* Images of mapped objects, each file read once for all processes that map it. */
-#ifndef TG_FORMAT_IMAGE_CACHE_H
-#define TG_FORMAT_IMAGE_CACHE_H
+#ifndef TG_RECORDER_PROCESS_IMAGE_CACHE_H
+#define TG_RECORDER_PROCESS_IMAGE_CACHE_H
 
 #include "format/image/image.h"
+
+#include <sys/types.h>
 
 /* Not thread-safe: the tracer thread's. */
 struct tg_image_cache;

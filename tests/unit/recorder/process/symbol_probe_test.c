@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "format/image/image.h"
-#include "format/image/symbol_probe.h"
+#include "recorder/process/symbol_probe.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,10 +5,13 @@
 
 #include <cmocka.h>
 
-#include "format/image/cache.h"
+#include "format/image/elf_object.h"
 #include "format/image/file.h"
 #include "format/image/image.h"
-#include "format/image/image_private.h"
+#include "recorder/process/image_cache.h"
+#include "recorder/process/image_peek.h"
+#include "recorder/process/memory.h"
+#include "recorder/process/process_file.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -316,6 +319,13 @@ static void unmap_copy(struct mapped *mapped)
     rmdir(mapped->folder);
 }
 
+static size_t read_own(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context;
+    return tg_memory_read_some(getpid(), address, buffer, size);
+}
+static const struct tg_elf_memory own_memory = {.read = read_own};
+
 static struct tg_image *get(struct tg_image_cache *cache, const char *path, uint64_t load_bias)
 {
     struct tg_image_source source = {
@@ -428,7 +438,7 @@ static void a_copy_from_memory_has_the_exported_functions(void **state)
         uint64_t header = (uintptr_t)info.dli_fbase;
         struct tg_elf_object *object = NULL;
         struct tg_image *image = NULL;
-        assert_null(tg_elf_object_copy(getpid(), header, &object));
+        assert_null(tg_elf_object_copy(&own_memory, header, &object));
         assert_null(tg_image_create(object, header - object->start, &image));
         struct tg_image *file = open_image(files[i]);
         assert_true(tg_image_info(image)->from_memory);
@@ -456,10 +466,10 @@ static void what_is_no_regular_file_is_not_opened(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/fifo", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    int place = tg_image_file_open(getpid(), path);
+    int place = tg_process_file_open(getpid(), path);
     assert_true(place >= 0);
     assert_int_equal(tg_image_file_read(place), -1); /* and does not wait for a writer */
-    place = tg_image_file_open(getpid(), "/dev/null");
+    place = tg_process_file_open(getpid(), "/dev/null");
     assert_true(place >= 0);
     assert_int_equal(tg_image_file_read(place), -1);
     assert_int_equal(close(place), -1); /* it was taken */

@@ -1,10 +1,11 @@
 /* A cheap look for function names in the file of a mapped object. Most breakpoints have no place in most
  * libraries, and a program that loads hundreds of plug-ins waits for each answer: so before an image of a
- * file is made (format/image/cache.h), with its indexes, its names are searched as they stand in the file. */
-#ifndef TG_FORMAT_IMAGE_SYMBOL_PROBE_H
-#define TG_FORMAT_IMAGE_SYMBOL_PROBE_H
+ * file is made (recorder/process/image_cache.h), with its indexes, its names are searched as they stand in
+ * the file. */
+#ifndef TG_RECORDER_PROCESS_SYMBOL_PROBE_H
+#define TG_RECORDER_PROCESS_SYMBOL_PROBE_H
 
-#include "format/image/cache.h"
+#include "recorder/process/image_cache.h"
 
 enum { TG_SYMBOL_PROBE_MAX_NAMES = 16 };
 

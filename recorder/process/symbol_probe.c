@@ -1,8 +1,9 @@
-#include "format/image/symbol_probe.h"
+#include "recorder/process/symbol_probe.h"
 
 #include "format/image/elf_decode.h"
 #include "format/image/file.h"
 #include "format/image/mangled_name.h"
+#include "recorder/process/process_file.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -276,7 +277,7 @@ static int open_file(const struct tg_symbol_probe *probe, const struct tg_image_
         return fd;
     int place = tg_image_file_open_here(source->path);
     if (place < 0)
-        place = tg_image_file_open(source->pid, source->path);
+        place = tg_process_file_open(source->pid, source->path);
     if (place < 0)
         return -1;
     struct stat status;
