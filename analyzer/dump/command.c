@@ -67,7 +67,7 @@ static const struct argp_child children[] = {{.argp = &tg_trace_argp},
 static const struct argp argp = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "TRACE",
+    .args_doc = "[TRACE]",
     .doc = "Show the events of a recorded trace: as text, one line an event, or for programs.",
     .children = children,
 };
@@ -107,7 +107,7 @@ static struct tg_error *run_dump(void *context)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct dump_arguments arguments = {.trace = {.services = services, .purpose = "dump"}};
+    struct dump_arguments arguments = {.trace = {.services = services, .command = "dump"}};
     return tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_dump);
 }
 

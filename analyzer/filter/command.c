@@ -4,6 +4,7 @@
 #include "analyzer/filter/explain.h"
 #include "analyzer/filter/report.h"
 #include "analyzer/output/output_file.h"
+#include "analyzer/output/trace_choice.h"
 #include "format/base/printable.h"
 #include "format/settings/command_line.h"
 #include "format/settings/dlopen_filter.h"
@@ -38,6 +39,7 @@ struct filter_arguments {
     const char **texts; /* storage for matches, breaks and libraries: argc entries each */
     const char **matches, **breaks, **operands;
     size_t n_operands;
+    char *trace; /* owned */
     struct tg_settings settings;
     bool has_always, always; /* -dlopen_always_recalculate and its negation, last one wins */
     const char *on_match;    /* -dlopen_recalculate_on_match, NULL not given */
@@ -189,7 +191,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "TRACE\n--match GLOBLIST --explain LIB...",
+    .args_doc = "[TRACE]\n--match GLOBLIST --explain LIB...",
     .doc = "Say what each dlopen filter mode would have cost a recorded job, and which setting to use. With "
            "--explain: whether an event that brings the LIBs is reported (exit status 0) or deferred (1).",
 };
@@ -246,10 +248,8 @@ static struct tg_error *check_usage(const struct filter_arguments *arguments)
             return tg_error_create(TG_ERROR_USAGE, "--explain needs a glob-list: add --match GLOBLIST");
         return NULL;
     }
-    if (arguments->n_operands != 1)
-        return tg_error_create(TG_ERROR_USAGE, arguments->n_operands == 0
-                                                   ? "name the TRACE to evaluate (or see --explain)"
-                                                   : "one TRACE at a time");
+    if (arguments->n_operands > 1)
+        return tg_error_create(TG_ERROR_USAGE, "give one TRACE, not several");
     if (arguments->has_clients && !request->has_simulation)
         return tg_error_create(TG_ERROR_USAGE, "--clients belongs to a simulation: add --processes N");
     if (request->simulation.round_trip_ns != UINT64_MAX && !request->has_simulation)
@@ -329,7 +329,11 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
     struct tg_filter_evaluation evaluation = {0};
     struct decision_writer writer = {&evaluation, output, arguments->json};
     add_columns(arguments);
-    request->trace = arguments->operands[0];
+    error = tg_trace_choice_make("filter", arguments->n_operands > 0 ? arguments->operands[0] : NULL,
+                                 &arguments->trace);
+    if (error != NULL)
+        return error;
+    request->trace = arguments->trace;
     if (arguments->calibrate) {
         if (services->measure_stop_cost == NULL)
             return tg_error_create(TG_ERROR_UNSUPPORTED, "this build cannot measure what a stop costs");
@@ -405,6 +409,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     tg_error_destroy(arguments.error);
     tg_settings_deinit(&arguments.settings);
     free(arguments.texts);
+    free(arguments.trace);
     return status;
 }
 

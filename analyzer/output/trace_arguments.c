@@ -1,8 +1,10 @@
 #include "analyzer/output/trace_arguments.h"
 
+#include "analyzer/output/trace_choice.h"
 #include "format/base/printable.h"
 #include "format/settings/command_line.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { KEY_OUTPUT = 'o', KEY_SYMBOLS = 0x1000, KEY_FORCE };
@@ -16,16 +18,13 @@ static error_t parse_trace(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SYMBOLS:
         if (strcmp(argument, "auto") != 0 && strcmp(argument, "off") != 0)
-            argp_error(state, "--symbols is auto or off");
+            argp_error(state, "--symbols takes auto or off, not '%s'", argument);
         trace->symbols = strcmp(argument, "auto") == 0 ? trace->services : NULL;
         return 0;
     case ARGP_KEY_ARG:
         if (trace->path != NULL)
-            argp_error(state, "one trace at a time");
+            argp_error(state, "give one TRACE, not several");
         trace->path = argument;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "name the TRACE to %s", trace->purpose);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -34,7 +33,7 @@ static error_t parse_trace(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option trace_options[] = {
     {"symbols", KEY_SYMBOLS, "auto|off", 0,
-     "Function and source line of code addresses, from the files that are there (default: auto)", 0},
+     "Show functions and source lines for code addresses (default: auto, from the files on this machine)", 0},
     {0},
 };
 
@@ -57,7 +56,7 @@ static error_t parse_output(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option output_options[] = {
     {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE instead of standard output", 0},
-    {"force", KEY_FORCE, NULL, 0, "Replace FILE where it exists", 0},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite FILE if it exists", 0},
     {0},
 };
 
@@ -71,9 +70,13 @@ int tg_trace_arguments_run(const struct argp *argp, int argc, char **argv, struc
         error = trace->selection.error != NULL ? trace->selection.error : tg_error_no_memory();
         trace->selection.error = NULL;
     } else {
-        error = act(arguments);
+        error = tg_trace_choice_make(trace->command, trace->path, &trace->own_path);
+        trace->path = trace->own_path;
+        if (error == NULL)
+            error = act(arguments);
     }
     tg_selection_deinit(&trace->selection);
+    free(trace->own_path);
     if (error != NULL)
         tg_printable_error(error);
     return tg_error_exit_status(error);

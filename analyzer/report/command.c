@@ -47,7 +47,7 @@ static const struct argp_child children[] = {{.argp = &tg_trace_argp},
 static const struct argp argp = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "TRACE",
+    .args_doc = "[TRACE]",
     .doc = "Say what happened in a recorded job: processes and ranks as a tree with their ends and the last "
            "thing that each did, libraries by time and by cost, breakpoints, losses.",
     .children = children,
@@ -88,7 +88,7 @@ static struct tg_error *run_report(void *context)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct report_arguments arguments = {.trace = {.services = services, .purpose = "report on"}};
+    struct report_arguments arguments = {.trace = {.services = services, .command = "report"}};
     return tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_report);
 }
 

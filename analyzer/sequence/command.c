@@ -181,7 +181,7 @@ static const struct argp_child children[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "TRACE",
+    .args_doc = "[TRACE]",
     .doc = "Draw the sequence diagram of a recorded job: who was in which region, single, critical or "
            "collective, "
            "who passed which barrier, and where everybody is.",
@@ -288,7 +288,7 @@ static struct tg_error *run_sequence(void *context)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct sequence_arguments arguments = {.trace = {.services = services, .purpose = "draw"}};
+    struct sequence_arguments arguments = {.trace = {.services = services, .command = "sequence"}};
     int status = tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_sequence);
     free(arguments.own_output);
     return status;

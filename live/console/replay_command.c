@@ -36,7 +36,7 @@ static const struct argp_child children[] = {
 static const struct argp argp = {
     .children = children,
     .parser = parse_option,
-    .args_doc = "TRACE",
+    .args_doc = "[TRACE]",
     .doc = "Ask a recorded job, at any moment of its trace, what a live console would be asked: who is in "
            "which OpenMP zone and MPI call, who waits and who is missing. Commands are Tcl and come from "
            "-x, -e or standard input; `help` lists them.",
@@ -83,7 +83,7 @@ static struct tg_error *run_console(void *context)
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    struct replay_arguments arguments = {.trace = {.services = services, .purpose = "replay"}};
+    struct replay_arguments arguments = {.trace = {.services = services, .command = "replay"}};
     int status = tg_trace_arguments_run(&argp, argc, argv, &arguments.trace, &arguments, run_console);
     tg_console_script_deinit(&arguments.script);
     return status != 0 ? status : arguments.status;

@@ -66,9 +66,9 @@ expect(["sequence", "--format", "sgv", "T"], 2,
 # what only looks like an option: values, operands behind --, and the arguments of a recorded program
 if "--jsno" not in run("report", "--", "--jsno").stderr or "option" in run("report", "--", "--jsno").stderr:
     problems.append("report -- --jsno: an operand is taken for an option")
-expect(["report", "-o", "--jsno"], 2, first_error="tollgate report: name the TRACE to report on")
+expect(["report", "-o", "--jsno"], 2, first_error="tollgate: no TRACE given, and no trace (*.tgt) in the current directory; `tollgate record PROGRAM` makes one")
 expect(["record", "-q", "-o", "/dev/null/no", "echo", "--versoin"], 2)
-expect(["report", "--output", "--jsno"], 2, first_error="tollgate report: name the TRACE to report on")
+expect(["report", "--output", "--jsno"], 2, first_error="tollgate: no TRACE given, and no trace (*.tgt) in the current directory; `tollgate record PROGRAM` makes one")
 
 print("\n".join(problems))
 sys.exit(1 if problems else 0)

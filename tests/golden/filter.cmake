@@ -72,6 +72,7 @@ tg_golden_test(explain-settings - filter --settings ${CMAKE_CURRENT_SOURCE_DIR}/
 
 # what goes wrong is one clear error
 tg_golden_test(filter-no-trace - filter)
+tg_golden_test(filter-newest filter-slow filter --mode slow)
 tg_golden_test(filter-two-traces - filter a b)
 tg_golden_test(filter-missing - filter missing.tgt)
 tg_golden_test(filter-input - filter -)
