@@ -102,7 +102,7 @@ static void contradictions_are_usage_errors_and_change_nothing(void **state)
         const char *mode, *match, *says;
     } wrong[] = {
         {"medium", NULL, "--match GLOBLIST"}, {"medium", "", "--match GLOBLIST"},
-        {"fast", "*", "use mode medium"},     {"Slow", NULL, "slow, medium or fast"},
+        {"fast", "*", "use mode medium"},     {"Slow", NULL, "did you mean 'slow'?"},
         {"", NULL, "slow, medium or fast"},
     };
     struct tg_dlopen_filter filter;
