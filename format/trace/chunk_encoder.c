@@ -1,6 +1,8 @@
 #include "format/trace/chunk_encoder.h"
 
+#include "format/base/array.h"
 #include "format/base/byte_cursor.h"
+#include "format/base/search.h"
 #include "format/trace/chunk_columns.h"
 #include "format/trace/section.h"
 #include "format/trace/wire_type.h"
@@ -12,6 +14,17 @@ struct tg_thread_slot {
     uint32_t id;  /* index + 1; 0: free */
 };
 
+struct tg_chunk_encoder {
+    struct tg_chunk_columns columns;
+    struct tg_thread_slot *thread_slots; /* hash of threads by key */
+    uint32_t n_thread_slots;
+    size_t thread_capacity;
+    uint64_t recent_key;
+    uint32_t recent_id; /* +1; 0: none */
+    uint64_t previous_time_ns, last_time_ns;
+    size_t raw_bytes;
+};
+
 /* Directory, counts and column lengths: far below this, whatever the kinds. */
 enum { DIRECTORY_BYTES = 64 << 10 };
 
@@ -20,14 +33,14 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
     struct tg_chunk_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL)
         return NULL;
-    encoder->units = units;
-    encoder->n_kinds = tg_event_kind_count();
-    encoder->kinds = calloc(encoder->n_kinds, sizeof *encoder->kinds);
-    encoder->kinds_used = calloc(encoder->n_kinds, sizeof *encoder->kinds_used);
-    if (encoder->kinds == NULL || encoder->kinds_used == NULL)
+    encoder->columns.units = units;
+    encoder->columns.n_kinds = tg_event_kind_count();
+    encoder->columns.kinds = calloc(encoder->columns.n_kinds, sizeof *encoder->columns.kinds);
+    encoder->columns.kinds_used = calloc(encoder->columns.n_kinds, sizeof *encoder->columns.kinds_used);
+    if (encoder->columns.kinds == NULL || encoder->columns.kinds_used == NULL)
         goto fail;
-    for (size_t i = 0; i < encoder->n_kinds; i++) {
-        struct tg_chunk_kind *kind = &encoder->kinds[i];
+    for (size_t i = 0; i < encoder->columns.n_kinds; i++) {
+        struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
         kind->number = tg_event_kind_at(i);
         kind->schema = tg_event_schema(kind->number);
         for (size_t f = 0; f < kind->schema->n_fields; f++)
@@ -46,21 +59,21 @@ void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder)
 {
     if (encoder == NULL)
         return;
-    for (size_t i = 0; encoder->kinds != NULL && i < encoder->n_kinds; i++) {
-        struct tg_chunk_kind *kind = &encoder->kinds[i];
+    for (size_t i = 0; encoder->columns.kinds != NULL && i < encoder->columns.n_kinds; i++) {
+        struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
         for (size_t c = 0; kind->columns != NULL && c < kind->n_columns; c++)
             tg_byte_buffer_deinit(&kind->columns[c].bytes);
         free(kind->columns);
     }
-    free(encoder->kinds);
-    free(encoder->kinds_used);
-    free(encoder->threads);
+    free(encoder->columns.kinds);
+    free(encoder->columns.kinds_used);
+    free(encoder->columns.threads);
     free(encoder->thread_slots);
-    tg_byte_buffer_deinit(&encoder->kind_column.bytes);
-    tg_byte_buffer_deinit(&encoder->thread_column.bytes);
-    tg_byte_buffer_deinit(&encoder->time_column.bytes);
-    tg_byte_buffer_deinit(&encoder->stop_column.bytes);
-    tg_string_table_deinit(&encoder->strings);
+    tg_byte_buffer_deinit(&encoder->columns.kind_column.bytes);
+    tg_byte_buffer_deinit(&encoder->columns.thread_column.bytes);
+    tg_byte_buffer_deinit(&encoder->columns.time_column.bytes);
+    tg_byte_buffer_deinit(&encoder->columns.stop_column.bytes);
+    tg_string_table_deinit(&encoder->columns.strings);
     free(encoder);
 }
 
@@ -71,38 +84,32 @@ static void column_clear(struct tg_chunk_column *column)
 
 void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
 {
-    for (uint32_t i = 0; i < encoder->n_kinds_used; i++) {
-        struct tg_chunk_kind *kind = &encoder->kinds[encoder->kinds_used[i]];
+    for (uint32_t i = 0; i < encoder->columns.n_kinds_used; i++) {
+        struct tg_chunk_kind *kind = &encoder->columns.kinds[encoder->columns.kinds_used[i]];
         for (size_t c = 0; c < kind->n_columns; c++)
             column_clear(&kind->columns[c]);
         kind->chunk_index = kind->n_events = 0;
     }
-    encoder->n_kinds_used = 0;
-    column_clear(&encoder->kind_column);
-    column_clear(&encoder->thread_column);
-    column_clear(&encoder->time_column);
-    column_clear(&encoder->stop_column);
-    tg_string_table_clear(&encoder->strings);
+    encoder->columns.n_kinds_used = 0;
+    column_clear(&encoder->columns.kind_column);
+    column_clear(&encoder->columns.thread_column);
+    column_clear(&encoder->columns.time_column);
+    column_clear(&encoder->columns.stop_column);
+    tg_string_table_clear(&encoder->columns.strings);
     if (encoder->n_thread_slots > 0)
         memset(encoder->thread_slots, 0, encoder->n_thread_slots * sizeof *encoder->thread_slots);
-    encoder->n_threads = 0;
+    encoder->columns.n_threads = 0;
     encoder->recent_id = 0;
     encoder->previous_time_ns = 0;
-    encoder->n_events = encoder->raw_bytes = encoder->n_list_items = 0;
-    encoder->first_time_ns = encoder->last_time_ns = 0;
+    encoder->columns.n_events = encoder->raw_bytes = encoder->columns.n_list_items = 0;
+    encoder->columns.first_time_ns = encoder->last_time_ns = 0;
 }
 
 static struct tg_chunk_kind *find_kind(const struct tg_chunk_encoder *encoder, unsigned number)
 {
-    size_t low = 0, high = encoder->n_kinds;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (encoder->kinds[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < encoder->n_kinds && encoder->kinds[low].number == number ? &encoder->kinds[low] : NULL;
+    const struct tg_chunk_columns *columns = &encoder->columns;
+    size_t at = TG_LOWER_BOUND(columns->kinds, columns->n_kinds, number, number);
+    return at < columns->n_kinds && columns->kinds[at].number == number ? &columns->kinds[at] : NULL;
 }
 
 /* What an event needs before any of it is written, so that writing cannot fail half-way. */
@@ -179,15 +186,10 @@ static bool reserve_value(struct tg_chunk_column *column, uint64_t count)
 
 static bool reserve_thread(struct tg_chunk_encoder *encoder)
 {
-    if (encoder->n_threads == encoder->thread_capacity) {
-        uint32_t capacity = encoder->thread_capacity == 0 ? 64 : encoder->thread_capacity * 2;
-        uint64_t *threads = realloc(encoder->threads, capacity * sizeof *threads);
-        if (threads == NULL)
-            return false;
-        encoder->threads = threads;
-        encoder->thread_capacity = capacity;
-    }
-    if (encoder->n_threads * 2 < encoder->n_thread_slots)
+    if (TG_ARRAY_RESERVE(encoder->columns.threads, encoder->thread_capacity,
+                         encoder->columns.n_threads + 1) != NULL)
+        return false;
+    if (encoder->columns.n_threads * 2 < encoder->n_thread_slots)
         return true;
     uint32_t n = encoder->n_thread_slots == 0 ? 256 : encoder->n_thread_slots * 2;
     struct tg_thread_slot *slots = calloc(n, sizeof *slots);
@@ -211,10 +213,11 @@ static bool reserve_thread(struct tg_chunk_encoder *encoder)
 static bool reserve_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload,
                           const struct demand *demand)
 {
-    if (!reserve_value(&encoder->kind_column, 1) || !reserve_value(&encoder->thread_column, 1) ||
-        !reserve_value(&encoder->time_column, 1) || !reserve_value(&encoder->stop_column, 1) ||
-        !reserve_thread(encoder) ||
-        !tg_string_table_reserve(&encoder->strings, demand->n_strings, demand->text_bytes))
+    if (!reserve_value(&encoder->columns.kind_column, 1) ||
+        !reserve_value(&encoder->columns.thread_column, 1) ||
+        !reserve_value(&encoder->columns.time_column, 1) ||
+        !reserve_value(&encoder->columns.stop_column, 1) || !reserve_thread(encoder) ||
+        !tg_string_table_reserve(&encoder->columns.strings, demand->n_strings, demand->text_bytes))
         return false;
     struct tg_chunk_column *column = kind->columns;
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
@@ -252,10 +255,10 @@ static void put_field(struct tg_chunk_encoder *encoder, struct tg_chunk_column *
         break;
     case TG_WIRE_STRING: {
         const char *text = text_of(record, field);
-        size_t before = encoder->strings.text.size;
+        size_t before = encoder->columns.strings.text.size;
         put(encoder, column,
-            text == NULL ? 0 : tg_string_table_intern(&encoder->strings, text, strlen(text)));
-        encoder->raw_bytes += encoder->strings.text.size - before;
+            text == NULL ? 0 : tg_string_table_intern(&encoder->columns.strings, text, strlen(text)));
+        encoder->raw_bytes += encoder->columns.strings.text.size - before;
         break;
     }
     }
@@ -272,7 +275,7 @@ static void put_payload(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *
         }
         const struct tg_list *list = (const struct tg_list *)((const char *)payload + field->offset);
         put(encoder, column++, list->count);
-        encoder->n_list_items += list->count;
+        encoder->columns.n_list_items += list->count;
         for (size_t e = 0; e < field->element->n_fields; e++, column++) {
             const char *item = list->items;
             for (uint64_t i = 0; i < list->count; i++, item += field->element->size_bytes)
@@ -291,8 +294,8 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
     while (encoder->thread_slots[i].id != 0 && encoder->thread_slots[i].key != key)
         i = (i + 1) & mask;
     if (encoder->thread_slots[i].id == 0) {
-        encoder->threads[encoder->n_threads++] = key;
-        encoder->thread_slots[i] = (struct tg_thread_slot){key, encoder->n_threads};
+        encoder->columns.threads[encoder->columns.n_threads++] = key;
+        encoder->thread_slots[i] = (struct tg_thread_slot){key, encoder->columns.n_threads};
         encoder->raw_bytes += 4;
     }
     encoder->recent_key = key;
@@ -308,8 +311,8 @@ static uint64_t round_down(uint64_t value, unsigned shift)
 /* Rounds as tg_chunk_encoder_create says. */
 static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64_t stop_ns)
 {
-    unsigned stop_shift = encoder->units.stop_shift;
-    uint64_t start_ns = round_down(time_ns, encoder->units.time_shift), end_ns = time_ns + stop_ns;
+    unsigned stop_shift = encoder->columns.units.stop_shift;
+    uint64_t start_ns = round_down(time_ns, encoder->columns.units.time_shift), end_ns = time_ns + stop_ns;
     if (stop_ns > 0 && stop_shift > 0) {
         if (end_ns < time_ns) /* cannot be; its own length is rounded then */
             stop_ns = round_down(stop_ns, stop_shift);
@@ -318,12 +321,12 @@ static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64
         if (stop_ns == 0)
             stop_ns = UINT64_C(1) << stop_shift;
     }
-    put(encoder, &encoder->time_column, tg_zigzag(start_ns - encoder->previous_time_ns));
+    put(encoder, &encoder->columns.time_column, tg_zigzag(start_ns - encoder->previous_time_ns));
     encoder->previous_time_ns = start_ns;
-    put(encoder, &encoder->stop_column, stop_ns);
-    if (encoder->n_events == 0 || start_ns < encoder->first_time_ns)
-        encoder->first_time_ns = start_ns;
-    if (encoder->n_events == 0 || start_ns > encoder->last_time_ns)
+    put(encoder, &encoder->columns.stop_column, stop_ns);
+    if (encoder->columns.n_events == 0 || start_ns < encoder->columns.first_time_ns)
+        encoder->columns.first_time_ns = start_ns;
+    if (encoder->columns.n_events == 0 || start_ns > encoder->last_time_ns)
         encoder->last_time_ns = start_ns;
 }
 
@@ -340,30 +343,32 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
         demand.n_values * TG_VARINT_MAX_BYTES + demand.text_bytes + demand.n_strings + DIRECTORY_BYTES;
     if (bound > TG_SECTION_MAX_RAW_BYTES)
         return TG_CHUNK_TOO_LARGE;
-    if (encoder->raw_bytes + bound > TG_SECTION_MAX_RAW_BYTES || encoder->n_events >= TG_CHUNK_MAX_EVENTS ||
-        encoder->n_list_items + demand.n_items > TG_CHUNK_MAX_LIST_ITEMS ||
-        encoder->strings.count + demand.n_strings > TG_CHUNK_MAX_STRINGS)
+    if (encoder->raw_bytes + bound > TG_SECTION_MAX_RAW_BYTES ||
+        encoder->columns.n_events >= TG_CHUNK_MAX_EVENTS ||
+        encoder->columns.n_list_items + demand.n_items > TG_CHUNK_MAX_LIST_ITEMS ||
+        encoder->columns.strings.count + demand.n_strings > TG_CHUNK_MAX_STRINGS)
         return TG_CHUNK_FULL;
     if (!reserve_event(encoder, kind, payload, &demand))
         return TG_CHUNK_NO_MEMORY;
     if (kind->chunk_index == 0) {
-        encoder->kinds_used[encoder->n_kinds_used++] = (uint32_t)(kind - encoder->kinds);
-        kind->chunk_index = encoder->n_kinds_used;
+        encoder->columns.kinds_used[encoder->columns.n_kinds_used++] =
+            (uint32_t)(kind - encoder->columns.kinds);
+        kind->chunk_index = encoder->columns.n_kinds_used;
     }
     kind->n_events++;
-    put(encoder, &encoder->kind_column, kind->chunk_index - 1);
-    uint32_t n_threads = encoder->n_threads;
+    put(encoder, &encoder->columns.kind_column, kind->chunk_index - 1);
+    uint32_t n_threads = encoder->columns.n_threads;
     uint32_t thread = intern_thread(encoder, event->pid, event->tid);
-    put(encoder, &encoder->thread_column, n_threads - thread); /* 0 for one that is new */
+    put(encoder, &encoder->columns.thread_column, n_threads - thread); /* 0 for one that is new */
     put_times(encoder, event->time_ns, event->stop_ns);
     put_payload(encoder, kind, payload);
-    encoder->n_events++;
+    encoder->columns.n_events++;
     return TG_CHUNK_ADDED;
 }
 
 size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder)
 {
-    return encoder->n_events;
+    return encoder->columns.n_events;
 }
 
 size_t tg_chunk_encoder_raw_bytes(const struct tg_chunk_encoder *encoder)
@@ -373,23 +378,29 @@ size_t tg_chunk_encoder_raw_bytes(const struct tg_chunk_encoder *encoder)
 
 size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder)
 {
-    size_t bytes = sizeof *encoder + tg_string_table_memory(&encoder->strings) +
-                   encoder->thread_capacity * sizeof *encoder->threads +
+    size_t bytes = sizeof *encoder + tg_string_table_memory(&encoder->columns.strings) +
+                   encoder->thread_capacity * sizeof *encoder->columns.threads +
                    encoder->n_thread_slots * sizeof *encoder->thread_slots +
-                   encoder->kind_column.bytes.capacity + encoder->thread_column.bytes.capacity +
-                   encoder->time_column.bytes.capacity + encoder->stop_column.bytes.capacity;
-    for (size_t i = 0; i < encoder->n_kinds; i++)
-        for (size_t c = 0; c < encoder->kinds[i].n_columns; c++)
-            bytes += encoder->kinds[i].columns[c].bytes.capacity;
+                   encoder->columns.kind_column.bytes.capacity +
+                   encoder->columns.thread_column.bytes.capacity +
+                   encoder->columns.time_column.bytes.capacity + encoder->columns.stop_column.bytes.capacity;
+    for (size_t i = 0; i < encoder->columns.n_kinds; i++)
+        for (size_t c = 0; c < encoder->columns.kinds[i].n_columns; c++)
+            bytes += encoder->columns.kinds[i].columns[c].bytes.capacity;
     return bytes;
 }
 
 uint64_t tg_chunk_encoder_first_time(const struct tg_chunk_encoder *encoder)
 {
-    return encoder->first_time_ns;
+    return encoder->columns.first_time_ns;
 }
 
 uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder)
 {
     return encoder->last_time_ns;
+}
+
+const struct tg_chunk_columns *tg_chunk_encoder_columns(const struct tg_chunk_encoder *encoder)
+{
+    return &encoder->columns;
 }

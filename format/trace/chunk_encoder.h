@@ -2,14 +2,13 @@
 #ifndef TG_FORMAT_TRACE_CHUNK_ENCODER_H
 #define TG_FORMAT_TRACE_CHUNK_ENCODER_H
 
-#include "format/base/byte_buffer.h"
-#include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/trace/meta.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+struct tg_chunk_columns;
 struct tg_chunk_encoder;
 
 /* NULL where memory is short. Times are rounded down to UNITS' time; a stop is the difference of its
@@ -40,11 +39,7 @@ size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder);
 uint64_t tg_chunk_encoder_first_time(const struct tg_chunk_encoder *encoder);
 uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder);
 
-/* Writes the payload to PAYLOAD (emptied first). BOUNDARIES gets, as size_t values in its bytes, the offsets
- * at which a column of another nature begins: a compressor may start a block there. NO_MEMORY only. In
- * chunk_serializer.c. */
-struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encoder,
-                                            struct tg_byte_buffer *payload,
-                                            struct tg_byte_buffer *boundaries);
+/* What was added, for tg_chunk_serialize. Valid until the next call. */
+const struct tg_chunk_columns *tg_chunk_encoder_columns(const struct tg_chunk_encoder *encoder);
 
 #endif

@@ -4,28 +4,17 @@
 
 #include <stdlib.h>
 
-size_t tg_chunk_column_read(const struct tg_chunk_column *column, uint64_t *values)
-{
-    if (column->bytes.size == 0)
-        return 0;
-    const uint8_t *position = column->bytes.data, *end = position + column->bytes.size;
-    size_t n = 0;
-    while (position < end)
-        position = tg_varint_get(position, end, &values[n++]);
-    return n;
-}
-
-static bool number_processes(struct tg_chunk_order *order, const struct tg_chunk_encoder *encoder)
+static bool number_processes(struct tg_chunk_order *order, const struct tg_chunk_columns *columns)
 {
     uint32_t mask = 63;
-    while (mask < 2 * encoder->n_threads)
+    while (mask < 2 * columns->n_threads)
         mask = 2 * mask + 1;
     uint32_t *slots = calloc((size_t)mask + 1, sizeof *slots); /* process + 1; 0: free */
     if (slots == NULL)
         return false;
     order->n_processes = 0;
-    for (uint32_t t = 0; t < encoder->n_threads; t++) {
-        uint64_t pid = tg_zigzag((uint64_t)(int64_t)(int32_t)(uint32_t)(encoder->threads[t] >> 32));
+    for (uint32_t t = 0; t < columns->n_threads; t++) {
+        uint64_t pid = tg_zigzag((uint64_t)(int64_t)(int32_t)(uint32_t)(columns->threads[t] >> 32));
         uint32_t slot = (uint32_t)(pid * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
         while (slots[slot] != 0 && order->pids[slots[slot] - 1] != pid)
             slot = (slot + 1) & mask;
@@ -39,12 +28,12 @@ static bool number_processes(struct tg_chunk_order *order, const struct tg_chunk
     return true;
 }
 
-static void sort_by_thread(struct tg_chunk_order *order, const struct tg_chunk_encoder *encoder,
+static void sort_by_thread(struct tg_chunk_order *order, const struct tg_chunk_columns *columns,
                            uint64_t *values)
 {
-    size_t n = tg_chunk_column_read(&encoder->thread_column, values), seen = 0;
+    size_t n = tg_chunk_column_read(&columns->thread_column, values), seen = 0;
     uint32_t *positions = order->positions, *next = order->process_positions, first = 0;
-    memset(positions, 0, encoder->n_threads * sizeof *positions);
+    memset(positions, 0, columns->n_threads * sizeof *positions);
     memset(next, 0, order->n_processes * sizeof *next);
     for (size_t i = 0; i < n; i++) {
         uint32_t thread = (uint32_t)(seen - values[i]);
@@ -58,7 +47,7 @@ static void sort_by_thread(struct tg_chunk_order *order, const struct tg_chunk_e
         next[p] = first;
         first += count;
     }
-    for (uint32_t t = 0; t < encoder->n_threads; t++) {
+    for (uint32_t t = 0; t < columns->n_threads; t++) {
         uint32_t count = positions[t], *position = &next[order->processes[t]];
         positions[t] = *position;
         *position += count;
@@ -67,16 +56,16 @@ static void sort_by_thread(struct tg_chunk_order *order, const struct tg_chunk_e
         order->by_thread[positions[order->threads[i]]++] = (uint32_t)i;
 }
 
-static void sort_by_kind(struct tg_chunk_order *order, const struct tg_chunk_encoder *encoder,
+static void sort_by_kind(struct tg_chunk_order *order, const struct tg_chunk_columns *columns,
                          uint64_t *values)
 {
-    size_t n = tg_chunk_column_read(&encoder->kind_column, values);
+    size_t n = tg_chunk_column_read(&columns->kind_column, values);
     uint32_t counts[TG_CHUNK_MAX_KINDS] = {0}, next = 0;
     for (size_t i = 0; i < n; i++) {
         order->kinds[i] = (uint8_t)values[i];
         order->ranks[i] = counts[order->kinds[i]]++;
     }
-    for (uint32_t k = 0; k < encoder->n_kinds_used; k++) {
+    for (uint32_t k = 0; k < columns->n_kinds_used; k++) {
         order->first[k] = next;
         next += counts[k];
         counts[k] = order->first[k];
@@ -87,10 +76,10 @@ static void sort_by_kind(struct tg_chunk_order *order, const struct tg_chunk_enc
     }
 }
 
-bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_encoder *encoder,
+bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_columns *columns,
                          uint64_t *values)
 {
-    size_t n = encoder->n_events + 1, n_threads = (size_t)encoder->n_threads + 1;
+    size_t n = columns->n_events + 1, n_threads = (size_t)columns->n_threads + 1;
     *order = (struct tg_chunk_order){
         .pids = malloc(n_threads * sizeof *order->pids),
         .processes = malloc(n_threads * sizeof *order->processes),
@@ -106,13 +95,13 @@ bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_enc
     if (order->pids == NULL || order->processes == NULL || order->kinds == NULL || order->ranks == NULL ||
         order->stops == NULL || order->by_thread == NULL || order->by_kind == NULL ||
         order->threads == NULL || order->positions == NULL || order->process_positions == NULL ||
-        !number_processes(order, encoder))
+        !number_processes(order, columns))
         return false;
-    size_t n_stops = tg_chunk_column_read(&encoder->stop_column, values);
+    size_t n_stops = tg_chunk_column_read(&columns->stop_column, values);
     for (size_t i = 0; i < n_stops; i++)
-        order->stops[i] = values[i] >> encoder->units.stop_shift;
-    sort_by_thread(order, encoder, values);
-    sort_by_kind(order, encoder, values);
+        order->stops[i] = values[i] >> columns->units.stop_shift;
+    sort_by_thread(order, columns, values);
+    sort_by_kind(order, columns, values);
     return true;
 }
 

@@ -12,7 +12,7 @@ struct tg_chunk_order {
     uint64_t *pids;                     /* by process, zigzag */
     uint32_t *processes;                /* by thread */
     uint8_t *kinds;                     /* by event: index in the table of kinds */
-    uint32_t *ranks;                    /* by event: how manyth of its kind it is */
+    uint32_t *ranks;                    /* by event: its ordinal number among those of its kind, from 0 */
     uint64_t *stops;                    /* by event, in units of time */
     uint32_t *by_thread;                /* the events in the order of threads */
     uint32_t *by_kind;                  /* the same, those of one kind together */
@@ -22,11 +22,8 @@ struct tg_chunk_order {
     uint32_t *process_positions;        /* likewise, by process */
 };
 
-/* The values of COLUMN, all of them; returns their number. */
-size_t tg_chunk_column_read(const struct tg_chunk_column *column, uint64_t *values);
-
 /* VALUES is room for a number an event. False where memory is short; deinit is allowed then. */
-bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_encoder *encoder,
+bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_columns *columns,
                          uint64_t *values);
 void tg_chunk_order_deinit(struct tg_chunk_order *order);
 

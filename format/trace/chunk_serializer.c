@@ -1,4 +1,5 @@
-/* From the encoder's columns to the payload of an EVENTS section. */
+#include "format/trace/chunk_serializer.h"
+
 #include "format/trace/chunk_order.h"
 
 #include "format/base/byte_cursor.h"
@@ -17,7 +18,7 @@ enum {
 /* What serialize writes to; a failed allocation sticks. Room is for all events, of values also for all list
  * items. */
 struct output {
-    const struct tg_chunk_encoder *encoder;
+    const struct tg_chunk_columns *columns;
     struct tg_byte_buffer *payload;
     struct tg_byte_buffer *boundaries;
     uint64_t *values;
@@ -64,7 +65,7 @@ static void write_column(struct output *output, const struct tg_chunk_column *co
 
 static void write_strings(struct output *output)
 {
-    const struct tg_string_table *strings = &output->encoder->strings;
+    const struct tg_string_table *strings = &output->columns->strings;
     write_varint(output, strings->count);
     write_varint(output, strings->text.size);
     size_t offset = output->payload->size;
@@ -81,29 +82,29 @@ static void write_strings(struct output *output)
 
 static void write_thread_table(struct output *output)
 {
-    const struct tg_chunk_encoder *encoder = output->encoder;
+    const struct tg_chunk_columns *columns = output->columns;
     struct tg_chunk_order *order = &output->order;
-    write_varint(output, encoder->n_threads);
+    write_varint(output, columns->n_threads);
     write_varint(output, order->n_processes);
     write_field(output, order->pids, order->n_processes);
-    for (uint32_t t = 0; t < encoder->n_threads; t++)
+    for (uint32_t t = 0; t < columns->n_threads; t++)
         output->values[t] = order->processes[t];
-    write_values(output, output->values, encoder->n_threads);
-    for (uint32_t t = 0; t < encoder->n_threads; t++)
-        output->values[t] = tg_zigzag((uint64_t)(int64_t)(int32_t)(uint32_t)encoder->threads[t]);
-    write_field(output, output->values, encoder->n_threads);
+    write_values(output, output->values, columns->n_threads);
+    for (uint32_t t = 0; t < columns->n_threads; t++)
+        output->values[t] = tg_zigzag((uint64_t)(int64_t)(int32_t)(uint32_t)columns->threads[t]);
+    write_field(output, output->values, columns->n_threads);
 }
 
 static void write_threads(struct output *output)
 {
     write_values(output, output->values,
-                 tg_chunk_column_read(&output->encoder->thread_column, output->values));
+                 tg_chunk_column_read(&output->columns->thread_column, output->values));
 }
 
 /* The kinds of the events of each thread in turn. */
 static void write_kinds(struct output *output)
 {
-    size_t n = output->encoder->n_events;
+    size_t n = output->columns->n_events;
     for (size_t position = 0; position < n; position++)
         output->values[position] = output->order.kinds[output->order.by_thread[position]];
     write_values(output, output->values, n);
@@ -112,9 +113,9 @@ static void write_kinds(struct output *output)
 /* Times are stored against the end of the stop before, the first against the header's first time. */
 static void write_times(struct output *output)
 {
-    struct tg_trace_units units = output->encoder->units;
-    size_t n = tg_chunk_column_read(&output->encoder->time_column, output->values);
-    uint64_t time_ns = 0, end_ns = output->encoder->first_time_ns;
+    struct tg_trace_units units = output->columns->units;
+    size_t n = tg_chunk_column_read(&output->columns->time_column, output->values);
+    uint64_t time_ns = 0, end_ns = output->columns->first_time_ns;
     for (size_t i = 0; i < n; i++) {
         time_ns += tg_unzigzag(output->values[i]);
         output->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> units.time_shift);
@@ -327,33 +328,33 @@ static void write_kind(struct output *output, const struct tg_chunk_kind *kind)
 
 static void write_payload(struct output *output)
 {
-    const struct tg_chunk_encoder *encoder = output->encoder;
+    const struct tg_chunk_columns *columns = output->columns;
     write_strings(output);
     write_thread_table(output);
-    write_varint(output, encoder->units.time_shift);
-    write_varint(output, encoder->units.stop_shift);
-    write_varint(output, encoder->n_kinds_used);
-    for (uint32_t i = 0; i < encoder->n_kinds_used; i++)
-        write_kind(output, &encoder->kinds[encoder->kinds_used[i]]);
+    write_varint(output, columns->units.time_shift);
+    write_varint(output, columns->units.stop_shift);
+    write_varint(output, columns->n_kinds_used);
+    for (uint32_t i = 0; i < columns->n_kinds_used; i++)
+        write_kind(output, &columns->kinds[columns->kinds_used[i]]);
     write_kinds(output);
     write_threads(output);
     write_times(output);
 }
 
-struct tg_error *tg_chunk_encoder_serialize(const struct tg_chunk_encoder *encoder,
-                                            struct tg_byte_buffer *payload, struct tg_byte_buffer *boundaries)
+struct tg_error *tg_chunk_serialize(const struct tg_chunk_columns *columns, struct tg_byte_buffer *payload,
+                                    struct tg_byte_buffer *boundaries)
 {
     struct output *output = calloc(1, sizeof *output);
     if (output == NULL)
         return tg_error_no_memory();
-    size_t n = encoder->n_events > encoder->n_list_items ? encoder->n_events : encoder->n_list_items;
-    output->encoder = encoder;
+    size_t n = columns->n_events > columns->n_list_items ? columns->n_events : columns->n_list_items;
+    output->columns = columns;
     output->payload = payload;
     output->boundaries = boundaries;
     output->values = malloc((n + 1) * sizeof *output->values);
-    output->row_of_event = malloc((encoder->n_events + 1) * sizeof *output->row_of_event);
+    output->row_of_event = malloc((columns->n_events + 1) * sizeof *output->row_of_event);
     output->failed = output->values == NULL || output->row_of_event == NULL ||
-                     !tg_chunk_order_init(&output->order, encoder, output->values);
+                     !tg_chunk_order_init(&output->order, columns, output->values);
     payload->size = boundaries->size = 0;
     if (!output->failed)
         write_payload(output);

@@ -1,6 +1,7 @@
 #include "format/trace/event_appender.h"
 
 #include "format/trace/chunk_encoder.h"
+#include "format/trace/chunk_serializer.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -53,8 +54,8 @@ static void write_chunk(struct tg_event_appender *appender)
         .last_time_ns = tg_chunk_encoder_last_time(appender->encoder),
     };
     if (appender->file != NULL) {
-        appender->error =
-            tg_chunk_encoder_serialize(appender->encoder, &appender->payload, &appender->boundaries);
+        appender->error = tg_chunk_serialize(tg_chunk_encoder_columns(appender->encoder), &appender->payload,
+                                             &appender->boundaries);
         if (appender->error == NULL)
             appender->error = tg_trace_file_append_events(appender->file, &facts, &appender->payload,
                                                           &appender->boundaries);

@@ -35,7 +35,7 @@ static inline unsigned tg_packed_column_width(uint64_t value)
 }
 
 /* Appends the column of the N values to BYTES; BOUNDARIES gets the offset in BYTES of each plane (as
- * tg_chunk_encoder_serialize says). False where memory is short. */
+ * tg_chunk_serialize says). False where memory is short. */
 bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
                             const uint64_t *values, size_t n);
 

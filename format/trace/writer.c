@@ -1,6 +1,7 @@
 #include "format/trace/writer.h"
 
 #include "format/trace/chunk_encoder.h"
+#include "format/trace/chunk_serializer.h"
 #include "format/trace/file.h"
 
 #include <errno.h>
@@ -214,7 +215,8 @@ static void fail(struct tg_trace_writer *writer, struct tg_error *error)
 /* Without the mutex. */
 static struct tg_error *write_chunk(struct tg_trace_writer *writer, const struct tg_chunk_encoder *encoder)
 {
-    struct tg_error *error = tg_chunk_encoder_serialize(encoder, &writer->payload, &writer->boundaries);
+    struct tg_error *error =
+        tg_chunk_serialize(tg_chunk_encoder_columns(encoder), &writer->payload, &writer->boundaries);
     if (error != NULL)
         return error;
     struct tg_chunk_facts facts = {.n_events = (uint32_t)tg_chunk_encoder_count(encoder),

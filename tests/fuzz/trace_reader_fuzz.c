@@ -4,6 +4,7 @@
  * What decodes is walked, encoded again and must be the same when decoded from that. */
 #include "format/trace/chunk_decoder.h"
 #include "format/trace/chunk_encoder.h"
+#include "format/trace/chunk_serializer.h"
 #include "format/trace/index.h"
 #include "format/trace/reader.h"
 #include "format/trace/recovery.h"
@@ -127,7 +128,7 @@ static void run_events(const uint8_t *data, size_t size, bool by_thread)
     assert(encoder != NULL);
     if (decoder != NULL && decode_into(decoder, encoder)) {
         struct tg_byte_buffer again = {0}, boundaries = {0};
-        assert(tg_chunk_encoder_serialize(encoder, &again, &boundaries) == NULL);
+        assert(tg_chunk_serialize(tg_chunk_encoder_columns(encoder), &again, &boundaries) == NULL);
         uint8_t *bytes = copy_padded(again.data, again.size);
         struct tg_byte_source second = {.file = "again", .section = "EVENTS", .start = bytes};
         struct tg_chunk_decoder *other = begin(&second, again.size, tg_chunk_encoder_first_time(encoder),

@@ -1,6 +1,7 @@
 #include "tests/support/trace_fixture.h"
 
 #include "format/trace/chunk_encoder.h"
+#include "format/trace/chunk_serializer.h"
 #include "format/trace/file.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
@@ -46,7 +47,7 @@ struct tg_trace_meta *trace_fixture_meta(void)
 static void append_chunk(struct tg_trace_file *file, const struct tg_chunk_encoder *encoder)
 {
     struct tg_byte_buffer payload = {0}, boundaries = {0};
-    assert_fine(tg_chunk_encoder_serialize(encoder, &payload, &boundaries));
+    assert_fine(tg_chunk_serialize(tg_chunk_encoder_columns(encoder), &payload, &boundaries));
     struct tg_chunk_facts facts = {.n_events = (uint32_t)tg_chunk_encoder_count(encoder),
                                    .first_time_ns = tg_chunk_encoder_first_time(encoder),
                                    .last_time_ns = tg_chunk_encoder_last_time(encoder)};
