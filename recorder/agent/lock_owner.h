@@ -16,7 +16,7 @@
 #ifndef TG_RECORDER_AGENT_LOCK_OWNER_H
 #define TG_RECORDER_AGENT_LOCK_OWNER_H
 
-#include "recorder/agent/agent.h"
+#include "recorder/agent/record.h"
 
 enum {
     TG_LOCK_OWNER_SLOTS = 512, /* a power of two */

@@ -1,8 +1,4 @@
-/* Finding the definition behind the agent's own, without the dynamic loader's help: dlsym would change what
- * dlerror says, and does not see what was opened with RTLD_LOCAL. */
 #include "recorder/agent/next.h"
-
-#include "recorder/agent/agent.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,9 +1,16 @@
-/* Definitions in loaded objects. Internal to the agent. Async-signal-safe, but for dl_iterate_phdr itself,
- * whose lock they are to be looked for under. */
+/* Definitions in loaded objects, found without the dynamic loader's help: dlsym would change what dlerror says, and does not
+ * see what was opened with RTLD_LOCAL. Async-signal-safe, but for the lock of dl_iterate_phdr. */
 #ifndef TG_RECORDER_AGENT_NEXT_H
 #define TG_RECORDER_AGENT_NEXT_H
 
 #include "recorder/agent/symbols.h"
+
+/* The definition of NAME that comes after the agent in the search order of the calling program, NULL where
+ * there is none (yet: a library may still arrive, ask again later). Never changes what dlerror says. */
+void *tg_agent_next(const char *name);
+
+/* The definition of NAME in the program or library that OBJECT, an address, is in; NULL: none there. */
+void *tg_agent_beside(const void *object, const char *name);
 
 /* False where the object has no symbols that can be searched. */
 bool tg_agent_object_symbols(const struct dl_phdr_info *info, struct tg_agent_symbols *symbols);

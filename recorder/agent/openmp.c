@@ -1,21 +1,6 @@
 #include "recorder/agent/openmp.h"
 
-/* A runtime that speaks OMPT knows more than its libgomp entry points would tell. */
-const struct tg_openmp_backend *const tg_openmp_backends[] = {
-    &tg_ompt_backend,
-    &tg_gomp_backend,
-    NULL,
-};
-
 __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
-
-const struct tg_openmp_backend *tg_openmp_owner(const void *object)
-{
-    for (const struct tg_openmp_backend *const *backend = tg_openmp_backends; *backend != NULL; backend++)
-        if ((*backend)->covers(object))
-            return *backend;
-    return NULL;
-}
 
 void tg_openmp_runtime(unsigned seen, const char *name, const char *version)
 {

@@ -10,32 +10,23 @@
 #define TG_RECORDER_AGENT_OPENMP_H
 
 #include "format/event/event.h"
-#include "recorder/agent/agent.h"
+#include "recorder/agent/record.h"
 
-/* To add a back end:
- *   1. write its files, NAME*.c, with one `const struct tg_openmp_backend tg_NAME_backend`;
- *   2. name them in CMakeLists.txt, declare it below and put it into the table in openmp.c: where two back
- *      ends cover a runtime the first one records, the other one lets everything pass;
- *   3. record what it sees with the functions below, and no region without tg_openmp_enter;
- *   4. if it sees in a new way, append that to enum tg_omp_seen;
- *   5. say in docs/openmp.md which constructs it sees, and compare its events with a program's own log in
- *      tests/e2e/openmp/NAME.py. */
+/* A back end, told what the program is about to do. To add one:
+ *   1. make a folder beside gomp/ and ompt/, with one `const struct tg_openmp_backend tg_NAME_backend`;
+ *   2. name its files in CMakeLists.txt, and the back end in the table of calls/backends.c;
+ *   3. where another back end covers the same runtime, one of the two records and the other lets everything pass: it
+ *      asks, as libgomp's does (gomp.c: tg_ompt_covers);
+ *   4. record what it sees with the functions below, and no region without tg_openmp_enter;
+ *   5. if it sees in a new way, append that to enum tg_omp_seen;
+ *   6. say in docs/openmp.md which constructs it sees, and compare its events with a program's own log in
+ *      tests/e2e/openmp/NAME.py.
+ * A function may be NULL: there is nothing to do then. */
 struct tg_openmp_backend {
-    const char *name;
-    const char *help; /* one line: what it watches, and how */
-    /* True where it records what the runtime does that exports OBJECT, an address in it. May be called at any
-     * time, by any thread. */
-    bool (*covers)(const void *object);
+    void (*before_load)(int flags); /* dlopen with FLAGS is about to be called */
+    void (*after_load)(void);       /* dlopen has brought an object */
+    void (*before_sealing)(void);   /* the program is about to forbid itself system calls */
 };
-
-extern const struct tg_openmp_backend tg_ompt_backend;
-extern const struct tg_openmp_backend tg_gomp_backend;
-
-/* All back ends in the order of the table, NULL at its end. */
-extern const struct tg_openmp_backend *const tg_openmp_backends[];
-
-/* The back end that records for the runtime with the address OBJECT in it; NULL: none. */
-const struct tg_openmp_backend *tg_openmp_owner(const void *object);
 
 /* Where OpenMP says that a thread is. By value: a back end that brings the thread into a region keeps the
  * frame around it somewhere, and gives it back when the region is left; nothing here points into a stack that

@@ -246,7 +246,6 @@ static void forget_rings(void)
     rings.idle = NULL;
     rings.abandoned = false;
     __atomic_clear(&rings.idle_lock, __ATOMIC_RELEASE);
-    tg_agent_forked();
 }
 
 static bool enter_process(void)
@@ -446,23 +445,6 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
     record[0] = tg_agent_ticks();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
     return record + 2;
-}
-
-void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
-{
-    size_t n_arguments = shape >> TG_AGENT_WORDS_SHIFT;
-    uint64_t *arguments = tg_agent_begin(shape & 0xff, n_arguments);
-    if (arguments == NULL)
-        return;
-    arguments[0] = a;
-    arguments[1] = b;
-    if (n_arguments > 2) {
-        arguments[2] = c;
-        arguments[3] = d;
-    }
-    if (n_arguments > 4)
-        arguments[4] = e;
-    tg_agent_commit();
 }
 
 void tg_agent_commit_slowly(void)

@@ -1,16 +1,49 @@
-/* The rings of this process: one for each thread that records something. Internal to the agent's core. */
+/* The rings of this process: one for each thread that records something, and the slow halves of a record. */
 #ifndef TG_RECORDER_AGENT_RING_H
 #define TG_RECORDER_AGENT_RING_H
 
-#include "recorder/agent/agent.h"
+#include "recorder/agent/process.h"
+
+/* State of a thread; ring.c's own but for `place`. */
+struct tg_agent_thread {
+    unsigned char *data;       /* the ring's */
+    uint64_t mask;             /* data bytes - 1 */
+    uint64_t written;          /* position behind what was written */
+    uint64_t limit;            /* up to here a record may be written without another look; 0: look */
+    uint64_t generation;       /* of the process that the ring belongs to */
+    uint64_t place;            /* bits of a record's second word that say where OpenMP says the thread is */
+    const void *volatile busy; /* the frame that is writing a record */
+    struct tg_agent_ring_header *header;
+};
+extern __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
+
+/* OpenMP: from here on this thread is number THREAD_NUM of TEAM. */
+static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
+{
+    tg_agent_thread.place = (team & TG_AGENT_TEAM_MASK) << TG_AGENT_TEAM_SHIFT |
+                            (thread_num & 0xffff) << TG_AGENT_THREAD_NUM_SHIFT;
+}
+
+/* Slow halves of tg_agent_begin and tg_agent_commit: where a handler interrupted a record of the same thread (FRAME is the
+ * handler's); where there is no room, no ring, another process. */
+uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame);
+uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words);
+void tg_agent_commit_slowly(void);
+
+/* Keeps the compiler from moving memory accesses across: a signal handler sees them in this order. */
+static inline void tg_agent_signal_fence(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 /* Prepares for thread ends; once, from the constructor (pthread keys made early need no memory later). */
 void tg_agent_rings_prepare(void);
 
-/* Sets the agent up where that has not happened yet; false: there is nothing to record for. */
-bool tg_agent_is_set_up(void);
+/* Gives the calling thread its ring, if it has none yet. False: it can have none. */
+bool tg_agent_take_ring(void);
 
-/* In a fork's child, before its first record: runs what parts registered with tg_agent_at_fork. */
-void tg_agent_forked(void);
+/* The calling thread can no longer read the clock: what it records from here on is counted as lost.
+ * WITH_NEW_THREADS: the threads that it starts cannot either. */
+void tg_agent_stop_thread(bool with_new_threads);
 
 #endif

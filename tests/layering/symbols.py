@@ -22,7 +22,10 @@ def folder_libraries(build, table):
 
 
 def read_symbols(build, table):
-    """({symbol: file that defines it}, {file: symbols that it needs})."""
+    """({(world, symbol): file that defines it}, {file: (world, symbol)s that it needs}).
+
+    The agent is a world of its own: it may define names that the recorder has too, and those of functions of libc.
+    """
     defined, needed = {}, {}
     for folder, library in folder_libraries(build, table):
         output = subprocess.run(["nm", "-A", "-P", library], capture_output=True, text=True, check=True).stdout
@@ -31,10 +34,13 @@ def read_symbols(build, table):
             if match is None:
                 continue
             name = f"{folder}/{match.group(1)}"
+            symbol = (folder.startswith(layers.AGENT), match.group(2))
+            if not symbol[1].startswith("tg_"):
+                continue
             if match.group(3) in "TDBRVW":
-                defined[match.group(2)] = name
+                defined[symbol] = name
             elif match.group(3) == "U":
-                needed.setdefault(name, set()).add(match.group(2))
+                needed.setdefault(name, set()).add(symbol)
     return defined, needed
 
 
@@ -63,7 +69,7 @@ def check(root, build):
             if target != name:
                 graph.setdefault(name, set()).add(target)
             if layers.folder_of(target) not in allowed:
-                yield f"{name}.c calls {symbol} of {target}.c: its folder may not reach {layers.folder_of(target)} ({layers.TABLE})"
+                yield f"{name}.c calls {symbol[1]} of {target}.c: its folder may not reach {layers.folder_of(target)} ({layers.TABLE})"
     yield from layers.unknown_circles(graph)
 
 

@@ -14,8 +14,8 @@
 #include "recorder/agent/audit/entries.h"
 #include "recorder/agent/audit/needs.h"
 #include "recorder/agent/audit/object.h"
+#include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/audit/ring.h"
-#include "recorder/agent/raw_system.h"
 
 #include <link.h>
 

@@ -3,8 +3,8 @@
  * process's own copy. */
 #include "recorder/agent/audit/entries.h"
 
+#include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/contract.h"
-#include "recorder/agent/raw_system.h"
 #include "recorder/agent/symbols.h"
 
 enum {

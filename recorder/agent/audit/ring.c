@@ -1,6 +1,6 @@
 #include "recorder/agent/audit/ring.h"
 
-#include "recorder/agent/raw_system.h"
+#include "recorder/agent/audit/raw_system.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,28 +1,16 @@
 #include "recorder/agent/gomp/gomp.h"
 
+#include "recorder/agent/gomp/memory.h"
 #include "recorder/agent/gomp/provider.h"
+#include "recorder/agent/next.h"
+#include "recorder/agent/ompt/ompt.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 const struct tg_gomp *tg_gomp_only;
 __thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("initial-exec")));
-
-void *tg_gomp_memory(size_t n_bytes)
-{
-    int saved = errno;
-    void *memory = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    errno = saved;
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-void tg_gomp_memory_free(void *memory, size_t n_bytes)
-{
-    if (memory != NULL)
-        munmap(memory, n_bytes);
-}
 
 /* ---- what is not there */
 
@@ -87,9 +75,10 @@ static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *pro
 #undef TG_GOMP_ENTRY
     resolve(&gomp->omp_get_thread_num, provider, "omp_get_thread_num", (any_function *)no_thread_num);
     resolve(&gomp->omp_get_num_threads, provider, "omp_get_num_threads", (any_function *)one_thread);
-    const void *object = (const void *)(uintptr_t)gomp->GOMP_barrier;
-    gomp->is_ours = (any_function *)gomp->GOMP_barrier != (any_function *)missing_GOMP_barrier &&
-                    tg_openmp_owner(object) == &tg_gomp_backend;
+    const void *object =
+        (const void *)(uintptr_t)gomp->GOMP_barrier; /* LLVM's runtime has these entry points too */
+    gomp->is_ours =
+        (any_function *)gomp->GOMP_barrier != (any_function *)missing_GOMP_barrier && !tg_ompt_covers(object);
 }
 
 /* What all have; a program may use locks alone, or no region, but who has this one has all of them. */
@@ -229,17 +218,3 @@ tg_agent_moment tg_gomp_close_unseen_slowly(void)
     frame->workshare = 0;
     return moment;
 }
-
-/* ---- the back end */
-
-static bool covers(const void *object)
-{
-    (void)object; /* whoever exports libgomp's entry points, and is no other back end's */
-    return true;
-}
-
-const struct tg_openmp_backend tg_gomp_backend = {
-    .name = "libgomp",
-    .help = "GCC's libgomp, and what has its entry points: by standing between it and the program",
-    .covers = covers,
-};

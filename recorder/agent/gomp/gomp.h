@@ -41,15 +41,11 @@ extern __thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("i
  * then the process ends as the dynamic loader ends it for an undefined symbol. */
 const struct tg_gomp *tg_gomp_find(const void *code);
 
-/* Zeroed memory for what the program's stack cannot hold, NULL: there is none. Not for hot paths. */
-void *tg_gomp_memory(size_t n_bytes);
-void tg_gomp_memory_free(void *memory, size_t n_bytes);
+/* Finds the libgomp that the program started with, if it did: later there may be no memory for that. */
+void tg_gomp_prepare(void);
 
 /* Something is about to be loaded that binds its calls past the agent, if it makes any. */
 void tg_gomp_mutex_pass_by(void);
-
-/* Finds the libgomp that the program started with, if it did: later there may be no memory for that. */
-void tg_gomp_prepare(void);
 
 static inline const struct tg_gomp *tg_gomp_next(const void *code)
 {
@@ -87,14 +83,6 @@ static inline const void *tg_gomp_in_body(tg_gomp_body *body)
 {
     return (const void *)((uintptr_t)body + 1);
 }
-
-/* A single whose end is not seen: the construct calls nothing there, only the barrier behind it, if any. A
- * static loop that was left counts as one that is passed. */
-enum tg_gomp_single {
-    TG_GOMP_SINGLE_NONE,
-    TG_GOMP_SINGLE_EXECUTES, /* this thread is in it, or was */
-    TG_GOMP_SINGLE_PASSED,   /* the next barrier is the one behind it */
-};
 
 /* What closes a construct whose end is not seen: this thread's next worksharing construct or barrier, or the
  * end of the body. */

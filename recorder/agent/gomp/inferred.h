@@ -1,11 +1,19 @@
 /* Constructs for which the runtime is not called: static loops and masked (master) ones. They are concluded
- * from the code behind calls that the program makes, and marked as inferred. Internal to gomp*.c. */
+ * from the code behind calls that the program makes (numbers.c), and marked as inferred. */
 #ifndef TG_RECORDER_AGENT_GOMP_INFERRED_H
 #define TG_RECORDER_AGENT_GOMP_INFERRED_H
 
 #include "recorder/agent/openmp.h"
 
-/* What a thread is in, as the code says behind a call that it made. */
+/* A single whose end is not seen: the construct calls nothing there, only the barrier behind it, if any. A
+ * static loop that was left counts as one that is passed. */
+enum tg_gomp_single {
+    TG_GOMP_SINGLE_NONE,
+    TG_GOMP_SINGLE_EXECUTES, /* this thread is in it, or was */
+    TG_GOMP_SINGLE_PASSED,   /* the next barrier is the one behind it */
+};
+
+/* The construct that a thread is in, as the code says behind a call that it made. */
 struct tg_gomp_inferred {
     const void *site;     /* where that call returns to, NULL: none since the last call from elsewhere */
     const void *stack;    /* the stack pointer before that call */
@@ -29,10 +37,13 @@ static inline void tg_gomp_inferred_pass(const void *caller, const void *stack)
         tg_gomp_inferred_pass_slowly(caller, stack);
 }
 
-/* It leaves whatever it is inferred to be in: it meets what cannot be inside of that. */
+/* Ends the construct that the thread is inferred to be in, if any: it is met no more, or something is met that cannot be
+ * inside of it. `leave` also forgets the call that it was concluded from. */
+tg_agent_moment tg_gomp_inferred_end(void);
 tg_agent_moment tg_gomp_inferred_leave(void);
 
-/* It is back from a barrier that it called from CALLER, at MOMENT: a loop may begin there. */
-void tg_gomp_inferred_after_barrier(tg_agent_moment moment, const void *caller, const void *stack);
+/* Whether a call that returns to CALLER, with STACK before it, is made in the construct: in its own code, or in what that
+ * calls. */
+bool tg_gomp_inferred_holds(const void *caller, const void *stack);
 
 #endif

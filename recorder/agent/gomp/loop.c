@@ -1,6 +1,7 @@
 /* Loops whose iterations the runtime hands out, ordered and doacross ones too. Loops of a static schedule
  * without ordered call nothing. */
 #include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/gomp/numbers.h"
 
 #include <stdarg.h>
 
@@ -181,7 +182,7 @@ void GOMP_loop_end(void)
     uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_loop_end();
     moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
-    tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
+    tg_gomp_numbers_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 void GOMP_loop_end_nowait(void)

@@ -1,6 +1,7 @@
 /* Regions. The runtime gets a trampoline in the body's place, so that every thread that begins and ends the
  * region's body is seen. */
 #include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/gomp/memory.h"
 
 /* A region on its way through the runtime: on the stack of the thread that meets it, which waits at the join
  * for all who use it. */

@@ -1,6 +1,6 @@
 #include "recorder/agent/gomp/provider.h"
 
-#include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/gomp/memory.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Sections, single, and scopes with reductions over tasks. */
 #include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/gomp/numbers.h"
 
 static unsigned met_section(const void *code, unsigned section)
 {
@@ -47,7 +48,7 @@ void GOMP_sections_end(void)
     uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT);
     gomp->GOMP_sections_end();
     moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_BARRIER_IMPLICIT, instance, false);
-    tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
+    tg_gomp_numbers_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 void GOMP_sections_end_nowait(void)

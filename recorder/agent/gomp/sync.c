@@ -1,5 +1,6 @@
 /* Barriers, waiting for tasks, cancellation. */
 #include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/gomp/numbers.h"
 
 /* The barrier behind a construct that does not call for its end is told by that construct. */
 static inline enum tg_omp_sync begin_barrier(tg_agent_moment *moment)
@@ -25,7 +26,7 @@ void GOMP_barrier(void)
     uint64_t instance = tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, sync);
     gomp->GOMP_barrier();
     moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, false);
-    tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
+    tg_gomp_numbers_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
 }
 
 bool GOMP_barrier_cancel(void)
@@ -40,7 +41,7 @@ bool GOMP_barrier_cancel(void)
     bool cancelled = gomp->GOMP_barrier_cancel();
     moment = tg_openmp_sync_end(code, TG_OMP_WRAPPED, sync, instance, cancelled);
     if (!cancelled)
-        tg_gomp_inferred_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
+        tg_gomp_numbers_after_barrier(moment, TG_GOMP_CALLER(), TG_GOMP_STACK());
     return cancelled;
 }
 

@@ -8,6 +8,7 @@
  * - of taskloops the first two words get the iterations, after the copy; with reductions the third one is
  * read. So the header begins with the data's first three words, and gives back what was written to them. */
 #include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/gomp/memory.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Collective communication. */
 #include "recorder/agent/mpi/collective_table.h"
+#include "recorder/agent/mpi/world.h"
 
 #include "recorder/agent/mpi/comm.h"
 #include "recorder/agent/mpi/frame.h"

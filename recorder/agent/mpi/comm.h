@@ -11,37 +11,7 @@
 #ifndef TG_RECORDER_AGENT_MPI_COMM_H
 #define TG_RECORDER_AGENT_MPI_COMM_H
 
-#include "recorder/agent/mpi/abi.h"
-
-enum tg_mpi_object_kind {
-    TG_MPI_OBJECT_COMM,
-    TG_MPI_OBJECT_WINDOW,
-    TG_MPI_OBJECT_FILE,
-};
-
-/* enum tg_mpi_comm_origin of format/event/event.h. */
-enum tg_mpi_origin {
-    TG_MPI_ORIGIN_WORLD,
-    TG_MPI_ORIGIN_SELF,
-    TG_MPI_ORIGIN_DUP,
-    TG_MPI_ORIGIN_SPLIT,
-    TG_MPI_ORIGIN_CREATE,
-    TG_MPI_ORIGIN_SPAWN,
-    TG_MPI_ORIGIN_INTERCOMM,
-    TG_MPI_ORIGIN_MERGE,
-    TG_MPI_ORIGIN_FREED,
-    TG_MPI_ORIGIN_WINDOW,
-    TG_MPI_ORIGIN_FILE,
-};
-
-/* What is known of one. */
-struct tg_mpi_object {
-    uint64_t id; /* 0: not known, and then all else is 0 */
-    int rank;
-    int size;          /* of this process's group */
-    int remote_size;   /* of an intercommunicator's other group, else 0 */
-    uint64_t instance; /* tg_mpi_object_of_collective: the how manyth collective call this is on it, from 1 */
-};
+#include "recorder/agent/mpi/objects.h"
 
 struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
 
@@ -69,16 +39,13 @@ void tg_mpi_object_born(enum tg_mpi_object_kind kind, tg_mpi_handle handle, tg_m
 /* The parent's intercommunicator, which a spawned process asks for. */
 void tg_mpi_comm_found_parent(tg_mpi_handle handle);
 
-/* MPI_COMM_WORLD and MPI_COMM_SELF are there. */
-void tg_mpi_comm_introduce_world(void);
-
 /* HANDLE is about to be freed. It is forgotten before the library could give its handle to another thread,
  * and remembered again if the call fails. */
 struct tg_mpi_death {
     bool known;
-    uint64_t key;
+    enum tg_mpi_object_kind kind;
     tg_mpi_handle handle;
-    uint64_t words[5];
+    uint64_t words[TG_MPI_TABLE_WORDS];
 };
 struct tg_mpi_death tg_mpi_death_begin(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
 void tg_mpi_death_end(const struct tg_mpi_death *death, bool freed);

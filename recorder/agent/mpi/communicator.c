@@ -3,6 +3,7 @@
 #include "recorder/agent/mpi/comm.h"
 #include "recorder/agent/mpi/frame.h"
 #include "recorder/agent/mpi/request.h"
+#include "recorder/agent/mpi/world.h"
 
 static void enter(const struct tg_mpi_frame *frame, tg_mpi_handle parent, int64_t root)
 {
@@ -107,7 +108,7 @@ TG_MPI_WRAP(Comm_get_parent, (void *parent), (parent))
     tg_mpi_enter(frame);
     int result = next(parent);
     tg_mpi_record_return(frame, result);
-    if (result == 0 && tg_mpi_library_is_running())
+    if (result == 0 && tg_mpi_world_is_running())
         tg_mpi_comm_found_parent(tg_mpi_handle_in(parent, 0));
     return result;
 }

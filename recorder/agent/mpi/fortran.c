@@ -6,7 +6,9 @@
  * "use mpi"); mpi_send_f08_ and mpi_send_f08ts_ ("use mpi_f08"). With another one the place of the call is in
  * the Fortran library. */
 #include "recorder/agent/mpi/frame.h"
-#include <mpi_fortran_names.h> /* made by the build from mpi_calls.h: X(send) */
+#include "recorder/agent/next.h"
+
+#include <mpi_fortran_names.h> /* made by the build from calls.h: X(send) */
 
 enum { FORMS = 3 };
 

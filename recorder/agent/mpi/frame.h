@@ -6,8 +6,8 @@
 #ifndef TG_RECORDER_AGENT_MPI_FRAME_H
 #define TG_RECORDER_AGENT_MPI_FRAME_H
 
-#include "recorder/agent/agent.h"
 #include "recorder/agent/mpi/library.h"
+#include "recorder/agent/record.h"
 
 /* As in a trace: what there is nothing of. */
 enum { TG_MPI_NOTHING = -3 };

@@ -1,5 +1,4 @@
-/* The MPI library that the program uses: which one it is, the functions behind the agent's own, and where it
- * stands between MPI_Init and MPI_Finalize.
+/* The MPI library that the program uses: which one it is, and the functions behind the agent's own.
  *
  * Of one process one MPI library is observed, the first one that a call is made to. */
 #ifndef TG_RECORDER_AGENT_MPI_LIBRARY_H
@@ -42,17 +41,6 @@ static inline void *tg_mpi_next(enum tg_mpi_call call, enum tg_mpi_name name)
 
 /* Finds out which library it is; false where it is none that the agent knows (which the trace is told). */
 bool tg_mpi_library_is_known(void);
-
-/* True between MPI_Init and MPI_Finalize. Where MPI was initialised by a call that the agent did not see,
- * finds that out, and introduces MPI_COMM_WORLD as MPI_Init would have. */
-bool tg_mpi_library_is_running(void);
-
-/* MPI_Init has succeeded; MPI_Finalize begins. */
-void tg_mpi_library_start(void);
-void tg_mpi_library_stop(void);
-
-/* Bytes of COUNT elements of TYPE; 0 where that cannot be known. */
-uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type);
 
 /* Functions of the library that are called on the program's behalf, PMPI_NAME as tg_pmpi_NAME. To be called
  * with arguments that cannot be wrong, for MPI would call an error handler of the program. Handles that come

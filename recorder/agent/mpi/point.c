@@ -2,6 +2,7 @@
 #include "recorder/agent/mpi/comm.h"
 #include "recorder/agent/mpi/frame.h"
 #include "recorder/agent/mpi/request.h"
+#include "recorder/agent/mpi/world.h"
 
 /* Where a status goes that the program ignores. */
 struct own_status {

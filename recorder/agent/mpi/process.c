@@ -1,12 +1,13 @@
 /* MPI_Init to MPI_Finalize. */
 #include "recorder/agent/mpi/comm.h"
 #include "recorder/agent/mpi/frame.h"
+#include "recorder/agent/mpi/world.h"
 
 static int initialized(const struct tg_mpi_frame *frame, int result)
 {
     tg_mpi_record_return(frame, result);
     if (result == 0)
-        tg_mpi_library_start();
+        tg_mpi_world_start();
     return result;
 }
 
@@ -28,10 +29,10 @@ TG_MPI_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
 static int finalize(const struct tg_mpi_frame *frame, int (*next)(void))
 {
     struct tg_mpi_object world = {0};
-    if (tg_mpi_library_is_running())
+    if (tg_mpi_world_is_running())
         world = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, tg_mpi.world);
     tg_mpi_enter_collective(frame, world.id, world.instance, TG_MPI_NOTHING, 0);
-    tg_mpi_library_stop();
+    tg_mpi_world_stop();
     int result = next();
     tg_mpi_record_return(frame, result);
     return result;

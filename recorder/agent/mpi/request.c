@@ -1,4 +1,5 @@
 #include "recorder/agent/mpi/request.h"
+#include "recorder/agent/mpi/world.h"
 
 #include "recorder/agent/mpi/table.h"
 
@@ -100,7 +101,7 @@ uint64_t tg_mpi_message_comm(tg_mpi_handle message)
 
 struct tg_mpi_pending tg_mpi_pending(tg_mpi_handle handle)
 {
-    if (handle == 0 || !tg_mpi_library_is_running() || handle == tg_mpi.request_null)
+    if (handle == 0 || !tg_mpi_world_is_running() || handle == tg_mpi.request_null)
         return (struct tg_mpi_pending){0};
     struct tg_mpi_pending pending = {.request = handle, .kind = kind_of(handle)};
     if ((pending.kind & TG_MPI_REQUEST_PERSISTENT) != 0 && (pending.kind & TG_MPI_REQUEST_ACTIVE) == 0)

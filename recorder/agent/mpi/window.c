@@ -2,6 +2,7 @@
 #include "recorder/agent/mpi/comm.h"
 #include "recorder/agent/mpi/frame.h"
 #include "recorder/agent/mpi/request.h"
+#include "recorder/agent/mpi/world.h"
 
 #define H tg_mpi_handle
 

@@ -1,6 +1,9 @@
-/* How the agent becomes the tool of an OpenMP runtime: which one, when, and what comes after it. What it sees
- * then is recorder/agent/ompt/events.c's. */
+/* How the agent becomes the tool of an OpenMP runtime: which one, when, and what comes after it. Its callbacks are in
+ * events.c. */
+#include "recorder/agent/ompt/ompt.h"
+
 #include "recorder/agent/environment.h"
+#include "recorder/agent/next.h"
 #include "recorder/agent/ompt/chain.h"
 #include "recorder/agent/ompt/events.h"
 #include "recorder/agent/ompt/redirect.h"
@@ -88,16 +91,10 @@ static bool is_enabled(void)
 /* LLVM's runtime and its relatives: all of them have OMPT, also behind the entry points of libgomp. */
 static const char ENTRY_POINT[] = "__kmpc_fork_call";
 
-static bool covers(const void *object)
+bool tg_ompt_covers(const void *object)
 {
     return is_enabled() && tg_agent_beside(object, ENTRY_POINT) != NULL;
 }
-
-const struct tg_openmp_backend tg_ompt_backend = {
-    .name = "ompt",
-    .help = "LLVM's runtime and others that have OpenMP's tool interface, by its callbacks",
-    .covers = covers,
-};
 
 static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const char *runtime_version)
 {
@@ -136,7 +133,8 @@ static void redirect_runtimes(void)
             "the program has an OpenMP tool of its own, which cannot be chained: OpenMP is not seen");
 }
 
-void tg_ompt_look_again(void)
+/* Objects have come: where a tool stands before the agent, runtimes among them are brought to the agent's. */
+static void look_again(void)
 {
     if (__atomic_load_n(&version_of_runtime, __ATOMIC_RELAXED) == NULL &&
         tg_agent_observes(TG_AGENT_OPENMP) && is_enabled())
@@ -154,3 +152,5 @@ static __attribute__((constructor(103))) void prepare(void)
         tg_agent_say(TG_RECORD_NOTE,
                      "OMP_TOOL keeps the OpenMP runtime from calling tools: what it does is not seen");
 }
+
+const struct tg_openmp_backend tg_ompt_backend = {.after_load = look_again};

@@ -1,6 +1,6 @@
 #include "recorder/agent/ompt/redirect.h"
 
-#include "recorder/agent/agent.h"
+#include "recorder/agent/next.h"
 
 #include <errno.h>
 #include <link.h>

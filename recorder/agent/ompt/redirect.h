@@ -14,7 +14,4 @@ tg_ompt_start_tool tg_ompt_tool_before(void);
 /* Has the runtimes that are loaded call START_TOOL. False where one of them cannot be brought to it. */
 bool tg_ompt_redirect(tg_ompt_start_tool start_tool);
 
-/* Objects have come: where a tool stands before the agent, runtimes among them are brought to the agent's. */
-void tg_ompt_look_again(void);
-
 #endif

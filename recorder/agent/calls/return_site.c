@@ -1,7 +1,7 @@
-#include "recorder/agent/return_site.h"
+#include "recorder/agent/calls/return_site.h"
 
-#include "recorder/agent/agent.h"
-#include "recorder/agent/unwind_row.h"
+#include "recorder/agent/calls/unwind_row.h"
+#include "recorder/agent/next.h"
 
 #include <dlfcn.h>
 #include <elf.h>

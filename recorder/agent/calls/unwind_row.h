@@ -2,8 +2,8 @@
  * frame information to judge the plain rows that compilers write; whatever is beyond that is refused.
  *
  * The tables are the program's own and are read where they are mapped. Async-signal-safe. */
-#ifndef TG_RECORDER_AGENT_UNWIND_ROW_H
-#define TG_RECORDER_AGENT_UNWIND_ROW_H
+#ifndef TG_RECORDER_AGENT_CALLS_UNWIND_ROW_H
+#define TG_RECORDER_AGENT_CALLS_UNWIND_ROW_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,9 +3,10 @@
  *
  * dlerror is the program's: reading it would take the text away. libc keeps the error in a variable of the
  * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected. */
-#include "recorder/agent/gomp/gomp.h"
-#include "recorder/agent/ompt/redirect.h"
-#include "recorder/agent/return_site.h"
+#include "recorder/agent/calls/backends.h"
+#include "recorder/agent/calls/return_site.h"
+#include "recorder/agent/next.h"
+#include "recorder/agent/record.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -68,10 +69,9 @@ static struct {
     int error_state;       /* enum error_state, __atomic */
     intptr_t error_offset; /* of libc's variable, from the thread pointer */
     char lock;             /* of the sites, __atomic; whoever does not get it does without */
-    uint64_t generation;   /* __atomic: counts up whenever something may have been unloaded */
     struct {
         uint64_t caller; /* 0: none */
-        uint64_t generation;
+        uint64_t unloads;
         uint64_t site;
     } sites[SITES];
     char told; /* __atomic: why returns are not seen */
@@ -207,14 +207,14 @@ static uint64_t find_site(uint64_t caller)
 static uint64_t site_of(uint64_t caller)
 {
     size_t slot = (caller ^ caller >> 12) % SITES;
-    uint64_t generation = __atomic_load_n(&calls.generation, __ATOMIC_ACQUIRE);
+    uint64_t unloads = tg_agent_unloads();
     if (__atomic_test_and_set(&calls.lock, __ATOMIC_ACQUIRE))
         return find_site(caller);
     uint64_t site = calls.sites[slot].site;
-    if (calls.sites[slot].caller != caller || calls.sites[slot].generation != generation) {
+    if (calls.sites[slot].caller != caller || calls.sites[slot].unloads != unloads) {
         site = find_site(caller);
         calls.sites[slot].caller = caller;
-        calls.sites[slot].generation = generation;
+        calls.sites[slot].unloads = unloads;
         calls.sites[slot].site = site;
     }
     __atomic_clear(&calls.lock, __ATOMIC_RELEASE);
@@ -230,8 +230,7 @@ static void *nothing_there(void)
 
 static struct plan enter(void *function, int flags, bool observed, uint64_t caller)
 {
-    if ((flags & RTLD_DEEPBIND) != 0)
-        tg_gomp_mutex_pass_by();
+    tg_backends_before_load(flags);
     if (function == NULL)
         return (struct plan){.function = (void *)(uintptr_t)nothing_there};
     return (struct plan){.function = function, .site = observed ? site_of(caller) : 0};
@@ -261,7 +260,7 @@ void *tg_dl_returned_dlopen(void *handle)
 {
     record_return(CALL_DLOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
     if (handle != NULL)
-        tg_ompt_look_again();
+        tg_backends_after_load();
     return handle;
 }
 
@@ -269,13 +268,8 @@ void *tg_dl_returned_dlmopen(void *handle)
 {
     record_return(CALL_DLMOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
     if (handle != NULL)
-        tg_ompt_look_again();
+        tg_backends_after_load();
     return handle;
-}
-
-uint64_t tg_agent_unloads(void)
-{
-    return __atomic_load_n(&calls.generation, __ATOMIC_ACQUIRE);
 }
 
 /* It does not ask who called it. */
@@ -291,9 +285,8 @@ int dlclose(void *handle)
     if (function == NULL)
         return -1;
     int result = function(handle);
-    __atomic_fetch_add(&calls.generation, 1, __ATOMIC_RELEASE);
-    if (observed) {
+    tg_agent_count_unload();
+    if (observed)
         record_return(CALL_DLCLOSE, result == 0 ? value : 0, result != 0);
-    }
     return result;
 }

@@ -7,8 +7,8 @@
  * Whoever unwinds the stack (exceptions, cancellation, backtraces) takes such a return address for that of a
  * call in the function around the `ret`, and expects the stack to look as that function's unwind row for the
  * byte before it says. Only rows are taken that the agent's thunk can honour. */
-#ifndef TG_RECORDER_AGENT_RETURN_SITE_H
-#define TG_RECORDER_AGENT_RETURN_SITE_H
+#ifndef TG_RECORDER_AGENT_CALLS_RETURN_SITE_H
+#define TG_RECORDER_AGENT_CALLS_RETURN_SITE_H
 
 #include <stdbool.h>
 #include <stdint.h>

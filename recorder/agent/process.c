@@ -1,17 +1,12 @@
-#include "recorder/agent/agent.h"
+#include "recorder/agent/process.h"
 
 #include "recorder/agent/directory.h"
 #include "recorder/agent/environment.h"
-#include "recorder/agent/ring.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-enum { MAX_FORK_HANDLERS = 4 };
 
 enum setup_state {
     SETUP_NOT_YET,
@@ -24,9 +19,8 @@ static uint64_t no_generation; /* what a thread has that never recorded, in a pr
 struct tg_agent tg_agent = {.generation = &no_generation};
 
 static struct {
-    int state; /* enum setup_state, __atomic */
-    void (*fork_handlers[MAX_FORK_HANDLERS])(void);
-    unsigned n_fork_handlers; /* __atomic */
+    int state;        /* enum setup_state, __atomic */
+    uint64_t unloads; /* __atomic */
 } setup;
 
 static void forked(void)
@@ -88,54 +82,12 @@ bool tg_agent_observes(uint32_t flags)
     return tg_agent_is_set_up() && (tg_agent.flags & flags) == flags;
 }
 
-void tg_agent_at_fork(void (*in_child)(void))
+uint64_t tg_agent_unloads(void)
 {
-    unsigned slot = __atomic_fetch_add(&setup.n_fork_handlers, 1, __ATOMIC_RELAXED);
-    if (slot < MAX_FORK_HANDLERS)
-        setup.fork_handlers[slot] = in_child;
+    return __atomic_load_n(&setup.unloads, __ATOMIC_ACQUIRE);
 }
 
-void tg_agent_forked(void)
+void tg_agent_count_unload(void)
 {
-    for (unsigned i = 0; i < setup.n_fork_handlers && i < MAX_FORK_HANDLERS; i++)
-        if (setup.fork_handlers[i] != NULL)
-            setup.fork_handlers[i]();
-}
-
-static __attribute__((constructor(101))) void start(int argc, char **argv, char **environment)
-{
-    (void)argc;
-    (void)argv;
-    tg_agent_environment_set(environment);
-    bool observes = tg_agent_is_set_up();
-    tg_agent_rings_prepare();
-    /* The variables are taken away also where nobody listens: whoever put them there meant this program. */
-    if (!observes || (tg_agent.flags & TG_AGENT_HIDE) != 0)
-        tg_agent_environment_hide(environment);
-}
-
-/* ---- strings in records */
-
-size_t tg_agent_string_words(const char *text)
-{
-    size_t length = text == NULL ? 0 : strnlen(text, TG_AGENT_MAX_STRING_BYTES - 1);
-    return length / 8 + 1;
-}
-
-void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words)
-{
-    size_t length = text == NULL ? 0 : strnlen(text, n_words * 8 - 1);
-    arguments[n_words - 1] = 0;
-    memcpy(arguments, text == NULL ? "" : text, length);
-    memset((char *)arguments + length, 0, n_words * 8 - length);
-}
-
-void tg_agent_say(unsigned kind, const char *text)
-{
-    size_t n_words = tg_agent_string_words(text);
-    uint64_t *arguments = tg_agent_begin(kind, n_words);
-    if (arguments != NULL) {
-        tg_agent_put_string(arguments, text, n_words);
-        tg_agent_commit();
-    }
+    __atomic_fetch_add(&setup.unloads, 1, __ATOMIC_RELEASE);
 }

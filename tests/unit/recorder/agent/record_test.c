@@ -1,5 +1,6 @@
 /* The agent's core, linked into this program: it is observed by a recorder that the test plays. */
-#include "recorder/agent/agent.h"
+#include "recorder/agent/next.h"
+#include "recorder/agent/record.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* The system calls that the audit library needs, and nothing else of a C library: it must not bring a second
  * libc into the program. Results are the kernel's: negative ones are -errno. x86-64 alone. */
-#ifndef TG_RECORDER_AGENT_RAW_SYSTEM_H
-#define TG_RECORDER_AGENT_RAW_SYSTEM_H
+#ifndef TG_RECORDER_AGENT_AUDIT_RAW_SYSTEM_H
+#define TG_RECORDER_AGENT_AUDIT_RAW_SYSTEM_H
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -6,7 +6,9 @@
  *
  * Seen are calls of prctl and syscall (libseccomp's way); a `syscall` instruction of the program's own is
  * not. */
-#include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/calls/backends.h"
+#include "recorder/agent/next.h"
+#include "recorder/agent/record.h"
 
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -29,7 +31,7 @@ static void lose_calls(void)
 {
     if (tg_agent.no_calls)
         return;
-    tg_gomp_prepare();
+    tg_backends_before_sealing();
     if (tg_agent_take_ring())
         tg_agent_say(TG_RECORD_NOTE,
                      "the program forbids itself system calls: from here on the agent makes none, and "

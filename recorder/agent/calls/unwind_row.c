@@ -1,4 +1,4 @@
-#include "recorder/agent/unwind_row.h"
+#include "recorder/agent/calls/unwind_row.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The inside of the agent: where its parts put what they see. Everything here may be called at any time, by
+/* Records: where the agent's parts put what they see. Everything here may be called at any time, by
  * any thread, also in signal handlers, before main, in fork children and while a thread ends; where nothing
  * is recorded (no recorder, stepped aside) it does nothing. It never changes errno.
  *
@@ -10,76 +10,10 @@
  * first instruction. They come out of the static thread-local storage, which the recorder enlarges by what
  * they take (recorder/inject/files.h); all of them together stay below 640 bytes (a test holds them to
  * that). */
-#ifndef TG_RECORDER_AGENT_AGENT_H
-#define TG_RECORDER_AGENT_AGENT_H
+#ifndef TG_RECORDER_AGENT_RECORD_H
+#define TG_RECORDER_AGENT_RECORD_H
 
-#include "recorder/agent/contract.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
-#include <x86intrin.h>
-
-#define TG_AGENT_EXPORT              __attribute__((visibility("default")))
-#define TG_AGENT_LIKELY(condition)   __builtin_expect(!!(condition), 1)
-#define TG_AGENT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
-/* The one state of the process. Set up by the constructor, or by the first record if that comes earlier. */
-struct tg_agent {
-    struct tg_agent_control *control; /* NULL: nothing is recorded */
-    /* Counts the processes that this memory was forked through, from 1; a fork's child finds it zeroed
-     * (MADV_WIPEONFORK) and sets it. */
-    volatile uint64_t *generation;
-    uint32_t flags; /* enum tg_agent_flag; 0 where nothing is recorded */
-    uint32_t clock; /* enum tg_agent_clock */
-    bool no_calls;  /* the program forbids itself system calls (sealed.c): nothing here makes any */
-    /* __atomic: ids of OpenMP regions and of tasks, from 1; apart from what every record reads */
-    uint64_t next_team __attribute__((aligned(64)));
-    uint64_t next_task __attribute__((aligned(64)));
-};
-extern struct tg_agent tg_agent;
-
-/* What of this thread; ring.c's own but for `place`. */
-struct tg_agent_thread {
-    unsigned char *data;       /* the ring's */
-    uint64_t mask;             /* data bytes - 1 */
-    uint64_t written;          /* position behind what was written */
-    uint64_t limit;            /* up to here a record may be written without another look; 0: look */
-    uint64_t generation;       /* of the process that the ring belongs to */
-    uint64_t place;            /* bits of a record's second word that say where OpenMP says the thread is */
-    const void *volatile busy; /* the frame that is writing a record */
-    struct tg_agent_ring_header *header;
-};
-extern __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
-
-/* OpenMP: from here on this thread is number THREAD_NUM of TEAM. */
-static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
-{
-    tg_agent_thread.place = (team & TG_AGENT_TEAM_MASK) << TG_AGENT_TEAM_SHIFT |
-                            (thread_num & 0xffff) << TG_AGENT_THREAD_NUM_SHIFT;
-}
-
-static inline uint64_t tg_agent_ticks(void)
-{
-    if (TG_AGENT_LIKELY(tg_agent.clock == TG_AGENT_CLOCK_TSC))
-        return __rdtsc();
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* What tg_agent_begin does where a handler interrupted a record of the same thread; where there is no room,
- * no ring, another process. */
-uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame);
-uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words);
-void tg_agent_commit_slowly(void);
-
-/* Keeps the compiler from moving memory accesses across: a signal handler sees them in this order. */
-static inline void tg_agent_signal_fence(void)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
+#include "recorder/agent/ring.h"
 
 /* Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
  * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
@@ -243,30 +177,5 @@ void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words);
 
 /* Records TEXT as KIND: TG_RECORD_NOTE or TG_RECORD_ASIDE. */
 void tg_agent_say(unsigned kind, const char *text);
-
-/* The definition of NAME that comes after the agent in the search order of the calling program, NULL where
- * there is none (yet: a library may still arrive, ask again later). Never changes what dlerror says. */
-void *tg_agent_next(const char *name);
-
-/* The definition of NAME in the program or library that OBJECT, an address, is in; NULL: none there. */
-void *tg_agent_beside(const void *object, const char *name);
-
-/* Counts up when a library may have been unloaded. */
-uint64_t tg_agent_unloads(void);
-
-/* True where FLAGS, all of them, are to be observed in this process. Also sets the agent up, so that it may
- * be called before the constructor ran. */
-bool tg_agent_observes(uint32_t flags);
-
-/* Gives the calling thread its ring, if it has none yet. False: it can have none. */
-bool tg_agent_take_ring(void);
-
-/* The calling thread can no longer read the clock: what it records from here on is counted as lost.
- * WITH_NEW_THREADS: the threads that it starts cannot either. */
-void tg_agent_stop_thread(bool with_new_threads);
-
-/* The sum of what is kept per process is made anew in a fork's child: parts with state of their own register
- * here from their constructor; runs in the child, before the first record there. At most four. */
-void tg_agent_at_fork(void (*in_child)(void));
 
 #endif

@@ -1,0 +1,18 @@
+/* The time between MPI_Init and MPI_Finalize, when the library may be asked about handles. */
+#ifndef TG_RECORDER_AGENT_MPI_WORLD_H
+#define TG_RECORDER_AGENT_MPI_WORLD_H
+
+#include "recorder/agent/mpi/abi.h"
+
+/* True between MPI_Init and MPI_Finalize. Where MPI was initialised by a call that the agent did not see,
+ * finds that out, and introduces MPI_COMM_WORLD as MPI_Init would have. */
+bool tg_mpi_world_is_running(void);
+
+/* MPI_Init has succeeded; MPI_Finalize begins. */
+void tg_mpi_world_start(void);
+void tg_mpi_world_stop(void);
+
+/* Bytes of COUNT elements of TYPE; 0 where that cannot be known. */
+uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type);
+
+#endif
