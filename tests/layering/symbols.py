@@ -35,7 +35,7 @@ def read_symbols(build, table):
                 continue
             name = f"{folder}/{match.group(1)}"
             symbol = (folder.startswith(layers.AGENT), match.group(2))
-            if not symbol[1].startswith("tg_"):
+            if symbol[0] and not symbol[1].startswith("tg_"):
                 continue
             if match.group(3) in "TDBRVW":
                 defined[symbol] = name

@@ -1,5 +1,5 @@
 /* The ring of the audit library: one for a process. No function is for more than one thread at a time; the
- * caller serialises them. No libc: see recorder/agent/raw_system.h. */
+ * caller serialises them. No libc: see recorder/agent/audit/raw_system.h. */
 #ifndef TG_RECORDER_AGENT_AUDIT_RING_H
 #define TG_RECORDER_AGENT_AUDIT_RING_H
 
