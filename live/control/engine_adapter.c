@@ -12,18 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HITS = TG_LIVE_POINTS_AT_ONE_PLACE };
-
-/* Why the thread whose stop is in progress will stand, if it does. */
-struct stop_reason {
-    pid_t tid;     /* 0: no reason of its own */
-    bool is_given; /* it stands for that */
-    enum tg_job_state state;
-    int signal;
-    uint32_t hits[MAX_HITS]; /* action points that it came to */
-    size_t n_hits;
-};
-
 struct tg_live_engine {
     struct tg_live_engine_options options;
     struct tg_recording_parts parts;
@@ -34,7 +22,6 @@ struct tg_live_engine {
     struct tg_live_conditions *conditions;
     struct tg_live_steps *steps;
     struct tg_controller *controller;
-    struct stop_reason reason;
     struct tg_live_stop *stops; /* that nobody was told of */
     size_t n_stops, max_stops;
     bool has_run;   /* somebody was let go */
@@ -262,12 +249,12 @@ const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live
 }
 
 /* Without memory nobody is told of a stop, that is all. */
-static void add_stop(struct tg_live_engine *live, struct tg_thread *thread, const struct stop_reason *reason,
-                     uint64_t pc, bool stepped)
+static void add_stop(struct tg_live_engine *live, struct tg_thread *thread,
+                     const struct tg_stop_reason *reason, uint64_t pc, bool stepped)
 {
     struct tg_live_stop stop = {.pid = thread->process->pid,
                                 .tid = thread->tid,
-                                .state = reason->state,
+                                .state = (enum tg_job_state)reason->state,
                                 .signal = reason->signal,
                                 .point = reason->n_hits > 0 ? reason->hits[0] : 0,
                                 .pc = pc,
@@ -289,11 +276,10 @@ static void add_stop(struct tg_live_engine *live, struct tg_thread *thread, cons
     live->stops[live->n_stops++] = stop;
 }
 
-static void give_reason(struct tg_live_engine *live, struct tg_thread *thread, enum tg_job_state state)
+static void keep(struct tg_thread *thread, enum tg_job_state state)
 {
-    live->reason.tid = thread->tid;
-    live->reason.state = state;
-    live->reason.is_given = true;
+    thread->reason.state = state;
+    thread->reason.is_given = true;
     tg_thread_keep(thread);
 }
 
@@ -327,8 +313,8 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     bool is_rank = live->rank == thread->process->pid;
     live->has_begun = true;
     live->rank = 0;
-    live->reason =
-        (struct stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
+    thread->reason =
+        (struct tg_stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
     tg_live_points_begin(live->points, thread->process);
     lose_points(live, false);
     tg_live_modules_change(live->modules, thread->process);
@@ -336,7 +322,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     if (attached && stops->at_start)
         stop_process(live, thread->process->pid);
     else if ((is_first && stops->at_start) || (is_rank && stops->ranks))
-        give_reason(live, thread, TG_JOB_STOPPED);
+        keep(thread, TG_JOB_STOPPED);
 }
 
 static bool is_fatal(int signal)
@@ -349,7 +335,7 @@ static bool is_fatal(int signal)
  * or cannot be decided. */
 static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
 {
-    struct stop_reason *reason = &live->reason;
+    struct tg_stop_reason *reason = &thread->reason;
     const struct tg_action_points *points = tg_controller_points(live->controller);
     size_t n_left = 0;
     for (size_t i = 0; i < reason->n_hits; i++) {
@@ -366,7 +352,7 @@ static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
     }
     reason->n_hits = n_left;
     if (n_left == 0)
-        *reason = (struct stop_reason){0}; /* it has come to nothing */
+        *reason = (struct tg_stop_reason){0}; /* it has come to nothing */
 }
 
 /* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
@@ -375,13 +361,13 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     struct tg_live_engine *live = context;
     if (stop->trigger == TG_TRIGGER_BREAKPOINT)
         drop_unmet(live, thread);
-    if (stop->trigger == TG_TRIGGER_BREAKPOINT && live->reason.n_hits > 0)
-        give_reason(live, thread, TG_JOB_BREAKPOINT);
+    if (stop->trigger == TG_TRIGGER_BREAKPOINT && thread->reason.n_hits > 0)
+        keep(thread, TG_JOB_BREAKPOINT);
     else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
-        give_reason(live, thread, TG_JOB_ERROR);
+        keep(thread, TG_JOB_ERROR);
     else if (stop->trigger == TG_TRIGGER_BREAKPOINT || stop->trigger == TG_TRIGGER_SIGNAL)
         tg_live_steps_interrupted(live->steps, thread);
-    live->reason.signal = live->reason.state == TG_JOB_ERROR ? stop->signal : 0;
+    thread->reason.signal = thread->reason.state == TG_JOB_ERROR ? stop->signal : 0;
 }
 
 /* The step of THREAD, which stays where it is, is over; whoever ran for it is stopped. */
@@ -393,16 +379,15 @@ static void end_step(struct tg_live_engine *live, struct tg_thread *thread, bool
         stop_process(live, thread->process->pid);
 }
 
-static void kept(void *context, struct tg_thread *thread)
+static void kept(void *context, struct tg_thread *thread, const struct tg_stop_reason *given)
 {
     struct tg_live_engine *live = context;
-    struct stop_reason reason = live->reason;
-    live->reason = (struct stop_reason){0};
+    struct tg_stop_reason reason = *given;
     int32_t pid = thread->process->pid, tid = thread->tid;
     uint64_t pc = pc_of(thread);
     enum tg_live_step step = TG_LIVE_STEP_NONE;
-    if (reason.tid != tid || !reason.is_given) {
-        reason = (struct stop_reason){.state = TG_JOB_STOPPED};
+    if (!reason.is_given) {
+        reason = (struct tg_stop_reason){.state = TG_JOB_STOPPED};
         step = tg_live_steps_kept(live->steps, thread);
     }
     if (step == TG_LIVE_STEP_ON)
@@ -419,12 +404,9 @@ static void kept(void *context, struct tg_thread *thread)
 /* A thread has come to action point ID. */
 static void take_hit(void *context, struct tg_thread *thread, uint32_t id)
 {
-    struct tg_live_engine *live = context;
-    struct stop_reason *reason = &live->reason;
-    if (reason->tid != thread->tid)
-        *reason = (struct stop_reason){.tid = thread->tid};
-    if (reason->n_hits < MAX_HITS)
-        reason->hits[reason->n_hits++] = id;
+    (void)context;
+    if (thread->reason.n_hits < TG_STOP_MAX_HITS)
+        thread->reason.hits[thread->reason.n_hits++] = id;
 }
 
 static void process_ended(void *context, struct tg_process *process)

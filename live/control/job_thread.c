@@ -174,12 +174,10 @@ void tg_live_job_call(struct tg_live_job *job, void (*run)(struct tg_live_engine
     *job->last_call = &call;
     job->last_call = &call.next;
     pthread_cond_broadcast(&job->changed);
-    while (!call.is_done) {
-        /* without memory for the post the call waits for another one, or for the end */
-        if (job->runs)
-            tg_engine_post(tg_recording_parts(job->recording).engine, serve, job);
+    if (job->runs)
+        tg_engine_wake(tg_recording_parts(job->recording).engine);
+    while (!call.is_done)
         pthread_cond_wait(&job->changed, &job->lock);
-    }
     pthread_mutex_unlock(&job->lock);
 }
 
@@ -238,6 +236,8 @@ static void set_started(struct tg_live_job *job, struct tg_error *error)
     job->restarts = false;
     job->runs = error == NULL;
     job->has_ended = job->has_ended && error != NULL;
+    if (job->runs && job->first_call != NULL) /* asked meanwhile */
+        tg_engine_wake(tg_recording_parts(job->recording).engine);
     pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&job->lock);
 }
@@ -344,6 +344,7 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
                                               .written = take_written,
                                               .is_behind = is_behind,
                                               .emitted = take_emitted,
+                                              .serve = serve,
                                               .libraries = &made->listener};
     made->last_call = &made->first_call;
     pthread_mutex_init(&made->lock, NULL);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TG_LIVE_POINTS_AT_ONE_PLACE = 64 }; /* in a process */
+enum { TG_LIVE_POINTS_AT_ONE_PLACE = TG_STOP_MAX_HITS }; /* in a process */
 
 struct tg_live_points;
 

@@ -38,9 +38,22 @@ struct tg_process {
     UT_hash_handle hh;
 };
 
+enum { TG_STOP_MAX_HITS = 64 };
+
+/* Why a thread stops, in the words of the observer that keeps it (the engine hands them on): zero at the beginning of
+ * each stop, and given to `kept`. */
+struct tg_stop_reason {
+    bool is_given; /* false: it was halted, or made a step */
+    unsigned state;
+    int signal;
+    uint32_t hits[TG_STOP_MAX_HITS]; /* numbers of breakpoints that the thread came to */
+    size_t n_hits;
+};
+
 struct tg_thread {
     pid_t tid;
     struct tg_process *process;
+    struct tg_stop_reason reason; /* of the stop in progress; observers and handlers of breakpoints fill it */
     UT_hash_handle hh;
     /* what follows is the engine's own (engine_internal.h casts): observers see only the above */
 };
@@ -72,9 +85,8 @@ struct tg_observer {
     /* THREAD came to rest because of tg_thread_halt or tg_thread_step; it stays so until tg_thread_go or
      * tg_thread_step. */
     void (*halted)(void *context, struct tg_thread *thread);
-    /* THREAD stays stopped from here on, for whatever reason that was; after `stopped` or `halted`. May let
-     * it go again. */
-    void (*kept)(void *context, struct tg_thread *thread);
+    /* THREAD stays stopped from here on; after `stopped` or `halted`. May let it go again. */
+    void (*kept)(void *context, struct tg_thread *thread, const struct tg_stop_reason *reason);
     /* The last moment at which memory can be read: the process is about to exit or to be detached. (An exec
      * is seen only when the old memory is gone: program_loaded.) Not called where SIGKILL left no time. */
     void (*process_leaving)(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger);
@@ -98,6 +110,8 @@ struct tg_engine_options {
      * on and before the sink has it. With the sink's context; NULL: not interested. May emit others. Where it
      * is there, the start of a thread is told before its creator goes on. */
     void (*emitted)(void *context, const struct tg_event *event);
+    /* Called after tg_engine_wake, on the tracer thread, with the sink's context; NULL: nobody wakes. */
+    void (*serve)(void *context);
     bool kill_on_exit; /* PTRACE_O_EXITKILL for launched processes (docs/decisions.md) */
     bool own_group;    /* launched programs get a process group of their own: keys do not reach them */
     const int
@@ -205,7 +219,7 @@ void tg_engine_hold(struct tg_thread *thread, pid_t pid);
 
 /* ---- control (control.c): threads that stay stopped, one by one, while others run
  *
- * On the tracer thread: in observers, handlers, and calls that were posted. A thread that is kept has
+ * On the tracer thread: in observers, handlers, and `serve`. A thread that is kept has
  * registers and memory; killed, or ended by another thread's exec or exit, it goes all the same. */
 
 /* Inside a stop of THREAD: it does not go on when the stop ends, it is kept. At a breakpoint it stays in
@@ -228,10 +242,10 @@ void tg_thread_step(struct tg_thread *thread);
 
 bool tg_thread_is_kept(const struct tg_thread *thread);
 
-/* Has the tracer thread CALL with CONTEXT, soon, in tg_engine_run and outside of stops; calls are made in the
- * order in which they were posted. From any thread, while the engine exists; calls that are left when
- * tg_engine_run returns are made at its next start, or never. False without memory. */
-bool tg_engine_post(struct tg_engine *engine, void (*call)(void *context), void *context);
+/* Has tg_engine_run call `serve` of its options, soon and outside of stops; several calls may come to one. From any
+ * thread, while the engine exists. A request that comes when tg_engine_run has returned is served at its next
+ * start, or never. */
+void tg_engine_wake(struct tg_engine *engine);
 
 /* ---- breakpoints
  * -------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * tracee.c         a traced thread, its registers
  * observers.c      telling observers
  * stop.c           the stop in progress and its events
- * wake.c posted.c  waking the loop; calls from other threads
+ * wake.c           waking the loop: timers, requests of other threads
  * process_table.c  processes and threads by id
  * parked.c         stops that came too early
  * address_space.c  breakpoint sites, their copies in children
@@ -54,6 +54,7 @@ struct tg_engine {
     struct tg_event_sink sink;
     void (*hold)(void *context, uint64_t from_ns);
     void (*emitted)(void *context, const struct tg_event *event);
+    void (*serve)(void *context);
     bool kill_on_exit;
     bool own_group;
     const int *standard_input;
@@ -87,11 +88,10 @@ struct tg_engine {
     bool looking_again; /* the timer runs for tg_adoption_look_again */
     uint64_t looked_again_ns;
     atomic_bool stop_requested;
-    pthread_mutex_t posted_lock;
-    struct tg_posted *posted; /* calls of other threads, latest first; under the lock */
-    atomic_bool has_posted;
-    timer_t post_timer; /* as wake_timer, until posted calls were seen */
-    bool has_post_timer;
+    pthread_mutex_t request_lock; /* of the two that follow together */
+    atomic_bool has_requests;     /* of other threads: tg_engine_wake */
+    timer_t request_timer;        /* as wake_timer, until the loop has seen that */
+    bool has_request_timer;
     bool detach_in_progress; /* of some process */
     pid_t *interrupted;      /* threads that were interrupted to be kept, their stops not collected yet */
     size_t n_interrupted, interrupted_capacity;

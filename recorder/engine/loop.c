@@ -4,7 +4,6 @@
 #include "recorder/engine/dispatch.h"
 #include "recorder/engine/observers.h"
 #include "recorder/engine/parked.h"
-#include "recorder/engine/posted.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/removal.h"
 #include "recorder/engine/stop.h"
@@ -58,10 +57,11 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
     created->sink = options->sink;
     created->hold = options->hold;
     created->emitted = options->emitted;
+    created->serve = options->serve;
     created->kill_on_exit = options->kill_on_exit;
     created->own_group = options->own_group;
     created->standard_input = options->standard_input;
-    pthread_mutex_init(&created->posted_lock, NULL);
+    pthread_mutex_init(&created->request_lock, NULL);
     struct tg_error *error = tg_insn_decoder_create(&created->decoder);
     if (error == NULL)
         error = tg_wake_init(created);
@@ -78,10 +78,8 @@ void tg_engine_destroy(struct tg_engine *engine)
     if (engine == NULL)
         return;
     detach_all(engine, "the recorder ended");
-    if (engine->has_post_timer)
-        tg_posted_drop(engine);
     tg_wake_deinit(engine);
-    pthread_mutex_destroy(&engine->posted_lock);
+    pthread_mutex_destroy(&engine->request_lock);
     tg_adoption_drop_ghosts(engine);
     tg_attach_guard_destroy(engine->guard);
     tg_stop_events_deinit(&engine->stop_events);
@@ -169,12 +167,12 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
     tg_dispatch_early(engine);
     while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
         int wait_status;
-        if (atomic_load(&engine->has_posted)) {
+        if (atomic_load(&engine->has_requests)) {
             handle_waiting(engine);
-            tg_posted_run(engine);
+            tg_wake_serve(engine);
             if (engine->detach_in_progress)
                 tg_detach_advance(engine);
-            if (engine->n_early > 0) /* a call attached to a process */
+            if (engine->n_early > 0) /* a request attached to a process */
                 tg_dispatch_early(engine);
             continue; /* everything may be gone */
         }

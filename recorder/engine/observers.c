@@ -49,9 +49,11 @@ void tg_observers_halted(struct tg_tracee *tracee)
 void tg_observers_kept(struct tg_tracee *tracee)
 {
     struct tg_engine *engine = engine_of(tracee);
+    const struct tg_stop_reason reason = tracee->thread.reason;
+    tracee->thread.reason = (struct tg_stop_reason){0};
     for (size_t i = 0; i < engine->n_observers && tracee->kept; i++)
         if (engine->observers[i]->kept != NULL)
-            engine->observers[i]->kept(engine->observers[i]->context, &tracee->thread);
+            engine->observers[i]->kept(engine->observers[i]->context, &tracee->thread, &reason);
 }
 
 void tg_observers_process_leaving(struct tg_tracee *tracee, enum tg_stop_trigger trigger)

@@ -9,6 +9,8 @@ void tg_tracee_mark_stopped(struct tg_tracee *tracee)
     tracee->along_valid = false;
     tracee->trapped_at = 0;
     tracee->comes_again = false;
+    if (!tracee->keep_due) /* or the thread is yet to be kept for it */
+        tracee->thread.reason = (struct tg_stop_reason){0};
     tracee->step.ended_now = false;
     tracee->kept = false; /* a new stop of a thread that was kept: it was killed, or is ended by an exec */
 }

@@ -80,9 +80,9 @@ struct tg_error *tg_wake_init(struct tg_engine *engine)
     if (timer_create(CLOCK_MONOTONIC, &event, &engine->wake_timer) != 0)
         return tg_error_create_errno(errno, "cannot create the engine's timer");
     engine->has_wake_timer = true;
-    if (timer_create(CLOCK_MONOTONIC, &event, &engine->post_timer) != 0)
+    if (timer_create(CLOCK_MONOTONIC, &event, &engine->request_timer) != 0)
         return tg_error_create_errno(errno, "cannot create the engine's second timer");
-    engine->has_post_timer = true;
+    engine->has_request_timer = true;
     pthread_mutex_lock(&wake_lock);
     if (wake_users++ == 0)
         sigaction(WAKE_SIGNAL, &action, &former_wake_action);
@@ -97,8 +97,8 @@ struct tg_error *tg_wake_init(struct tg_engine *engine)
 
 void tg_wake_deinit(struct tg_engine *engine)
 {
-    if (engine->has_post_timer)
-        timer_delete(engine->post_timer);
+    if (engine->has_request_timer)
+        timer_delete(engine->request_timer);
     if (!engine->has_wake_timer)
         return;
     timer_delete(engine->wake_timer);
@@ -117,6 +117,31 @@ void tg_wake_set_ticking(struct tg_engine *engine, bool ticking)
     const struct itimerspec timer = {.it_interval = {.tv_nsec = interval_ns},
                                      .it_value = {.tv_nsec = interval_ns}};
     timer_settime(engine->wake_timer, 0, &timer, NULL);
+}
+
+/* A wake-up at once, and again until the loop has seen the request: the first may come before the waitpid. */
+static const struct itimerspec waking = {.it_interval = {.tv_nsec = 2 * 1000 * 1000},
+                                         .it_value = {.tv_nsec = 1}};
+static const struct itimerspec quiet;
+
+static void set_requested(struct tg_engine *engine, bool requested)
+{
+    pthread_mutex_lock(&engine->request_lock);
+    atomic_store(&engine->has_requests, requested);
+    timer_settime(engine->request_timer, 0, requested ? &waking : &quiet, NULL);
+    pthread_mutex_unlock(&engine->request_lock);
+}
+
+void tg_engine_wake(struct tg_engine *engine)
+{
+    set_requested(engine, true);
+}
+
+void tg_wake_serve(struct tg_engine *engine)
+{
+    set_requested(engine, false);
+    if (engine->serve != NULL)
+        engine->serve(engine->sink.context);
 }
 
 void tg_engine_request_stop(struct tg_engine *engine)

@@ -14,6 +14,9 @@ void tg_wake_deinit(struct tg_engine *engine);
 /* Starts or stops the timer that interrupts tg_engine_run's wait every few milliseconds. */
 void tg_wake_set_ticking(struct tg_engine *engine, bool ticking);
 
+/* Has the requests of other threads served (tg_engine_wake). */
+void tg_wake_serve(struct tg_engine *engine);
+
 /* Makes tg_engine_run detach everything and return ERROR. Takes ERROR. */
 void tg_engine_fail(struct tg_engine *engine, struct tg_error *error);
 

@@ -248,6 +248,12 @@ static void tell_emitted(void *context, const struct tg_event *event)
     recording->watch->emitted(recording->watch->context, event);
 }
 
+static void serve_requests(void *context)
+{
+    const struct tg_recording *recording = context;
+    recording->watch->serve(recording->watch->context);
+}
+
 /* What the agent's drain asks of the file. */
 static bool is_behind(void *context)
 {
@@ -390,6 +396,7 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .sink = {.context = recording, .add = take_engine_event},
         .hold = hold_events,
         .emitted = recording->watch == NULL ? NULL : tell_emitted,
+        .serve = recording->watch == NULL ? NULL : serve_requests,
         .kill_on_exit = true,
         .own_group = options->own_group,
         .standard_input = options->has_standard_input ? &options->standard_input : NULL,

@@ -33,6 +33,8 @@ struct tg_recording_watch {
     bool (*is_behind)(void *context);
     /* As tg_engine_options; on the tracer thread. */
     void (*emitted)(void *context, const struct tg_event *event);
+    /* The same: after tg_engine_wake. */
+    void (*serve)(void *context);
     const struct tg_loader_listener *libraries; /* told of those that are handled; NULL nobody */
 };
 

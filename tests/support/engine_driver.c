@@ -48,6 +48,8 @@ struct driver {
     bool meddles;
     pthread_t meddler;
     atomic_bool meddler_ends;
+    atomic_uint n_asked; /* operations that are still to be carried out */
+    unsigned n_meddled;
     unsigned seed;
     pid_t followed[MAX_FOLLOWED]; /* processes that the meddler may choose from */
     size_t n_followed;
@@ -127,7 +129,7 @@ static void count_halt(void *context, struct tg_thread *thread)
     driver->halts += tg_thread_registers(thread) != NULL;
 }
 
-/* Once for each call posted: something with one thread, the latest process being chosen as often as all
+/* Once for each request: something with one thread, the latest process being chosen as often as all
  * others. */
 static void meddle(void *context)
 {
@@ -164,13 +166,26 @@ static void let_all_go(void *context)
     }
 }
 
+/* On the tracer thread: every operation that the meddler has asked for since the last time. */
+static void serve(void *context)
+{
+    struct driver *driver = context;
+    for (unsigned n = atomic_exchange(&driver->n_asked, 0); n > 0; n--) {
+        if (driver->n_meddled++ % 1000 < 900)
+            meddle(driver);
+        else
+            let_all_go(driver);
+    }
+}
+
 /* A burst of a thousand operations, then the job has a while for itself, so that it ends. */
 static void *meddle_on(void *context)
 {
     struct driver *driver = context;
     const struct timespec pause = {.tv_nsec = 50 * 1000};
-    for (unsigned i = 0; !atomic_load(&driver->meddler_ends); i++) {
-        tg_engine_post(driver->engine, i % 1000 < 900 ? meddle : let_all_go, driver);
+    while (!atomic_load(&driver->meddler_ends)) {
+        atomic_fetch_add(&driver->n_asked, 1);
+        tg_engine_wake(driver->engine);
         nanosleep(&pause, NULL);
     }
     return NULL;
@@ -314,7 +329,8 @@ int main(int argc, char **argv)
         (driver.libraries == NULL) != (driver.rings == NULL))
         usage();
     setvbuf(driver.output, NULL, _IOLBF, 0);
-    struct tg_engine_options options = {.sink = {&driver, print_event}, .kill_on_exit = kill_on_exit};
+    struct tg_engine_options options = {
+        .sink = {&driver, print_event}, .serve = serve, .kill_on_exit = kill_on_exit};
     struct tg_error *error = tg_engine_create(&options, &driver.engine);
     if (error != NULL)
         return fail(error);

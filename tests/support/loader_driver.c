@@ -35,7 +35,8 @@ struct driver {
     pid_t first;
     FILE *answers;
     bool awaits_halt;
-    int over[2]; /* a pipe that says so */
+    int over[2];  /* a pipe that says so */
+    int lines[2]; /* a pipe of pointers to commands, for the tracer thread */
 };
 
 static struct driver driver; /* its breaks' addresses are contexts of breakpoints */
@@ -191,9 +192,8 @@ static void control(const char *what)
 }
 
 /* On the tracer's thread. */
-static void obey(void *context)
+static void obey(char *line)
 {
-    char *line = context;
     char *rest = line + strcspn(line, " ");
     if (*rest != '\0')
         *rest++ = '\0';
@@ -213,6 +213,14 @@ static void obey(void *context)
         end_answer();
 }
 
+static void serve(void *context)
+{
+    char *line;
+    (void)context;
+    while (read(driver.lines[0], &line, sizeof line) == sizeof line)
+        obey(line);
+}
+
 /* Until the job is over. One byte at a time: poll is to know of all that is left. */
 static void *read_commands(void *context)
 {
@@ -226,8 +234,10 @@ static void *read_commands(void *context)
     while (poll(waiting, 2, -1) > 0 && waiting[1].revents == 0 && getline(&line, &size, commands) > 0) {
         line[strcspn(line, "\n")] = '\0';
         char *copy = strdup(line);
-        if (copy == NULL || !tg_engine_post(driver.engine, obey, copy))
+        if (copy == NULL || write(driver.lines[1], &copy, sizeof copy) != sizeof copy)
             free(copy);
+        else
+            tg_engine_wake(driver.engine);
     }
     free(line);
     fclose(commands);
@@ -258,7 +268,10 @@ int main(int argc, char **argv)
     must(tg_dlopen_filter_init(&filter));
     must(tg_dlopen_filter_set_mode(&filter, argv[2], argv[3][0] != '\0' ? argv[3] : NULL));
     create_writer(argv[1]);
-    const struct tg_engine_options options = {.sink = {NULL, write_event}, .kill_on_exit = true};
+    const struct tg_engine_options options = {
+        .sink = {NULL, write_event}, .serve = serve, .kill_on_exit = true};
+    if (pipe2(driver.lines, O_NONBLOCK | O_CLOEXEC) != 0)
+        return 1;
     must(tg_engine_create(&options, &driver.engine));
     struct tg_image_cache *images = NULL;
     must(tg_image_cache_create(0, &images));
