@@ -1,8 +1,20 @@
-/* The table of the console's commands. */
-#include "live/console/command.h"
+#include "live/commands/table.h"
 
-const struct tg_console_command *const tg_console_commands[] = {
-    /* what there is */
+#include "live/commands/control/commands.h"
+#include "live/commands/control/job_settings.h"
+#include "live/commands/control/remade_points.h"
+#include "live/commands/focus/focus_call.h"
+#include "live/commands/info/commands.h"
+#include "live/commands/inspect/commands.h"
+#include "live/commands/inspect/dexamine.h"
+#include "live/commands/inspect/dlist.h"
+#include "live/commands/motion/auto_sequence.h"
+#include "live/commands/motion/catches.h"
+#include "live/commands/motion/commands.h"
+#include "live/commands/session/commands.h"
+
+static const struct tg_console_command *const commands[] = {
+    /* what has happened */
     &tg_console_info_workers,
     &tg_console_info_barrier,
     &tg_console_info_mpi,
@@ -67,4 +79,99 @@ const struct tg_console_command *const tg_console_commands[] = {
     &tg_console_quit,
     &tg_console_exit,
     NULL,
+};
+
+/* In alphabetical order. To add one: a line here, and in the manual page of the command. */
+static const struct tg_console_alias aliases[] = {
+    {"BAW", "dfocus gW dbarrier -stop_when_done group", NULL, false},
+    {"G", "dfocus g dgo", NULL, false},
+    {"H", "dfocus g dhalt", NULL, false},
+    {"N", "dfocus g dnext", NULL, false},
+    {"S", "dfocus g dstep", NULL, false},
+    {"ST", "dfocus g dstatus", NULL, false},
+    {"ac", "dactions", NULL, false},
+    {"b", "dbreak", NULL, false},
+    {"ba", "dbarrier", NULL, false},
+    {"baw", "dfocus pW dbarrier -stop_when_done process", NULL, false},
+    {"co", "dcont", NULL, false},
+    {"de", "ddelete", NULL, false},
+    {"di", "ddisable", NULL, false},
+    {"en", "denable", NULL, false},
+    {"f", "dfocus", NULL, false},
+    {"g", "dgo", NULL, false},
+    {"h", "dhalt", NULL, false},
+    {"l", "dlist", NULL, false},
+    {"n", "dnext", NULL, false},
+    {"p", "dprint", NULL, false},
+    {"s", "dstep", NULL, false},
+    {"st", "dstatus", NULL, false},
+    {"w", "dwhere", NULL, false},
+    {"x", "dexamine", NULL, false},
+    {NULL, NULL, NULL, false},
+};
+
+/* Words of gdb: another name where the meaning is the same, else what to type. In alphabetical order. */
+static const struct tg_console_alias gdb_words[] = {
+    {"attach", "dattach", NULL, false},
+    {"backtrace", "dwhere", NULL, false},
+    {"break", "dbreak", NULL, true},
+    {"bt", "dwhere", NULL, false},
+    {"c", "dcont", NULL, false},
+    {"continue", "dcont", NULL, true},
+    {"delete", "ddelete", NULL, false},
+    {"detach", "ddetach", NULL, false},
+    {"disable", "ddisable", NULL, false},
+    {"disassemble", "dexamine /i", NULL, false},
+    {"display", NULL, "`dprint EXPRESSION` prints once; a `proc` can print after each step", false},
+    {"down", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
+     false},
+    {"enable", "denable", NULL, false},
+    {"finish", "dout", NULL, false},
+    {"frame", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
+     false},
+    {"info b", "dactions", NULL, false},
+    {"info breakpoints", "dactions", NULL, false},
+    {"info inferiors", "info processes", NULL, false},
+    {"info line", NULL, "`dlist` shows the source where the thread in focus is stopped", false},
+    {"info registers", NULL, "`dprint {$rip}` prints one, also $rsp, $rax, ...", false},
+    {"info sharedlibrary", "info libraries", NULL, false},
+    {"info threads", "dstatus", NULL, false},
+    {"interrupt", "dhalt", NULL, false},
+    {"kill", "dkill", NULL, false},
+    {"nexti", "dnexti", NULL, false},
+    {"ni", "dnexti", NULL, false},
+    {"print", "dprint", NULL, false},
+    {"q", "quit", NULL, false},
+    {"r", "drun", NULL, false},
+    {"run", "drun", NULL, false},
+    {"si", "dstepi", NULL, false},
+    {"start", NULL, "`break main`, then `run`", false},
+    {"stepi", "dstepi", NULL, false},
+    {"tbreak", NULL, "`break LOCATION`, and `delete N` once it was hit", false},
+    {"thread", NULL, "`dfocus 1.2` chooses thread 2 of process 1, `info threads` lists threads", false},
+    {"until", "duntil", NULL, false},
+    {"up", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
+     false},
+    {"watch", NULL,
+     "tollgate has no watchpoints; `break LOCATION -if CONDITION` stops where a value is wrong", false},
+    {"x/i", "dexamine /i", NULL, false},
+    {NULL, NULL, NULL, false},
+};
+
+static const struct tg_console_state_kind *const states[] = {
+    &tg_auto_sequence_kind,
+    &tg_catches_kind,
+    &tg_examination_kind,
+    &tg_job_settings_kind,
+    &tg_listing_kind,
+    &tg_remade_points_kind,
+    NULL,
+};
+
+const struct tg_console_table tg_command_table = {
+    .commands = commands,
+    .aliases = aliases,
+    .foreign = gdb_words,
+    .states = states,
+    .interrupt = tg_control_halt,
 };

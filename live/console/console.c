@@ -1,148 +1,142 @@
 #include "live/console/console.h"
 
-#include "analyzer/output/quantity.h"
-#include "live/commands/dexamine.h"
-#include "live/commands/dlist.h"
-#include "live/commands/focus_call.h"
-#include "live/console/aliases.h"
+#include "format/base/array.h"
+#include "format/base/near_name.h"
 #include "live/console/command.h"
-#include "live/console/news_printer.h"
 #include "live/source/interrupt.h"
 
-#include <errno.h>
 #include <locale.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { CATCH_UP_MS = 2000 }; /* events on their way take some tens, unless the machine is overloaded */
+enum { MAX_NAME = 64 };
 
-/* What Tcl hands back to a command's procedure. */
+/* The C side of a command of Tcl: one of the console's, or a word of Tcl's own that has another meaning as well. */
 struct binding {
     struct tg_console *console;
     const struct tg_console_command *command;
+    const struct tg_console_alias *alias;
+    Tcl_ObjCmdProc *procedure; /* Tcl's own */
+    ClientData data;           /* for PROCEDURE */
 };
 
-/* ---- commands */
-
-int tg_console_fail(struct tg_console *console, struct tg_error *error)
-{
-    Tcl_SetObjResult(console->interp, Tcl_NewStringObj(tg_error_message(error), -1));
-    const char *code = tg_error_code_name(tg_error_code(error));
-    char offset[24];
-    if (console->error_text != NULL) {
-        snprintf(offset, sizeof offset, "%zu", console->error_offset);
-        Tcl_SetErrorCode(console->interp, "TOLLGATE", code, console->error_text, offset, NULL);
-    } else {
-        Tcl_SetErrorCode(console->interp, "TOLLGATE", code, NULL);
-    }
-    console->error_text = NULL;
-    tg_error_destroy(error);
-    return TCL_ERROR;
-}
-
-void tg_console_point(struct tg_console *console, const char *text, size_t offset)
-{
-    console->error_text = text;
-    console->error_offset = offset;
-}
+/* ---- running */
 
 /* What a command gave as a Tcl value is its data as well. */
 static void keep_data(struct tg_console *console, const struct tg_console_command *command, Tcl_Obj *result)
 {
-    struct tg_json *json = result == NULL || command == &tg_console_dfocus /* its command has */
-                               ? NULL
-                               : tg_console_data_begin(&console->data);
+    struct tg_json *json =
+        result == NULL || command->passes_on ? NULL : tg_console_data_begin(&console->data);
     if (json != NULL)
         tg_console_data_put(json, result);
-}
-
-void tg_console_result_as_data(struct tg_console *console)
-{
-    struct tg_json *json = tg_console_data_begin(&console->data);
-    if (console->result == NULL)
-        return;
-    if (json != NULL)
-        tg_console_data_put(json, console->result);
-    Tcl_DecrRefCount(console->result);
-    console->result = NULL;
 }
 
 static struct tg_error *check_needs(const struct tg_console *console,
                                     const struct tg_console_command *command)
 {
+    if (tg_console_is_of_use(console, command))
+        return NULL;
     bool is_live = console->options.live != NULL;
-    if (command->needs == TG_CONSOLE_NEEDS_LIVE && !is_live)
-        return tg_error_create(TG_ERROR_UNSUPPORTED,
-                               "%s is for a job that runs: this is a trace (see tollgate live)",
-                               command->name);
-    if (command->needs == TG_CONSOLE_NEEDS_TRACE && is_live)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s is for a trace: this job runs (see tollgate replay)",
-                               command->name);
-    return NULL;
+    const char *instead = command->instead;
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "%s needs a %s: this is a %s; %s%s%s", command->name,
+                           is_live ? "recorded trace" : "live job", is_live ? "live job" : "recorded trace",
+                           instead != NULL ? "here use `" : "see ",
+                           instead != NULL ? instead
+                           : is_live       ? "tollgate replay"
+                                           : "tollgate live",
+                           instead != NULL ? "`" : "");
 }
 
-static struct tg_error *give_data(const struct binding *binding, int argc, Tcl_Obj *const *argv,
-                                  const char *text)
+/* An option that COMMAND does not have gets its nearest one named, above the usage. */
+static struct tg_error *name_option(const struct tg_console_command *command, int argc, Tcl_Obj *const *argv,
+                                    struct tg_error *error)
 {
-    struct tg_console *console = binding->console;
-    struct tg_json *json = tg_console_data_begin(&console->data);
-    struct tg_error *error = json == NULL ? NULL : binding->command->data(console, argc, argv, text, json);
-    if (error != NULL)
-        tg_console_data_drop(&console->data);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_USAGE || command->words == NULL ||
+        strncmp(tg_error_message(error), "usage: ", strlen("usage: ")) != 0)
+        return error;
+    for (int i = 0; i < argc; i++) {
+        const char *word = Tcl_GetString(argv[i]);
+        char hint[TG_NEAR_NAME_HINT];
+        struct tg_near_name near;
+        bool is_known = *word != '-';
+        tg_near_name_init(&near, word);
+        for (size_t j = 0; command->words[j] != NULL; j++) {
+            is_known |= strcmp(word, command->words[j]) == 0;
+            tg_near_name_offer(&near, command->words[j]);
+        }
+        if (is_known || *tg_near_name_hint(&near, hint) == '\0')
+            continue;
+        struct tg_error *told =
+            tg_error_create(TG_ERROR_USAGE, "unknown option '%s'%s\n%s", word, hint, tg_error_message(error));
+        tg_error_destroy(error);
+        return told;
+    }
     return error;
 }
 
-static bool tells_what_happened(const struct tg_console_command *command)
+/* Runs COMMAND with the text that it writes as *TEXT, the caller's. Of a live job whoever asks what has happened is
+ * told about everybody as long as nobody has set a focus: the first one is the job's starter alone. */
+static struct tg_error *run_for_text(struct tg_console *console, const struct tg_console_command *command,
+                                     int argc, Tcl_Obj *const *argv, char **text, size_t *size)
 {
-    return strncmp(command->name, "info ", 5) == 0 || strcmp(command->name, "where") == 0;
+    FILE *out = open_memstream(text, size);
+    if (out == NULL)
+        return tg_error_no_memory();
+    bool is_widened = command->is_of_now && console->options.live != NULL && console->focus_changes == 0;
+    struct tg_error *error = tg_focus_refresh(&console->focus, console->source);
+    struct tg_focus focus = console->focus;
+    if (is_widened)
+        tg_focus_init(&console->focus);
+    if (error == NULL)
+        error = name_option(command, argc, argv, command->run(console, argc, argv, out));
+    if (is_widened) {
+        tg_focus_deinit(&console->focus);
+        console->focus = focus;
+    }
+    if (fclose(out) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL && *size > INT32_MAX)
+        error = tg_error_create(TG_ERROR_LIMIT, "the answer is longer than 2 GiB");
+    return error;
+}
+
+/* Runs WORDS with the arguments behind the first word of ARGV. */
+static int run_words(Tcl_Interp *interp, const char *words, int argc, Tcl_Obj *const argv[])
+{
+    Tcl_Obj *script = Tcl_NewStringObj(words, -1);
+    Tcl_IncrRefCount(script);
+    for (int i = 1; i < argc; i++)
+        Tcl_ListObjAppendElement(NULL, script, argv[i]);
+    int code = Tcl_EvalObjEx(interp, script, 0);
+    Tcl_DecrRefCount(script);
+    return code;
 }
 
 static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     const struct binding *binding = data;
     struct tg_console *console = binding->console;
+    const struct tg_console_command *command = binding->command;
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        return tg_console_fail(console, tg_error_no_memory());
-    /* of a live job it is told as far as it has happened by now, and of everybody as long as nobody has set a
-     * focus: the first one is the job's starter alone */
-    bool is_of_live = console->options.live != NULL && tells_what_happened(binding->command);
-    bool is_widened = is_of_live && console->focus_changes == 0;
-    if (is_of_live)
+    bool is_live = console->options.live != NULL;
+    if (command->runs_instead && (command->needs == TG_CONSOLE_NEEDS_LIVE) != is_live)
+        return run_words(interp, command->instead, argc, argv);
+    if (command->is_of_now && is_live)
         tg_console_catch_up(console);
     console->error_text = NULL;
     tg_console_data_drop(&console->data);
-    struct tg_error *error = check_needs(console, binding->command);
+    struct tg_error *error = check_needs(console, command);
     if (error == NULL)
-        error = tg_focus_refresh(&console->focus, console->source);
-    struct tg_focus focus = console->focus;
-    if (is_widened)
-        tg_focus_init(&console->focus);
-    if (error == NULL)
-        error = binding->command->run(console, argc - 1, argv + 1, out);
-    if (fclose(out) != 0 && error == NULL)
-        error = tg_error_no_memory();
+        error = run_for_text(console, command, argc - 1, argv + 1, &text, &size);
     Tcl_Obj *result = console->result;
     console->result = NULL;
     if (error == NULL)
-        keep_data(console, binding->command, result);
-    if (error == NULL && binding->command->data != NULL && console->data.stream == NULL)
-        error = give_data(binding, argc - 1, argv + 1, text);
-    if (is_widened) {
-        tg_focus_deinit(&console->focus);
-        console->focus = focus;
-    }
-    if (error == NULL && size > INT32_MAX)
-        error = tg_error_create(TG_ERROR_LIMIT, "the answer is too long");
-    if (error == NULL && result == NULL && !console->has_quit && size > 0) {
-        if (text[size - 1] == '\n')
-            size--;
-        result = Tcl_NewStringObj(text, (int)size);
-    }
+        keep_data(console, command, result);
+    else
+        tg_console_data_drop(&console->data);
+    if (error == NULL && result == NULL && !console->has_quit && size > 0)
+        result = Tcl_NewStringObj(text, (int)size - (text[size - 1] == '\n'));
     free(text);
     if (error != NULL) {
         if (result != NULL)
@@ -154,7 +148,47 @@ static int run_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     return console->has_quit ? TCL_ERROR : TCL_OK;
 }
 
-/* ---- life */
+/* A word of Tcl's own: with arguments, which Tcl's does not take, it is what other debuggers mean by it. */
+static int run_tcls(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    const struct binding *binding = data;
+    return argc == 1 ? binding->procedure(binding->data, interp, argc, argv)
+                     : run_words(interp, binding->alias->words, argc, argv);
+}
+
+/* tollgate::advise WORD ...: what to type instead of WORD, an error. */
+static int run_advise(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    const struct binding *binding = data;
+    const struct tg_console_command *command = NULL;
+    const char *name = argc > 1 ? Tcl_GetString(argv[1]) : "";
+    size_t first = strcspn(name, " ");
+    const char *second = name + first + strspn(name + first, " ");
+    (void)interp;
+    const struct tg_console_alias *alias =
+        tg_console_find_alias(binding->console, name, first, second, strlen(second), &command);
+    return tg_console_fail(binding->console,
+                           tg_error_create(TG_ERROR_USAGE, "there is no %s here: %s", name,
+                                           alias == NULL ? "`help` lists the commands" : alias->advice));
+}
+
+/* tollgate::unknown ENSEMBLE SUBCOMMAND ...: Tcl asks this where `info` or `opm` has no such subcommand. */
+static int run_unknown(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    const struct binding *binding = data;
+    const char *ensemble = argc > 1 ? Tcl_GetString(argv[1]) : "",
+               *word = argc > 2 ? Tcl_GetString(argv[2]) : "";
+    char hint[TG_NEAR_NAME_HINT];
+    (void)interp;
+    ensemble += strncmp(ensemble, "::", 2) == 0 ? 2 : 0;
+    return tg_console_fail(binding->console,
+                           tg_error_create(TG_ERROR_USAGE,
+                                           "unknown or ambiguous subcommand '%s %s'%s (`help %s` "
+                                           "lists the subcommands)",
+                                           ensemble, word,
+                                           tg_console_near_name(binding->console, ensemble, word, hint),
+                                           ensemble));
+}
 
 /* The interrupt key, at a place where Tcl may be told. */
 static int take_interrupt(ClientData data, Tcl_Interp *interp, int code)
@@ -167,63 +201,154 @@ static int take_interrupt(ClientData data, Tcl_Interp *interp, int code)
     return code;
 }
 
-void tg_console_stop(struct tg_console *console)
+void tg_console_interrupt(struct tg_console *console)
 {
-    /* What is beyond a limit cannot be caught, and unlike a cancellation it can be taken back. */
-    Tcl_LimitSetCommands(console->interp, 0);
-    Tcl_LimitTypeSet(console->interp, TCL_LIMIT_COMMANDS);
-    console->is_stopped = true;
+    TG_AUTO_ERROR struct tg_error *error =
+        console->options.live == NULL ? NULL : console->options.table->interrupt(console);
+    if (error == NULL)
+        return;
+    tg_console_print_safely(console->options.errors, tg_error_message(error));
+    fputc('\n', console->options.errors);
 }
+
+/* ---- commands of the interpreter */
 
 static void free_binding(ClientData data)
 {
     free(data);
 }
 
-/* Makes SUBCOMMAND of ENSEMBLE, which may be Tcl's own, the command NAME. */
-static int add_subcommand(Tcl_Interp *interp, const char *ensemble, const char *subcommand, const char *name)
-{
-    Tcl_Obj *ensemble_name = Tcl_NewStringObj(ensemble, -1), *map = NULL;
-    Tcl_IncrRefCount(ensemble_name);
-    Tcl_Command token = Tcl_FindEnsemble(interp, ensemble_name, 0);
-    if (token == NULL)
-        token = Tcl_CreateEnsemble(interp, ensemble, Tcl_GetGlobalNamespace(interp), TCL_ENSEMBLE_PREFIX);
-    Tcl_DecrRefCount(ensemble_name);
-    int status = Tcl_GetEnsembleMappingDict(interp, token, &map);
-    if (status != TCL_OK)
-        return status;
-    map = map == NULL ? Tcl_NewDictObj() : Tcl_DuplicateObj(map);
-    Tcl_IncrRefCount(map);
-    Tcl_Obj *target = Tcl_NewStringObj(name, -1);
-    Tcl_DictObjPut(interp, map, Tcl_NewStringObj(subcommand, -1), Tcl_NewListObj(1, &target));
-    status = Tcl_SetEnsembleMappingDict(interp, token, map);
-    Tcl_DecrRefCount(map);
-    return status;
-}
-
-static struct tg_error *add_command(struct tg_console *console, const struct tg_console_command *command)
+static struct tg_error *bind(const struct binding *values, const char *name, Tcl_ObjCmdProc *procedure)
 {
     struct binding *binding = malloc(sizeof *binding);
     if (binding == NULL)
         return tg_error_no_memory();
-    *binding = (struct binding){.console = console, .command = command};
-    const char *blank = strchr(command->name, ' ');
-    char name[64];
-    if (blank == NULL)
-        snprintf(name, sizeof name, "%s", command->name);
-    else
-        snprintf(name, sizeof name, "::tollgate::%.*s_%s", (int)(blank - command->name), command->name,
-                 blank + 1);
-    Tcl_CreateObjCommand(console->interp, name, run_command, binding, free_binding);
-    if (blank == NULL)
-        return NULL;
-    char ensemble[32];
-    snprintf(ensemble, sizeof ensemble, "%.*s", (int)(blank - command->name), command->name);
-    if (add_subcommand(console->interp, ensemble, blank + 1, name) == TCL_OK)
-        return NULL;
-    return tg_error_create(TG_ERROR_UNSUPPORTED, "this Tcl does not let '%s' be extended: %s", ensemble,
-                           Tcl_GetStringResult(console->interp));
+    *binding = *values;
+    Tcl_CreateObjCommand(values->console->interp, name, procedure, binding, free_binding);
+    return NULL;
 }
+
+static struct tg_error *refuse_tcl(Tcl_Interp *interp, const char *name)
+{
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "this version of Tcl cannot be extended with '%s': %s", name,
+                           Tcl_GetStringResult(interp));
+}
+
+/* The ensemble NAME, which may be Tcl's own; NULL where it cannot be. */
+static Tcl_Command find_ensemble(Tcl_Interp *interp, const char *name)
+{
+    Tcl_Obj *word = Tcl_NewStringObj(name, -1);
+    Tcl_IncrRefCount(word);
+    Tcl_Command token = Tcl_FindEnsemble(interp, word, 0);
+    Tcl_DecrRefCount(word);
+    if (token == NULL)
+        token = Tcl_CreateEnsemble(interp, name, Tcl_GetGlobalNamespace(interp), TCL_ENSEMBLE_PREFIX);
+    Tcl_Obj *unknown = Tcl_NewStringObj("::tollgate::unknown", -1);
+    Tcl_IncrRefCount(unknown);
+    if (token != NULL && Tcl_SetEnsembleUnknownHandler(interp, token, unknown) != TCL_OK)
+        token = NULL;
+    Tcl_DecrRefCount(unknown);
+    return token;
+}
+
+/* NAME, "info threads", becomes the subcommand that runs the list TARGET. */
+static struct tg_error *add_subcommand(Tcl_Interp *interp, const char *name, Tcl_Obj *target)
+{
+    char ensemble[MAX_NAME];
+    Tcl_Obj *map = NULL;
+    const char *blank = strchr(name, ' ');
+    snprintf(ensemble, sizeof ensemble, "%.*s", (int)(blank - name), name);
+    Tcl_IncrRefCount(target);
+    Tcl_Command token = find_ensemble(interp, ensemble);
+    int status = token == NULL ? TCL_ERROR : Tcl_GetEnsembleMappingDict(interp, token, &map);
+    if (status == TCL_OK) {
+        map = map == NULL ? Tcl_NewDictObj() : Tcl_DuplicateObj(map);
+        Tcl_IncrRefCount(map);
+        Tcl_DictObjPut(interp, map, Tcl_NewStringObj(blank + 1, -1), target);
+        status = Tcl_SetEnsembleMappingDict(interp, token, map);
+        Tcl_DecrRefCount(map);
+    }
+    Tcl_DecrRefCount(target);
+    return status == TCL_OK ? NULL : refuse_tcl(interp, name);
+}
+
+static struct tg_error *add_command(struct tg_console *console, const struct tg_console_command *command)
+{
+    const struct binding binding = {.console = console, .command = command};
+    const char *blank = strchr(command->name, ' ');
+    char name[MAX_NAME];
+    if (blank == NULL)
+        return bind(&binding, command->name, run_command);
+    snprintf(name, sizeof name, "::tollgate::%.*s_%s", (int)(blank - command->name), command->name,
+             blank + 1);
+    struct tg_error *error = bind(&binding, name, run_command);
+    if (error != NULL)
+        return error;
+    Tcl_Obj *target = Tcl_NewStringObj(name, -1);
+    return add_subcommand(console->interp, command->name, Tcl_NewListObj(1, &target));
+}
+
+/* The list of words that ALIAS runs. No reference of its own. */
+static Tcl_Obj *words_of(const struct tg_console_alias *alias)
+{
+    if (alias->words != NULL)
+        return Tcl_ObjPrintf("::%s", alias->words); /* subcommands have to be fully qualified */
+    Tcl_Obj *const words[] = {Tcl_NewStringObj("::tollgate::advise", -1), Tcl_NewStringObj(alias->name, -1)};
+    return Tcl_NewListObj(2, words);
+}
+
+/* `break` and `continue` stay Tcl's where they have no arguments. */
+static struct tg_error *share_with_tcl(struct tg_console *console, const struct tg_console_alias *alias,
+                                       Tcl_CmdInfo *info)
+{
+    struct binding *binding = malloc(sizeof *binding);
+    if (binding == NULL)
+        return tg_error_no_memory();
+    *binding = (struct binding){
+        .console = console, .alias = alias, .procedure = info->objProc, .data = info->objClientData};
+    info->objProc = run_tcls;
+    info->objClientData = binding;
+    info->deleteProc = free_binding;
+    info->deleteData = binding;
+    Tcl_SetCommandInfo(console->interp, alias->name, info);
+    return NULL;
+}
+
+static struct tg_error *add_alias(struct tg_console *console, const struct tg_console_alias *alias)
+{
+    Tcl_Interp *interp = console->interp;
+    Tcl_CmdInfo info;
+    int n = 0;
+    Tcl_Obj *list = words_of(alias), **words;
+    if (strchr(alias->name, ' ') != NULL)
+        return add_subcommand(interp, alias->name, list);
+    if (Tcl_GetCommandInfo(interp, alias->name, &info))
+        return info.deleteProc == NULL ? share_with_tcl(console, alias, &info) : NULL;
+    Tcl_IncrRefCount(list);
+    int code = Tcl_ListObjGetElements(interp, list, &n, &words);
+    if (code == TCL_OK)
+        code = Tcl_CreateAliasObj(interp, alias->name, interp, Tcl_GetString(words[0]), n - 1, words + 1);
+    Tcl_DecrRefCount(list);
+    return code == TCL_OK ? NULL : refuse_tcl(interp, alias->name);
+}
+
+static struct tg_error *add_vocabulary(struct tg_console *console)
+{
+    const struct tg_console_table *table = console->options.table;
+    const struct binding binding = {.console = console};
+    struct tg_error *error = bind(&binding, "::tollgate::advise", run_advise);
+    if (error == NULL)
+        error = bind(&binding, "::tollgate::unknown", run_unknown);
+    for (size_t i = 0; error == NULL && table->commands[i] != NULL; i++)
+        error = add_command(console, table->commands[i]);
+    for (const struct tg_console_alias *alias = table->aliases; error == NULL && alias->name != NULL; alias++)
+        error = add_alias(console, alias);
+    for (const struct tg_console_alias *alias = table->foreign; error == NULL && alias->name != NULL; alias++)
+        error = add_alias(console, alias);
+    return error;
+}
+
+/* ---- life */
 
 static struct tg_error *create_interpreter(struct tg_console *console)
 {
@@ -239,14 +364,26 @@ static struct tg_error *create_interpreter(struct tg_console *console)
     Tcl_ResetResult(console->interp);
     Tcl_SetVar(console->interp, "tcl_interactive", "0", TCL_GLOBAL_ONLY);
     console->interrupt = Tcl_AsyncCreate(take_interrupt, console);
-    if (Tcl_CreateNamespace(console->interp, "::tollgate", NULL, NULL) == NULL)
-        return tg_error_no_memory();
-    struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && tg_console_commands[i] != NULL; i++)
-        error = add_command(console, tg_console_commands[i]);
-    if (error == NULL)
-        error = tg_console_aliases_add(console);
-    return error != NULL ? error : tg_auto_sequence_add(console);
+    return Tcl_CreateNamespace(console->interp, "::tollgate", NULL, NULL) == NULL ? tg_error_no_memory()
+                                                                                  : NULL;
+}
+
+static struct tg_error *create_states(struct tg_console *console)
+{
+    const struct tg_console_state_kind *const *kinds = console->options.table->states;
+    for (size_t i = 0; kinds[i] != NULL; i++) {
+        struct tg_console_state state = {.kind = kinds[i]};
+        if (kinds[i]->is_live && console->options.live == NULL)
+            continue;
+        struct tg_error *error = kinds[i]->create(console, &state.state);
+        if (error == NULL)
+            error = TG_ARRAY_APPEND_EXACT(console->states, console->n_states, state);
+        if (error != NULL) {
+            kinds[i]->destroy(state.state);
+            return error;
+        }
+    }
+    return NULL;
 }
 
 struct tg_error *tg_console_create(struct tg_source *source, const struct tg_console_options *options,
@@ -262,20 +399,16 @@ struct tg_error *tg_console_create(struct tg_source *source, const struct tg_con
     struct tg_error *error = tg_procedure_places_create(&made->procedures);
     if (error == NULL)
         error = tg_console_settings_create(&made->settings);
-    if (error == NULL)
-        error = tg_listing_create(&made->listing);
-    if (error == NULL)
-        error = tg_examination_create(&made->examination);
     if (error == NULL && options->live != NULL)
-        error = tg_live_filter_create(made->settings, options->live, &made->filter);
-    if (error == NULL && options->live != NULL) {
-        tg_control_watch(made);
         error = tg_focus_begin(&made->focus);
-    }
     if (error == NULL && options->services != NULL)
         error = options->services->symbolizer_create(&made->symbolizer);
     if (error == NULL)
         error = create_interpreter(made);
+    if (error == NULL)
+        error = create_states(made);
+    if (error == NULL)
+        error = add_vocabulary(made);
     if (error != NULL) {
         tg_console_destroy(made);
         return error;
@@ -292,15 +425,14 @@ void tg_console_destroy(struct tg_console *console)
         Tcl_DeleteInterp(console->interp);
     if (console->interrupt != NULL)
         Tcl_AsyncDelete(console->interrupt);
+    for (size_t i = console->n_states; i-- > 0;)
+        console->states[i].kind->destroy(console->states[i].state);
+    free(console->states);
     if (console->symbolizer != NULL)
         console->options.services->symbolizer_destroy(console->symbolizer);
     tg_procedure_places_destroy(console->procedures);
-    tg_live_filter_destroy(console->filter);
     tg_console_settings_destroy(console->settings);
-    tg_listing_destroy(console->listing);
-    tg_examination_destroy(console->examination);
     tg_console_data_drop(&console->data);
-    tg_remade_points_deinit(&console->remade);
     tg_focus_deinit(&console->focus);
     free(console);
 }
@@ -308,102 +440,4 @@ void tg_console_destroy(struct tg_console *console)
 enum tg_console_leaving tg_console_leaving(const struct tg_console *console)
 {
     return console->leaving;
-}
-
-bool tg_console_has_quit(const struct tg_console *console, int *status)
-{
-    if (console->has_quit && console->quit_status >= 0)
-        *status = console->quit_status;
-    return console->has_quit;
-}
-
-char *tg_console_take_data(struct tg_console *console)
-{
-    return tg_console_data_take(&console->data);
-}
-
-int tg_console_wake_fd(const struct tg_console *console)
-{
-    return console->source->wake_fd;
-}
-
-bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void *context), void *context)
-{
-    struct tg_news_printer printer = {.stream = console->options.out, .before = before, .context = context};
-    const struct tg_news_sink printed = {tg_news_printer_tell, &printer};
-    const struct tg_news_sink *sink = console->options.news != NULL ? console->options.news : &printed;
-    if (console->source->ops->attend == NULL)
-        return false;
-    struct tg_error *error = console->source->ops->attend(console->source, sink);
-    if (error != NULL)
-        tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = tg_error_message(error)});
-    tg_error_destroy(error);
-    tg_remade_points_attend(console, sink);
-    tg_news_printer_flush(&printer);
-    fflush(console->options.out);
-    return printer.has_begun;
-}
-
-void tg_console_attend(struct tg_console *console)
-{
-    (void)tg_console_attend_at_prompt(console, NULL, NULL);
-}
-
-void tg_console_interrupt(struct tg_console *console)
-{
-    struct tg_error *error = console->options.live == NULL ? NULL : tg_control_halt(console);
-    if (error == NULL)
-        return;
-    tg_console_print_safely(console->options.errors, tg_error_message(error));
-    fputc('\n', console->options.errors);
-    tg_error_destroy(error);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-void tg_console_catch_up(struct tg_console *console)
-{
-    struct tg_source *source = console->source;
-    struct tg_event_mark mark;
-    if (source->ops->mark == NULL)
-        return;
-    source->ops->mark(source, &mark);
-    uint64_t until_ms = now_ms() + CATCH_UP_MS;
-    for (;;) {
-        tg_console_attend(console);
-        uint64_t at_ms = now_ms();
-        struct pollfd wake = {.fd = source->wake_fd, .events = POLLIN};
-        if (source->ops->is_at(source, &mark) || at_ms >= until_ms || tg_interrupt_pending() ||
-            (poll(&wake, 1, (int)(until_ms - at_ms)) < 0 && errno != EINTR))
-            return;
-    }
-}
-
-void tg_console_settle(struct tg_console *console)
-{
-    struct tg_error *error = tg_auto_sequence_refresh(console);
-    if (error == NULL)
-        return;
-    tg_console_print_safely(console->options.errors, tg_error_message(error));
-    fputs("; opm-auto-sequence is off now\n", console->options.errors);
-    fflush(console->options.errors);
-    tg_error_destroy(error);
-}
-
-char *tg_console_prompt(const struct tg_console *console, char *buffer, size_t size)
-{
-    char moment[TG_QUANTITY_SIZE], focus[TG_FOCUS_TEXT];
-    const struct tg_source *source = console->source;
-    if (console->options.live != NULL) {
-        snprintf(buffer, size, "%s> ", tg_console_focus_text(console, focus));
-        return buffer;
-    }
-    snprintf(buffer, size, "(%s s, %s) ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment),
-             tg_focus_print(&console->focus, source, focus));
-    return buffer;
 }

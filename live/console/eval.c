@@ -1,11 +1,9 @@
-/* Scripts of the console: evaluated command by command, their results and errors told. */
-#include "live/console/console.h"
+#include "live/console/eval.h"
 
+#include "format/base/array.h"
+#include "format/base/near_name.h"
 #include "format/base/printable.h"
-#include "format/base/utf8.h"
-#include "live/console/aliases.h"
 #include "live/console/command.h"
-#include "live/console/names.h"
 #include "live/console/script_nesting.h"
 #include "live/source/interrupt.h"
 
@@ -16,21 +14,6 @@
 enum { MEANT_SIZE = 64, HINT_SIZE = 6 * MEANT_SIZE };
 
 /* ---- results and errors */
-
-void tg_console_print_safely(FILE *stream, const char *text)
-{
-    for (const char *at = text; *at != '\0';) {
-        uint32_t code_point;
-        size_t length = tg_utf8_decode(at, &code_point);
-        if (length == 0)
-            fprintf(stream, "\\x%02x", (unsigned char)*at++);
-        else if (*at == '\n' || *at == '\t' || !tg_utf8_deceives(code_point))
-            fwrite(at, 1, length, stream);
-        else
-            fprintf(stream, "\\u{%" PRIx32 "}", code_point);
-        at += length;
-    }
-}
 
 /* What scripts print by Tcl's own commands comes in order with the results. */
 static void flush_tcl(void)
@@ -93,9 +76,11 @@ static const char *error_element(Tcl_Obj *code, const char *owner, int i)
                                                                                   : NULL;
 }
 
-/* What is to be known where one of the console's own COMMANDs (SIZE bytes) has failed because Tcl has taken
- * [0] or $x of the program's language for its own. Empty: that is not so. */
-static void find_hint(struct tg_console *console, const char *command, int size, char hint[HINT_SIZE])
+/* What helps where COMMAND (SIZE bytes) has failed because Tcl knows no such command or variable: the command that was
+ * meant; or braces, where one of the console's OWN commands has [0] or $x of the program's language in it, which Tcl
+ * has taken for its own. Empty: nothing. */
+static void find_hint(struct tg_console *console, const char *command, int size, bool is_own,
+                      char hint[HINT_SIZE])
 {
     Tcl_Obj *code = Tcl_GetVar2Ex(console->interp, "errorCode", NULL, TCL_GLOBAL_ONLY);
     const char *what = error_element(code, "TCL", 2), *name = error_element(code, "TCL", 3);
@@ -103,18 +88,21 @@ static void find_hint(struct tg_console *console, const char *command, int size,
     *hint = '\0';
     if (what == NULL || name == NULL || strcmp(error_element(code, "TCL", 1), "LOOKUP") != 0)
         return;
-    bool is_index = strcmp(what, "COMMAND") == 0;
-    if (!is_index && strcmp(what, "VARNAME") != 0)
+    bool is_command = strcmp(what, "COMMAND") == 0;
+    if (!is_command && strcmp(what, "VARNAME") != 0)
         return;
-    int length = snprintf(meant, sizeof meant, "%s%s", is_index ? "[" : "$", name);
-    if (length < 0 || (size_t)length >= sizeof meant ||
-        memmem(command, (size_t)size, meant, strlen(meant)) == NULL)
-        return;
-    tg_printable(meant, shown, sizeof shown);
-    snprintf(hint, HINT_SIZE,
-             is_index ? "; Tcl takes %s] for itself: put the expression into braces, as {a%s]}"
-                      : "; Tcl takes %s for itself: put the expression into braces, as {%s}",
-             shown, shown);
+    int length = snprintf(meant, sizeof meant, "%s%s", is_command ? "[" : "$", name);
+    if (is_own && length > 0 && (size_t)length < sizeof meant &&
+        memmem(command, (size_t)size, meant, strlen(meant)) != NULL) {
+        tg_printable(meant, shown, sizeof shown);
+        snprintf(hint, HINT_SIZE,
+                 is_command ? "; Tcl reads %s] as a command: put the expression in braces, as in {a%s]}"
+                            : "; Tcl reads %s as a variable: put the expression in braces, as in {%s}",
+                 shown, shown);
+    } else if (is_command) {
+        char near[TG_NEAR_NAME_HINT];
+        snprintf(hint, HINT_SIZE, "%s", tg_console_near_name(console, NULL, name, near));
+    }
 }
 
 /* For a program. HAS_CODE: Tcl knows a code of this error. */
@@ -171,21 +159,25 @@ bool tg_console_is_complete(const char *script)
     return tg_script_nests_too_deep(script, strlen(script)) || Tcl_CommandComplete(script) != 0;
 }
 
-/* Whether a parsed command is one of the console's own. */
-static bool is_own(const Tcl_Parse *parse)
+/* The alias that a parsed command begins with, NULL none. *IS_OWN: it, or the command, is one of the console's. */
+static const struct tg_console_alias *look_up(const struct tg_console *console, const Tcl_Parse *parse,
+                                              bool *is_own)
 {
     const Tcl_Token *first = parse->numWords > 0 ? &parse->tokenPtr[0] : NULL;
+    const struct tg_console_command *command;
+    *is_own = false;
     if (first == NULL || first->type != TCL_TOKEN_SIMPLE_WORD)
-        return false;
+        return NULL;
     const Tcl_Token *second = parse->numWords > 1 ? first + first->numComponents + 1 : NULL;
     if (second != NULL && second->type != TCL_TOKEN_SIMPLE_WORD)
         second = NULL;
-    const struct tg_console_command *command;
-    if (tg_console_alias_find(first[1].start, (size_t)first[1].size, &command) != NULL)
-        return true;
-    return tg_console_find_command(first[1].start, (size_t)first[1].size,
-                                   second == NULL ? "" : second[1].start,
-                                   second == NULL ? 0 : (size_t)second[1].size) != NULL;
+    const char *words[] = {first[1].start, second == NULL ? "" : second[1].start};
+    const size_t sizes[] = {(size_t)first[1].size, second == NULL ? 0 : (size_t)second[1].size};
+    const struct tg_console_alias *alias =
+        tg_console_find_alias(console, words[0], sizes[0], words[1], sizes[1], &command);
+    *is_own =
+        alias != NULL || tg_console_find_command(console, words[0], sizes[0], words[1], sizes[1]) != NULL;
+    return alias;
 }
 
 static size_t count_lines(const char *from, const char *to)
@@ -262,12 +254,12 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
         return true;
     }
     if (code == TCL_BREAK || code == TCL_CONTINUE)
-        Tcl_SetObjResult(console->interp, Tcl_NewStringObj("break or continue outside of a loop", -1));
+        Tcl_SetObjResult(console->interp, Tcl_NewStringObj("break or continue is only for loops", -1));
     int within = has_trace ? Tcl_GetErrorLine(console->interp) : 1;
     const char *info = has_trace ? Tcl_GetVar(console->interp, "errorInfo", TCL_GLOBAL_ONLY) : NULL;
     char hint[HINT_SIZE] = "";
-    if (owns && has_trace)
-        find_hint(console, text, size, hint);
+    if (has_trace)
+        find_hint(console, text, size, owns, hint);
     print_error(console, place, line + (within > 1 ? (size_t)within - 1 : 0), info == NULL ? "" : info, hint);
     return false;
 }
@@ -278,7 +270,7 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
     const char *end = script + strlen(script), *at = script;
     size_t line = place->line;
     if (end - script > INT32_MAX) {
-        fputs("the script is too long\n", console->options.errors);
+        fputs("the script is longer than 2 GiB\n", console->options.errors);
         return false;
     }
     if (tg_script_nests_too_deep(script, (size_t)(end - script))) {
@@ -293,12 +285,17 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
             return false;
         }
         const char *command = parse.commandStart, *next = command + parse.commandSize;
-        bool owns = is_own(&parse), shows = print == TG_PRINT_ALL || owns;
-        bool is_empty = parse.numWords == 0;
+        bool owns, is_empty = parse.numWords == 0;
+        const struct tg_console_alias *alias = look_up(console, &parse, &owns);
+        bool shows = print == TG_PRINT_ALL || owns;
+        bool is_word =
+            parse.numWords == 1 && alias != NULL && alias->is_tcls; /* a script of its own is no loop */
+        const char *text = is_word ? alias->words : command;
+        int size = is_word ? (int)strlen(text) : (int)(next - command);
         line += count_lines(at, command);
         note_procedure(console, &parse, place, line);
         Tcl_FreeParse(&parse);
-        if (!is_empty && !eval_command(console, command, (int)(next - command), owns, shows, place, line)) {
+        if (!is_empty && !eval_command(console, text, size, owns, shows, place, line)) {
             tg_console_data_drop(&console->data);
             return false;
         }
@@ -323,17 +320,15 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
                      bool stops)
 {
     char *script = NULL, *line = NULL;
-    size_t size = 0, capacity = 0, number = 0, first = 1;
+    size_t size = 0, room = 0, capacity = 0, number = 0, first = 1;
     bool all_well = true;
     for (ssize_t got; !console->has_quit && (got = getline(&line, &capacity, stream)) >= 0;) {
         number++;
-        char *larger = realloc(script, size + (size_t)got + 1);
-        if (larger == NULL) {
+        if (TG_ARRAY_RESERVE(script, room, size + (size_t)got + 1) != NULL) {
             fputs("out of memory\n", console->options.errors);
             all_well = false;
             break;
         }
-        script = larger;
         memcpy(script + size, line, (size_t)got + 1);
         size += strlen(line);
         if (!tg_console_is_complete(script))

@@ -1,6 +1,7 @@
 #include "live/console/json_console.h"
 
-#include "live/console/command.h"
+#include "live/console/completion.h"
+#include "live/console/eval.h"
 #include "live/console/tcl_capture.h"
 #include "live/source/interrupt.h"
 

@@ -1,5 +1,7 @@
 #include "live/console/line_editor.h"
 
+#include "live/console/completion.h"
+#include "live/console/eval.h"
 #include "live/source/interrupt.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 #include "live/console/script.h"
 
 #include "format/base/printable.h"
+#include "live/console/eval.h"
 #include "live/console/line_editor.h"
 
 #include <errno.h>

@@ -2,7 +2,10 @@
  * the bytes behind it make the events. The interpreter is safe, and of Tcl's own commands only those are left
  * that cannot be asked for the whole memory. Whatever is typed, what is printed is safe on a terminal. */
 #include "format/base/utf8.h"
-#include "live/console/command.h"
+#include "live/commands/table.h"
+#include "live/console/completion.h"
+#include "live/console/console.h"
+#include "live/console/eval.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -113,8 +116,8 @@ static void keep_harmless_commands(Tcl_Interp *interp)
         bool keep = false;
         for (size_t j = 0; j < sizeof kept / sizeof *kept; j++)
             keep |= strcmp(kept[j], name) == 0;
-        for (size_t j = 0; tg_console_commands[j] != NULL; j++)
-            keep |= strcmp(tg_console_commands[j]->name, name) == 0;
+        for (size_t j = 0; tg_command_table.commands[j] != NULL; j++)
+            keep |= strcmp(tg_command_table.commands[j]->name, name) == 0;
         if (!keep)
             Tcl_DeleteCommand(interp, name);
     }
@@ -149,7 +152,8 @@ static void run_script(struct tg_source *source, const char *script)
     size_t size, start = 0, offered = 0;
     FILE *out = open_memstream(&text, &size);
     assert(out != NULL);
-    const struct tg_console_options options = {.out = out, .errors = out, .is_safe = true};
+    const struct tg_console_options options = {
+        .out = out, .errors = out, .is_safe = true, .table = &tg_command_table};
     struct tg_console *console = NULL;
     assert(tg_console_create(source, &options, &console) == NULL);
     keep_harmless_commands(console->interp);

@@ -1,6 +1,8 @@
 /* The console on a source like a live job: it goes forward only, events come by themselves, it knows
  * states. */
+#include "live/commands/table.h"
 #include "live/console/console.h"
+#include "live/console/eval.h"
 #include "live/console/line_editor.h"
 
 #include "tests/support/trace_fixture.h"
@@ -125,7 +127,7 @@ static char *run(struct live *live, const char *script)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    const struct tg_console_options options = {.out = out, .errors = out};
+    const struct tg_console_options options = {.out = out, .errors = out, .table = &tg_command_table};
     const struct tg_console_place place = {.line = 1};
     struct tg_console *console = NULL;
     assert_fine(tg_console_create(&live->public, &options, &console));
@@ -216,7 +218,7 @@ static void expect(struct shown *shown, const char *text)
 
 static int run_terminal(struct live *live)
 {
-    const struct tg_console_options options = {.out = stdout, .errors = stderr};
+    const struct tg_console_options options = {.out = stdout, .errors = stderr, .table = &tg_command_table};
     struct tg_console *console = NULL;
     int status = 1;
     setenv("TOLLGATE_HISTORY", "", 1);

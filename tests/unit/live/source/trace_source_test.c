@@ -1,6 +1,8 @@
 /* However the console came to a place of a trace, what it says there is what a fresh reading says. */
 #include "format/trace/writer.h"
+#include "live/commands/table.h"
 #include "live/console/console.h"
+#include "live/console/eval.h"
 #include "live/source/interrupt.h"
 #include "live/source/trace_source.h"
 #include "tests/support/temporary.h"
@@ -117,7 +119,7 @@ static char *describe(struct tg_source *source)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    const struct tg_console_options options = {.out = out, .errors = out};
+    const struct tg_console_options options = {.out = out, .errors = out, .table = &tg_command_table};
     struct tg_console *console = NULL;
     assert_fine(tg_console_create(source, &options, &console));
     const struct tg_console_place place = {.name = "test", .line = 1};

@@ -1,0 +1,289 @@
+/* The job as a whole: drun, dattach, dkill, ddetach. */
+#include "live/commands/control/commands.h"
+#include "live/commands/control/job_settings.h"
+#include "live/commands/control/remade_points.h"
+#include "live/commands/control/run.h"
+#include "live/commands/focus/focus_call.h"
+
+#include "format/base/printable.h"
+#include "live/control/job_source.h"
+#include "live/control/job_thread.h"
+#include "recorder/engine/engine.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- dkill */
+
+static struct tg_error *kill_set(const struct tg_control *control)
+{
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        if (process->info.exists && tg_job_set_has_any(control->set, process) &&
+            kill((pid_t)process->info.tag, SIGKILL) == 0)
+            tg_controller_killed(control->controller, (int32_t)process->info.tag);
+    }
+    return NULL;
+}
+
+static struct tg_error *run_dkill(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    return argc > 0 ? tg_console_usage(&tg_console_dkill)
+                    : tg_control_run(console, &tg_control_defaults, kill_set, NULL, out);
+}
+
+const struct tg_console_command tg_console_dkill = {
+    .name = "dkill",
+    .arguments = "",
+    .summary = "kills the processes in focus",
+    .example = "dfocus g dkill",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dkill,
+};
+
+/* ---- ddetach */
+
+static struct tg_error *detach_set(const struct tg_control *control)
+{
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        if (process->info.exists && tg_job_set_has_any(control->set, process))
+            tg_live_engine_release(control->engine, (int32_t)process->info.tag);
+    }
+    return NULL;
+}
+
+static struct tg_error *run_ddetach(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    return argc > 0 ? tg_console_usage(&tg_console_ddetach)
+                    : tg_control_run(console, &tg_control_defaults, detach_set, NULL, out);
+}
+
+const struct tg_console_command tg_console_ddetach = {
+    .name = "ddetach",
+    .arguments = "",
+    .summary = "lets the processes in focus go: they run on as if nobody had looked",
+    .example = "dfocus p2 ddetach",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_ddetach,
+};
+
+/* ---- dattach */
+
+struct attaching {
+    bool done; /* first: see tg_control_await */
+    bool runs; /* it is to run on, as the session's job was let run */
+    int32_t pid;
+};
+
+static const double longest_attaching_s = 5; /* who waits for a child of vfork that stands cannot stop */
+
+static struct tg_error *attach(const struct tg_control *control)
+{
+    const struct attaching *attaching = control->context;
+    return tg_live_engine_attach(control->engine, attaching->pid);
+}
+
+/* Whether the process is known, and all its threads stand or are to run. */
+static struct tg_error *look_at_attached(const struct tg_control *control)
+{
+    struct attaching *attaching = control->context;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        if ((int32_t)process->info.tag != attaching->pid || !process->info.exists || process->n_threads == 0)
+            continue;
+        attaching->done = true;
+        for (size_t i = 0; i < process->n_threads; i++)
+            attaching->done &= attaching->runs ||
+                               tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state);
+    }
+    return NULL;
+}
+
+/* So that the next command finds it, by its number and rank, and standing. */
+static struct tg_error *await_attached(struct tg_console *console, struct attaching *attaching, FILE *out)
+{
+    struct tg_error *error =
+        tg_control_await(console, NULL, look_at_attached, &attaching->done, longest_attaching_s, out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET)
+        return error;
+    tg_error_destroy(error); /* by and by, or it has ended */
+    return NULL;
+}
+
+/* The process on this host that a starter's table names as rank RANK. */
+static struct tg_error *find_rank(const struct tg_console *console, int64_t rank, int32_t *pid)
+{
+    const struct tg_mpir_model *model = console->source->moment->mpir;
+    char host[256] = "";
+    bool is_known = false;
+    gethostname(host, sizeof host - 1);
+    for (size_t i = tg_mpir_model_count(model); i-- > 0;) {
+        size_t count;
+        const struct tg_mpir_rank *ranks = tg_mpir_model_ranks(model, i, &count);
+        for (size_t j = 0; j < count; j++) {
+            if (ranks[j].rank != rank || !ranks[j].in_table)
+                continue;
+            is_known = true;
+            if (ranks[j].table_pid <= 0 || ranks[j].table_pid > INT32_MAX || strcmp(ranks[j].host, host) != 0)
+                continue;
+            *pid = (int32_t)ranks[j].table_pid;
+            return NULL;
+        }
+    }
+    return tg_error_create(TG_ERROR_NOT_FOUND, "rank %" PRId64 " %s", rank,
+                           is_known ? "is not on this host"
+                                    : "is in no table of ranks; `info mpi` shows them");
+}
+
+static struct tg_error *take_number(Tcl_Obj *word, const char *what, Tcl_WideInt lowest, Tcl_WideInt *number)
+{
+    char shown[80];
+    if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= lowest && *number <= INT32_MAX)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is no %s",
+                           tg_printable(Tcl_GetString(word), shown, sizeof shown), what);
+}
+
+static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool by_rank = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-rank") == 0;
+    if (argc < 1 + by_rank)
+        return tg_console_usage(&tg_console_dattach);
+    for (int i = by_rank; i < argc; i++) {
+        struct attaching attaching = {.runs = !tg_live_job_stops(console->options.live)->at_start};
+        Tcl_WideInt number = 0;
+        struct tg_error *error =
+            take_number(argv[i], by_rank ? "rank" : "process id", by_rank ? 0 : 1, &number);
+        if (error == NULL && by_rank)
+            error = find_rank(console, number, &attaching.pid);
+        else
+            attaching.pid = (int32_t)number;
+        if (error == NULL)
+            error = tg_control_run_all(console, attach, &attaching, out);
+        if (error == NULL)
+            error = await_attached(console, &attaching, out);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static const char *const dattach_words[] = {"-rank", NULL};
+
+const struct tg_console_command tg_console_dattach = {
+    .name = "dattach",
+    .arguments = "PID... | -rank N...",
+    .summary = "takes running processes under control as well, or ranks that the job's starter names",
+    .example = "dattach -rank 3",
+    .more = "They stand then, but with --run. Ranks are those of `info mpi` that were left out (--ranks), on "
+            "this host.",
+    .words = dattach_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dattach,
+};
+
+/* ---- drun */
+
+struct rerun {
+    char *points; /* action points, as a script */
+    size_t size;
+    bool has_run;
+};
+
+static struct tg_error *look_at(const struct tg_control *control)
+{
+    struct rerun *rerun = control->context;
+    FILE *stream = open_memstream(&rerun->points, &rerun->size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    tg_action_points_save(tg_controller_points(control->controller), stream);
+    rerun->has_run = tg_live_engine_has_run(control->engine);
+    return fclose(stream) == 0 ? NULL : tg_error_no_memory();
+}
+
+/* NAME-2.tgt behind NAME.tgt, or the first such that there is not. For the caller to free. */
+static char *next_trace(const char *trace)
+{
+    const char *dot = strrchr(trace, '.'), *slash = strrchr(trace, '/');
+    int stem = dot == NULL || (slash != NULL && dot < slash) ? (int)strlen(trace) : (int)(dot - trace);
+    for (unsigned number = 2; number < 10000; number++) {
+        char *name = NULL, *incomplete = NULL;
+        if (asprintf(&name, "%.*s-%u%s", stem, trace, number, trace + stem) < 0)
+            return NULL;
+        bool is_free = asprintf(&incomplete, "%s.incomplete", name) >= 0 && access(name, F_OK) != 0 &&
+                       access(incomplete, F_OK) != 0;
+        free(incomplete);
+        if (is_free)
+            return name;
+        free(name);
+    }
+    return NULL;
+}
+
+static struct tg_error *run_again(struct tg_console *console, struct rerun *rerun, FILE *out)
+{
+    struct tg_live_job *job = console->options.live;
+    char *trace = next_trace(tg_live_job_first_trace(job));
+    if (trace == NULL)
+        return tg_error_create(TG_ERROR_LIMIT, "there is no name left for the trace of another run");
+    fprintf(out, "the trace of the run that is over is ");
+    tg_printable_write(out, tg_live_job_trace(job));
+    fputc('\n', out);
+    struct tg_error *error = tg_live_job_restart(job, trace);
+    free(trace);
+    if (error == NULL)
+        error = tg_live_source_restart(console->source, tg_live_job_trace(job));
+    if (error == NULL)
+        error = tg_job_settings_apply(console);
+    if (error != NULL)
+        return error;
+    struct tg_focus focus;
+    tg_focus_init(&focus);
+    error = tg_focus_begin(&focus);
+    tg_console_set_focus(console, &focus);
+    if (error == NULL)
+        tg_remade_points_begin(console, rerun->points, out);
+    return error;
+}
+
+static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct tg_live_job *job = console->options.live;
+    struct rerun rerun = {0};
+    int status;
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_drun);
+    if (!tg_live_job_has_command(job))
+        return tg_error_create(TG_ERROR_USAGE,
+                               "there is no command to run: the session attached to what ran");
+    struct tg_remade_points *remade = tg_console_state(console, &tg_remade_points_kind);
+    remade->is_at_it = true; /* what waits is for the new run, and nothing is made in this one */
+    struct tg_error *error = tg_control_run_all(console, look_at, &rerun, out);
+    if (error == NULL && (rerun.has_run || tg_live_job_has_ended(job, &status))) {
+        tg_live_job_end(job, TG_LIVE_KILL);
+        tg_console_attend(console);
+        error = run_again(console, &rerun, out);
+    }
+    remade->is_at_it = false;
+    free(rerun.points);
+    return error != NULL ? error : tg_control_go(console, out);
+}
+
+const struct tg_console_command tg_console_drun = {
+    .name = "drun",
+    .arguments = "",
+    .summary = "runs the command from its start, once more where it has run",
+    .example = "drun",
+    .more = "What is left of a former run is killed; each run has its own trace. Action points are made "
+            "again, those\n"
+            "about ranks and others that are not there yet as soon as these come.",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_drun,
+};

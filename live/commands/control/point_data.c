@@ -1,0 +1,46 @@
+#include "live/commands/control/point_data.h"
+
+static const char *stop_name(enum tg_barrier_stop stop)
+{
+    return stop == TG_BARRIER_STOP_GROUP ? "group" : stop == TG_BARRIER_STOP_PROCESS ? "process" : "none";
+}
+
+static void put_barrier(const struct tg_control *control, const struct tg_action_point *point,
+                        struct tg_json *json)
+{
+    struct tg_barrier_status status;
+    tg_json_member_string(json, "stop_when_done", stop_name(point->stop_when_done));
+    tg_json_member_bool(json, "of_threads", point->of_threads);
+    tg_json_member_string(json, "satisfaction", point->satisfaction);
+    if (!tg_barriers_status(tg_controller_runs(control->controller), point->id, &status))
+        return;
+    tg_json_member_unsigned(json, "members", status.n_members);
+    tg_json_member_unsigned(json, "arrived", status.n_arrived);
+    tg_json_member_bool(json, "stuck", status.stuck);
+}
+
+void tg_point_data(const struct tg_control *control, const struct tg_action_point *point,
+                   struct tg_json *json)
+{
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "id", point->id);
+    tg_json_member_string(json, "kind", point->kind == TG_ACTION_BARRIER ? "barrier" : "break");
+    tg_json_member_bool(json, "enabled", point->enabled);
+    tg_json_member_bool(json, "pending", point->pending);
+    tg_json_member_string(json, "location", point->location);
+    tg_json_member_string(json, "place", point->place);
+    if (!point->pending) {
+        tg_json_key(json, "address");
+        tg_json_address(json, point->address);
+    }
+    tg_json_member_string(json, "focus", point->focus);
+    tg_json_member_string(json, "stop_when_hit", stop_name(point->stop_when_hit));
+    tg_json_member_unsigned(json, "hits", point->hits);
+    tg_json_member_unsigned(json, point->shared ? "share_group" : "process",
+                            point->shared ? point->group : point->process);
+    if (*point->condition != '\0')
+        tg_json_member_string(json, "condition", point->condition);
+    if (point->kind == TG_ACTION_BARRIER)
+        put_barrier(control, point, json);
+    tg_json_end_object(json);
+}

@@ -1,0 +1,480 @@
+/* Action points: dbreak, dbarrier, dactions, denable, ddisable, ddelete. */
+#include "live/commands/control/action_file.h"
+#include "live/commands/control/commands.h"
+#include "live/commands/control/line_function.h"
+#include "live/commands/control/point_data.h"
+#include "live/commands/control/point_location.h"
+#include "live/commands/control/thread_place.h"
+#include "live/commands/focus/focus_call.h"
+#include "live/inspect/expression/condition.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making them */
+
+/* What the words behind dbreak or dbarrier say. */
+struct point_words {
+    const char *location; /* as it was written, NULL none */
+    const char *address;  /* of -address */
+    const char *condition;
+    enum tg_barrier_stop stop_when_hit, stop_when_done;
+    bool pending;
+    bool is_barrier;
+    char *spec; /* of the location */
+    uint32_t id;
+    size_t position;       /* of what is wrong in the condition, SIZE_MAX nothing */
+    size_t focus_position; /* and in the focus */
+};
+
+static struct tg_error *take_option(const char *option, const char *value, struct point_words *words,
+                                    bool *known)
+{
+    *known = true;
+    if (strcmp(option, "-address") == 0)
+        words->address = value;
+    else if (strcmp(option, "-stop_when_hit") == 0)
+        return tg_action_point_parse_stop(option, value, &words->stop_when_hit);
+    else if (strcmp(option, "-stop_when_done") == 0 && words->is_barrier)
+        return tg_action_point_parse_stop(option, value, &words->stop_when_done);
+    else if ((strcmp(option, "-if") == 0 || strcmp(option, "-condition") == 0) && !words->is_barrier)
+        words->condition = value;
+    else
+        *known = false;
+    return NULL;
+}
+
+static struct tg_error *take_words(const struct tg_console_command *command, int argc, Tcl_Obj *const *argv,
+                                   struct point_words *words)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *word = Tcl_GetString(argv[i]);
+        bool known = false;
+        struct tg_error *error = NULL;
+        if (strcmp(word, "-pending") == 0) {
+            words->pending = true;
+        } else if (!words->is_barrier &&
+                   (strcmp(word, "-g") == 0 || strcmp(word, "-p") == 0 || strcmp(word, "-t") == 0)) {
+            words->stop_when_hit = word[1] == 'g'   ? TG_BARRIER_STOP_GROUP
+                                   : word[1] == 'p' ? TG_BARRIER_STOP_PROCESS
+                                                    : TG_BARRIER_STOP_NONE;
+        } else if (*word == '-' && i + 1 < argc) {
+            error = take_option(word, Tcl_GetString(argv[++i]), words, &known);
+            if (error != NULL || !known)
+                return error != NULL ? error : tg_console_usage(command);
+        } else if (*word == '-' || words->location != NULL) {
+            return tg_console_usage(command);
+        } else {
+            words->location = word;
+        }
+    }
+    return (words->location == NULL) == (words->address == NULL) ? tg_console_usage(command) : NULL;
+}
+
+/* What can be wrong with a condition without a thread to ask. */
+static struct tg_error *check_condition(struct point_words *words)
+{
+    struct tg_condition *condition = NULL;
+    size_t position = SIZE_MAX;
+    struct tg_error *error = tg_condition_create(words->condition, &condition, &position);
+    tg_condition_destroy(condition);
+    words->position = error == NULL ? SIZE_MAX : position;
+    return error;
+}
+
+/* The focus as a set, *MADE where it is everything, which has none. */
+static struct tg_error *find_focus(const struct tg_control *control, struct tg_ptset **made,
+                                   const struct tg_ptset **focus)
+{
+    struct tg_ptset *written = NULL;
+    *made = NULL;
+    *focus = control->focus;
+    if (*focus != NULL)
+        return NULL;
+    struct tg_error *error = tg_ptset_parse("a", &written, NULL);
+    if (error == NULL)
+        error = tg_ptset_complete(written, NULL, made, NULL);
+    tg_ptset_destroy(written);
+    *focus = *made;
+    return error;
+}
+
+static char *file_of(void *context, const char *spec)
+{
+    const struct tg_control *control = context;
+    return tg_live_engine_file_of(control->engine, spec);
+}
+
+/* What WORDS->location means; where it names a function its line has to be in that. */
+static struct tg_error *find_spec(const struct tg_control *control, struct point_words *words)
+{
+    const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
+    char *function = NULL, *file = tg_thread_place_file(control);
+    struct tg_error *error = tg_location_parse(words->location, file, &code, &words->spec, &function);
+    if (error == NULL && function != NULL)
+        error = tg_line_function_check(control, words->spec, function);
+    free(function);
+    free(file);
+    return error;
+}
+
+static struct tg_error *take_address(struct point_words *words)
+{
+    if (asprintf(&words->spec, "*%s", words->address) >= 0)
+        return NULL;
+    words->spec = NULL;
+    return tg_error_no_memory();
+}
+
+static struct tg_error *make(const struct tg_control *control)
+{
+    struct point_words *words = control->context;
+    const struct tg_ptset *focus;
+    struct tg_ptset *made;
+    struct tg_error *error = find_focus(control, &made, &focus);
+    if (error == NULL && words->condition != NULL)
+        error = check_condition(words);
+    if (error == NULL && words->address == NULL)
+        error = find_spec(control, words);
+    else if (error == NULL)
+        error = take_address(words);
+    if (error == NULL && words->is_barrier)
+        error =
+            tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
+                                  words->stop_when_done, words->pending, &words->id, &words->focus_position);
+    else if (error == NULL)
+        error = tg_controller_break(control->controller, focus, words->spec, words->condition,
+                                    words->stop_when_hit, words->pending, &words->id, &words->focus_position);
+    tg_ptset_destroy(made);
+    free(words->spec);
+    if (error == NULL)
+        fprintf(control->out, "%" PRIu32 "\n", words->id);
+    return error;
+}
+
+/* What the settings say about those who leave it open. */
+static struct tg_error *take_defaults(const struct tg_console *console, struct point_words *words)
+{
+    const char *name = words->is_barrier ? "BARRIER_STOP_ALL" : "STOP_ALL";
+    struct tg_error *error = tg_action_point_parse_stop(
+        name, tg_console_settings_text(console->settings, name), &words->stop_when_hit);
+    name = "BARRIER_STOP_WHEN_DONE";
+    if (error == NULL)
+        error = tg_action_point_parse_stop(name, tg_console_settings_text(console->settings, name),
+                                           &words->stop_when_done);
+    return error;
+}
+
+/* Whom the focus means is the controller's to say, which has groups of its own for that. */
+static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
+                                   bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct point_words words = {.is_barrier = is_barrier, .position = SIZE_MAX, .focus_position = SIZE_MAX};
+    struct tg_error *error = take_defaults(console, &words);
+    if (error == NULL)
+        error = take_words(command, argc, argv, &words);
+    if (error == NULL)
+        error = tg_control_run(console, &tg_control_defaults, make, &words, out);
+    struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
+    if (json != NULL)
+        tg_json_unsigned(json, words.id);
+    if (error != NULL && words.position != SIZE_MAX)
+        return tg_console_pointed(console, error, words.condition, words.position);
+    return tg_control_point(console, error, words.focus_position);
+}
+
+static struct tg_error *run_dbreak(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return make_point(console, &tg_console_dbreak, false, argc, argv, out);
+}
+
+static struct tg_error *run_dbarrier(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return make_point(console, &tg_console_dbarrier, true, argc, argv, out);
+}
+
+static const char *const dbreak_words[] = {"-g", "-p", "-t", "-pending", "-if", "-address", NULL};
+
+const struct tg_console_command tg_console_dbreak = {
+    .name = "dbreak",
+    .arguments = "LOCATION | -address ADDRESS ?-g | -p | -t? ?-pending? ?-if CONDITION?",
+    .summary = "makes a breakpoint, and returns its number",
+    .example = "dbreak solver.c#120 -g",
+    .more =
+        "LOCATION is LINE (of the file where the thread in focus stands), FILE#LINE, FUNCTION or\n"
+        "LIBRARY`FUNCTION; of C++ space::f, of Fortran module::f as well. In FUNCTION#LINE and\n"
+        "FILE#FUNCTION#LINE the line has to be in that function; ##LIBRARY# may be in front. What stops\n"
+        "with the thread that comes there: its group (-g), process (-p, the default) or nothing else (-t).\n"
+        "It is planted in the share group of the process in focus, or, with a width p or t, in that\n"
+        "process. -pending: also where it is in no process yet. CONDITION is a Tcl expression: $rdi is a\n"
+        "register, $count a variable, ${p->a[3]} what dprint takes; where it is false nobody stops.",
+    .words = dbreak_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dbreak,
+};
+
+static const char *const dbarrier_words[] = {
+    "-address", "-stop_when_hit", "-stop_when_done", "-pending", "group", "process", "none", NULL};
+
+const struct tg_console_command tg_console_dbarrier = {
+    .name = "dbarrier",
+    .arguments = "LOCATION | -address ADDRESS ?-stop_when_hit WIDTH? ?-stop_when_done WIDTH? ?-pending?",
+    .summary = "makes a barrier for the processes or threads in focus, and returns its number",
+    .example = "dfocus gW dbarrier 642 -stop_when_hit none",
+    .more =
+        "Who comes there is held until all are there; then all are released, and stay standing until dgo.\n"
+        "A focus with a group of threads (W, L) makes a thread barrier; any other one a process barrier,\n"
+        "without a group across the share group. WIDTH is group, process or none: what else stops when\n"
+        "somebody comes, and when all are there.",
+    .words = dbarrier_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dbarrier,
+};
+
+/* ---- changing them */
+
+struct numbers {
+    uint32_t *ids;
+    size_t count;
+    bool all;
+    struct tg_error *(*change)(struct tg_controller *controller, uint32_t id, bool enabled);
+    bool enabled;
+};
+
+static struct tg_error *delete (struct tg_controller *controller, uint32_t id, bool enabled)
+{
+    (void)enabled;
+    return tg_controller_delete(controller, id);
+}
+
+static struct tg_error *change(const struct tg_control *control)
+{
+    const struct numbers *numbers = control->context;
+    const struct tg_action_points *points = tg_controller_points(control->controller);
+    struct tg_error *error = NULL;
+    const struct tg_action_point *point;
+    for (size_t i = 0; error == NULL && i < numbers->count; i++) /* all are there, or nothing is changed */
+        error = tg_action_points_find(points, numbers->ids[i], &point);
+    for (size_t i = 0; error == NULL && i < numbers->count; i++)
+        error = numbers->change(control->controller, numbers->ids[i], numbers->enabled);
+    for (size_t i = tg_action_points_count(points); numbers->all && error == NULL && i-- > 0;)
+        error = numbers->change(control->controller, tg_action_points_at(points, i)->id, numbers->enabled);
+    return error;
+}
+
+static struct tg_error *take_ids(int argc, Tcl_Obj *const *argv, struct numbers *numbers)
+{
+    numbers->ids = calloc((size_t)argc + 1, sizeof *numbers->ids);
+    if (numbers->ids == NULL)
+        return tg_error_no_memory();
+    for (int i = 0; i < argc; i++) {
+        Tcl_WideInt id;
+        if (Tcl_GetWideIntFromObj(NULL, argv[i], &id) != TCL_OK || id < 1 || id > UINT32_MAX)
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "'%s' is no number of an action point; `dactions` lists them",
+                                   Tcl_GetString(argv[i]));
+        numbers->ids[numbers->count++] = (uint32_t)id;
+    }
+    return NULL;
+}
+
+static struct tg_error *run_change(struct tg_console *console, const struct tg_console_command *command,
+                                   struct numbers numbers, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    numbers.all = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-a") == 0;
+    struct tg_error *error = argc == 0 ? tg_console_usage(command) : NULL;
+    if (error == NULL && !numbers.all)
+        error = take_ids(argc, argv, &numbers);
+    if (error == NULL)
+        error = tg_control_run_all(console, change, &numbers, out);
+    free(numbers.ids);
+    return error;
+}
+
+static struct tg_error *run_denable(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct numbers numbers = {.change = tg_controller_enable, .enabled = true};
+    return run_change(console, &tg_console_denable, numbers, argc, argv, out);
+}
+
+static struct tg_error *run_ddisable(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct numbers numbers = {.change = tg_controller_enable, .enabled = false};
+    return run_change(console, &tg_console_ddisable, numbers, argc, argv, out);
+}
+
+static struct tg_error *run_ddelete(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct numbers numbers = {.change = delete};
+    return run_change(console, &tg_console_ddelete, numbers, argc, argv, out);
+}
+
+static const char *const all_words[] = {"-a", NULL};
+
+const struct tg_console_command tg_console_denable = {
+    .name = "denable",
+    .arguments = "N... | -a",
+    .summary = "enables action points, -a all",
+    .example = "denable 2",
+    .words = all_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_denable,
+};
+
+const struct tg_console_command tg_console_ddisable = {
+    .name = "ddisable",
+    .arguments = "N... | -a",
+    .summary = "disables action points, -a all: they stay, and stop nobody",
+    .example = "ddisable 1 3",
+    .more = "What a barrier holds is released by that.",
+    .words = all_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_ddisable,
+};
+
+const struct tg_console_command tg_console_ddelete = {
+    .name = "ddelete",
+    .arguments = "N... | -a",
+    .summary = "deletes action points, -a all",
+    .example = "ddelete 2",
+    .more = "What a barrier holds is released by that, and stays standing until dgo.",
+    .words = all_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_ddelete,
+};
+
+/* ---- seeing them */
+
+enum suppression { KEEP, SUPPRESS, UNSUPPRESS };
+
+struct listing {
+    enum suppression suppression;
+    enum tg_action_points_which which;
+    struct numbers numbers;
+    const char *file;
+    struct tg_json *json; /* NULL: nobody wants data */
+};
+
+static struct tg_error *save(const struct tg_action_points *points, const char *path)
+{
+    FILE *file = fopen(path, "wex");
+    if (file == NULL && errno == EEXIST)
+        file = fopen(path, "we");
+    if (file == NULL)
+        return tg_error_create_errno(errno, "cannot write %s", path);
+    tg_action_points_save(points, file);
+    bool failed = ferror(file) != 0;
+    failed |= fclose(file) != 0;
+    return failed ? tg_error_create_errno(errno, "cannot write %s", path) : NULL;
+}
+
+static bool is_wanted(const struct listing *listing, const struct tg_action_point *point)
+{
+    bool is_named = listing->numbers.count == 0;
+    for (size_t i = 0; !is_named && i < listing->numbers.count; i++)
+        is_named = listing->numbers.ids[i] == point->id;
+    return is_named && (listing->which == TG_ACTION_POINTS_ALL ||
+                        point->enabled == (listing->which == TG_ACTION_POINTS_ENABLED));
+}
+
+static void put_points(const struct tg_control *control)
+{
+    const struct listing *listing = control->context;
+    const struct tg_action_points *points = tg_controller_points(control->controller);
+    if (listing->json == NULL)
+        return;
+    tg_json_begin_array(listing->json);
+    for (size_t i = 0; i < tg_action_points_count(points); i++)
+        if (is_wanted(listing, tg_action_points_at(points, i)))
+            tg_point_data(control, tg_action_points_at(points, i), listing->json);
+    tg_json_end_array(listing->json);
+}
+
+static struct tg_error *print_points(const struct tg_control *control)
+{
+    const struct listing *listing = control->context;
+    const struct tg_action_points *points = tg_controller_points(control->controller);
+    const struct tg_action_point *point;
+    struct tg_error *error = NULL;
+    if (listing->numbers.count == 0)
+        return tg_action_points_print(points, listing->which, control->out);
+    for (size_t i = 0; error == NULL && i < listing->numbers.count; i++) {
+        error = tg_action_points_find(points, listing->numbers.ids[i], &point);
+        if (error == NULL && i == 0)
+            tg_action_points_print_suppressed(points, control->out);
+        if (error == NULL)
+            tg_action_point_print(point, control->out);
+    }
+    return error;
+}
+
+static struct tg_error *list(const struct tg_control *control)
+{
+    const struct listing *listing = control->context;
+    struct tg_error *error = NULL;
+    if (listing->file != NULL)
+        error = save(tg_controller_points(control->controller), listing->file);
+    else if (listing->suppression != KEEP)
+        error = tg_controller_suppress(control->controller, listing->suppression == SUPPRESS);
+    else
+        error = print_points(control);
+    put_points(control);
+    return error;
+}
+
+/* Its commands are the console's, so no call on the tracer thread is under way. */
+static struct tg_error *load(struct tg_console *console, const char *path, FILE *out)
+{
+    size_t made = 0;
+    struct tg_error *error = tg_action_file_load(console->interp, path, &made);
+    if (error == NULL)
+        fprintf(out, "%zu action point%s\n", made, made == 1 ? "" : "s");
+    return error;
+}
+
+static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct listing listing = {.which = TG_ACTION_POINTS_ALL};
+    const char *word = argc > 0 ? Tcl_GetString(argv[0]) : "";
+    struct tg_error *error = NULL;
+    if (argc == 1 && strcmp(word, "-enabled") == 0)
+        listing.which = TG_ACTION_POINTS_ENABLED;
+    else if (argc == 1 && strcmp(word, "-disabled") == 0)
+        listing.which = TG_ACTION_POINTS_DISABLED;
+    else if (argc == 2 && strcmp(word, "-save") == 0)
+        listing.file = Tcl_GetString(argv[1]);
+    else if (argc == 2 && strcmp(word, "-load") == 0)
+        return load(console, Tcl_GetString(argv[1]), out);
+    else if (argc == 1 && strcmp(word, "-suppress") == 0)
+        listing.suppression = SUPPRESS;
+    else if (argc == 1 && strcmp(word, "-unsuppress") == 0)
+        listing.suppression = UNSUPPRESS;
+    else if (*word == '-')
+        return tg_console_usage(&tg_console_dactions);
+    else
+        error = take_ids(argc, argv, &listing.numbers);
+    if (error == NULL) {
+        listing.json = tg_console_data_begin(&console->data);
+        error = tg_control_run_all(console, list, &listing, out);
+    }
+    free(listing.numbers.ids);
+    return error;
+}
+
+static const char *const dactions_words[] = {"-enabled",  "-disabled",   "-save", "-load",
+                                             "-suppress", "-unsuppress", NULL};
+
+const struct tg_console_command tg_console_dactions = {
+    .name = "dactions",
+    .arguments = "?N...? | -enabled | -disabled | -save FILE | -load FILE | -suppress | -unsuppress",
+    .summary = "lists action points, or says all of some, or saves them as a script",
+    .example = "dactions 2",
+    .more =
+        "-save writes a script that makes them again, and -load runs such a file, in which nothing else can\n"
+        "be. -suppress: all stay, and stop nobody, until -unsuppress; what barriers hold is released.",
+    .words = dactions_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dactions,
+};

@@ -1,0 +1,234 @@
+/* Who runs, who stands, who is held: dgo, dhalt, dcont, dwait, dhold, dunhold. */
+#include "live/commands/control/run.h"
+#include "live/commands/control/commands.h"
+#include "live/commands/focus/focus_call.h"
+
+#include "analyzer/job/list.h"
+
+#include <string.h>
+
+/* ---- go and halt */
+
+static struct tg_error *go(const struct tg_control *control)
+{
+    size_t n_held = 0;
+    struct tg_error *error = tg_controller_go(control->controller, control->view, control->set, &n_held);
+    if (error == NULL && n_held > 0)
+        fprintf(control->out, "%zu thread%s held and left standing\n", n_held, n_held == 1 ? " is" : "s are");
+    return error;
+}
+
+struct tg_error *tg_control_go(struct tg_console *console, FILE *out)
+{
+    return tg_control_run(console, &tg_control_defaults, go, NULL, out);
+}
+
+static struct tg_error *run_dgo(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    return argc > 0 ? tg_console_usage(&tg_console_dgo) : tg_control_go(console, out);
+}
+
+const struct tg_console_command tg_console_dgo = {
+    .name = "dgo",
+    .arguments = "",
+    .summary = "lets those in focus run that nothing holds",
+    .example = "dfocus g dgo",
+    .more = "Without a width in the focus it is the process. The console does not wait: dwait does.",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dgo,
+};
+
+static struct tg_error *run_dhalt(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    (void)out;
+    return argc > 0 ? tg_console_usage(&tg_console_dhalt) : tg_control_halt(console);
+}
+
+const struct tg_console_command tg_console_dhalt = {
+    .name = "dhalt",
+    .arguments = "",
+    .summary = "stops those in focus",
+    .example = "dfocus t1.3 dhalt",
+    .more = "Threads come to a stop by and by: `dwait` waits until all stand.",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dhalt,
+};
+
+/* ---- waiting */
+
+/* Whether nobody of the set runs, or with ANY somebody stands. */
+struct wait {
+    bool done; /* first: see tg_control_await */
+    bool any;
+    int64_t ranks; /* so many are to be there, 0 as many as the focus has */
+};
+
+static struct tg_error *look(const struct tg_control *control)
+{
+    struct wait *wait = control->context;
+    size_t n_running = 0, n_standing = 0;
+    for (int64_t rank = 0; rank < wait->ranks; rank++) {
+        const struct tg_job_process *process = tg_job_view_rank(control->view, rank);
+        if (process == NULL || !process->info.exists)
+            return NULL;
+    }
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        if (wait->ranks > 0 && process->info.rank < 0)
+            continue;
+        bool is_ending = process->info.exists && process->n_threads == 0; /* its end is about to be told */
+        n_running += is_ending && (wait->ranks > 0 || tg_job_set_has(control->set, process, 0));
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            if (wait->ranks == 0 && !tg_job_set_has(control->set, process, i))
+                continue;
+            bool stands = tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state);
+            n_running += !stands;
+            n_standing += stands;
+        }
+    }
+    wait->done = wait->any ? n_standing > 0 || n_running == 0 : n_running == 0;
+    return NULL;
+}
+
+static struct tg_error *run_dwait(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct wait wait = {0};
+    double seconds = -1;
+    for (int i = 0; i < argc; i++) {
+        const char *word = Tcl_GetString(argv[i]);
+        Tcl_WideInt ranks;
+        if (strcmp(word, "-any") == 0) {
+            wait.any = true;
+            continue;
+        }
+        if (strcmp(word, "-ranks") == 0 && i + 1 < argc &&
+            Tcl_GetWideIntFromObj(NULL, argv[i + 1], &ranks) == TCL_OK && ranks > 0 && ranks <= INT32_MAX) {
+            wait.ranks = ranks;
+            i++;
+            continue;
+        }
+        if (strcmp(word, "-timeout") != 0 || i + 1 == argc ||
+            Tcl_GetDoubleFromObj(NULL, argv[++i], &seconds) != TCL_OK || !(seconds >= 0))
+            return tg_console_usage(&tg_console_dwait);
+    }
+    return tg_control_await(console, &tg_control_defaults, look, &wait.done, seconds, out);
+}
+
+static const char *const dwait_words[] = {"-any", "-ranks", "-timeout", NULL};
+
+const struct tg_console_command tg_console_dwait = {
+    .name = "dwait",
+    .arguments = "?-any? ?-ranks N? ?-timeout SECONDS?",
+    .summary = "waits until all in focus stand or have ended, or with -any somebody does",
+    .example = "dfocus g dwait -timeout 30",
+    .more = "-ranks: until the ranks 0 to N - 1 of an MPI job are there and all their threads stand.\n"
+            "Ctrl-C ends the waiting, and so does the time: that is an error, and who runs runs on.",
+    .words = dwait_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dwait,
+};
+
+struct tg_error *tg_control_continue(struct tg_console *console, FILE *out)
+{
+    struct wait wait = {0};
+    struct tg_error *error = tg_control_go(console, out);
+    if (error != NULL)
+        return error;
+    error = tg_control_await(console, &tg_control_defaults, look, &wait.done, -1, out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
+        return error;
+    tg_error_destroy(error); /* they ran, and have ended */
+    return NULL;
+}
+
+/* ---- holding */
+
+static struct tg_error *hold(const struct tg_control *control)
+{
+    return tg_controller_hold(control->controller, control->view, control->set, *(bool *)control->context);
+}
+
+/* Who stays held, because the other one of the two holds is on. */
+static size_t count_left(const struct tg_control *control, bool of_processes)
+{
+    const struct tg_run_model *barriers = tg_controller_runs(control->controller);
+    size_t n_left = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            const struct tg_thread_id unit = {
+                process->info.dpid, of_processes ? tg_job_view_thread(control->view, process, i)->dtid : 0};
+            n_left += tg_job_set_has(control->set, process, i) && tg_run_model_holds(barriers, unit);
+        }
+    }
+    return n_left;
+}
+
+static struct tg_error *unhold(const struct tg_control *control)
+{
+    bool of_processes = *(bool *)control->context;
+    struct tg_error *error =
+        tg_controller_unhold(control->controller, control->view, control->set, of_processes);
+    size_t n_left = error != NULL ? 0 : count_left(control, of_processes);
+    if (n_left > 0)
+        fprintf(control->out, "%zu thread%s held %s: dunhold %s releases %s\n", n_left,
+                n_left == 1 ? " stays" : "s stay", of_processes ? "alone" : "with the process",
+                of_processes ? "-thread" : "-process", n_left == 1 ? "it" : "them");
+    return error;
+}
+
+/* -process or -thread; without either threads where the focus has the width of one. */
+static struct tg_error *take_shape(struct tg_console *console, const struct tg_console_command *command,
+                                   int argc, Tcl_Obj *const *argv, bool *of_processes)
+{
+    const struct tg_ptset_arena *arena =
+        console->focus.set == NULL ? NULL : tg_ptset_arena(console->focus.set, 0);
+    *of_processes = arena == NULL || (arena->width != TG_WIDTH_THREAD && arena->group != TG_GROUP_WORKERS &&
+                                      arena->group != TG_GROUP_LOCKSTEP);
+    if (argc == 0)
+        return NULL;
+    const char *word = Tcl_GetString(argv[0]);
+    *of_processes = strcmp(word, "-process") == 0;
+    return argc == 1 && (*of_processes || strcmp(word, "-thread") == 0) ? NULL : tg_console_usage(command);
+}
+
+static struct tg_error *run_dhold(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool of_processes;
+    struct tg_error *error = take_shape(console, &tg_console_dhold, argc, argv, &of_processes);
+    return error != NULL ? error : tg_control_run(console, &tg_control_defaults, hold, &of_processes, out);
+}
+
+static struct tg_error *run_dunhold(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool of_processes;
+    struct tg_error *error = take_shape(console, &tg_console_dunhold, argc, argv, &of_processes);
+    return error != NULL ? error : tg_control_run(console, &tg_control_defaults, unhold, &of_processes, out);
+}
+
+static const char *const shape_words[] = {"-process", "-thread", NULL};
+
+const struct tg_console_command tg_console_dhold = {
+    .name = "dhold",
+    .arguments = "?-process | -thread?",
+    .summary = "holds those in focus: they stop, and no go or step moves them",
+    .example = "dfocus t2.1 dhold",
+    .more = "A process's hold and a thread's are two things: a thread runs when neither is on. Without an\n"
+            "option it is processes, or threads where the focus has the width t or a group of threads (W, "
+            "L).",
+    .words = shape_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dhold,
+};
+
+const struct tg_console_command tg_console_dunhold = {
+    .name = "dunhold",
+    .arguments = "?-process | -thread?",
+    .summary = "takes holds away, also those of barriers; nobody runs on by that",
+    .example = "dfocus p2 dunhold",
+    .words = shape_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dunhold,
+};

@@ -1,0 +1,13 @@
+/* Resuming the threads in focus, for commands that do more than that. */
+#ifndef TG_LIVE_COMMANDS_CONTROL_RUN_H
+#define TG_LIVE_COMMANDS_CONTROL_RUN_H
+
+#include "live/console/base.h"
+
+/* dgo. */
+struct tg_error *tg_control_go(struct tg_console *console, FILE *out);
+
+/* dgo, then dwait: dcont of a live job. */
+struct tg_error *tg_control_continue(struct tg_console *console, FILE *out);
+
+#endif

@@ -1,0 +1,155 @@
+/* Sets and groups: dptsets, dgroups. */
+#include "live/commands/control/commands.h"
+#include "live/commands/focus/focus_call.h"
+
+#include "analyzer/job/list.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- dptsets */
+
+static struct tg_error *print_set(const struct tg_control *control)
+{
+    struct tg_error *error = tg_job_list_print(control->view, control->set, control->out);
+    fputc('\n', control->out);
+    return error;
+}
+
+/* WORK with another focus, which is TEXT. */
+static struct tg_error *run_with(struct tg_console *console, const char *text, tg_control_work *work,
+                                 FILE *out)
+{
+    struct tg_ptset *parsed = NULL, *complete = NULL;
+    size_t position = SIZE_MAX;
+    struct tg_error *error = tg_ptset_parse(text, &parsed, &position);
+    if (error == NULL)
+        error = tg_ptset_complete(parsed, console->focus.set, &complete, &position);
+    tg_ptset_destroy(parsed);
+    if (error != NULL)
+        return tg_console_pointed(console, error, text, position);
+    error = tg_control_run_in(console, complete, text, work, NULL, out);
+    tg_ptset_destroy(complete);
+    return error;
+}
+
+static struct tg_error *run_dptsets(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    /* with C, or a focus on workers would leave the others out */
+    static const char *const usual[] = {"existent(aC)", "running(aC)",    "stopped(aC)",
+                                        "held(aC)",     "breakpoint(aC)", "error(aC)"};
+    struct tg_error *error = NULL;
+    for (int i = 0; error == NULL && i < argc; i++) {
+        char name[200];
+        fprintf(out, "%s: ", tg_printable(Tcl_GetString(argv[i]), name, sizeof name));
+        error = run_with(console, Tcl_GetString(argv[i]), print_set, out);
+    }
+    for (size_t i = 0; error == NULL && argc == 0 && i < sizeof usual / sizeof usual[0]; i++) {
+        fprintf(out, "%-15s ", usual[i]);
+        error = run_with(console, usual[i], print_set, out);
+    }
+    return error;
+}
+
+const struct tg_console_command tg_console_dptsets = {
+    .name = "dptsets",
+    .arguments = "?SET...?",
+    .summary = "who is in these sets; without one, who exists, runs, stands, is held",
+    .example = "dptsets gW stopped(g)",
+    .more = "Sets are those of dfocus. breakpoint(S), error(S), existent(S), held(S), nonexistent(S), "
+            "running(S),\n"
+            "stopped(S), unheld(S) and watchpoint(S) pick those of S that are so.",
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dptsets,
+};
+
+/* ---- dgroups */
+
+struct grouping {
+    const char *name;
+    struct tg_error *(*change)(struct tg_job_model *model, const char *name, struct tg_thread_id unit);
+};
+
+static struct tg_error *list_groups(const struct tg_control *control)
+{
+    return tg_job_model_print_groups(tg_controller_job(control->controller), control->out);
+}
+
+static struct tg_error *make_group(const struct tg_control *control)
+{
+    const struct grouping *grouping = control->context;
+    uint32_t number;
+    struct tg_error *error =
+        tg_job_model_add_group(tg_controller_change_job(control->controller), grouping->name, &number);
+    if (error == NULL)
+        fprintf(control->out, "%" PRIu32 "\n", number);
+    return error;
+}
+
+static struct tg_error *delete_group(const struct tg_control *control)
+{
+    const struct grouping *grouping = control->context;
+    return tg_job_model_delete_group(tg_controller_change_job(control->controller), grouping->name);
+}
+
+/* Whole processes join as such, so that threads to come are in it too. */
+static struct tg_error *change_group(const struct tg_control *control)
+{
+    const struct grouping *grouping = control->context;
+    struct tg_job_model *model = tg_controller_change_job(control->controller);
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        size_t n_members = 0;
+        for (size_t i = 0; i < process->n_threads; i++)
+            n_members += tg_job_set_has(control->set, process, i);
+        if (!process->info.exists || n_members == 0)
+            continue;
+        bool whole = n_members == process->n_threads;
+        struct tg_error *error =
+            whole ? grouping->change(model, grouping->name, (struct tg_thread_id){process->info.dpid, 0})
+                  : NULL;
+        for (size_t i = 0; !whole && error == NULL && i < process->n_threads; i++) {
+            struct tg_thread_id unit = {process->info.dpid,
+                                        tg_job_view_thread(control->view, process, i)->dtid};
+            if (tg_job_set_has(control->set, process, i))
+                error = grouping->change(model, grouping->name, unit);
+        }
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static struct tg_error *run_dgroups(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "-list";
+    struct grouping grouping = {.name = argc == 2 ? Tcl_GetString(argv[1]) : NULL};
+    if (strcmp(what, "-list") == 0 && argc <= 1)
+        return tg_control_run_all(console, list_groups, NULL, out);
+    if (argc != 2)
+        return tg_console_usage(&tg_console_dgroups);
+    if (strcmp(what, "-new") == 0)
+        return tg_control_run_all(console, make_group, &grouping, out);
+    if (strcmp(what, "-delete") == 0)
+        return tg_control_run_all(console, delete_group, &grouping, out);
+    if (strcmp(what, "-add") == 0)
+        grouping.change = tg_job_model_join_group;
+    else if (strcmp(what, "-remove") == 0)
+        grouping.change = tg_job_model_leave_group;
+    else
+        return tg_console_usage(&tg_console_dgroups);
+    return tg_control_run(console, &tg_control_defaults, change_group, &grouping, out);
+}
+
+static const char *const dgroups_words[] = {"-list", "-new", "-add", "-remove", "-delete", NULL};
+
+const struct tg_console_command tg_console_dgroups = {
+    .name = "dgroups",
+    .arguments = "?-list? | -new NAME | -add NAME | -remove NAME | -delete NAME",
+    .summary = "lists groups; makes named ones, and puts those in focus into them",
+    .example = "dgroups -new solvers; dfocus {r0 r1} dgroups -add solvers; dfocus g/solvers/ dgo",
+    .words = dgroups_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dgroups,
+};

@@ -1,0 +1,144 @@
+/* The state of threads: dstatus. */
+#include "live/commands/control/commands.h"
+#include "live/commands/control/thread_place.h"
+
+#include "analyzer/job/status.h"
+#include "live/control/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- names */
+
+static void name_key(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,
+                     char *buffer, size_t size)
+{
+    const struct tg_control *control = context;
+    struct tg_debug_row row;
+    uint64_t pc, offset;
+    *buffer = '\0';
+    if (key == TG_STATUS_HOSTNAME) {
+        if (gethostname(buffer, size) != 0)
+            *buffer = '\0';
+        return;
+    }
+    struct tg_modules *modules = tg_thread_place(control, process, i, &pc);
+    if (modules == NULL)
+        return;
+    const struct tg_module *module = tg_modules_find(modules, pc);
+    char *name = key == TG_STATUS_FUNCTION ? tg_modules_function_at(modules, pc, &offset) : NULL;
+    if (name != NULL)
+        snprintf(buffer, size, "%s", name);
+    else if (key == TG_STATUS_FUNCTION && module != NULL)
+        snprintf(buffer, size, "in %s",
+                 strrchr(module->path, '/') == NULL ? module->path : strrchr(module->path, '/') + 1);
+    else if (key == TG_STATUS_LINE && tg_modules_row_at(modules, pc, &row))
+        snprintf(buffer, size, "%s#%d",
+                 strrchr(row.file, '/') == NULL ? row.file : strrchr(row.file, '/') + 1, row.line);
+    else if (key == TG_STATUS_STOP_REASON)
+        snprintf(buffer, size, "%s", tg_job_state_word(tg_job_view_thread(control->view, process, i)->state));
+    free(name);
+}
+
+/* ---- data */
+
+static void put_place(const struct tg_control *control, struct tg_thread_id unit, uint64_t pc,
+                      struct tg_json *json)
+{
+    struct tg_debug_row row;
+    uint64_t offset, code;
+    struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
+    if (thread == NULL || !tg_thread_is_kept(thread) || pc == 0)
+        return;
+    struct tg_modules *modules = tg_live_engine_look(control->engine, thread, &pc, &code);
+    tg_json_key(json, "pc");
+    tg_json_address(json, pc);
+    char *name = modules != NULL ? tg_modules_function_at(modules, code, &offset) : NULL;
+    if (name != NULL)
+        tg_json_member_string(json, "function", name);
+    free(name);
+    if (modules != NULL && tg_modules_row_at(modules, code, &row)) {
+        tg_json_member_string(json, "file", row.file);
+        tg_json_member_signed(json, "line", row.line);
+    }
+}
+
+static void put_thread(const struct tg_control *control, const struct tg_job_process *process,
+                       const struct tg_job_thread *thread, struct tg_json *json)
+{
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "dpid", process->info.dpid);
+    tg_json_member_unsigned(json, "dtid", thread->dtid);
+    tg_json_member_unsigned(json, "pid", process->info.tag);
+    tg_json_member_unsigned(json, "tid", thread->tag);
+    if (process->info.rank >= 0)
+        tg_json_member_signed(json, "rank", process->info.rank);
+    tg_json_member_string(json, "state", tg_job_state_word(thread->state));
+    tg_json_member_bool(json, "held", thread->held);
+    tg_json_member_bool(json, "process_held", process->info.held);
+    put_place(control, (struct tg_thread_id){process->info.dpid, thread->dtid}, thread->pc, json);
+    tg_json_end_object(json);
+}
+
+static void put_threads(const struct tg_control *control, struct tg_json *json)
+{
+    tg_json_begin_array(json);
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i))
+                put_thread(control, process, tg_job_view_thread(control->view, process, i), json);
+    }
+    tg_json_end_array(json);
+}
+
+/* ---- dstatus */
+
+struct status {
+    struct tg_json *json; /* NULL: nobody wants data */
+    enum tg_status_key keys[TG_STATUS_KEY_COUNT];
+    size_t n_keys;
+};
+
+static struct tg_error *print_status(const struct tg_control *control)
+{
+    const struct status *status = control->context;
+    const struct tg_status_input input = {
+        .view = control->view, .set = control->set, .name = name_key, .context = (void *)(uintptr_t)control};
+    if (status->json != NULL)
+        put_threads(control, status->json);
+    return tg_status_print(&input, status->keys, status->n_keys, control->out);
+}
+
+static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct status status = {.keys = {TG_STATUS_CONTROL_GROUP, TG_STATUS_SHARE_GROUP, TG_STATUS_PROCESS_STATE,
+                                     TG_STATUS_THREAD_STATE, TG_STATUS_FUNCTION},
+                            .n_keys = 5};
+    struct tg_error *error = NULL;
+    if (argc != 0 && (argc != 2 || strcmp(Tcl_GetString(argv[0]), "-group_by") != 0))
+        return tg_console_usage(&tg_console_dstatus);
+    if (argc == 2)
+        error = tg_status_parse_keys(Tcl_GetString(argv[1]), status.keys, &status.n_keys);
+    if (error != NULL)
+        return error;
+    status.json = tg_console_data_begin(&console->data);
+    return tg_control_run(console, &tg_control_defaults, print_status, &status, out);
+}
+
+static const char *const dstatus_words[] = {"-group_by", NULL};
+
+const struct tg_console_command tg_console_dstatus = {
+    .name = "dstatus",
+    .arguments = "?-group_by KEY,KEY...?",
+    .summary = "who is in which state and where, brought together",
+    .example = "dfocus g dstatus -group_by thread_state,function",
+    .more =
+        "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc,\n"
+        "dpid, dtid, held, stop_reason. 2:8[0-1.1-4] is 2 processes and 8 threads: threads 1 to 4 of the\n"
+        "ranks 0 and 1; p3 is the process with number 3.",
+    .words = dstatus_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dstatus,
+};

@@ -1,0 +1,579 @@
+/* dstep, dnext, dstepi, dnexti, dout, duntil. */
+#include "live/commands/control/step.h"
+#include "live/commands/control/commands.h"
+#include "live/commands/focus/focus_call.h"
+
+#include "format/base/printable.h"
+#include "live/commands/focus/standing.h"
+#include "live/control/steps.h"
+#include "recorder/process/process_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_STEPS = 100000, MAX_ADDRESSES = 8 };
+
+struct stepping {
+    bool done; /* first: see tg_control_await */
+    struct tg_step_request request;
+    const char *place; /* duntil: where to, NULL none */
+    bool is_address;   /* it is an address, never a line */
+    const char *const
+        *functions;            /* NULL-terminated: to the first of these that any worker calls; NULL none */
+    struct tg_thread_id found; /* who has come to one of them, dpid 0 nobody */
+    uint64_t addresses[MAX_ADDRESSES];
+    /* who was let go: that is waited for, whatever the focus means by then */
+    struct tg_thread_id *movers;
+    size_t n_movers;
+};
+
+/* ---- who steps */
+
+static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+
+/* Where the focus names threads by themselves, or those in lockstep, they step and nobody else runs. Else the
+ * thread of interest steps, and, in other processes, one that stands at the same place; the others in focus
+ * run while it does. */
+static bool all_step(const struct tg_ptset *focus)
+{
+    bool all = true;
+    if (focus == NULL) /* everything: one leads */
+        return false;
+    for (size_t i = 0; i < tg_ptset_count(focus); i++) {
+        const struct tg_ptset_arena *arena = tg_ptset_arena(focus, i);
+        all = all && (arena == NULL || arena->width == TG_WIDTH_THREAD || arena->group == TG_GROUP_LOCKSTEP);
+    }
+    return all;
+}
+
+static char *name_of(const struct tg_standing *standing, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "thread %u.%u", (unsigned)standing->id.dpid, (unsigned)standing->id.dtid);
+    return buffer;
+}
+
+static bool is_held(const struct tg_control *control, const struct tg_job_process *process, size_t i)
+{
+    return process->info.held || tg_job_view_thread(control->view, process, i)->held;
+}
+
+/* The code that two threads of whatever processes are at is the same. */
+static bool is_same_code(const struct tg_standing *a, const struct tg_standing *b)
+{
+    return tg_modules_is_same_code(a->modules, a->registers.value[TG_RIP], b->modules,
+                                   b->registers.value[TG_RIP]);
+}
+
+/* ---- where to */
+
+static const char *file_part(const char *place, const char **line)
+{
+    const char *mark = strrchr(place, '#');
+    *line = mark != NULL ? mark + 1 : place;
+    return mark;
+}
+
+/* The addresses of FILE#LINE, or of LINE of the file where the thread stands. False: PLACE is none of
+ * that. */
+static bool find_line(const struct tg_standing *standing, const char *place, struct stepping *stepping)
+{
+    const char *line, *mark = file_part(place, &line);
+    char *end, file[4096];
+    struct tg_debug_row row;
+    unsigned long long number = strtoull(line, &end, 10);
+    uint64_t pc = standing->registers.value[TG_RIP];
+    if (*line < '0' || *line > '9' || *end != '\0')
+        return false;
+    if (mark != NULL && (size_t)(mark - place) < sizeof file)
+        snprintf(file, sizeof file, "%.*s", (int)(mark - place), place);
+    else if (mark == NULL && tg_modules_row_at(standing->modules, pc, &row))
+        snprintf(file, sizeof file, "%s", row.file);
+    else
+        return false;
+    for (size_t i = 0; i < tg_modules_count(standing->modules) && stepping->request.n_addresses == 0; i++) {
+        uint64_t bias;
+        struct tg_debug_info *info =
+            tg_modules_debug_info(standing->modules, tg_modules_at(standing->modules, i), &bias);
+        size_t count = info == NULL ? 0
+                                    : tg_image_find_line(tg_debug_info_image(info), file, number,
+                                                         stepping->addresses, MAX_ADDRESSES);
+        for (size_t k = 0; k < count && k < MAX_ADDRESSES; k++)
+            stepping->addresses[stepping->request.n_addresses++] += bias;
+    }
+    return stepping->request.n_addresses > 0;
+}
+
+/* Where the functions begin that are there. */
+static void find_functions(const struct tg_standing *standing, struct stepping *stepping)
+{
+    for (size_t i = 0; stepping->functions[i] != NULL && stepping->request.n_addresses < MAX_ADDRESSES; i++)
+        if (tg_standing_function(standing, stepping->functions[i],
+                                 &stepping->addresses[stepping->request.n_addresses]))
+            stepping->request.n_addresses++;
+}
+
+/* Nobody ever comes to what is none, and to plant a breakpoint there would change data. */
+static bool is_code(const struct tg_standing *standing, uint64_t address)
+{
+    struct tg_process_mapping mapping;
+    return tg_process_mapping_find(standing->thread->tid, address, &mapping) && mapping.executable;
+}
+
+static struct tg_error *find_place(const struct tg_standing *standing, struct stepping *stepping)
+{
+    char shown[256];
+    stepping->request.n_addresses = 0;
+    stepping->request.addresses = stepping->addresses;
+    if (stepping->functions != NULL) {
+        find_functions(standing, stepping);
+        return NULL;
+    }
+    if (stepping->place == NULL || (!stepping->is_address && find_line(standing, stepping->place, stepping)))
+        return NULL;
+    const char *line;
+    if (!stepping->is_address &&
+        (file_part(stepping->place, &line) != NULL || (*line >= '0' && *line <= '9')))
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no code for line '%s'",
+                               tg_printable(stepping->place, shown, sizeof shown));
+    stepping->request.n_addresses = 1;
+    struct tg_error *error = tg_standing_address(standing, stepping->place, &stepping->addresses[0]);
+    if (error == NULL && !is_code(standing, stepping->addresses[0]))
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no code at %s (0x%" PRIx64 ")",
+                                tg_printable(stepping->place, shown, sizeof shown), stepping->addresses[0]);
+    return error;
+}
+
+/* ---- begin */
+
+static struct tg_error *prepare(const struct tg_control *control, const struct tg_standing *standing,
+                                bool alone)
+{
+    struct stepping *stepping = control->context;
+    char name[64];
+    struct tg_error *error = find_place(standing, stepping);
+    if (error == NULL)
+        error = tg_live_steps_prepare(tg_live_engine_steps(control->engine), standing->thread,
+                                      &stepping->request, alone);
+    return tg_error_prefix(error, "%s", name_of(standing, name, sizeof name));
+}
+
+/* Each thread of the set that stands and is not held. */
+static struct tg_error *prepare_all(const struct tg_control *control, struct tg_job_set *movers)
+{
+    size_t n_prepared = 0, n_held = 0;
+    struct tg_error *error = NULL;
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
+            struct tg_standing standing;
+            bool stands;
+            if (!tg_job_set_has(control->set, process, i))
+                continue;
+            if (is_held(control, process, i)) {
+                n_held++;
+                continue;
+            }
+            error = tg_standing_take(control, process, i, &stands, &standing);
+            if (error != NULL || !stands)
+                continue;
+            error = prepare(control, &standing, true);
+            tg_job_set_add(movers, process, i);
+            n_prepared++;
+        }
+    }
+    if (error == NULL && n_prepared == 0)
+        error = tg_error_create(TG_ERROR_TARGET, n_held > 0 ? "all threads in focus that stand are held"
+                                                            : "no thread in focus stands; dhalt stops them");
+    return error;
+}
+
+/* The thread of PROCESS that steps because it is where LEADER is; false: there is none. */
+static bool find_companion(const struct tg_control *control, const struct tg_job_process *process,
+                           const struct tg_standing *leader, struct tg_standing *companion)
+{
+    for (size_t i = 0; i < process->n_threads; i++) {
+        bool stands = false;
+        if (tg_job_set_has(control->set, process, i) && !is_held(control, process, i))
+            tg_error_destroy(tg_standing_take(control, process, i, &stands, companion));
+        if (stands && is_same_code(leader, companion))
+            return true;
+    }
+    return false;
+}
+
+static struct tg_error *find_leader(const struct tg_control *control, const struct tg_ptset_arena *arena,
+                                    const struct tg_job_process **process, struct tg_standing *leader)
+{
+    size_t i;
+    bool stands = false;
+    struct tg_error *error = tg_ptset_interest(arena, control->view, process, &i, NULL);
+    if (error != NULL)
+        return error;
+    if (i == SIZE_MAX)
+        i = 0;
+    if (i < (*process)->n_threads) {
+        error = tg_standing_take(control, *process, i, &stands, leader);
+        if (error == NULL && stands && is_held(control, *process, i))
+            return tg_error_create(TG_ERROR_TARGET, "the thread of interest is held; dunhold %s releases it",
+                                   (*process)->info.held ? "-process" : "-thread");
+    }
+    if (error == NULL && !stands)
+        error = tg_error_create(TG_ERROR_TARGET, "the thread of interest does not stand; dhalt stops it");
+    return error;
+}
+
+/* The thread of interest, its companions in other processes, and who runs for them; a process that has one to
+ * step already is left alone. */
+static struct tg_error *prepare_led(const struct tg_control *control, const struct tg_ptset_arena *arena,
+                                    struct tg_job_set *movers)
+{
+    const struct tg_job_process *led;
+    struct tg_standing leader, companion;
+    struct tg_error *error = find_leader(control, arena, &led, &leader);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        bool steps = process == led;
+        if (tg_job_set_has_any(movers, process))
+            continue;
+        if (steps)
+            companion = leader;
+        else if (process->info.exists)
+            steps = find_companion(control, process, &leader, &companion);
+        if (!steps)
+            continue;
+        error = prepare(control, &companion, false);
+        for (size_t i = 0; error == NULL && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i))
+                tg_job_set_add(movers, process, i);
+    }
+    return error;
+}
+
+/* The thread of interest of each arena of a list, with those of that arena; where it cannot step others
+ * do. */
+static struct tg_error *prepare_list(const struct tg_control *control, struct tg_job_set *movers)
+{
+    struct tg_error *first = NULL;
+    size_t n_led = 0;
+    for (size_t i = 0; i < tg_ptset_count(control->focus); i++) {
+        const struct tg_ptset_arena *arena = tg_ptset_arena(control->focus, i);
+        TG_AUTO_JOB_SET struct tg_job_set members = {0};
+        if (arena == NULL)
+            continue;
+        struct tg_error *error =
+            tg_ptset_item_members(control->focus, i, control->view, &defaults, &members, NULL);
+        struct tg_control of_arena = *control;
+        of_arena.set = &members;
+        if (error == NULL)
+            error = prepare_led(&of_arena, arena, movers);
+        n_led += error == NULL;
+        if (first == NULL)
+            first = error;
+        else
+            tg_error_destroy(error);
+    }
+    if (n_led == 0)
+        return first;
+    tg_error_destroy(first);
+    return NULL;
+}
+
+static struct tg_error *remember(const struct tg_control *control, const struct tg_job_set *movers)
+{
+    struct stepping *stepping = control->context;
+    size_t count = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++)
+        count += tg_job_view_at(control->view, p)->n_threads;
+    free(stepping->movers);
+    stepping->n_movers = 0;
+    stepping->movers = calloc(count + 1, sizeof *stepping->movers);
+    if (stepping->movers == NULL)
+        return tg_error_no_memory();
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; i < process->n_threads; i++)
+            if (tg_job_set_has(movers, process, i))
+                stepping->movers[stepping->n_movers++] = (struct tg_thread_id){
+                    process->info.dpid, tg_job_view_thread(control->view, process, i)->dtid};
+    }
+    return NULL;
+}
+
+static struct tg_error *look(const struct tg_control *control)
+{
+    struct stepping *stepping = control->context;
+    for (size_t i = 0; i < stepping->n_movers; i++) {
+        const struct tg_thread *thread = tg_live_engine_thread(control->engine, stepping->movers[i]);
+        if (thread != NULL && !tg_thread_is_kept(thread))
+            return NULL;
+    }
+    stepping->done = true;
+    return NULL;
+}
+
+static struct tg_error *halt(const struct tg_control *control)
+{
+    const struct stepping *stepping = control->context;
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < stepping->n_movers; i++)
+        if (tg_live_engine_thread(control->engine, stepping->movers[i]) != NULL)
+            error = tg_controller_halt_unit(control->controller, stepping->movers[i]);
+    return error;
+}
+
+/* Who leads: the first of a list that has somebody of interest; of everything the lowest worker that
+ * lives. */
+static struct tg_ptset_arena find_arena(const struct tg_control *control)
+{
+    struct tg_ptset_arena everything = {.width = TG_WIDTH_ALL, .has_process = true, .process = 1};
+    for (size_t i = 0; control->focus != NULL && i < tg_ptset_count(control->focus); i++)
+        if (tg_ptset_arena(control->focus, i) != NULL)
+            return *tg_ptset_arena(control->focus, i);
+    for (size_t p = tg_job_view_count(control->view); p-- > 0;)
+        if (tg_job_view_at(control->view, p)->info.exists)
+            everything.process = tg_job_view_at(control->view, p)->info.dpid;
+    return everything;
+}
+
+/* Every worker in focus that stands and is not held, and who else there is runs: the first one that comes to
+ * a function ends it for its process. */
+static struct tg_error *prepare_workers(const struct tg_control *control, struct tg_job_set *movers)
+{
+    struct stepping *stepping = control->context;
+    size_t n_standing = 0, n_prepared = 0;
+    bool has_begun = false; /* the C library is there */
+    struct tg_error *error = NULL;
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        size_t before = n_prepared;
+        for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
+            struct tg_standing standing;
+            uint64_t address;
+            bool stands = false;
+            if (!tg_job_set_has(control->set, process, i) || is_held(control, process, i) ||
+                tg_job_view_thread(control->view, process, i)->is_manager)
+                continue;
+            error = tg_standing_take(control, process, i, &stands, &standing);
+            if (error != NULL || !stands)
+                continue;
+            n_standing++;
+            has_begun = has_begun || tg_standing_function(&standing, "__libc_start_main", &address);
+            error = find_place(&standing, stepping);
+            if (error != NULL || stepping->request.n_addresses == 0)
+                continue;
+            error = prepare(control, &standing, false);
+            n_prepared++;
+        }
+        for (size_t i = 0; n_prepared > before && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i))
+                tg_job_set_add(movers, process, i);
+    }
+    if (error != NULL || n_prepared > 0)
+        return error;
+    if (n_standing == 0)
+        return tg_error_create(TG_ERROR_TARGET,
+                               "no worker in focus stands, or all are held; dhalt stops them");
+    return has_begun
+               ? tg_error_create(TG_ERROR_NOT_FOUND, "no library of the processes in focus has what such a "
+                                                     "construct calls (yet)")
+               : tg_error_create(TG_ERROR_UNSUPPORTED, "the libraries of the program are not loaded yet");
+}
+
+static struct tg_error *begin(const struct tg_control *control)
+{
+    TG_AUTO_JOB_SET struct tg_job_set movers = {0};
+    const struct stepping *stepping = control->context;
+    struct tg_error *error = tg_job_set_init(&movers, control->view);
+    const struct tg_ptset_arena arena = find_arena(control);
+    if (error == NULL && stepping->functions != NULL)
+        error = prepare_workers(control, &movers);
+    else if (error == NULL && all_step(control->focus))
+        error = prepare_all(control, &movers);
+    else if (error == NULL && control->focus != NULL && tg_ptset_count(control->focus) > 1)
+        error = prepare_list(control, &movers);
+    else if (error == NULL)
+        error = prepare_led(control, &arena, &movers);
+    if (error == NULL)
+        error = remember(control, &movers);
+    return error != NULL ? error : tg_controller_go(control->controller, control->view, &movers, NULL);
+}
+
+/* ---- commands */
+
+static struct tg_error *step(struct tg_console *console, struct stepping *stepping, Tcl_WideInt count,
+                             FILE *out)
+{
+    struct tg_error *error = NULL;
+    for (; error == NULL && count > 0; count--) {
+        error = tg_control_run(console, &defaults, begin, stepping, out);
+        stepping->done = false;
+        if (error == NULL)
+            error = tg_control_await(console, &defaults, look, &stepping->done, -1, out);
+        if (error != NULL) /* the interrupt key stops who steps as well */
+            tg_error_destroy(tg_control_run_all(console, halt, stepping, out));
+    }
+    free(stepping->movers);
+    stepping->movers = NULL;
+    return error;
+}
+
+/* The first of those who went that stands at one of the functions. */
+static struct tg_error *find_arrived(const struct tg_control *control)
+{
+    struct stepping *stepping = control->context;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            struct tg_standing standing;
+            bool stands = false;
+            struct tg_error *error = tg_job_set_has(control->set, process, i)
+                                         ? tg_standing_take(control, process, i, &stands, &standing)
+                                         : NULL;
+            if (error != NULL)
+                return error;
+            if (stands)
+                error = find_place(&standing, stepping);
+            for (size_t k = 0; stands && k < stepping->request.n_addresses; k++) {
+                if (stepping->addresses[k] != standing.registers.value[TG_RIP])
+                    continue;
+                stepping->found = standing.id;
+                return NULL;
+            }
+            tg_error_destroy(error);
+        }
+    }
+    return NULL;
+}
+
+struct tg_error *tg_control_step_to(struct tg_console *console, const char *const *functions,
+                                    struct tg_thread_id *found, FILE *out)
+{
+    struct stepping stepping = {.request = {.kind = TG_STEP_TO}, .functions = functions};
+    struct tg_error *error = step(console, &stepping, 1, out);
+    if (error == NULL)
+        error = tg_control_run(console, &defaults, find_arrived, &stepping, out);
+    *found = stepping.found;
+    return error;
+}
+
+static struct tg_error *run_counted(struct tg_console *console, const struct tg_console_command *command,
+                                    enum tg_step_kind kind, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct stepping stepping = {.request = {.kind = kind}};
+    Tcl_WideInt count = 1;
+    if (argc > 1 || (argc == 1 && (Tcl_GetWideIntFromObj(NULL, argv[0], &count) != TCL_OK || count < 1 ||
+                                   count > MAX_STEPS)))
+        return tg_console_usage(command);
+    if (kind == TG_STEP_OUT) {
+        stepping.request.level = (unsigned)count - 1;
+        count = 1;
+    }
+    return step(console, &stepping, count, out);
+}
+
+static struct tg_error *run_dstep(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return run_counted(console, &tg_console_dstep, TG_STEP_LINE, argc, argv, out);
+}
+
+static struct tg_error *run_dnext(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return run_counted(console, &tg_console_dnext, TG_STEP_OVER_LINE, argc, argv, out);
+}
+
+static struct tg_error *run_dstepi(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return run_counted(console, &tg_console_dstepi, TG_STEP_INSTRUCTION, argc, argv, out);
+}
+
+static struct tg_error *run_dnexti(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return run_counted(console, &tg_console_dnexti, TG_STEP_OVER_INSTRUCTION, argc, argv, out);
+}
+
+static struct tg_error *run_dout(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    return run_counted(console, &tg_console_dout, TG_STEP_OUT, argc, argv, out);
+}
+
+static struct tg_error *run_duntil(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct stepping stepping = {.request = {.kind = TG_STEP_UNTIL}};
+    stepping.is_address = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-address") == 0;
+    if (argc > 1 + stepping.is_address || (stepping.is_address && argc == 1))
+        return tg_console_usage(&tg_console_duntil);
+    if (argc > 0)
+        stepping.place = Tcl_GetString(argv[argc - 1]);
+    return step(console, &stepping, 1, out);
+}
+
+#define WHO                                                                                                  \
+    "The thread of interest steps, the others in focus run meanwhile and stop when it is there; in other\n"  \
+    "processes in focus a thread at the same place does the same. With the width t or the lockstep group\n"  \
+    "(dfocus t1.2, dfocus pL) each thread in focus steps and nobody else runs. Of a list ({p1.2 p2.3}) "     \
+    "each\n"                                                                                                 \
+    "process's first one of interest steps. Who is held stays."
+
+const struct tg_console_command tg_console_dstep = {
+    .name = "dstep",
+    .arguments = "?N?",
+    .summary = "to another source line, into functions that have lines",
+    .example = "dfocus t1.2 dstep",
+    .more = WHO,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dstep,
+};
+
+const struct tg_console_command tg_console_dnext = {
+    .name = "dnext",
+    .arguments = "?N?",
+    .summary = "to another source line, over calls",
+    .example = "dnext 3",
+    .more = WHO,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dnext,
+};
+
+const struct tg_console_command tg_console_dstepi = {
+    .name = "dstepi",
+    .arguments = "?N?",
+    .summary = "one machine instruction",
+    .example = "dfocus t dstepi 5",
+    .more = WHO,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dstepi,
+};
+
+const struct tg_console_command tg_console_dnexti = {
+    .name = "dnexti",
+    .arguments = "?N?",
+    .summary = "one machine instruction, over a call",
+    .example = "dfocus t dnexti",
+    .more = WHO,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dnexti,
+};
+
+const struct tg_console_command tg_console_dout = {
+    .name = "dout",
+    .arguments = "?N?",
+    .summary = "out of the function, or of N of them",
+    .example = "dfocus t1.2 dout",
+    .more = WHO,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_dout,
+};
+
+static const char *const duntil_words[] = {"-address", NULL};
+
+const struct tg_console_command tg_console_duntil = {
+    .name = "duntil",
+    .arguments = "?LINE | FILE#LINE | FUNCTION | -address ADDRESS?",
+    .summary = "to a line, a function or an address, or out of this function",
+    .example = "duntil 120",
+    .more = "Without a place: to a line further down, so that a loop ends.\n" WHO,
+    .words = duntil_words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run_duntil,
+};

@@ -1,0 +1,148 @@
+#include "live/commands/focus/standing.h"
+
+#include "format/base/printable.h"
+#include "live/control/thread_scene.h"
+#include "live/inspect/value/location.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tg_ptset_defaults tg_standing_defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
+
+struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
+                                  size_t i, bool *stands, struct tg_standing *standing)
+{
+    const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
+    struct tg_standing found = {.id = {process->info.dpid, of_view->dtid}};
+    found.thread = tg_live_engine_thread(control->engine, found.id);
+    *stands = found.thread != NULL && tg_thread_is_kept(found.thread) &&
+              tg_thread_scene_registers(found.thread, &found.registers);
+    if (!*stands)
+        return NULL;
+    found.modules = tg_live_engine_modules(control->engine, found.thread->process);
+    if (found.modules == NULL)
+        return tg_error_no_memory();
+    found.memory = tg_thread_scene_memory(found.thread);
+    found.namer = tg_inspect_namer_of(found.modules);
+    *standing = found;
+    return NULL;
+}
+
+struct tg_error *tg_standing_find(const struct tg_control *control, struct tg_standing *standing)
+{
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; i < process->n_threads; i++) {
+            bool stands = false;
+            struct tg_error *error = tg_job_set_has(control->set, process, i)
+                                         ? tg_standing_take(control, process, i, &stands, standing)
+                                         : NULL;
+            if (error != NULL || stands)
+                return error;
+        }
+    }
+    return tg_error_create(TG_ERROR_TARGET, "no thread in focus stands; dhalt stops them");
+}
+
+const char *tg_standing_program(const struct tg_standing *standing, uint64_t address)
+{
+    const struct tg_module *module = tg_modules_find(standing->modules, address);
+    return module == NULL ? "" : module->path;
+}
+
+/* ---- names */
+
+struct search {
+    const char *name;
+    uint64_t address;
+    bool found;
+};
+
+static void take_symbol(void *context, const struct tg_image_symbol *symbol)
+{
+    struct search *search = context;
+    if (!search->found && strcmp(symbol->name, search->name) == 0) {
+        search->found = true;
+        search->address = symbol->address;
+    }
+}
+
+/* In one object; of functions only. */
+static bool find_in(const struct tg_standing *standing, const struct tg_module *module, bool functions,
+                    const char *name, uint64_t *address)
+{
+    uint64_t bias;
+    struct search search = {.name = name};
+    struct tg_debug_info *info = tg_modules_debug_info(standing->modules, module, &bias);
+    if (info == NULL)
+        return false;
+    struct tg_image *image = tg_debug_info_image(info);
+    if (functions)
+        search.found = tg_image_find_named(image, name, &search.address, 1) > 0;
+    else
+        tg_image_each_symbol(image, name, true, take_symbol, &search);
+    if (search.found)
+        *address = search.address + bias;
+    return search.found;
+}
+
+/* The object that is named by nothing, the program, is the first one whose path the process has. */
+static bool find_name(const struct tg_standing *standing, bool functions, const char *name, uint64_t *address)
+{
+    const struct tg_module *here = tg_modules_find(standing->modules, standing->registers.value[TG_RIP]);
+    if (here != NULL && find_in(standing, here, functions, name, address))
+        return true;
+    for (size_t i = 0; i < tg_modules_count(standing->modules); i++)
+        if (find_in(standing, tg_modules_at(standing->modules, i), functions, name, address))
+            return true;
+    return false;
+}
+
+bool tg_standing_function(const struct tg_standing *standing, const char *name, uint64_t *address)
+{
+    return find_name(standing, true, name, address);
+}
+
+static bool find_register(const struct tg_standing *standing, const char *name, uint64_t *value)
+{
+    name += *name == '$' || *name == '%';
+    name = strcmp(name, "pc") == 0 ? "rip" : strcmp(name, "sp") == 0 ? "rsp" : name;
+    for (unsigned i = 0; i < TG_REGISTER_COUNT; i++) {
+        if (strcmp(name, tg_location_register_name(i)) != 0)
+            continue;
+        *value = standing->registers.value[i];
+        return true;
+    }
+    return false;
+}
+
+static bool take_number(const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9')
+        return false;
+    *number = strtoull(text, &end, 0);
+    return *end == '\0' && errno == 0;
+}
+
+struct tg_error *tg_standing_address(const struct tg_standing *standing, const char *text, uint64_t *address)
+{
+    char name[512], shown[128];
+    uint64_t base = 0, offset = 0;
+    const char *sign = strpbrk(text + (*text != '\0'), "+-");
+    size_t length = sign == NULL ? strlen(text) : (size_t)(sign - text);
+    tg_printable(text, shown, sizeof shown);
+    if (length == 0 || length >= sizeof name || (sign != NULL && !take_number(sign + 1, &offset)))
+        return tg_error_create(
+            TG_ERROR_USAGE, "'%s' is no address: give a number, a register or a name, with +N or -N behind",
+            shown);
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    if (!take_number(name, &base) && !find_register(standing, name, &base) &&
+        !find_name(standing, true, name, &base) && !find_name(standing, false, name, &base))
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no register, function or variable '%s'", shown);
+    *address = sign != NULL && *sign == '-' ? base - offset : base + offset;
+    return NULL;
+}

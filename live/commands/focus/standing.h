@@ -1,0 +1,39 @@
+/* The thread of a live job that is looked into: the first one in focus that stands. The tracer thread's. */
+#ifndef TG_LIVE_COMMANDS_FOCUS_STANDING_H
+#define TG_LIVE_COMMANDS_FOCUS_STANDING_H
+
+#include "live/commands/focus/focus_call.h"
+#include "live/inspect/dwarf/naming.h"
+#include "live/inspect/target/target.h"
+
+/* Valid while the call lasts that it was found in. */
+struct tg_standing {
+    struct tg_thread *thread;
+    struct tg_thread_id id;
+    struct tg_modules *modules;
+    struct tg_registers registers;
+    struct tg_inspect_memory memory; /* as the program has it */
+    struct tg_inspect_namer namer;
+};
+
+/* One thread, where the focus does not say another width. */
+extern const struct tg_ptset_defaults tg_standing_defaults;
+
+/* Thread I of PROCESS in CONTROL's view; *STANDS is false where it runs. Only error: NO_MEMORY. */
+struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
+                                  size_t i, bool *stands, struct tg_standing *standing);
+
+/* TARGET error where nobody in focus stands. */
+struct tg_error *tg_standing_find(const struct tg_control *control, struct tg_standing *standing);
+
+/* The object that maps ADDRESS; "" none. */
+const char *tg_standing_program(const struct tg_standing *standing, uint64_t address);
+
+/* The address that TEXT means: a number, the name of a register (rip, $rip, %rip), of a function or a
+ * variable, and any of these with +N or -N behind. USAGE and NOT_FOUND errors. */
+struct tg_error *tg_standing_address(const struct tg_standing *standing, const char *text, uint64_t *address);
+
+/* The function NAME, as the symbol tables have it; the program's before those of libraries. */
+bool tg_standing_function(const struct tg_standing *standing, const char *name, uint64_t *address);
+
+#endif

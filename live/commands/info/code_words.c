@@ -1,0 +1,22 @@
+#include "live/commands/info/code_words.h"
+
+#include "analyzer/output/code_names.h"
+
+char *tg_code_words(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    const struct tg_console *console = context;
+    const struct tg_moment *moment = console->source->moment;
+    const struct tg_mapped_object *object = NULL;
+    struct tg_symbol symbol = {0};
+    uint64_t call = address - 1;
+    if (console->symbolizer != NULL && process < tg_process_model_count(moment->processes))
+        object =
+            tg_addresses_find(moment->addresses, tg_process_model_at(moment->processes, process)->pid, call);
+    if (object != NULL &&
+        console->options.services->symbolizer_resolve(console->symbolizer, object->path, object->build_id,
+                                                      call - object->base, &symbol))
+        symbol.offset++;
+    else
+        symbol = (struct tg_symbol){0};
+    return tg_code_symbol_print(&symbol, address, buffer, size);
+}

@@ -1,0 +1,11 @@
+/* Names of code in what the console says. */
+#ifndef TG_LIVE_COMMANDS_INFO_CODE_WORDS_H
+#define TG_LIVE_COMMANDS_INFO_CODE_WORDS_H
+
+#include "live/console/command.h"
+
+/* "solve (solver.c:120)", or the number: of ADDRESS, which is behind a call, in the process with index
+ * PROCESS. CONTEXT is a const struct tg_console. The form that struct tg_code_namer wants. */
+char *tg_code_words(void *context, size_t process, uint64_t address, char *buffer, size_t size);
+
+#endif

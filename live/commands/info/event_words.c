@@ -1,0 +1,168 @@
+#include "live/commands/info/event_words.h"
+
+#include "analyzer/models/event_headline.h"
+#include "analyzer/output/openmp_words.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+
+static void write_who(FILE *stream, const struct tg_verdict_input *input, const struct tg_event *event,
+                      const struct tg_process_entry *entry)
+{
+    if (entry == NULL) {
+        fputs("recorder: ", stream);
+        return;
+    }
+    tg_words_process(stream, input, entry->index);
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(input->openmp, entry->index, event->tid);
+    if (worker != NULL)
+        fprintf(stream, ", worker %" PRIu64, worker->number);
+    else if (event->tid != event->pid)
+        fprintf(stream, ", thread %" PRId32, event->tid);
+    fputs(": ", stream);
+}
+
+static void write_barrier(FILE *stream, const char *verb, uint64_t sync, uint64_t instance)
+{
+    fprintf(stream, "%s the %s", verb, tg_openmp_words_sync(sync)->phrase);
+    if (instance != 0)
+        fprintf(stream, " (number %" PRIu64 " of its team)", instance);
+}
+
+static const char *end_verb(uint64_t how)
+{
+    switch (how) {
+    case TG_OMP_TASK_SUSPENDED:
+        return "suspends";
+    case TG_OMP_TASK_CANCELLED:
+        return "cancels";
+    case TG_OMP_TASK_DETACHED:
+        return "detaches from";
+    case TG_OMP_TASK_FULFILLED:
+        return "fulfils";
+    default:
+        return "completes";
+    }
+}
+
+/* Regions and zones. */
+static bool write_zone_event(FILE *stream, const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_OMP_PARALLEL_BEGIN:
+        fprintf(stream, "begins parallel region %" PRIu64, event->omp_parallel_begin.new_team);
+        return true;
+    case TG_EVENT_OMP_PARALLEL_END:
+        fprintf(stream, "has left parallel region %" PRIu64, event->omp_parallel_end.ended_team);
+        return true;
+    case TG_EVENT_OMP_IMPLICIT_BEGIN:
+        fprintf(stream, "is thread %" PRIu64, event->omp_implicit_begin.thread_num);
+        if (event->omp_implicit_begin.team_size != 0)
+            fprintf(stream, " of %" PRIu64, event->omp_implicit_begin.team_size);
+        fprintf(stream, " in parallel region %" PRIu64, event->omp_implicit_begin.team);
+        return true;
+    case TG_EVENT_OMP_IMPLICIT_END:
+        fprintf(stream, "is through with parallel region %" PRIu64, event->omp_implicit_end.team);
+        return true;
+    case TG_EVENT_OMP_ZONE_BEGIN:
+        fprintf(stream, "enters %s%s", tg_openmp_words_zone(event->omp_zone_begin.zone)->phrase,
+                tg_openmp_words_inferred(event->omp_zone_begin.seen));
+        return true;
+    case TG_EVENT_OMP_ZONE_END:
+        fprintf(stream, "leaves %s", tg_openmp_words_zone(event->omp_zone_end.zone)->phrase);
+        return true;
+    case TG_EVENT_OMP_SECTION:
+        fprintf(stream, "begins section %" PRIu64, event->omp_section.section);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Waiting, locks and tasks. */
+static bool write_sync_event(FILE *stream, const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_OMP_SYNC_BEGIN:
+        write_barrier(stream, "comes to", event->omp_sync_begin.sync, event->omp_sync_begin.instance);
+        return true;
+    case TG_EVENT_OMP_SYNC_END:
+        write_barrier(stream, "goes on from", event->omp_sync_end.sync, event->omp_sync_end.instance);
+        return true;
+    case TG_EVENT_OMP_MUTEX_WAIT:
+        fprintf(stream, "wants to enter the %s", tg_openmp_words_mutex(event->omp_mutex_wait.mutex)->phrase);
+        return true;
+    case TG_EVENT_OMP_MUTEX_ENTER:
+        fprintf(stream, "enters the %s", tg_openmp_words_mutex(event->omp_mutex_enter.mutex)->phrase);
+        return true;
+    case TG_EVENT_OMP_MUTEX_LEAVE:
+        fprintf(stream, "leaves the %s", tg_openmp_words_mutex(event->omp_mutex_leave.mutex)->phrase);
+        return true;
+    case TG_EVENT_OMP_TASK_CREATE:
+        fprintf(stream, "creates task %" PRIu64, event->omp_task_create.task);
+        return true;
+    case TG_EVENT_OMP_TASK_BEGIN:
+        fprintf(stream, "%s task %" PRIu64, event->omp_task_begin.resumed ? "resumes" : "begins",
+                event->omp_task_begin.task);
+        return true;
+    case TG_EVENT_OMP_TASK_END:
+        fprintf(stream, "%s task %" PRIu64, end_verb(event->omp_task_end.how), event->omp_task_end.task);
+        return true;
+    case TG_EVENT_OMP_CANCEL:
+        fputs(event->omp_cancel.activated ? "cancels its region" : "finds its region cancelled", stream);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The fields that all OpenMP events but the runtime's begin with. */
+struct event_place {
+    TG_OMP_PLACE;
+};
+
+static uint64_t code_of(const struct tg_event *event)
+{
+    if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL) {
+        const struct event_place *place = (const void *)TG_EVENT_PAYLOAD(event);
+        return place->code;
+    }
+    return event->kind == TG_EVENT_MPI_ENTER ? event->mpi_enter.code : 0;
+}
+
+static void write_call(FILE *stream, const struct tg_event_mpi_enter *enter)
+{
+    const struct tg_mpi_call call = {.name = enter->call,
+                                     .comm = enter->comm,
+                                     .instance = enter->instance,
+                                     .peer = enter->peer,
+                                     .tag = enter->tag,
+                                     .root = enter->root,
+                                     .bytes = enter->bytes};
+    fputs("calls ", stream);
+    tg_words_call(stream, &call);
+}
+
+struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *input,
+                                const struct tg_event *event, const struct tg_process_entry *entry)
+{
+    write_who(stream, input, event, entry);
+    if (event->kind == TG_EVENT_MPI_ENTER) {
+        write_call(stream, &event->mpi_enter);
+    } else if (event->kind == TG_EVENT_MPI_LEAVE) {
+        fputs("comes back from ", stream);
+        tg_printable_write(stream, event->mpi_leave.call);
+    } else if (!write_zone_event(stream, event) && !write_sync_event(stream, event)) {
+        struct tg_event_headline headline = {0};
+        char text[256];
+        struct tg_error *error = tg_event_headline_keep(&headline, event);
+        if (error != NULL)
+            return error;
+        fputs(tg_event_headline_print(&headline, text, sizeof text), stream);
+        tg_event_headline_deinit(&headline);
+    }
+    if (entry != NULL)
+        tg_words_code(stream, input, entry->index, code_of(event));
+    return NULL;
+}

@@ -1,0 +1,216 @@
+/* Where the console is: `info event`, `where`, and what every move ends with. */
+#include "live/commands/info/place.h"
+#include "analyzer/dump/dump.h"
+#include "analyzer/dump/event_json.h"
+#include "analyzer/output/quantity.h"
+#include "format/base/printable.h"
+#include "live/commands/info/code_words.h"
+#include "live/commands/info/commands.h"
+#include "live/commands/info/event_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tg_verdict_input tg_console_words(const struct tg_console *console)
+{
+    const struct tg_moment *moment = console->source->moment;
+    return (struct tg_verdict_input){
+        .processes = moment->processes,
+        .openmp = moment->openmp,
+        .mpi = moment->mpi,
+        .mpir = moment->mpir,
+        .start_ns = console->source->start_ns,
+        .namer = {.context = (void *)(uintptr_t)console, .name = tg_code_words},
+    };
+}
+
+static void write_number(const struct tg_source *source, FILE *out)
+{
+    fprintf(out, "event %" PRIu64, source->number);
+    if (source->n_events != 0)
+        fprintf(out, " of %" PRIu64, source->n_events);
+}
+
+/* The event itself, as `tollgate dump --json` has it, and the words of WORDS. */
+static void put_place(struct tg_json *json, const struct tg_source *source, const char *words)
+{
+    const struct tg_event *event = source->event;
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "number", source->number);
+    if (source->n_events != 0)
+        tg_json_member_unsigned(json, "n_events", source->n_events);
+    if (event != NULL) {
+        tg_json_member_unsigned(json, "t_ns", event->time_ns);
+        tg_json_member_signed(json, "pid", event->pid);
+        tg_json_member_signed(json, "tid", event->tid);
+        tg_json_member_string(json, "kind", tg_event_kind_name(event->kind));
+        tg_event_json_payload(json, event, NULL);
+    }
+    tg_json_member_string(json, "words", words);
+    tg_json_end_object(json);
+}
+
+struct tg_error *tg_console_print_place(struct tg_console *console, FILE *out)
+{
+    const struct tg_source *source = console->source;
+    const struct tg_verdict_input input = tg_console_words(console);
+    char moment[TG_QUANTITY_SIZE], *words = NULL;
+    struct tg_error *error = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&words, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    if (source->event == NULL)
+        fputs("before the first event", stream);
+    else
+        error = tg_event_words(stream, &input, source->event, source->moment->entry);
+    if (fclose(stream) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL && source->event != NULL) {
+        write_number(source, out);
+        fprintf(out, ", %s s: ", tg_quantity_moment(source->time_ns, source->start_ns, 6, moment));
+    }
+    if (error == NULL)
+        fprintf(out, "%s\n", words);
+    struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
+    if (json != NULL)
+        put_place(json, source, words);
+    free(words);
+    return error;
+}
+
+/* ---- info event */
+
+static void put(Tcl_Obj *dict, const char *key, Tcl_Obj *value)
+{
+    Tcl_DictObjPut(NULL, dict, Tcl_NewStringObj(key, -1), value);
+}
+
+Tcl_Obj *tg_console_field(const struct tg_field *field, const void *record)
+{
+    const char *at = (const char *)record + field->offset, *text;
+    char shown[1024];
+    uint64_t value;
+    switch (field->type) {
+    case TG_FIELD_STRING:
+        memcpy(&text, at, sizeof text);
+        return Tcl_NewStringObj(tg_printable(text, shown, sizeof shown), -1);
+    case TG_FIELD_LIST: {
+        struct tg_list list;
+        memcpy(&list, at, sizeof list);
+        return Tcl_NewWideIntObj((Tcl_WideInt)list.count);
+    }
+    case TG_FIELD_ADDRESS:
+    case TG_FIELD_ENUM:
+    case TG_FIELD_BOOL:
+    case TG_FIELD_SIGNED:
+    case TG_FIELD_UNSIGNED:
+        break;
+    }
+    memcpy(&value, at, sizeof value);
+    const char *name = field->type == TG_FIELD_ENUM ? tg_field_value_name(field, value) : NULL;
+    if (name != NULL)
+        return Tcl_NewStringObj(name, -1);
+    return field->type == TG_FIELD_ADDRESS ? Tcl_ObjPrintf("0x%" PRIx64, value)
+                                           : Tcl_NewWideIntObj((Tcl_WideInt)value);
+}
+
+static Tcl_Obj *event_dict(const struct tg_source *source)
+{
+    Tcl_Obj *dict = Tcl_NewDictObj();
+    const struct tg_event *event = source->event;
+    put(dict, "number", Tcl_NewWideIntObj((Tcl_WideInt)source->number));
+    if (event == NULL)
+        return dict;
+    put(dict, "t_ns", Tcl_NewWideIntObj((Tcl_WideInt)event->time_ns));
+    put(dict, "pid", Tcl_NewWideIntObj(event->pid));
+    put(dict, "tid", Tcl_NewWideIntObj(event->tid));
+    put(dict, "kind", Tcl_NewStringObj(tg_event_kind_name(event->kind), -1));
+    const struct tg_record_schema *schema = tg_event_schema(event->kind);
+    for (size_t i = 0; i < schema->n_fields; i++)
+        put(dict, schema->fields[i].name, tg_console_field(&schema->fields[i], TG_EVENT_PAYLOAD(event)));
+    return dict;
+}
+
+static struct tg_error *run_event(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool as_dict = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-dict") == 0;
+    const struct tg_source *source = console->source;
+    if (argc > 1 || (argc == 1 && !as_dict))
+        return tg_console_usage(&tg_console_info_event);
+    if (as_dict) {
+        console->result = event_dict(source);
+        return NULL;
+    }
+    struct tg_error *error = tg_console_print_place(console, out);
+    if (error != NULL || source->event == NULL)
+        return error;
+    struct tg_dump dump = {.stream = out, .start_ns = source->start_ns};
+    return tg_dump_text.event(&dump, source->event, source->moment->entry);
+}
+
+static const char *const event_words[] = {"-dict", NULL};
+
+const struct tg_console_command tg_console_info_event = {
+    .name = "info event",
+    .arguments = "?-dict?",
+    .summary = "the event taken last, with all of its fields",
+    .example = "dict get [info event -dict] kind",
+    .more = "-dict gives a dictionary with the field names of `tollgate dump --json`, and number.",
+    .words = event_words,
+    .is_of_now = true,
+    .run = run_event,
+};
+
+/* ---- where */
+
+static void put_finding(struct tg_json *json, const struct tg_finding *finding)
+{
+    tg_json_begin_object(json);
+    if (finding->process != SIZE_MAX)
+        tg_json_member_unsigned(json, "dpid", finding->process + 1);
+    tg_json_member_string(json, "text", finding->text);
+    tg_json_end_object(json);
+}
+
+static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_where);
+    struct tg_error *error = tg_console_print_place(console, out);
+    const struct tg_verdict_input input = tg_console_words(console);
+    struct tg_verdict findings = {0};
+    if (error == NULL)
+        error = tg_verdict_make(&input, &findings);
+    size_t shown = 0;
+    struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
+    if (json != NULL)
+        tg_json_begin_array(json);
+    for (size_t i = 0; error == NULL && i < findings.count; i++) {
+        const struct tg_finding *finding = &findings.findings[i];
+        if (finding->process != SIZE_MAX && !tg_focus_has(&console->focus, finding->process))
+            continue;
+        fprintf(out, "%zu. %s\n", i + 1, finding->text);
+        shown++;
+        if (json != NULL)
+            put_finding(json, finding);
+    }
+    if (json != NULL)
+        tg_json_end_array(json);
+    if (error == NULL && shown == 0)
+        fputs("nobody waits for another one\n", out);
+    tg_verdict_deinit(&findings);
+    return error;
+}
+
+const struct tg_console_command tg_console_where = {
+    .name = "where",
+    .arguments = "",
+    .summary = "who waits where at this moment, who is missing there, and what that one did last",
+    .example = "where",
+    .more = "What `tollgate report` calls the verdict, for the moment that the console is at.",
+    .is_of_now = true,
+    .run = run_where,
+};

@@ -1,0 +1,242 @@
+/* dexamine: memory and instructions. */
+#include "live/commands/inspect/dexamine.h"
+#include "live/commands/inspect/commands.h"
+
+#include "format/base/printable.h"
+#include "live/commands/focus/standing.h"
+#include "live/commands/inspect/dlist.h"
+#include "live/inspect/memory/disassembly.h"
+#include "live/inspect/memory/memory_dump.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct examination {
+    struct tg_disassembler *disassembler;
+    struct tg_memory_format format;
+    bool has_next;
+    uint64_t next; /* behind what was shown last */
+};
+
+static struct tg_error *create_examination(struct tg_console *console, void **state)
+{
+    (void)console;
+    struct examination *made = calloc(1, sizeof *made);
+    struct tg_error *error =
+        made == NULL ? tg_error_no_memory() : tg_disassembler_create(&made->disassembler);
+    if (error != NULL) {
+        free(made);
+        return error;
+    }
+    made->format = (struct tg_memory_format){TG_MEMORY_HEX, 4, 1};
+    *state = made;
+    return NULL;
+}
+
+static void destroy_examination(void *state)
+{
+    struct examination *examination = state;
+    if (examination == NULL)
+        return;
+    tg_disassembler_destroy(examination->disassembler);
+    free(examination);
+}
+
+const struct tg_console_state_kind tg_examination_kind = {
+    .is_live = true, .create = create_examination, .destroy = destroy_examination};
+
+struct wanted {
+    struct examination *examination;
+    struct tg_source_lines *sources; /* NULL: none between instructions */
+    struct tg_json *json;            /* NULL: nobody wants data */
+    const char *address;             /* NULL: goes on, or where the thread stands */
+    struct tg_memory_format format;
+    bool has_count, shows_bytes;
+};
+
+/* ---- what was asked for */
+
+static struct tg_error *take_number(const char *option, Tcl_Obj *word, Tcl_WideInt lowest,
+                                    Tcl_WideInt highest, Tcl_WideInt *number)
+{
+    if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= lowest && *number <= highest)
+        return NULL;
+    char shown[64];
+    return tg_error_create(TG_ERROR_USAGE, "%s: '%s' is no number from %lld to %lld", option,
+                           tg_printable(Tcl_GetString(word), shown, sizeof shown), (long long)lowest,
+                           (long long)highest);
+}
+
+static struct tg_error *take_option(const char *option, Tcl_Obj *value, struct wanted *wanted)
+{
+    Tcl_WideInt number = 0;
+    struct tg_error *error = NULL;
+    if (strcmp(option, "-count") == 0) {
+        error = take_number(option, value, 1, TG_MEMORY_DUMP_MAX, &number);
+        wanted->format.count = (uint64_t)number;
+        wanted->has_count = true;
+    } else if (strcmp(option, "-size") == 0) {
+        error = take_number(option, value, 1, 8, &number);
+        if (error == NULL && (number & (number - 1)) != 0)
+            error = tg_error_create(TG_ERROR_USAGE, "a size is 1, 2, 4 or 8");
+        wanted->format.size = (unsigned)number;
+    } else if (strcmp(option, "-format") == 0) {
+        char shown[64];
+        if (!tg_memory_format_find(Tcl_GetString(value), &wanted->format))
+            error = tg_error_create(TG_ERROR_USAGE,
+                                    "'%s' is no format: hex, decimal, unsigned, octal, float, double, char, "
+                                    "string, address or instruction",
+                                    tg_printable(Tcl_GetString(value), shown, sizeof shown));
+    } else {
+        error = tg_console_usage(&tg_console_dexamine);
+    }
+    return error;
+}
+
+static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *const *argv,
+                              struct wanted *wanted)
+{
+    struct tg_error *error = NULL;
+    for (int i = 0; error == NULL && i < argc; i++) {
+        const char *word = Tcl_GetString(argv[i]);
+        if (*word == '/') {
+            wanted->has_count |= word[1] >= '0' && word[1] <= '9';
+            error = tg_memory_format_parse(word + 1, &wanted->format);
+        } else if (strcmp(word, "-source") == 0) {
+            wanted->sources = tg_listing_sources(tg_console_state(console, &tg_listing_kind));
+        } else if (strcmp(word, "-bytes") == 0) {
+            wanted->shows_bytes = true;
+        } else if (*word == '-' && i + 1 < argc) {
+            error = take_option(word, argv[++i], wanted);
+        } else if (*word == '-' || wanted->address != NULL) {
+            error = tg_console_usage(&tg_console_dexamine);
+        } else {
+            wanted->address = word;
+        }
+    }
+    return error;
+}
+
+/* ---- on the tracer thread */
+
+/* Whether POINT is at its address in this process too: programs lie elsewhere in each. */
+static bool is_here(const struct tg_standing *standing, const struct tg_action_point *point)
+{
+    struct tg_debug_row row;
+    const char *mark = strrchr(point->place, '#');
+    if (point->pending)
+        return false;
+    return mark == NULL || (tg_modules_row_at(standing->modules, point->address, &row) &&
+                            strtol(mark + 1, NULL, 10) == row.line);
+}
+
+static uint64_t *find_marks(const struct tg_control *control, const struct tg_standing *standing,
+                            size_t *count)
+{
+    const struct tg_action_points *points = tg_controller_points(control->controller);
+    size_t n = tg_action_points_count(points);
+    uint64_t *marks = calloc(n + 1, sizeof *marks);
+    *count = 0;
+    for (size_t i = 0; marks != NULL && i < n; i++)
+        if (is_here(standing, tg_action_points_at(points, i)))
+            marks[(*count)++] = tg_action_points_at(points, i)->address;
+    return marks;
+}
+
+static struct tg_error *show_code(const struct tg_control *control, const struct tg_standing *standing,
+                                  uint64_t address, bool is_around)
+{
+    enum { BEFORE = 5, USUAL = 15 };
+    struct wanted *wanted = control->context;
+    struct tg_disassembler *disassembler = wanted->examination->disassembler;
+    uint64_t count = wanted->has_count ? wanted->format.count : is_around ? USUAL : 1;
+    size_t n_marks;
+    uint64_t *marks = find_marks(control, standing, &n_marks), end = address;
+    const struct tg_disassembly disassembly = {.memory = &standing->memory,
+                                               .namer = &standing->namer,
+                                               .sources = wanted->sources,
+                                               .program = tg_standing_program(standing, address),
+                                               .marks = marks,
+                                               .n_marks = n_marks,
+                                               .pc = standing->registers.value[TG_RIP],
+                                               .shows_bytes = wanted->shows_bytes};
+    if (is_around && !wanted->has_count)
+        address = tg_disassembler_back(disassembler, &standing->memory, &standing->namer, address, BEFORE);
+    struct tg_error *error =
+        tg_disassembly_print(disassembler, &disassembly, address, count, control->out, &end);
+    if (error == NULL && wanted->json != NULL)
+        error = tg_disassembly_json(disassembler, &disassembly, address, count, wanted->json, &end);
+    free(marks);
+    wanted->examination->next = end;
+    return error;
+}
+
+static struct tg_error *examine(const struct tg_control *control)
+{
+    struct wanted *wanted = control->context;
+    struct examination *examination = wanted->examination;
+    struct tg_standing standing;
+    struct tg_error *error = tg_standing_find(control, &standing);
+    if (error != NULL)
+        return error;
+    uint64_t address = examination->has_next ? examination->next : standing.registers.value[TG_RIP];
+    bool is_code = wanted->format.kind == TG_MEMORY_INSTRUCTION;
+    bool is_around = is_code && wanted->address == NULL &&
+                     (!examination->has_next || examination->format.kind != TG_MEMORY_INSTRUCTION);
+    if (wanted->address != NULL)
+        error = tg_standing_address(&standing, wanted->address, &address);
+    else if (is_around)
+        address = standing.registers.value[TG_RIP];
+    if (error == NULL && is_code)
+        error = show_code(control, &standing, address, is_around);
+    else if (error == NULL)
+        error = tg_memory_dump_print(&standing.memory, &standing.namer, address, &wanted->format,
+                                     control->out, &examination->next);
+    if (error == NULL && !is_code && wanted->json != NULL)
+        error =
+            tg_memory_dump_json(&standing.memory, address, &wanted->format, wanted->json, &examination->next);
+    if (error == NULL) {
+        examination->has_next = true;
+        examination->format = wanted->format;
+    }
+    return error;
+}
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct examination *examination = tg_console_state(console, &tg_examination_kind);
+    struct wanted wanted = {.examination = examination, .format = examination->format};
+    wanted.format.count = 1;
+    struct tg_error *error = parse(console, argc, argv, &wanted);
+    if (error != NULL)
+        return error;
+    tg_disassembler_set_intel(
+        examination->disassembler,
+        strcmp(tg_console_settings_text(console->settings, "ASSEMBLER_SYNTAX"), "intel") == 0);
+    wanted.json = tg_console_data_begin(&console->data);
+    error = tg_control_run(console, &tg_standing_defaults, examine, &wanted, out);
+    if (error != NULL)
+        tg_console_data_drop(&console->data);
+    return error;
+}
+
+static const char *const words[] = {"-format", "-size",    "-count",      "-source", "-bytes", "hex",
+                                    "decimal", "unsigned", "octal",       "float",   "double", "char",
+                                    "string",  "address",  "instruction", NULL};
+
+const struct tg_console_command tg_console_dexamine = {
+    .name = "dexamine",
+    .arguments = "?/FORMAT | -format F -size N -count N? ?-source? ?-bytes? ?ADDRESS?",
+    .summary = "memory of the thread in focus, or its instructions",
+    .example = "dexamine /4xg rsp",
+    .more =
+        "ADDRESS is a number, a register (rsp, pc) or a name, with +N or -N behind; without one it goes\n"
+        "on, instructions begin around where the thread stands. F is hex, decimal, unsigned, octal, "
+        "float,\n"
+        "double, char, string, address or instruction; /4xg is four of them in one word: a count, x d u o\n"
+        "f c s a i for the format, b h w g for 1, 2, 4 or 8 bytes. -source puts source lines between\n"
+        "instructions, -bytes shows their bytes; dset ASSEMBLER_SYNTAX intel writes them so.",
+    .words = words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run,
+};

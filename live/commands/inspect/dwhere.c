@@ -1,0 +1,390 @@
+/* dwhere: the stack of a thread, or of many as one tree. */
+#include "live/commands/inspect/commands.h"
+#include "live/console/command.h"
+
+#include "analyzer/job/call_tree.h"
+#include "analyzer/job/list.h"
+#include "format/base/printable.h"
+#include "live/commands/focus/standing.h"
+#include "live/commands/inspect/call_variables.h"
+#include "live/control/thread_scene.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LEVELS = 1000, USUAL_LEVELS = 100, TEXT_SIZE = 512 };
+
+struct wanted {
+    struct tg_json *json; /* NULL: nobody wants data */
+    size_t first;         /* level that is shown first, 0 the innermost */
+    size_t levels;
+    struct tg_call_wish wish;
+};
+
+/* A stack that is shown, and the variables of its calls. */
+struct stack {
+    const struct tg_standing *standing;
+    struct tg_module_scene *objects;
+    struct tg_frames frames;
+    struct tg_call_variables *variables; /* by level */
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- words */
+
+static const char *function_of(const struct tg_call *call)
+{
+    if (call->is_signal)
+        return "<signal handler called>";
+    return call->code.name != NULL ? call->code.name : "?";
+}
+
+/* "solver.c#40", where no line is known the object: "libc.so.6"; "0x10" where there is none. */
+static void print_place(const struct tg_call *call, char *text, size_t size)
+{
+    if (call->code.file != NULL)
+        snprintf(text, size, "%s#%d", base_name(call->code.file), call->code.line);
+    else if (call->module != NULL)
+        snprintf(text, size, "%s", base_name(call->module->path));
+    else
+        snprintf(text, size, "%#" PRIx64, call->frame.registers.value[TG_RIP]);
+}
+
+/* ---- a stack */
+
+static void forget_stack(struct stack *stack)
+{
+    for (size_t i = 0; stack->variables != NULL && i < stack->frames.count; i++)
+        tg_call_variables_deinit(&stack->variables[i]);
+    free(stack->variables);
+    tg_frames_deinit(&stack->frames);
+}
+
+static bool wants_variables(const struct wanted *wanted)
+{
+    return wanted->wish.arguments || wanted->wish.locals;
+}
+
+/* To be forgotten also where it fails. */
+static struct tg_error *read_stack(const struct tg_control *control, const struct tg_standing *standing,
+                                   struct stack *stack)
+{
+    const struct wanted *wanted = control->context;
+    *stack = (struct stack){.standing = standing};
+    struct tg_error *error = tg_frames_read(standing->modules, &standing->memory, &standing->registers,
+                                            wanted->first + wanted->levels, &stack->frames);
+    if (error != NULL || !wants_variables(wanted))
+        return error;
+    stack->objects = tg_live_engine_scene(control->engine, standing->thread->process);
+    stack->variables = calloc(stack->frames.count + 1, sizeof *stack->variables);
+    if (stack->objects == NULL || stack->variables == NULL)
+        return tg_error_no_memory();
+    for (size_t i = wanted->first; error == NULL && i < stack->frames.count; i++) {
+        struct tg_thread_scene scene;
+        tg_thread_scene_of_call(standing->thread, stack->objects, &stack->frames, i, &scene);
+        error = tg_call_variables_read(scene.scene, &wanted->wish, &stack->variables[i]);
+    }
+    return error;
+}
+
+static void write_call(const struct stack *stack, size_t level, const struct wanted *wanted)
+{
+    struct tg_json *json = wanted->json;
+    const struct tg_call *call = &stack->frames.calls[level];
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "level", level);
+    tg_json_key(json, "pc");
+    tg_json_address(json, call->frame.registers.value[TG_RIP]);
+    if (call->code.name != NULL || call->is_signal) {
+        tg_json_member_string(json, "function", function_of(call));
+        tg_json_member_unsigned(json, "offset", call->code.offset);
+    }
+    if (call->code.file != NULL) {
+        tg_json_member_string(json, "file", call->code.file);
+        tg_json_member_signed(json, "line", call->code.line);
+    }
+    if (call->module != NULL)
+        tg_json_member_string(json, "object", call->module->path);
+    tg_json_member_bool(json, "inlined", call->code.is_inlined);
+    tg_json_member_bool(json, "signal", call->is_signal);
+    if (wants_variables(wanted)) {
+        struct tg_thread_scene scene;
+        tg_thread_scene_of_call(stack->standing->thread, stack->objects, &stack->frames, level, &scene);
+        tg_call_variables_write_json(scene.scene, &wanted->wish, json);
+    }
+    tg_json_end_object(json);
+}
+
+static void write_stack(const struct stack *stack, const struct wanted *wanted)
+{
+    tg_json_begin_array(wanted->json);
+    for (size_t i = wanted->first; i < stack->frames.count; i++)
+        write_call(stack, i, wanted);
+    tg_json_end_array(wanted->json);
+}
+
+/* ---- one */
+
+/* "work", with its arguments where they are asked for: "work(n=3)". To be freed. */
+static char *text_of_call(const struct stack *stack, size_t level, const struct wanted *wanted)
+{
+    const struct tg_call_variables *variables =
+        wanted->wish.arguments ? &stack->variables[level] : &(struct tg_call_variables){0};
+    char *text = NULL;
+    size_t size;
+    unsigned n = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return NULL;
+    tg_printable_write(stream, function_of(&stack->frames.calls[level]));
+    fputs(variables->are_known ? "(" : "", stream);
+    for (size_t i = 0; i < variables->count; i++) {
+        if (!variables->all[i].is_argument)
+            continue;
+        fputs(n++ == 0 ? "" : ", ", stream);
+        tg_printable_write(stream, variables->all[i].name);
+        fprintf(stream, "=%s", variables->all[i].value);
+    }
+    fputs(variables->are_known ? ")" : "", stream);
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void print_call(const struct stack *stack, size_t level, const char *text, int width, FILE *out)
+{
+    char place[TEXT_SIZE], shown[2 * TEXT_SIZE];
+    const struct tg_call *call = &stack->frames.calls[level];
+    print_place(call, place, sizeof place);
+    fprintf(out, "%3zu  %#018" PRIx64 "  %-*s  %s", level, call->frame.registers.value[TG_RIP], width, text,
+            tg_printable(place, shown, sizeof shown));
+    if (call->code.is_inlined)
+        fputs("  (inlined)", out);
+    if (call->is_guessed)
+        fputs("  (its caller is a guess: no unwind information)", out);
+    fputc('\n', out);
+    for (size_t i = 0; stack->variables != NULL && i < stack->variables[level].count; i++) {
+        const struct tg_call_variable *variable = &stack->variables[level].all[i];
+        if (variable->is_argument)
+            continue;
+        fputs("       ", out);
+        tg_printable_write(out, variable->name);
+        fprintf(out, " = %s\n", variable->value);
+    }
+}
+
+static struct tg_error *print_stack(const struct stack *stack, const struct wanted *wanted, FILE *out)
+{
+    enum { WIDEST = 40 };
+    int width = 0;
+    size_t count = stack->frames.count;
+    struct tg_error *error = NULL;
+    char **texts = calloc(count + 1, sizeof *texts);
+    for (size_t i = wanted->first; texts != NULL && i < count; i++) {
+        texts[i] = text_of_call(stack, i, wanted);
+        if (texts[i] == NULL)
+            error = tg_error_no_memory();
+        int length = texts[i] == NULL ? 0 : (int)strnlen(texts[i], WIDEST);
+        width = length > width ? length : width;
+    }
+    if (texts == NULL)
+        return tg_error_no_memory();
+    for (size_t i = wanted->first; error == NULL && i < count; i++)
+        print_call(stack, i, texts[i], width, out);
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+    if (stack->frames.is_cut)
+        fputs("     there is more: dwhere takes the number of levels\n", out);
+    else if (*tg_frames_remark(&stack->frames) != '\0')
+        fprintf(out, "     it ends here: %s\n", tg_frames_remark(&stack->frames));
+    return error;
+}
+
+static struct tg_error *show_stack(const struct tg_control *control)
+{
+    const struct wanted *wanted = control->context;
+    struct tg_standing standing;
+    struct stack stack;
+    struct tg_error *error = tg_standing_find(control, &standing);
+    if (error != NULL)
+        return error;
+    error = read_stack(control, &standing, &stack);
+    if (error == NULL && wanted->first >= stack.frames.count)
+        error = tg_error_create(TG_ERROR_USAGE, "its stack has no level %zu: there are %zu", wanted->first,
+                                stack.frames.count);
+    if (error == NULL)
+        error = print_stack(&stack, wanted, control->out);
+    if (error == NULL && wanted->json != NULL)
+        write_stack(&stack, wanted);
+    forget_stack(&stack);
+    return error;
+}
+
+/* ---- many */
+
+static struct tg_error *add_to_tree(struct tg_call_tree *tree, const struct tg_job_process *process, size_t i,
+                                    const struct stack *stack, const struct wanted *wanted)
+{
+    const struct tg_frames *frames = &stack->frames;
+    size_t count = frames->count > wanted->first ? frames->count - wanted->first : 0;
+    char(*places)[TEXT_SIZE] = calloc(count + 1, sizeof *places);
+    struct tg_call_tree_frame *lines = calloc(count + 1, sizeof *lines);
+    struct tg_error *error = places == NULL || lines == NULL ? tg_error_no_memory() : NULL;
+    for (size_t k = 0; error == NULL && k < count; k++) {
+        size_t level = frames->count - 1 - k;
+        print_place(&frames->calls[level], places[k], sizeof places[k]);
+        lines[k] =
+            (struct tg_call_tree_frame){.function = function_of(&frames->calls[level]), .place = places[k]};
+        if (stack->variables == NULL)
+            continue;
+        lines[k].variables = stack->variables[level].all;
+        lines[k].n_variables = stack->variables[level].count;
+        lines[k].has_arguments = wanted->wish.arguments && stack->variables[level].are_known;
+    }
+    if (error == NULL)
+        error = tg_call_tree_add(tree, process, i, lines, count);
+    free(places);
+    free(lines);
+    return error;
+}
+
+/* {"threads": "1:1[p1.2]", "frames": [...]} */
+static struct tg_error *write_thread(const struct tg_control *control, const struct tg_job_process *process,
+                                     size_t i, const struct stack *stack)
+{
+    const struct wanted *wanted = control->context;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    char *text = NULL;
+    size_t size;
+    struct tg_error *error = tg_job_set_init(&set, control->view);
+    FILE *stream = error == NULL ? open_memstream(&text, &size) : NULL;
+    if (stream == NULL)
+        return error != NULL ? error : tg_error_no_memory();
+    tg_job_set_add(&set, process, i);
+    error = tg_job_list_print(control->view, &set, stream);
+    if (fclose(stream) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL) {
+        tg_json_begin_object(wanted->json);
+        tg_json_member_string(wanted->json, "threads", text);
+        tg_json_key(wanted->json, "frames");
+        write_stack(stack, wanted);
+        tg_json_end_object(wanted->json);
+    }
+    free(text);
+    return error;
+}
+
+static struct tg_error *add_standing(const struct tg_control *control, const struct tg_job_process *process,
+                                     size_t i, struct tg_call_tree *tree, bool *stands)
+{
+    const struct wanted *wanted = control->context;
+    struct tg_standing standing;
+    struct stack stack;
+    struct tg_error *error = tg_standing_take(control, process, i, stands, &standing);
+    if (error != NULL || !*stands)
+        return error;
+    error = read_stack(control, &standing, &stack);
+    if (error == NULL)
+        error = add_to_tree(tree, process, i, &stack, wanted);
+    if (error == NULL && wanted->json != NULL)
+        error = write_thread(control, process, i, &stack);
+    forget_stack(&stack);
+    return error;
+}
+
+static struct tg_error *show_tree(const struct tg_control *control)
+{
+    const struct wanted *wanted = control->context;
+    struct tg_call_tree *tree = NULL;
+    struct tg_error *error = tg_call_tree_create(control->view, &tree);
+    size_t n_running = 0, n_standing = 0;
+    if (wanted->json != NULL)
+        tg_json_begin_array(wanted->json);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
+            bool stands = false;
+            if (!tg_job_set_has(control->set, process, i))
+                continue;
+            error = add_standing(control, process, i, tree, &stands);
+            n_standing += stands;
+            n_running += !stands;
+        }
+    }
+    if (wanted->json != NULL)
+        tg_json_end_array(wanted->json);
+    if (error == NULL && n_standing == 0)
+        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus stands; dhalt stops them");
+    if (error == NULL)
+        error = tg_call_tree_print(tree, control->out);
+    if (error == NULL && n_running > 0)
+        fprintf(control->out, "%zu thread%s in focus run%s\n", n_running, n_running == 1 ? "" : "s",
+                n_running == 1 ? "s" : "");
+    tg_call_tree_destroy(tree);
+    return error;
+}
+
+static struct tg_error *show(const struct tg_control *control)
+{
+    size_t n_members = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            n_members += tg_job_set_has(control->set, process, i);
+    }
+    return n_members > 1 ? show_tree(control) : show_stack(control);
+}
+
+/* ---- the command */
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct wanted wanted = {.levels = USUAL_LEVELS};
+    for (int i = 0; i < argc; i++) {
+        Tcl_WideInt number;
+        const char *word = Tcl_GetString(argv[i]);
+        bool *wish = strcmp(word, "-args") == 0     ? &wanted.wish.arguments
+                     : strcmp(word, "-locals") == 0 ? &wanted.wish.locals
+                                                    : NULL;
+        bool is_level = strcmp(word, "-level") == 0;
+        if (wish != NULL) {
+            *wish = true;
+            continue;
+        }
+        if ((is_level && ++i == argc) || Tcl_GetWideIntFromObj(NULL, argv[i], &number) != TCL_OK ||
+            number < !is_level || number > MAX_LEVELS)
+            return tg_console_usage(&tg_console_dwhere);
+        *(is_level ? &wanted.first : &wanted.levels) = (size_t)number;
+    }
+    wanted.json = tg_console_data_begin(&console->data);
+    struct tg_error *error = tg_control_run(console, &tg_standing_defaults, show, &wanted, out);
+    if (error != NULL)
+        tg_console_data_drop(&console->data);
+    return error;
+}
+
+static const char *const words[] = {"-level", "-args", "-locals", NULL};
+
+const struct tg_console_command tg_console_dwhere = {
+    .name = "dwhere",
+    .arguments = "?-args? ?-locals? ?-level N? ?LEVELS?",
+    .summary = "the stack of the thread in focus; those of many threads as one tree",
+    .example = "dfocus g dwhere -args",
+    .more =
+        "Innermost first, level 0; LEVELS of them (100), from level N on. Copies that were inlined are\n"
+        "levels of their own. A tree begins at the outermost, and says who is where as dstatus does.\n"
+        "-args shows the values of arguments, -locals those of other variables below each call. In a tree\n"
+        "calls with other values are one call: the values stand below it, with who has them.",
+    .words = words,
+    .needs = TG_CONSOLE_NEEDS_LIVE,
+    .run = run,
+};

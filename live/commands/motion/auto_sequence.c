@@ -1,0 +1,95 @@
+#include "live/commands/motion/auto_sequence.h"
+
+#include "live/commands/motion/opm_sequence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct auto_sequence {
+    struct tg_console *console;
+    Tcl_ObjCmdProc *procedure; /* of Tcl's own `set` */
+    ClientData data;           /* for PROCEDURE */
+    bool is_on;
+    bool is_ours;           /* the file was written by this console, and may be replaced */
+    uint64_t number;        /* of the event that the diagram shows */
+    uint64_t focus_changes; /* of the console, at that time */
+};
+
+static struct tg_error *set_opm(struct auto_sequence *automatic, Tcl_Obj *name, Tcl_Obj *value)
+{
+    int is_on;
+    if (strcmp(Tcl_GetString(name), "opm-auto-sequence") != 0)
+        return tg_error_create(TG_ERROR_USAGE, "unknown setting 'opm %s': the only one is opm-auto-sequence",
+                               Tcl_GetString(name));
+    if (Tcl_GetBooleanFromObj(NULL, value, &is_on) != TCL_OK)
+        return tg_error_create(TG_ERROR_USAGE, "invalid value '%s' for opm-auto-sequence: give on or off",
+                               Tcl_GetString(value));
+    if (is_on != 0 && automatic->console->options.is_safe)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "this console does not write files");
+    automatic->is_on = is_on != 0;
+    automatic->number = 0;
+    return NULL;
+}
+
+static int run_set(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    struct auto_sequence *automatic = data;
+    if (argc != 4 || strcmp(Tcl_GetString(argv[1]), "opm") != 0)
+        return automatic->procedure(automatic->data, interp, argc, argv);
+    struct tg_error *error = set_opm(automatic, argv[2], argv[3]);
+    return error == NULL ? TCL_OK : tg_console_fail(automatic->console, error);
+}
+
+static struct tg_error *create(struct tg_console *console, void **state)
+{
+    Tcl_CmdInfo info;
+    if (!Tcl_GetCommandInfo(console->interp, "set", &info) || info.objProc == NULL)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "this version of Tcl has no `set`");
+    struct auto_sequence *automatic = calloc(1, sizeof *automatic);
+    if (automatic == NULL)
+        return tg_error_no_memory();
+    *automatic =
+        (struct auto_sequence){.console = console, .procedure = info.objProc, .data = info.objClientData};
+    info.objProc = run_set;
+    info.objClientData = automatic;
+    Tcl_SetCommandInfo(console->interp, "set", &info);
+    *state = automatic;
+    return NULL;
+}
+
+static struct tg_error *draw(struct tg_console *console, bool replace)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_opm_sequence_draw(console, replace, out);
+    if (fclose(out) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    free(text);
+    return error;
+}
+
+static struct tg_error *settle(struct tg_console *console, void *state)
+{
+    struct auto_sequence *automatic = state;
+    if (!automatic->is_on || console->source->number == 0 ||
+        (console->source->number == automatic->number && console->focus_changes == automatic->focus_changes))
+        return NULL;
+    struct tg_error *error = draw(console, automatic->is_ours);
+    if (error != NULL) {
+        automatic->is_on = false;
+        struct tg_error *told = tg_error_create(tg_error_code(error), "%s; opm-auto-sequence is off now",
+                                                tg_error_message(error));
+        tg_error_destroy(error);
+        return told;
+    }
+    automatic->is_ours = true;
+    automatic->number = console->source->number;
+    automatic->focus_changes = console->focus_changes;
+    return NULL;
+}
+
+const struct tg_console_state_kind tg_auto_sequence_kind = {
+    .create = create, .destroy = free, .settle = settle};

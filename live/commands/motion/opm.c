@@ -1,0 +1,117 @@
+/* `opm start` and `opm next`: along the zones of an OpenMP program. */
+#include "live/commands/info/place.h"
+#include "live/commands/motion/commands.h"
+#include "live/commands/motion/live_zones.h"
+#include "live/commands/motion/motion.h"
+#include "live/source/zone_counter.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct sought {
+    const struct tg_focus *focus;
+    enum tg_zone_target target; /* NONE: any */
+};
+
+static bool is_sought(void *context, const struct tg_source *source)
+{
+    const struct sought *sought = context;
+    if (source->moment->entry == NULL || !tg_focus_has_event(sought->focus, source) ||
+        !tg_zone_counter_is_first(source->moment->zones))
+        return false;
+    return sought->target == TG_TARGET_NONE || tg_zone_target_of(source->event) == sought->target;
+}
+
+static struct tg_error *go_to_zone(struct tg_console *console, enum tg_zone_target target, const char *what,
+                                   FILE *out)
+{
+    struct sought sought = {.focus = &console->focus, .target = target};
+    char name[64];
+    snprintf(name, sizeof name, "%s%szone", what, *what == '\0' ? "" : " ");
+    struct tg_error *error = tg_motion_until(console, is_sought, &sought, name);
+    if (error != NULL)
+        return error;
+    tg_motion_follow(console);
+    return tg_console_print_place(console, out);
+}
+
+/* ---- opm next */
+
+static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    if (argc > 1)
+        return tg_console_usage(&tg_console_opm_next);
+    const char *name = argc == 1 ? Tcl_GetString(argv[0]) : "";
+    enum tg_zone_target target = argc == 1 ? tg_zone_target_by_name(name) : TG_TARGET_NONE;
+    if (argc == 1 && target == TG_TARGET_NONE)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "'%s' is no zone: parallel, single, critical, task, sections, barrier, master "
+                               "or loop",
+                               name);
+    return console->options.live != NULL ? tg_live_zone_go(console, target, name, out)
+                                         : go_to_zone(console, target, name, out);
+}
+
+static const char *const next_words[] = {"parallel", "single", "critical", "task", "sections",
+                                         "barrier",  "master", "loop",     NULL};
+
+const struct tg_console_command tg_console_opm_next = {
+    .name = "opm next",
+    .arguments = "?TARGET?",
+    .summary = "goes to where the first worker comes to the next zone: parallel, single, critical, ...",
+    .example = "opm next barrier",
+    .more =
+        "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it any of "
+        "these.\nThe worker that comes there becomes the current one. Those that come to the same zone "
+        "after it do not\ncount: each time that a team meets a construct is one zone.\n"
+        "A live job runs until a worker in focus that stood is about to enter one: TARGET must be said, and\n"
+        "zones at which the compiler calls nothing (GCC's master and static loops) are not seen.",
+    .words = next_words,
+    .run = run_next,
+};
+
+/* ---- opm start */
+
+/* The first worker of the process in focus, or of the current worker's. */
+static const struct tg_openmp_worker *first_worker(const struct tg_console *console)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    const struct tg_openmp_worker *current = tg_focus_worker(&console->focus, console->source);
+    size_t process = current != NULL ? current->process : console->focus.process;
+    for (size_t i = tg_openmp_model_worker_count(model); i-- > 0;) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
+        if (worker->process == process && worker->number == 1)
+            return worker;
+    }
+    return NULL;
+}
+
+static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool force = argc == 1 && strcmp(Tcl_GetString(argv[0]), "--force") == 0;
+    if (argc > 1 || (argc == 1 && !force))
+        return tg_console_usage(&tg_console_opm_start);
+    const struct tg_openmp_worker *first = first_worker(console);
+    for (size_t i = 0; !force && first != NULL && first->alive && i < first->n_places; i++)
+        if (first->places[i].kind == TG_OPENMP_IN_REGION)
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "worker 1 is in parallel region %" PRIu64
+                                   " already; opm start --force goes to the next one all the same",
+                                   first->places[i].team);
+    return console->options.live != NULL ? tg_live_zone_go(console, TG_TARGET_PARALLEL, "parallel", out)
+                                         : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
+}
+
+static const char *const start_words[] = {"--force", NULL};
+
+const struct tg_console_command tg_console_opm_start = {
+    .name = "opm start",
+    .arguments = "?--force?",
+    .summary = "goes to the beginning of the first, or next, parallel region",
+    .example = "opm start",
+    .more =
+        "The worker that begins it becomes the current one. Where the first worker is in a region already\n"
+        "nothing is done, unless --force is given.",
+    .words = start_words,
+    .run = run_start,
+};

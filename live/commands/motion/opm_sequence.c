@@ -1,0 +1,231 @@
+/* `opm sequence`: the sequence diagram of the moment that the console is at. */
+#include "live/commands/motion/opm_sequence.h"
+#include "analyzer/output/output_file.h"
+#include "analyzer/sequence/command.h"
+#include "analyzer/sequence/format.h"
+#include "analyzer/sequence/read.h"
+#include "format/base/printable.h"
+#include "live/commands/motion/commands.h"
+#include "live/console/command.h"
+#include "live/source/interrupt.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const struct tg_sequence_format *format; /* NULL: not said */
+    const char *output;                      /* NULL: a file named after the trace */
+    enum tg_sequence_by by;
+    uint64_t team;
+    bool all, print, open, force;
+};
+
+static struct tg_error *take_format(struct arguments *arguments, const char *word)
+{
+    arguments->format = tg_sequence_format_find(word);
+    if (arguments->format != NULL)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "--format: there is no '%s'; see tollgate-sequence(1)", word);
+}
+
+static struct tg_error *take_by(struct arguments *arguments, const char *word)
+{
+    if (strcmp(word, "worker") == 0)
+        arguments->by = TG_SEQUENCE_BY_WORKER;
+    else if (strcmp(word, "rank") == 0)
+        arguments->by = TG_SEQUENCE_BY_RANK;
+    else
+        return tg_error_create(TG_ERROR_USAGE, "--by is 'worker' or 'rank', not '%s'", word);
+    return NULL;
+}
+
+static struct tg_error *take_team(struct arguments *arguments, Tcl_Obj *word)
+{
+    Tcl_WideInt team;
+    if (Tcl_GetWideIntFromObj(NULL, word, &team) != TCL_OK || team <= 0)
+        return tg_error_create(TG_ERROR_USAGE, "--team: '%s' is no number of a region", Tcl_GetString(word));
+    arguments->team = (uint64_t)team;
+    return NULL;
+}
+
+/* Options without a value. False: it is none. */
+static bool take_flag(struct arguments *arguments, const char *option)
+{
+    if (strcmp(option, "--all") == 0)
+        arguments->all = true;
+    else if (strcmp(option, "--print") == 0 || strcmp(option, "--show") == 0)
+        arguments->print = true;
+    else if (strcmp(option, "--no-gen") == 0)
+        arguments->format = &tg_sequence_seqdiag;
+    else if (strcmp(option, "--open") == 0)
+        arguments->open = true;
+    else if (strcmp(option, "--force") == 0)
+        arguments->force = true;
+    else /* the diagram is there when the command is done, whichever is asked for */
+        return strcmp(option, "--sync") == 0 || strcmp(option, "--async") == 0;
+    return true;
+}
+
+static struct tg_error *parse(int argc, Tcl_Obj *const *argv, struct arguments *arguments)
+{
+    struct tg_error *error = NULL;
+    for (int i = 0; error == NULL && i < argc; i++) {
+        const char *option = Tcl_GetString(argv[i]);
+        bool has_value = i + 1 < argc;
+        if (take_flag(arguments, option))
+            continue;
+        if (has_value && strcmp(option, "--format") == 0)
+            error = take_format(arguments, Tcl_GetString(argv[++i]));
+        else if (has_value && strcmp(option, "--by") == 0)
+            error = take_by(arguments, Tcl_GetString(argv[++i]));
+        else if (has_value && strcmp(option, "--team") == 0)
+            error = take_team(arguments, argv[++i]);
+        else if (has_value && strcmp(option, "--output") == 0)
+            arguments->output = Tcl_GetString(argv[++i]);
+        else
+            error = strcmp(option, "--gui") == 0
+                        ? tg_error_create(TG_ERROR_UNSUPPORTED, "--gui belongs to live jobs: a recording has "
+                                                                "no window that follows it; --open shows the "
+                                                                "diagram")
+                        : tg_console_usage(&tg_console_opm_sequence);
+    }
+    if (error == NULL && arguments->print && (arguments->output != NULL || arguments->open))
+        error = tg_error_create(TG_ERROR_USAGE, "--print goes with neither --output nor --open");
+    if (arguments->format == NULL)
+        arguments->format = arguments->print ? &tg_sequence_seqdiag : tg_sequence_format_at(0);
+    return error;
+}
+
+/* The process in focus, or of the worker that was chosen; SIZE_MAX: whichever matters. */
+static size_t chosen_process(const struct tg_console *console)
+{
+    const struct tg_openmp_worker *worker =
+        console->focus.worker == SIZE_MAX ? NULL : tg_focus_worker(&console->focus, console->source);
+    return worker != NULL ? worker->process : console->focus.process;
+}
+
+static struct tg_error *read_diagram(struct tg_console *console, const struct arguments *arguments,
+                                     struct tg_sequence_reading *reading)
+{
+    const struct tg_source *source = console->source;
+    struct tg_selection selection = {0};
+    const struct tg_sequence_request request = {.path = source->trace_path,
+                                                .selection = &selection,
+                                                .by = arguments->by,
+                                                .all = arguments->all,
+                                                .team = arguments->team,
+                                                .services = console->options.services,
+                                                .n_events = source->number,
+                                                .is_interrupted = tg_interrupt_pending};
+    size_t process = chosen_process(console);
+    struct tg_error *error = NULL;
+    if (arguments->by != TG_SEQUENCE_BY_RANK && process < tg_process_model_count(source->moment->processes)) {
+        char pid[16];
+        snprintf(pid, sizeof pid, "%" PRId32, tg_process_model_at(source->moment->processes, process)->pid);
+        error = tg_selection_add_pids(&selection, pid);
+    }
+    if (error == NULL)
+        error = tg_sequence_read(&request, reading);
+    tg_selection_deinit(&selection);
+    return error;
+}
+
+/* run.tgt -> run.svg, beside it; the caller's. */
+static char *name_output(const struct tg_source *source, const struct tg_sequence_format *format)
+{
+    size_t length = strlen(source->trace_path);
+    char *path = NULL;
+    if (length > 4 && strcmp(source->trace_path + length - 4, ".tgt") == 0)
+        length -= 4;
+    return asprintf(&path, "%.*s%s", (int)length, source->trace_path, format->suffix) < 0 ? NULL : path;
+}
+
+static struct tg_error *write_file(const struct tg_console *console, const struct arguments *arguments,
+                                   const struct tg_sequence_drawing *drawing, FILE *out)
+{
+    struct tg_output *output = NULL;
+    char *path = arguments->output != NULL ? strdup(arguments->output)
+                                           : name_output(console->source, arguments->format);
+    if (path == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_output_refuse_input(path, console->source->trace_path);
+    if (error == NULL)
+        error = tg_output_open(path, arguments->force, &output);
+    if (error == NULL)
+        error = arguments->format->write(drawing, tg_output_stream(output));
+    if (error == NULL)
+        error = tg_output_commit(output);
+    tg_output_destroy(output);
+    if (error == NULL) {
+        tg_printable_write(out, path);
+        fprintf(out, "\n%s%s", drawing->note, *drawing->note == '\0' ? "" : "\n");
+        if (arguments->open)
+            error = tg_sequence_open(path);
+    }
+    free(path);
+    return error;
+}
+
+static struct tg_error *draw(struct tg_console *console, const struct arguments *arguments, FILE *out)
+{
+    struct tg_sequence_reading reading = {0};
+    if (console->source->trace_path == NULL)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to be drawn from",
+                               console->source->name);
+    if (console->options.is_safe && !arguments->print)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "no files are written here; --print shows the diagram");
+    if (console->source->number == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "before the first event there is nothing to draw");
+    struct tg_error *error =
+        console->source->ops->sync == NULL ? NULL : console->source->ops->sync(console->source);
+    if (error == NULL)
+        error = read_diagram(console, arguments, &reading);
+    if (error != NULL)
+        return error;
+    const struct tg_sequence_drawing drawing = {
+        .sequence = reading.sequence, .rows = &reading.rows, .title = reading.title, .note = reading.note};
+    if (arguments->print)
+        error = arguments->format->write(&drawing, out);
+    else
+        error = write_file(console, arguments, &drawing, out);
+    tg_sequence_reading_deinit(&reading);
+    return error;
+}
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct arguments arguments = {.by = TG_SEQUENCE_BY_WHAT_MATTERS};
+    struct tg_error *error = parse(argc, argv, &arguments);
+    return error != NULL ? error : draw(console, &arguments, out);
+}
+
+struct tg_error *tg_opm_sequence_draw(struct tg_console *console, bool replace, FILE *out)
+{
+    const struct arguments arguments = {
+        .by = TG_SEQUENCE_BY_WHAT_MATTERS, .format = tg_sequence_format_at(0), .force = replace};
+    return draw(console, &arguments, out);
+}
+
+static const char *const words[] = {"--all",    "--by",     "--team",  "--format", "--print",
+                                    "--show",   "--no-gen", "--open",  "--sync",   "--async",
+                                    "--output", "--force",  "worker",  "rank",     "svg",
+                                    "html",     "seqdiag",  "mermaid", "plantuml", NULL};
+
+const struct tg_console_command tg_console_opm_sequence = {
+    .name = "opm sequence",
+    .arguments = "?--all? ?--by worker|rank? ?--team N? ?--format F? ?--print? ?--output FILE? ?--force? "
+                 "?--open?",
+    .summary = "draws the sequence diagram of this moment into a file, or prints it",
+    .example = "opm sequence --print",
+    .more =
+        "Of the process in focus, or of the one that matters. The file is named after the trace and is not\n"
+        "replaced without --force; its name is the result. The options are those of `tollgate sequence`;\n"
+        "--print (or --show) prints the text for seqdiag, or what --format says; --sync and --async change\n"
+        "nothing: the diagram is there when the command is done. `set opm opm-auto-sequence on` draws it "
+        "anew\n"
+        "before each prompt at which the moment or the focus is another one; `... off` ends that.",
+    .words = words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .run = run,
+};

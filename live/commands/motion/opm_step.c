@@ -1,0 +1,95 @@
+/* `opm step` and `opm step out`: into the next zone of the current worker, and until all are out of one. */
+#include "live/commands/info/place.h"
+#include "live/commands/motion/commands.h"
+#include "live/commands/motion/motion.h"
+#include "live/commands/motion/zone_exit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- into the next zone */
+
+struct stepping {
+    const struct tg_focus *focus;
+    bool has_worker;
+    size_t process;
+    int32_t tid;
+};
+
+static bool enters(const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_OMP_IMPLICIT_BEGIN:
+    case TG_EVENT_OMP_ZONE_BEGIN:
+    case TG_EVENT_OMP_SECTION:
+    case TG_EVENT_OMP_SYNC_BEGIN:
+    case TG_EVENT_OMP_MUTEX_ENTER:
+    case TG_EVENT_OMP_TASK_BEGIN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_inside(void *context, const struct tg_source *source)
+{
+    const struct stepping *stepping = context;
+    const struct tg_process_entry *entry = source->moment->entry;
+    if (entry == NULL || !enters(source->event))
+        return false;
+    if (stepping->has_worker)
+        return entry->index == stepping->process && source->event->tid == stepping->tid;
+    return tg_focus_has_event(stepping->focus, source);
+}
+
+static struct tg_error *step_in(struct tg_console *console)
+{
+    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
+    struct stepping stepping = {.focus = &console->focus, .has_worker = worker != NULL};
+    if (worker != NULL) {
+        stepping.process = worker->process;
+        stepping.tid = worker->tid;
+    }
+    struct tg_error *error = tg_motion_until(console, is_inside, &stepping, "zone that this worker enters");
+    if (error == NULL)
+        tg_motion_follow(console);
+    return error;
+}
+
+/* ---- until all are out */
+
+static struct tg_error *step_out(struct tg_console *console)
+{
+    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
+    if (worker == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no current worker; choose one with dfocus");
+    if (worker->n_places == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside of a zone",
+                               worker->number);
+    return tg_zone_exit_run(console, worker, &worker->places[worker->n_places - 1], "end of this zone", NULL);
+}
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool goes_out = argc == 1 && strcmp(Tcl_GetString(argv[0]), "out") == 0;
+    if (argc > 1 || (argc == 1 && !goes_out))
+        return tg_console_usage(&tg_console_opm_step);
+    struct tg_error *error = goes_out ? step_out(console) : step_in(console);
+    return error != NULL ? error : tg_console_print_place(console, out);
+}
+
+static const char *const words[] = {"out", NULL};
+
+const struct tg_console_command tg_console_opm_step = {
+    .name = "opm step",
+    .arguments = "?out?",
+    .summary = "goes to where the current worker enters its next zone; out: until all are out of this one",
+    .example = "opm step out",
+    .more =
+        "out goes on until the last thread of the team has left the zone that the current worker is in. A\n"
+        "thread that goes through without entering it (a nowait, a condition) counts when it comes to the\n"
+        "next barrier or to the end of the region.",
+    .words = words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .run = run,
+};

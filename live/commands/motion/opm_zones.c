@@ -1,0 +1,363 @@
+/* Out of zones together, section by section, from one thread in a critical section to the next. */
+#include "analyzer/models/openmp_barrier.h"
+#include "live/commands/control/run.h"
+#include "live/commands/focus/focus_call.h"
+#include "live/commands/info/place.h"
+#include "live/commands/motion/catches.h"
+#include "live/commands/motion/commands.h"
+#include "live/commands/motion/motion.h"
+#include "live/commands/motion/zone_exit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_sections(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_ZONE && place->what == TG_OMP_ZONE_SECTIONS;
+}
+
+static bool is_critical_mutex(uint64_t mutex)
+{
+    return mutex == TG_OMP_MUTEX_CRITICAL || mutex == TG_OMP_MUTEX_CRITICAL_NAMED;
+}
+
+static bool is_critical(const struct tg_openmp_place *place)
+{
+    return (place->kind == TG_OPENMP_IN_MUTEX || place->kind == TG_OPENMP_IN_MUTEX_WAIT) &&
+           is_critical_mutex(place->what);
+}
+
+static struct tg_error *need_worker(const struct tg_console *console, const struct tg_openmp_worker **worker)
+{
+    *worker = tg_focus_worker(&console->focus, console->source);
+    return *worker != NULL
+               ? NULL
+               : tg_error_create(TG_ERROR_NOT_FOUND, "there is no current worker; choose one with dfocus");
+}
+
+/* The innermost place of the current worker that IS_IT says is one; WHAT names it. */
+static struct tg_error *need_place(const struct tg_console *console,
+                                   bool (*is_it)(const struct tg_openmp_place *place), const char *what,
+                                   const struct tg_openmp_worker **worker,
+                                   const struct tg_openmp_place **place)
+{
+    struct tg_error *error = need_worker(console, worker);
+    if (error != NULL)
+        return error;
+    for (size_t i = (*worker)->n_places; i-- > 0;) {
+        if (is_it(&(*worker)->places[i])) {
+            *place = &(*worker)->places[i];
+            return NULL;
+        }
+    }
+    return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside of a %s", (*worker)->number,
+                           what);
+}
+
+static struct tg_error *leave_place(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                    const struct tg_openmp_place *place, const char *what, FILE *out)
+{
+    struct tg_zone_exit exit;
+    struct tg_error *error = tg_zone_exit_run(console, worker, place, what, &exit);
+    if (error == NULL)
+        error = tg_console_print_place(console, out);
+    if (error == NULL)
+        fprintf(out, "out of it: %" PRIu64 " worker%s; gone on since then: %" PRIu64 "\n", exit.out,
+                exit.out == 1 ? "" : "s", exit.gone_on);
+    return error;
+}
+
+/* ---- opm all_out */
+
+static struct tg_error *run_all_out(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct tg_openmp_worker *worker;
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_opm_all_out);
+    struct tg_error *error = need_worker(console, &worker);
+    if (error != NULL)
+        return error;
+    if (worker->n_places == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside of a zone",
+                               worker->number);
+    return leave_place(console, worker, &worker->places[worker->n_places - 1], "end of this zone", out);
+}
+
+const struct tg_console_command tg_console_opm_all_out = {
+    .name = "opm all_out",
+    .arguments = "",
+    .summary = "goes to where all workers are out of this zone, and tells how many have gone on",
+    .example = "opm next critical; opm step; opm all_out",
+    .more =
+        "The moment of `opm step out`: a recording holds nobody at the end of the zone, so that those who\n"
+        "left it first may have gone on. The current worker stays.",
+    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .run = run_all_out,
+};
+
+/* ---- opm sections */
+
+static struct tg_error *catch_sections(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    bool off = argc == 1 && strcmp(Tcl_GetString(argv[0]), "off") == 0;
+    if (argc > 1 || (argc == 1 && !off))
+        return tg_console_usage(&tg_console_opm_sections);
+    struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
+    catches->sections = !off;
+    fputs(off ? "`dcont` does not stop at sections zones any more\n"
+              : "`dcont` stops at the beginning of every sections zone\n",
+          out);
+    return NULL;
+}
+
+/* How many sections of the zone at PLACE have begun: as many as workers are in, or more; what is recorded
+ * tells no better. */
+static struct tg_section_steps start_steps(const struct tg_console *console,
+                                           const struct tg_openmp_worker *worker,
+                                           const struct tg_openmp_place *place)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, worker->process, place->team);
+    struct tg_section_steps steps = {
+        .is_on = true, .process = worker->process, .team = place->team, .code = place->code};
+    for (size_t i = 0; team != NULL && i < team->n_members; i++) {
+        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(model, team->members[i].worker);
+        for (size_t j = 0; j < other->n_places; j++)
+            if (is_sections(&other->places[j]) && other->places[j].team == place->team &&
+                other->places[j].section > 0)
+                steps.begun++;
+    }
+    return steps;
+}
+
+static struct tg_error *run_sections(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "";
+    const struct tg_openmp_worker *worker;
+    const struct tg_openmp_place *place;
+    if (strcmp(what, "new") == 0)
+        return catch_sections(console, argc - 1, argv + 1, out);
+    bool finish = strcmp(what, "finish") == 0, steps = strcmp(what, "step-by-step") == 0;
+    if (argc != 1 || (!finish && !steps))
+        return tg_console_usage(&tg_console_opm_sections);
+    struct tg_error *error = need_place(console, is_sections, "sections zone", &worker, &place);
+    if (error != NULL)
+        return error;
+    if (finish)
+        return leave_place(console, worker, place, "end of this sections zone", out);
+    struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
+    catches->steps = start_steps(console, worker, place);
+    fprintf(out, "`dcont` will stop at each section of this zone; %" PRIu64 " already begun\n",
+            catches->steps.begun);
+    return NULL;
+}
+
+static const char *const sections_words[] = {"new", "off", "finish", "step-by-step", NULL};
+
+const struct tg_console_command tg_console_opm_sections = {
+    .name = "opm sections",
+    .arguments = "new ?off? | finish | step-by-step",
+    .summary = "stops `dcont` at sections zones, ends one, or goes through it section by section",
+    .example = "opm sections new; dcont; opm step; opm sections step-by-step; dcont",
+    .more = "new: `dcont` stops where the first worker comes to a sections zone; off: no more.\n"
+            "finish: goes to where all are out of the sections zone that the current worker is in.\n"
+            "step-by-step: `dcont` stops at each section of that zone, and at its end. Sections are seen\n"
+            "with libgomp; LLVM's runtime tells only of the zone.",
+    .words = sections_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .run = run_sections,
+};
+
+/* ---- dcont */
+
+struct continuing {
+    const struct tg_focus *focus;
+    struct tg_catches *catches;
+    enum tg_catch found;
+};
+
+static bool is_caught(void *context, const struct tg_source *source)
+{
+    struct continuing *continuing = context;
+    continuing->found = tg_catches_look(continuing->catches, source, continuing->focus);
+    return continuing->found != TG_CATCH_NOTHING;
+}
+
+static void tell_catch(const struct tg_event *event, const struct continuing *continuing, FILE *out)
+{
+    switch (continuing->found) {
+    case TG_CATCH_SECTIONS:
+        if (event->omp_zone_begin.count > 0)
+            fprintf(out, "a sections zone of %" PRIu64 " sections begins\n", event->omp_zone_begin.count);
+        else
+            fputs("a sections zone begins\n", out);
+        break;
+    case TG_CATCH_SECTION:
+        if (event->omp_section.section > 0)
+            fprintf(out, "section %" PRIu64 " begins\n", event->omp_section.section);
+        else
+            fputs("a section begins\n", out);
+        break;
+    case TG_CATCH_SECTIONS_DONE:
+        fprintf(out, "end of the sections zone; %" PRIu64 " sections were begun\n",
+                continuing->catches->steps.begun);
+        break;
+    case TG_CATCH_NOTHING:
+        break;
+    }
+}
+
+static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_dcont);
+    if (console->options.live != NULL)
+        return tg_control_continue(console, out);
+    struct continuing continuing = {.focus = &console->focus,
+                                    .catches = tg_console_state(console, &tg_catches_kind)};
+    if (!continuing.catches->sections && !continuing.catches->steps.is_on) {
+        const struct tg_target end = {.kind = TG_TO_END};
+        struct tg_error *error = tg_motion_go(console, &end);
+        return error != NULL ? error : tg_console_print_place(console, out);
+    }
+    struct tg_catches former = *continuing.catches;
+    struct tg_error *error = tg_motion_until(console, is_caught, &continuing, "place that is asked for");
+    if (error != NULL) {
+        *continuing.catches = former;
+        return error;
+    }
+    tg_motion_follow(console);
+    tell_catch(console->source->event, &continuing, out);
+    return tg_console_print_place(console, out);
+}
+
+const struct tg_console_command tg_console_dcont = {
+    .name = "dcont",
+    .arguments = "",
+    .summary = "goes on: to what `opm sections` asked for, else the end; of a live job until all stand",
+    .example = "dcont",
+    .run = run_dcont,
+};
+
+/* ---- opm critical */
+
+struct next_entry {
+    size_t process;
+    uint64_t mutex, lock;
+};
+
+static bool is_entry(void *context, const struct tg_source *source)
+{
+    const struct next_entry *entry = context;
+    const struct tg_event *event = source->event;
+    return source->moment->entry != NULL && source->moment->entry->index == entry->process &&
+           event->kind == TG_EVENT_OMP_MUTEX_ENTER && event->omp_mutex_enter.mutex == entry->mutex &&
+           event->omp_mutex_enter.lock == entry->lock;
+}
+
+static struct tg_error *run_critical(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    const struct tg_openmp_worker *worker;
+    const struct tg_openmp_place *place;
+    if (argc != 1 || strcmp(Tcl_GetString(argv[0]), "next") != 0)
+        return tg_console_usage(&tg_console_opm_critical);
+    struct tg_error *error = need_place(console, is_critical, "critical section", &worker, &place);
+    if (error != NULL)
+        return error;
+    struct next_entry entry = {.process = worker->process, .mutex = place->what, .lock = place->id};
+    error = tg_motion_until(console, is_entry, &entry, "worker that enters this critical section");
+    if (error != NULL)
+        return error;
+    tg_motion_follow(console);
+    return tg_console_print_place(console, out);
+}
+
+static const char *const critical_words[] = {"next", NULL};
+
+const struct tg_console_command tg_console_opm_critical = {
+    .name = "opm critical",
+    .arguments = "next",
+    .summary = "goes to where the next worker enters the critical section that the current one is at",
+    .example = "opm next critical; opm critical next",
+    .more = "The current worker must wait for the critical section or be inside of it. The one that enters\n"
+            "becomes the current one.",
+    .words = critical_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .run = run_critical,
+};
+
+/* ---- opm barrier */
+
+/* A barrier that is going on, with the worker that it is asked for. */
+struct at_barrier {
+    const struct tg_console *console;
+    const struct tg_openmp_worker *worker; /* NULL: any of the focus */
+    const struct tg_openmp_team *team;     /* found; NULL none */
+    struct tg_openmp_barrier barrier;
+};
+
+static void take_team(struct at_barrier *at, const struct tg_openmp_team *team)
+{
+    struct tg_openmp_barrier barrier;
+    if (at->team != NULL || team == NULL || !tg_openmp_barrier_of(team, &barrier))
+        return;
+    at->team = team;
+    at->barrier = barrier;
+}
+
+static struct tg_error *visit_team(void *context, const struct tg_openmp_team *team)
+{
+    struct at_barrier *at = context;
+    if (tg_focus_has(&at->console->focus, team->process))
+        take_team(at, team);
+    return NULL;
+}
+
+/* That of the innermost team of the current worker which is at one; where there is no worker of any team. */
+static struct tg_error *find_barrier(struct at_barrier *at)
+{
+    const struct tg_openmp_model *model = at->console->source->moment->openmp;
+    at->worker = tg_focus_worker(&at->console->focus, at->console->source);
+    for (size_t i = at->worker == NULL ? 0 : at->worker->n_places; i-- > 0;)
+        take_team(at, tg_openmp_model_team(model, at->worker->process, at->worker->places[i].team));
+    struct tg_error *error = at->team == NULL ? tg_openmp_model_visit_teams(model, visit_team, at) : NULL;
+    if (error != NULL)
+        return error;
+    if (at->team == NULL || at->team->n_members == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no team is at a barrier; `opm next barrier` goes to one");
+    bool is_member = false;
+    for (size_t i = 0; at->worker != NULL && i < at->team->n_members; i++)
+        is_member |= at->team->members[i].worker == at->worker->index;
+    if (!is_member)
+        at->worker = tg_openmp_model_worker_at(model, at->team->members[0].worker);
+    return NULL;
+}
+
+static struct tg_error *run_barrier(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct at_barrier at = {.console = console};
+    if (argc != 1 || strcmp(Tcl_GetString(argv[0]), "pass") != 0)
+        return tg_console_usage(&tg_console_opm_barrier);
+    struct tg_error *error = find_barrier(&at);
+    if (error != NULL)
+        return error;
+    const struct tg_openmp_place place = {
+        .kind = TG_OPENMP_IN_SYNC, .what = at.barrier.sync, .team = at.team->id, .id = at.barrier.instance};
+    return leave_place(console, at.worker, &place, "moment at which all have passed this barrier", out);
+}
+
+static const char *const barrier_words[] = {"pass", NULL};
+
+const struct tg_console_command tg_console_opm_barrier = {
+    .name = "opm barrier",
+    .arguments = "pass",
+    .summary = "goes to where all workers have passed the barrier that the team is at",
+    .example = "opm next barrier; opm barrier pass",
+    .more = "Of the current worker's team, or of one in focus that is at a barrier. How many have gone on\n"
+            "from it is told; the current worker stays.",
+    .words = barrier_words,
+    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .run = run_barrier,
+};

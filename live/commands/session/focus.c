@@ -1,0 +1,161 @@
+/* Who commands are about: focus, dfocus. */
+#include "live/commands/session/commands.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_focus(struct tg_console *console, FILE *out)
+{
+    char buffer[TG_FOCUS_TEXT];
+    fprintf(out, "%s\n", tg_console_focus_text(console, buffer));
+    struct tg_json *json = tg_console_data_begin(&console->data);
+    if (json != NULL)
+        tg_json_string(json, buffer);
+}
+
+static struct tg_error *take_number(Tcl_Obj *word, Tcl_WideInt *number)
+{
+    if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= 0)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "invalid number '%s'", Tcl_GetString(word));
+}
+
+/* Reads TEXT as the new focus. An error points at the character. */
+static struct tg_error *read_set(struct tg_console *console, const char *text, struct tg_focus *focus)
+{
+    size_t position;
+    struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, focus, &position);
+    return error == NULL ? NULL : tg_console_pointed(console, error, text, position);
+}
+
+static struct tg_error *run_focus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct tg_focus focus;
+    Tcl_WideInt number = 0, worker = 0;
+    size_t process, position;
+    char text[64] = "all", thread[24] = "";
+    const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "";
+    if (argc == 0) {
+        print_focus(console, out);
+        return NULL;
+    }
+    bool all = argc == 1 && strcmp(what, "all") == 0;
+    bool rank = strcmp(what, "rank") == 0, pid = strcmp(what, "pid") == 0;
+    bool has_worker = argc == 4 && strcmp(Tcl_GetString(argv[2]), "worker") == 0;
+    if (!all && ((!rank && !pid) || (argc != 2 && !has_worker)))
+        return tg_console_usage(&tg_console_focus);
+    struct tg_error *error = all ? NULL : take_number(argv[1], &number);
+    if (error == NULL && has_worker)
+        error = take_number(argv[3], &worker);
+    if (error == NULL && has_worker)
+        snprintf(thread, sizeof thread, ".%" PRId64, (int64_t)worker);
+    if (error == NULL && rank)
+        snprintf(text, sizeof text, "dDr%" PRId64 "%s", (int64_t)number, thread);
+    if (error == NULL && pid)
+        error = tg_focus_find_pid(console->source, number, &process);
+    if (error == NULL && pid)
+        snprintf(text, sizeof text, "dD%zu%s", process + 1, thread);
+    if (error == NULL)
+        error = tg_focus_parse(&console->focus, console->source, text, &focus, &position);
+    if (error != NULL)
+        return error;
+    tg_console_set_focus(console, &focus);
+    print_focus(console, out);
+    return NULL;
+}
+
+static const char *const focus_words[] = {"rank", "pid", "worker", "all", NULL};
+
+const struct tg_console_command tg_console_focus = {
+    .name = "focus",
+    .arguments = "?all | rank N ?worker M? | pid N ?worker M??",
+    .summary = "what commands are about: all processes, or one; and the current worker",
+    .example = "focus rank 1 worker 2",
+    .words = focus_words,
+    .run = run_focus,
+};
+
+/* The code of Tcl's present error. */
+static enum tg_error_code code_of_error(const struct tg_console *console)
+{
+    static const enum tg_error_code codes[] = {
+#define X(name, status, text) TG_ERROR_##name,
+        TG_ERROR_CODES(X)
+#undef X
+    };
+    Tcl_Obj *list = Tcl_GetVar2Ex(console->interp, "errorCode", NULL, TCL_GLOBAL_ONLY), *name = NULL;
+    if (list == NULL || Tcl_ListObjIndex(NULL, list, 1, &name) != TCL_OK || name == NULL)
+        return TG_ERROR_USAGE;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (strcmp(tg_error_code_name(codes[i]), Tcl_GetString(name)) == 0)
+            return codes[i];
+    return TG_ERROR_USAGE;
+}
+
+/* dfocus SET COMMAND: the command sees the set, afterwards the focus is what it was. */
+static struct tg_error *run_focused(struct tg_console *console, int argc, Tcl_Obj *const *argv)
+{
+    /* Words are handed on as they are, unless the first one is more than a name itself. */
+    bool is_words = argc > 1 && strpbrk(Tcl_GetString(argv[0]), " \t\n;[{") == NULL;
+    Tcl_Obj *script = argc == 1 ? argv[0] : is_words ? Tcl_NewListObj(argc, argv) : Tcl_ConcatObj(argc, argv);
+    Tcl_IncrRefCount(script);
+    int code = Tcl_EvalObjEx(console->interp, script, 0);
+    Tcl_DecrRefCount(script);
+    if (code == TCL_ERROR) {
+        Tcl_Obj *message = Tcl_GetObjResult(console->interp); /* reading variables may take it away */
+        Tcl_IncrRefCount(message);
+        struct tg_error *error = tg_error_create(code_of_error(console), "%s", Tcl_GetString(message));
+        Tcl_DecrRefCount(message);
+        return error;
+    }
+    console->result = Tcl_GetObjResult(console->interp); /* the interpreter holds it until it has another */
+    return NULL;
+}
+
+static struct tg_error *run_dfocus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct tg_focus focus;
+    if (argc == 0) {
+        print_focus(console, out);
+        return NULL;
+    }
+    struct tg_error *error = read_set(console, Tcl_GetString(argv[0]), &focus);
+    if (error != NULL)
+        return error;
+    if (argc == 1) {
+        tg_console_set_focus(console, &focus);
+        print_focus(console, out);
+        return NULL;
+    }
+    struct tg_focus former = console->focus;
+    uint64_t changes = console->focus_changes;
+    console->focus = focus;
+    console->focus_changes++;
+    error = run_focused(console, argc - 1, argv + 1);
+    tg_console_set_focus(console, &former);
+    console->focus_changes = changes;
+    return error;
+}
+
+static const char *const dfocus_words[] = {"all", NULL};
+
+const struct tg_console_command tg_console_dfocus = {
+    .name = "dfocus",
+    .arguments = "?SET ?COMMAND??",
+    .summary = "sets the focus to a set of processes and threads, or all; with COMMAND for that command only",
+    .example = "dfocus {r1.3} {info workers}",
+    .more =
+        "SET is made of arenas, width group process . thread, of which parts may be left out: r1 is rank 1,\n"
+        "2 the process with DPID 2 (see info processes), r1.3 worker 3 of rank 1, .3 worker 3 of the "
+        "process\n"
+        "in focus, < the lowest one; t1.3 nothing but that worker, g2 the control group of process 2, gS2 "
+        "its\n"
+        "share group (the same program), pW2 its workers, pL2.1 those at the same place as its worker 1, a\n"
+        "all. {r0 r1.2} is several; | - & and ( ) join, exclude and intersect: gS2-r0; existent( ),\n"
+        "stopped( ) and others pick by state: at a moment of a trace who lives is stopped. RANK or process\n"
+        "alone leaves the current worker to follow the events.",
+    .words = dfocus_words,
+    .passes_on = true,
+    .run = run_dfocus,
+};

@@ -1,9 +1,0 @@
-/* `tollgate live` */
-#ifndef TG_LIVE_CONSOLE_LIVE_COMMAND_H
-#define TG_LIVE_CONSOLE_LIVE_COMMAND_H
-
-#include "format/settings/command.h"
-
-extern const struct tg_command tg_live_command;
-
-#endif
