@@ -180,10 +180,10 @@ def interactive_after_script():
 
 
 def piped():
-    lines = "goto 45\nset x 5\nforeach n {1 2} {\n  back\n}\nbogus\ninfo event\n"
+    lines = "goto 45\nset x 5\nforeach n {1 2} {\n  back\n}\nnosuchword\ninfo event\n"
     run = subprocess.run([TOLLGATE, "replay", "hung.tgt"], input=lines, capture_output=True, text=True, check=False)
     check(run.returncode == 1, f"a failed command gives exit status {run.returncode}")
-    check(run.stderr == 'invalid command name "bogus"\n', run.stderr)
+    check(run.stderr == 'invalid command name "nosuchword"\n', run.stderr)
     out = run.stdout.splitlines()
     check(out[0].startswith("event 45 of 51") and out[1] == "5" and out[2].startswith("event 43 of 51"), run.stdout)
     check("\x1b" not in run.stdout and "(" + "0." not in out[0], "a pipe is written to as if it were a terminal")
