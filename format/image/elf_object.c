@@ -81,7 +81,7 @@ uint64_t tg_elf_object_available_at(const struct tg_elf_object *object, uint64_t
 
 bool tg_elf_object_read_at(const struct tg_elf_object *object, uint64_t address, void *buffer, size_t size)
 {
-    uint64_t offset;
+    uint64_t offset = 0; /* stays where nothing is available: SIZE is 0 then */
     return tg_elf_object_available_at(object, address, &offset) >= size &&
            tg_elf_object_read(object, offset, buffer, size);
 }

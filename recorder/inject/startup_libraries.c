@@ -288,9 +288,9 @@ static struct tg_error *try_directory(struct search *search, const char *directo
     static const char *const variants[] = {"", "glibc-hwcaps/x86-64-v2/", "glibc-hwcaps/x86-64-v3/",
                                            "glibc-hwcaps/x86-64-v4/"};
     struct tg_error *error = NULL;
-    char path[2 * PATH_MAX];
-    snprintf(path, sizeof path, "%s/glibc-hwcaps", directory);
-    int variants_place = tg_process_file_open(search->program->pid, path);
+    char path[PATH_MAX];
+    bool fits = snprintf(path, sizeof path, "%s/glibc-hwcaps", directory) < PATH_MAX;
+    int variants_place = fits ? tg_process_file_open(search->program->pid, path) : -1;
     size_t n = variants_place < 0 ? 1 : sizeof variants / sizeof variants[0];
     if (variants_place >= 0)
         close(variants_place);
