@@ -1,5 +1,7 @@
 #include "analyzer/filter/suggestion.h"
 
+#include "format/base/shell_quote.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,33 +358,6 @@ size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n)
 
 /* ---- what to paste ---- */
 
-/* Double quotes where nothing in TEXT is special in them, else single ones, else $'...' (bash, ksh, zsh,
-   POSIX since 2024), so that control characters never reach the terminal. */
-static void put_shell_word(FILE *stream, const char *text)
-{
-    bool printable = true;
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++)
-        printable &= *p >= ' ' && *p < 0x7f;
-    if (printable && strpbrk(text, "\"$`\\!") == NULL) {
-        fprintf(stream, "\"%s\"", text);
-        return;
-    }
-    if (printable && strchr(text, '\'') == NULL) {
-        fprintf(stream, "'%s'", text);
-        return;
-    }
-    fputs("$'", stream);
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-        if (*p == '\'' || *p == '\\')
-            fprintf(stream, "\\%c", *p);
-        else if (*p < ' ' || *p >= 0x7f)
-            fprintf(stream, "\\%03o", *p);
-        else
-            putc(*p, stream);
-    }
-    putc('\'', stream);
-}
-
 char *tg_suggestion_command_line(enum tg_filter_mode mode, const char *match)
 {
     struct text text;
@@ -392,7 +367,7 @@ char *tg_suggestion_command_line(enum tg_filter_mode mode, const char *match)
         fputs("-dlopen_always_recalculate", text.stream);
     } else {
         fputs("-no_dlopen_always_recalculate -dlopen_recalculate_on_match ", text.stream);
-        put_shell_word(text.stream, mode == TG_FILTER_FAST ? "" : match);
+        tg_shell_quote_write(text.stream, mode == TG_FILTER_FAST ? "" : match);
     }
     return text_close(&text);
 }

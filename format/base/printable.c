@@ -92,9 +92,14 @@ void tg_printable_write_quoted(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-void tg_printable_error(const struct tg_error *error)
+void tg_printable_message(const char *text)
 {
     fputs("tollgate: ", stderr);
-    tg_printable_write(stderr, tg_error_message(error));
+    tg_printable_write(stderr, text);
     fputc('\n', stderr);
+}
+
+void tg_printable_error(const struct tg_error *error)
+{
+    tg_printable_message(tg_error_message(error));
 }

@@ -18,6 +18,9 @@ void tg_printable_write(FILE *stream, const char *text);
 /* The same in double quotes, with a double quote inside shown as \". */
 void tg_printable_write_quoted(FILE *stream, const char *text);
 
+/* "tollgate: TEXT\n" to standard error, made printable. */
+void tg_printable_message(const char *text);
+
 /* "tollgate: MESSAGE\n" to standard error, made printable. Does not take ERROR. */
 void tg_printable_error(const struct tg_error *error);
 

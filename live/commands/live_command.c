@@ -210,7 +210,8 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     const struct tg_record_options_more more = {.argp = &argp, .input = &arguments, .doc = doc};
     struct tg_record_options recording;
     int status = 0;
-    TG_AUTO_ERROR struct tg_error *error = tg_record_options_parse(argc, argv, &more, &recording);
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_record_options_parse(argc, argv, &more, tg_printable_message, &recording);
     if (error == NULL) {
         recording.own_group = true;
         struct tg_front *front = NULL;

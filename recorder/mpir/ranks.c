@@ -380,7 +380,7 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
                        const struct tg_mpir_entry *entry)
 {
     const struct tg_mpir_process *from = known_of(ranks, starter->process);
-    bool is_selected = tg_rank_list_has(ranks->options.wanted, entry->rank);
+    bool is_selected = tg_wanted_ranks_has(ranks->options.wanted, entry->rank);
     bool partial_ok = from->variables.found[TG_MPIR_PARTIAL_ATTACH_OK];
     bool launched = !starter->process->attached && !ranks->options.is_foreign;
     struct tg_process *process = tg_engine_find_process(ranks->engine, (pid_t)entry->pid);

@@ -20,7 +20,7 @@ struct tg_mpir_session;
 struct tg_mpir_session_options {
     struct tg_image_cache *images;
     const struct tg_agent_injector *agent; /* asked what it did to a program; NULL: it is in nothing */
-    const struct tg_rank_list *ranks;      /* to acquire */
+    const struct tg_wanted_ranks *ranks;   /* to acquire */
     bool insist;     /* speak the protocol with attached starters, too: breakpoint and MPIR_being_debugged */
     bool trust;      /* take what a table names, whatever it runs and whose it is */
     bool is_foreign; /* the launched starter only shows a job that runs anyway (sattach) */

@@ -32,23 +32,22 @@ static bool take_range(const char **text, struct tg_rank_range *range)
     return range->last >= range->first && (**text == ',' || **text == '\0');
 }
 
-struct tg_error *tg_rank_list_parse(const char *text, struct tg_rank_list *list)
+struct tg_error *tg_wanted_ranks_parse(const char *text, struct tg_wanted_ranks *list)
 {
-    struct tg_rank_list read = {0};
+    struct tg_wanted_ranks read = {0};
     size_t capacity = 1;
     for (const char *c = text; *c != '\0'; c++)
         capacity += *c == ',';
-    if (capacity > TG_RANK_LIST_MAX_RANGES)
-        return tg_error_create(TG_ERROR_INPUT, "a list of ranks has at most %d parts",
-                               TG_RANK_LIST_MAX_RANGES);
+    if (capacity > TG_WANTED_RANKS_MAX_RANGES)
+        return tg_error_create(TG_ERROR_USAGE, "more than %d ranges of ranks", TG_WANTED_RANKS_MAX_RANGES);
     read.ranges = calloc(capacity, sizeof *read.ranges);
     if (read.ranges == NULL)
         return tg_error_no_memory();
     for (const char *at = text;; at++) {
         const char *part = at;
         if (!take_range(&at, &read.ranges[read.count])) {
-            tg_rank_list_deinit(&read);
-            return tg_error_create(TG_ERROR_INPUT, "\"%.*s\" is neither a rank nor a range of ranks",
+            tg_wanted_ranks_deinit(&read);
+            return tg_error_create(TG_ERROR_USAGE, "invalid rank or range of ranks '%.*s'",
                                    (int)strcspn(part, ","), part);
         }
         read.count++;
@@ -59,13 +58,13 @@ struct tg_error *tg_rank_list_parse(const char *text, struct tg_rank_list *list)
     return NULL;
 }
 
-void tg_rank_list_deinit(struct tg_rank_list *list)
+void tg_wanted_ranks_deinit(struct tg_wanted_ranks *list)
 {
     free(list->ranges);
-    *list = (struct tg_rank_list){0};
+    *list = (struct tg_wanted_ranks){0};
 }
 
-bool tg_rank_list_has(const struct tg_rank_list *list, uint64_t rank)
+bool tg_wanted_ranks_has(const struct tg_wanted_ranks *list, uint64_t rank)
 {
     for (size_t i = 0; i < list->count; i++)
         if (rank >= list->ranges[i].first && rank <= list->ranges[i].last)

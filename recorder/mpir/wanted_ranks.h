@@ -9,21 +9,21 @@
 #include <stdint.h>
 
 struct tg_rank_range {
-    uint32_t first, last; /* both are meant */
+    uint32_t first, last; /* both included */
 };
 
 /* Zero-initialised it means every rank. */
-struct tg_rank_list {
+struct tg_wanted_ranks {
     struct tg_rank_range *ranges;
     size_t count;
 };
 
-enum { TG_RANK_LIST_MAX_RANGES = 4096 };
+enum { TG_WANTED_RANKS_MAX_RANGES = 4096 };
 
-/* Numbers and ranges (FIRST-LAST), separated by commas. INPUT error that names the part that is none. */
-struct tg_error *tg_rank_list_parse(const char *text, struct tg_rank_list *list);
-void tg_rank_list_deinit(struct tg_rank_list *list);
+/* Numbers and ranges (FIRST-LAST), separated by commas. A USAGE error names the part that is neither. */
+struct tg_error *tg_wanted_ranks_parse(const char *text, struct tg_wanted_ranks *list);
+void tg_wanted_ranks_deinit(struct tg_wanted_ranks *list);
 
-bool tg_rank_list_has(const struct tg_rank_list *list, uint64_t rank);
+bool tg_wanted_ranks_has(const struct tg_wanted_ranks *list, uint64_t rank);
 
 #endif

@@ -1,6 +1,7 @@
 #include "recorder/record/command.h"
 
 #include "format/base/printable.h"
+#include "format/base/shell_quote.h"
 #include "recorder/process/wait_status.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/front.h"
@@ -11,6 +12,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
@@ -99,8 +101,21 @@ static void print_summary(const struct tg_record_options *options, const struct 
     if (summary->lost_events > 0)
         fprintf(stderr, "; %" PRIu64 " events LOST", summary->lost_events);
     if (summary->losses > 0)
-        fprintf(stderr, "; %" PRIu64 " losses noted (see tollgate report)", summary->losses);
+        fprintf(stderr, "; %" PRIu64 " loss%s noted (see tollgate report)", summary->losses,
+                summary->losses == 1 ? "" : "es");
     fputc('\n', stderr);
+}
+
+/* The command to type next. */
+static void print_next(const struct tg_record_options *options, const struct tg_recording_summary *summary)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", options->trace, summary->complete ? "" : ".incomplete") < 0)
+        return;
+    fprintf(stderr, "tollgate: next: tollgate %s ", summary->complete ? "report" : "recover");
+    tg_shell_quote_write_path(stderr, path);
+    fputc('\n', stderr);
+    free(path);
 }
 
 /* ---- the command */
@@ -157,7 +172,8 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     struct tg_recording *recording = NULL;
     struct tg_recording_summary summary = {0};
     int status = 0;
-    TG_AUTO_ERROR struct tg_error *error = tg_record_options_parse(argc, argv, NULL, &options);
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_record_options_parse(argc, argv, NULL, tg_printable_message, &options);
     if (error != NULL) {
         tg_printable_error(error);
         return tg_error_exit_status(error);
@@ -169,8 +185,10 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         error = record(&options, front, &recording, &status, &summary);
     if (error != NULL)
         tg_printable_error(error);
-    if (summary.finished && !options.quiet)
+    if (summary.finished && !options.quiet) {
         print_summary(&options, &summary);
+        print_next(&options, &summary);
+    }
     target.attached = NULL;
     target.pid = 0;
     tg_front_destroy(front);

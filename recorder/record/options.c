@@ -1,6 +1,6 @@
 #include "recorder/record/options.h"
 
-#include "format/base/printable.h"
+#include "format/base/array.h"
 #include "format/settings/command_line.h"
 #include "format/settings/settings.h"
 #include "recorder/agent/contract.h"
@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +38,9 @@ enum {
 
 enum { MAX_NOTES_SHOWN = 3, MAX_PROGRAM_NAME = 64 };
 
-/* What the command line says, before settings files are taken into account. */
+/* The command line, before settings files are taken into account. */
 struct arguments {
-    struct tg_record_options *options;
+    struct tg_record_options options; /* as far as they follow from the command line alone */
     const char *trace;
     const char *mode;
     const char *match;
@@ -53,73 +54,107 @@ struct arguments {
     char *slurm_step;
     bool lossy;
     const struct tg_record_options_more *more;
-    int always; /* -1: not said */
+    int always; /* -1: not given */
+    int mpir;   /* enum tg_mpir_use */
     struct tg_error *error;
 };
 
 static const struct argp_option argp_options[] = {
     {"output", 'o', "TRACE", 0, "Write to TRACE (default: tollgate-PROGRAM-PID.tgt in the current directory)",
      1},
-    {"force", KEY_FORCE, NULL, 0, "Replace TRACE where it exists", 1},
-    {"quiet", 'q', NULL, 0, "Say nothing but errors", 1},
+    {"force", KEY_FORCE, NULL, 0, "Replace TRACE if it exists", 1},
+    {"quiet", 'q', NULL, 0, "Print only errors", 1},
     {"pid", 'p', "PID", 0, "Attach to PID with all its threads instead of running a command; may be repeated",
      1},
     {"break", 'b', "SPEC", 0,
-     "Record hits of a breakpoint: FUNCTION, FILE:LINE or *ADDRESS, behind LIBRARY` to name the library; "
-     "pending ones are planted when their library is handled; may be repeated",
+     "Record hits of a breakpoint at FUNCTION, FILE:LINE or *ADDRESS, with LIBRARY` in front to name the "
+     "library; pending ones are planted when their library is handled; may be repeated",
      1},
     {"mode", KEY_MODE, "MODE", 0, "Run the job under this dlopen filter mode: slow (default), medium or fast",
      2},
-    {"match", KEY_MATCH, "GLOBLIST", 0, "The glob-list of medium mode; alone it means --mode=medium", 2},
-    {"dlopen_always_recalculate", KEY_ALWAYS, NULL, 0, "The same settings by the debugger's names: slow mode",
-     2},
-    {"no_dlopen_always_recalculate", KEY_NOT_ALWAYS, NULL, 0, "Medium mode, or fast with an empty glob-list",
-     2},
-    {"dlopen_recalculate_on_match", KEY_ON_MATCH, "GLOBLIST", 0, "The glob-list", 2},
+    {"match", KEY_MATCH, "GLOBLIST", 0, "The glob-list of medium mode; implies --mode=medium", 2},
+    {"dlopen_always_recalculate", KEY_ALWAYS, NULL, 0, "The debugger's name for slow mode", 2},
+    {"no_dlopen_always_recalculate", KEY_NOT_ALWAYS, NULL, 0,
+     "The debugger's name for medium mode, or for fast mode with an empty glob-list", 2},
+    {"dlopen_recalculate_on_match", KEY_ON_MATCH, "GLOBLIST", 0, "The debugger's name for --match", 2},
     {"settings", KEY_SETTINGS, "FILE", 0,
      "Read `dset TV::dlopen_...` lines from FILE instead of $HOME/.tollgaterc and ./.tollgaterc", 2},
     {"dlopen", KEY_DLOPEN, "HOW", 0,
-     "How libraries are observed: agent (default for a command) from inside, stops (default with --break or "
-     "a "
-     "dlopen filter) at the loader's own, or none; an attached process is only looked at when it stops "
-     "anyway, "
-     "unless stops are asked for",
+     "How to observe libraries: agent (inside the process; default for a command), stops (at the dynamic "
+     "loader's breakpoint; default with --break or a dlopen filter) or none; the libraries of an attached "
+     "process are read when it stops anyway, unless HOW is stops",
      3},
     {"openmp", KEY_OPENMP, "on|off", 0, "Observe OpenMP (default: on)", 3},
     {"mpi", KEY_MPI, "on|off", 0, "Observe MPI calls (default: on)", 3},
     {"lossy", KEY_LOSSY, NULL, 0,
-     "Drop and count what the agent sees while the recorder cannot keep up, instead of making the job wait",
+     "Drop and count the agent's events while the recorder cannot keep up, instead of making the job wait",
      3},
-    {"no-ptrace", KEY_NO_PTRACE, NULL, 0, "Use the agent alone, where ptrace is forbidden", 3},
+    {"no-ptrace", KEY_NO_PTRACE, NULL, 0, "Record with the agent alone, for systems that forbid ptrace", 3},
     {"ring-size", KEY_RING_SIZE, "BYTES", 0,
-     "Memory in which the agent keeps what a thread does until the recorder takes it, with K or M behind it "
-     "(default: 1M, less where the memory file system is small; 64K to 256M, rounded up to a power of two)",
+     "Size of the agent's buffer for the events of one thread, with suffix K or M (default: 1M, less if the "
+     "memory file system is small; 64K to 256M, rounded up to a power of two)",
      3},
     {"mpir", KEY_MPIR, NULL, 0,
-     "Acquire the ranks of MPI jobs by MPIR, and say so where there is no starter; with --pid also plant "
-     "what "
-     "later steps of the job take (default: by MPIR wherever a starter is met)",
+     "Acquire the ranks of MPI jobs by MPIR, and warn if there is no job launcher; with --pid also follow "
+     "later steps of the job by breakpoints (default: use MPIR whenever a launcher is found)",
      4},
-    {"no-mpir", KEY_NO_MPIR, NULL, 0, "Leave MPIR alone", 4},
-    {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks of the jobs that MPIR shows, as in 0,2-5", 4},
+    {"no-mpir", KEY_NO_MPIR, NULL, 0, "Do not use MPIR", 4},
+    {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks of the jobs found by MPIR, for example 0,2-5",
+     4},
     {"mpir-trust", KEY_MPIR_TRUST, NULL, 0,
-     "Take processes that a starter's table names also where they belong to another user, or run something "
-     "else than the table says",
+     "Acquire the processes in a launcher's table even if they belong to another user, or run a different "
+     "program than the table says",
      4},
     {"slurm-step", KEY_SLURM_STEP, "JOB.STEP", 0, "Attach to the ranks of this running Slurm job step", 4},
     {0},
 };
 
-/* ---- growing lists */
+/* ---- command line */
 
-static bool append_break(struct tg_record_options *options, char *text)
+/* Options that only store something: in which member of struct arguments, and what. */
+static const struct store {
+    int key;
+    size_t member;
+    enum { STORE_TEXT, STORE_TRUE, STORE_VALUE } what;
+    int value;
+} stores[] = {
+    {'o', offsetof(struct arguments, trace), STORE_TEXT, 0},
+    {'q', offsetof(struct arguments, options.quiet), STORE_TRUE, 0},
+    {KEY_FORCE, offsetof(struct arguments, options.force), STORE_TRUE, 0},
+    {KEY_MODE, offsetof(struct arguments, mode), STORE_TEXT, 0},
+    {KEY_MATCH, offsetof(struct arguments, match), STORE_TEXT, 0},
+    {KEY_ALWAYS, offsetof(struct arguments, always), STORE_VALUE, 1},
+    {KEY_NOT_ALWAYS, offsetof(struct arguments, always), STORE_VALUE, 0},
+    {KEY_ON_MATCH, offsetof(struct arguments, on_match), STORE_TEXT, 0},
+    {KEY_SETTINGS, offsetof(struct arguments, settings), STORE_TEXT, 0},
+    {KEY_DLOPEN, offsetof(struct arguments, dlopen), STORE_TEXT, 0},
+    {KEY_OPENMP, offsetof(struct arguments, openmp), STORE_TEXT, 0},
+    {KEY_MPI, offsetof(struct arguments, mpi), STORE_TEXT, 0},
+    {KEY_LOSSY, offsetof(struct arguments, lossy), STORE_TRUE, 0},
+    {KEY_RING_SIZE, offsetof(struct arguments, ring_size), STORE_TEXT, 0},
+    {KEY_NO_PTRACE, offsetof(struct arguments, options.no_ptrace), STORE_TRUE, 0},
+    {KEY_MPIR, offsetof(struct arguments, mpir), STORE_VALUE, TG_MPIR_INSIST},
+    {KEY_NO_MPIR, offsetof(struct arguments, mpir), STORE_VALUE, TG_MPIR_OFF},
+    {KEY_MPIR_TRUST, offsetof(struct arguments, options.mpir_trust), STORE_TRUE, 0},
+    {KEY_RANKS, offsetof(struct arguments, ranks), STORE_TEXT, 0},
+    {KEY_SLURM_STEP, offsetof(struct arguments, slurm_step), STORE_TEXT, 0},
+};
+
+static error_t store_option(struct arguments *arguments, int key, char *text)
 {
-    char **grown = reallocarray(options->breaks, options->n_breaks + 1, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    options->breaks = grown;
-    options->breaks[options->n_breaks++] = text;
-    return true;
+    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++) {
+        void *member = (char *)arguments + stores[i].member;
+        if (stores[i].key != key)
+            continue;
+        if (stores[i].what == STORE_TEXT)
+            *(char **)member = text;
+        else if (stores[i].what == STORE_TRUE)
+            *(bool *)member = true;
+        else
+            *(int *)member = stores[i].value;
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
 }
 
 static struct tg_error *append_pid(struct tg_record_options *options, const char *text)
@@ -128,94 +163,31 @@ static struct tg_error *append_pid(struct tg_record_options *options, const char
     errno = 0;
     long pid = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || pid <= 0 || pid > INT_MAX)
-        return tg_error_create(TG_ERROR_USAGE, "--pid takes a process id, not \"%s\"", text);
-    pid_t *grown = reallocarray(options->pids, options->n_pids + 1, sizeof *grown);
-    if (grown == NULL)
-        return tg_error_no_memory();
-    options->pids = grown;
-    options->pids[options->n_pids++] = (pid_t)pid;
-    return NULL;
+        return tg_error_create(TG_ERROR_USAGE, "--pid: invalid process id '%s'", text);
+    return TG_ARRAY_APPEND_EXACT(options->pids, options->n_pids, (pid_t)pid);
 }
-
-/* ---- command line */
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
-    struct tg_record_options *options = arguments->options;
+    struct tg_record_options *options = &arguments->options;
     switch (key) {
     case ARGP_KEY_INIT:
         if (arguments->more != NULL)
             state->child_inputs[0] = arguments->more->input;
-        return 0;
-    case 'o':
-        arguments->trace = argument;
-        return 0;
-    case KEY_FORCE:
-        options->force = true;
-        return 0;
-    case 'q':
-        options->quiet = true;
         return 0;
     case 'p':
         if (arguments->error == NULL)
             arguments->error = append_pid(options, argument);
         return 0;
     case 'b':
-        return append_break(options, argument) ? 0 : ENOMEM;
-    case KEY_MODE:
-        arguments->mode = argument;
-        return 0;
-    case KEY_MATCH:
-        arguments->match = argument;
-        return 0;
-    case KEY_ALWAYS:
-    case KEY_NOT_ALWAYS:
-        arguments->always = key == KEY_ALWAYS;
-        return 0;
-    case KEY_ON_MATCH:
-        arguments->on_match = argument;
-        return 0;
-    case KEY_SETTINGS:
-        arguments->settings = argument;
-        return 0;
-    case KEY_DLOPEN:
-        arguments->dlopen = argument;
-        return 0;
-    case KEY_OPENMP:
-        arguments->openmp = argument;
-        return 0;
-    case KEY_MPI:
-        arguments->mpi = argument;
-        return 0;
-    case KEY_LOSSY:
-        arguments->lossy = true;
-        return 0;
-    case KEY_RING_SIZE:
-        arguments->ring_size = argument;
-        return 0;
-    case KEY_NO_PTRACE:
-        options->no_ptrace = true;
-        return 0;
-    case KEY_MPIR:
-    case KEY_NO_MPIR:
-        options->mpir = key == KEY_MPIR ? TG_MPIR_INSIST : TG_MPIR_OFF;
-        return 0;
-    case KEY_MPIR_TRUST:
-        options->mpir_trust = true;
-        return 0;
-    case KEY_RANKS:
-        arguments->ranks = argument;
-        return 0;
-    case KEY_SLURM_STEP:
-        arguments->slurm_step = argument;
-        return 0;
+        return TG_ARRAY_APPEND_EXACT(options->breaks, options->n_breaks, argument) == NULL ? 0 : ENOMEM;
     case ARGP_KEY_ARG: /* the command: all the rest is its own */
         options->command = &state->argv[state->next - 1];
         state->next = state->argc;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return store_option(arguments, key, argument);
     }
 }
 
@@ -225,31 +197,29 @@ static const struct argp argp = {
     .args_doc = "[--] COMMAND [ARGUMENT...]\n-p PID [-p PID...]",
     .doc =
         "Run COMMAND, or attach to processes, and write a trace of what a debugger would see: processes, "
-        "threads, signals, libraries, and what each dlopen event costs. What COMMAND starts is recorded too."
-        "\vThe exit status is that of COMMAND (a signal that ended it is raised again), 2 for bad usage, 3 "
-        "where COMMAND could not be run. tollgate-record(1) tells more.",
+        "threads, signals, libraries, and the cost of each dlopen event. Processes that COMMAND starts are "
+        "recorded too."
+        "\vThe exit status is that of COMMAND (a signal that killed it is raised again), 2 for bad usage, 3 "
+        "if COMMAND could not be run. See tollgate-record(1).",
 };
 
 /* ---- settings files */
 
-static void tell_notes(const struct tg_settings *settings)
+static void tell_notes(const struct tg_settings *settings, void (*say)(const char *text))
 {
-    char line[200];
     for (size_t i = 0; i < settings->n_notes && i < MAX_NOTES_SHOWN; i++)
-        fprintf(stderr, "tollgate: %s\n", tg_printable(settings->notes[i], line, sizeof line));
-    if (settings->n_notes > MAX_NOTES_SHOWN)
-        fprintf(stderr, "tollgate: ... and %zu more lines skipped\n", settings->n_notes - MAX_NOTES_SHOWN);
+        say(settings->notes[i]);
+    if (settings->n_notes > MAX_NOTES_SHOWN) {
+        char line[80];
+        snprintf(line, sizeof line, "... %zu more lines were skipped", settings->n_notes - MAX_NOTES_SHOWN);
+        say(line);
+    }
 }
 
 /* A file that need not be there. */
 static struct tg_error *read_if_present(const char *path, struct tg_settings *settings)
 {
-    struct tg_error *error = tg_settings_read(path, settings);
-    if (error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
-        tg_error_destroy(error);
-        return NULL;
-    }
-    return error;
+    return access(path, F_OK) != 0 && errno == ENOENT ? NULL : tg_settings_read(path, settings);
 }
 
 static struct tg_error *read_settings(const char *named, struct tg_settings *settings)
@@ -281,8 +251,8 @@ static struct tg_error *set_filter(const struct arguments *arguments, const stru
     bool by_mode = arguments->mode != NULL || arguments->match != NULL;
     if (by_variables && by_mode)
         return tg_error_create(TG_ERROR_USAGE,
-                               "--mode and --match say the same as the -dlopen_... options: give "
-                               "one kind of them");
+                               "--mode and --match cannot be combined with the -dlopen_... options: "
+                               "use one or the other");
     if (by_mode) {
         const char *mode = arguments->mode != NULL ? arguments->mode : "medium";
         const char *match = arguments->match;
@@ -302,7 +272,7 @@ static struct tg_error *set_filter(const struct arguments *arguments, const stru
 /* Whether anything asks for control over the job, which takes stops. */
 static bool asks_for_control(const struct arguments *arguments, const struct tg_settings *settings)
 {
-    return arguments->more != NULL || arguments->options->n_breaks > 0 || arguments->mode != NULL ||
+    return arguments->more != NULL || arguments->options.n_breaks > 0 || arguments->mode != NULL ||
            arguments->match != NULL || arguments->always >= 0 || arguments->on_match != NULL ||
            settings->has_always_recalculate || settings->match != NULL;
 }
@@ -316,19 +286,19 @@ static const char *control_given(const struct arguments *arguments, bool breaks_
         return "--match";
     if (arguments->always >= 0 || arguments->on_match != NULL)
         return "a -dlopen_... option";
-    return breaks_too && arguments->options->n_breaks > 0 ? "--break" : NULL;
+    return breaks_too && arguments->options.n_breaks > 0 ? "--break" : NULL;
 }
 
 static struct tg_error *set_agent_watch(const struct arguments *arguments, struct tg_record_options *options)
 {
     if (options->n_pids > 0)
         return tg_error_create(TG_ERROR_USAGE,
-                               "%s is for commands: nothing can be loaded into a process that "
-                               "runs already",
+                               "%s works only with a command: the agent cannot be loaded into a "
+                               "running process",
                                options->no_ptrace ? "--no-ptrace" : "--dlopen=agent");
     const char *given = control_given(arguments, options->no_ptrace);
     if (given != NULL)
-        return tg_error_create(TG_ERROR_USAGE, "%s takes stops: leave out %s", given,
+        return tg_error_create(TG_ERROR_USAGE, "%s needs stops: remove %s", given,
                                options->no_ptrace ? "--no-ptrace" : "--dlopen=agent");
     options->launched = TG_LOADER_AGENT;
     /* settings files ask for a filter; where nothing stops, nothing can be deferred */
@@ -349,7 +319,7 @@ static struct tg_error *set_watch(const struct arguments *arguments, const struc
     if (strcmp(how, "agent") == 0)
         return set_agent_watch(arguments, options);
     if (options->no_ptrace && strcmp(how, "stops") == 0)
-        return tg_error_create(TG_ERROR_USAGE, "--dlopen=stops takes ptrace: leave out --no-ptrace");
+        return tg_error_create(TG_ERROR_USAGE, "--dlopen=stops needs ptrace: remove --no-ptrace");
     if (options->no_ptrace) {
         struct tg_error *error = set_agent_watch(arguments, options);
         if (error != NULL)
@@ -358,14 +328,14 @@ static struct tg_error *set_watch(const struct arguments *arguments, const struc
     if (strcmp(how, "none") == 0) {
         if (options->n_breaks > 0)
             return tg_error_create(TG_ERROR_USAGE,
-                                   "--break needs to see libraries come: leave out --dlopen=none");
+                                   "--break needs to observe libraries: remove --dlopen=none");
         options->launched = options->attached = TG_LOADER_NONE;
     } else if (*how == '\0' || strcmp(how, "stops") == 0) {
         options->launched = TG_LOADER_STOPS;
         if (*how != '\0')
             options->attached = TG_LOADER_STOPS;
     } else {
-        return tg_error_create(TG_ERROR_USAGE, "--dlopen takes agent, stops or none, not \"%s\"", how);
+        return tg_error_create(TG_ERROR_USAGE, "--dlopen: invalid value '%s' (agent, stops or none)", how);
     }
     return NULL;
 }
@@ -377,7 +347,7 @@ static struct tg_error *set_switch(const char *option, const char *value, uint32
     if (value == NULL || strcmp(value, "on") == 0)
         *flags |= flag;
     else if (strcmp(value, "off") != 0)
-        return tg_error_create(TG_ERROR_USAGE, "%s takes on or off, not \"%s\"", option, value);
+        return tg_error_create(TG_ERROR_USAGE, "%s: invalid value '%s' (on or off)", option, value);
     return NULL;
 }
 
@@ -393,7 +363,7 @@ static struct tg_error *set_ring_size(const char *text, uint64_t *bytes)
     end += shift > 0;
     if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' ||
         number > (uint64_t)TG_AGENT_RING_MAX_BYTES >> shift || number << shift < TG_AGENT_RING_MIN_BYTES)
-        return tg_error_create(TG_ERROR_USAGE, "--ring-size takes 64K to 256M, not \"%s\"", text);
+        return tg_error_create(TG_ERROR_USAGE, "--ring-size: invalid size '%s' (64K to 256M)", text);
     for (*bytes = TG_AGENT_RING_MIN_BYTES; *bytes < number << shift;)
         *bytes *= 2;
     return NULL;
@@ -414,8 +384,8 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
         options->agent = 0;
     if (options->no_ptrace && options->agent == 0)
         return tg_error_create(TG_ERROR_USAGE,
-                               "--no-ptrace leaves the agent alone to record, and it is to "
-                               "observe nothing: leave out one of --dlopen, --openmp and --mpi");
+                               "--no-ptrace records with the agent alone, and everything that the agent "
+                               "observes is switched off: remove --dlopen, --openmp or --mpi");
     if (arguments->lossy)
         options->agent |= TG_AGENT_LOSSY;
     if (!options->no_ptrace)
@@ -440,10 +410,11 @@ static struct tg_error *set_slurm_step(const struct arguments *arguments, struct
     if (arguments->slurm_step == NULL)
         return NULL;
     if (!is_step(arguments->slurm_step))
-        return tg_error_create(TG_ERROR_USAGE, "--slurm-step takes JOB.STEP, as in 1234.0, not \"%s\"",
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--slurm-step: invalid step '%s' (JOB.STEP, for example 1234.0)",
                                arguments->slurm_step);
     if (options->command != NULL || options->n_pids > 0)
-        return tg_error_create(TG_ERROR_USAGE, "give --slurm-step, a command, or --pid: one of them");
+        return tg_error_create(TG_ERROR_USAGE, "give --slurm-step, a command or --pid: only one of them");
     static char sattach[] = "sattach";
     options->sattach[0] = sattach;
     options->sattach[1] = arguments->slurm_step;
@@ -459,17 +430,12 @@ static struct tg_error *set_mpir(const struct arguments *arguments, struct tg_re
                         : options->mpir == TG_MPIR_INSIST ? "--mpir"
                                                           : NULL;
     if (given != NULL && options->no_ptrace)
-        return tg_error_create(TG_ERROR_USAGE, "%s takes ptrace: leave out --no-ptrace", given);
+        return tg_error_create(TG_ERROR_USAGE, "%s needs ptrace: remove --no-ptrace", given);
     if (given != NULL && options->mpir == TG_MPIR_OFF)
-        return tg_error_create(TG_ERROR_USAGE, "%s is about MPIR: leave out --no-mpir", given);
+        return tg_error_create(TG_ERROR_USAGE, "%s needs MPIR: remove --no-mpir", given);
     if (arguments->ranks == NULL)
         return NULL;
-    struct tg_error *error = tg_rank_list_parse(arguments->ranks, &options->ranks);
-    if (error == NULL)
-        return NULL;
-    struct tg_error *usage = tg_error_create(TG_ERROR_USAGE, "--ranks: %s", tg_error_message(error));
-    tg_error_destroy(error);
-    return usage;
+    return tg_error_prefix(tg_wanted_ranks_parse(arguments->ranks, &options->ranks), "--ranks");
 }
 
 /* The last component of PATH, with what is unwieldy in a file name replaced. */
@@ -518,20 +484,20 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
     if (error != NULL)
         return error;
     if (arguments->more != NULL && options->no_ptrace)
-        return tg_error_create(TG_ERROR_USAGE, "nothing can be controlled without ptrace: leave out "
+        return tg_error_create(TG_ERROR_USAGE, "a job cannot be controlled without ptrace: remove "
                                                "--no-ptrace, or use tollgate record");
     if (options->command != NULL && options->n_pids > 0)
         return tg_error_create(TG_ERROR_USAGE, "give a command or --pid, not both");
     if (options->command == NULL && options->n_pids == 0)
         return tg_error_create(TG_ERROR_USAGE,
-                               "there is nothing to %s: give a command (tollgate %s -- "
+                               "nothing to %s: give a command (tollgate %s -- "
                                "COMMAND...) or --pid",
                                arguments->more != NULL ? "control" : "record",
                                arguments->more != NULL ? "live" : "record");
     struct tg_settings settings = {0};
     error = read_settings(arguments->settings, &settings);
     if (error == NULL && !options->quiet)
-        tell_notes(&settings);
+        tell_notes(&settings, options->say);
     if (error == NULL)
         error = set_filter(arguments, &settings, &options->filter);
     if (error == NULL)
@@ -545,9 +511,9 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
 }
 
 struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
-                                         struct tg_record_options *options)
+                                         void (*say)(const char *text), struct tg_record_options *options)
 {
-    struct arguments arguments = {.options = options, .more = more, .always = -1};
+    struct arguments arguments = {.options = {.say = say}, .more = more, .always = -1, .mpir = TG_MPIR_AUTO};
     struct argp_child children[2] = {{0}};
     struct argp parser = argp;
     if (more != NULL) {
@@ -555,16 +521,15 @@ struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_
         parser.children = children;
         parser.doc = more->doc;
     }
-    *options = (struct tg_record_options){0};
-    struct tg_error *error = tg_dlopen_filter_init(&options->filter);
-    if (error != NULL)
-        return error;
-    if (tg_command_line_parse(&parser, TG_COMMAND_LINE_PROGRAM, argc, argv, &arguments) != 0)
+    struct tg_error *error = tg_dlopen_filter_init(&arguments.options.filter);
+    if (error == NULL && tg_command_line_parse(&parser, TG_COMMAND_LINE_PROGRAM, argc, argv, &arguments) != 0)
         error = tg_error_no_memory();
     if (error == NULL)
         error = arguments.error;
     else
         tg_error_destroy(arguments.error);
+    arguments.options.mpir = (enum tg_mpir_use)arguments.mpir;
+    *options = arguments.options;
     if (error == NULL)
         error = complete(&arguments, options);
     if (error != NULL)
@@ -579,6 +544,6 @@ void tg_record_options_deinit(struct tg_record_options *options)
     free(options->trace);
     free(options->breaks);
     free(options->pids);
-    tg_rank_list_deinit(&options->ranks);
+    tg_wanted_ranks_deinit(&options->ranks);
     *options = (struct tg_record_options){0};
 }

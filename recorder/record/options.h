@@ -20,9 +20,11 @@ enum tg_mpir_use {
 };
 
 struct tg_record_options {
+    /* Tells the person who records: one line of text, without a newline. On any thread of the recording. */
+    void (*say)(const char *text);
     char *trace; /* path to write */
     bool force;  /* replace it where it exists */
-    bool quiet;  /* no summary, no notes */
+    bool quiet;  /* say errors alone */
     struct tg_dlopen_filter filter;
     enum tg_loader_watch launched;
     enum tg_loader_watch attached;
@@ -31,10 +33,10 @@ struct tg_record_options {
     uint32_t agent;      /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN there is no agent */
     uint64_t ring_bytes; /* of a ring of the agent's, a power of two; 0: as much as is reasonable */
     enum tg_mpir_use mpir;
-    bool mpir_trust;           /* take what a starter's table names, whatever it runs and whose it is */
-    struct tg_rank_list ranks; /* to acquire */
-    char *sattach[3];          /* --slurm-step: COMMAND is this; its second word into ARGV */
-    char **breaks;             /* specifications as given; into ARGV */
+    bool mpir_trust;              /* take what a starter's table names, whatever it runs and whose it is */
+    struct tg_wanted_ranks ranks; /* to acquire */
+    char *sattach[3];             /* --slurm-step: COMMAND is this; its second word into ARGV */
+    char **breaks;                /* specifications as given; into ARGV */
     size_t n_breaks;
     pid_t *pids; /* to attach to; none: COMMAND is run */
     size_t n_pids;
@@ -44,7 +46,7 @@ struct tg_record_options {
     char *const *command; /* NULL-terminated, into ARGV; NULL where processes are attached */
 };
 
-/* Who else takes these options, with some of its own: a command that controls the job while it records. */
+/* A command that takes these options and some of its own: it controls the job while it records. */
 struct tg_record_options_more {
     const struct argp *argp; /* its options; its parser gets INPUT and sees no arguments */
     void *input;
@@ -52,14 +54,13 @@ struct tg_record_options_more {
 };
 
 /* Reads ARGV (argv[0] is the program's name for messages) and the settings files: $HOME/.tollgaterc, then
- * .tollgaterc in the current directory, or instead of both the file named by --settings. What a later one
- * says wins, the command line most. The option names of the debugger whose settings these are may have one
- * dash.
- * `--help` and the like print and exit, as argp has it. What was skipped in settings files is told on
- * standard error, unless --quiet is given. MORE: whoever controls the job, so that libraries are watched by
- * stops; NULL: nobody. */
+ * .tollgaterc in the current directory, or instead of both the file named by --settings. A later file
+ * overrides an earlier one, the command line overrides both. The option names of the debugger whose settings
+ * these are may have one dash. `--help` and the like print and exit, as argp does. SAY becomes the member
+ * `say`; it is told of skipped lines of settings files, unless --quiet is given. MORE: options of a command
+ * that controls the job, so that libraries are watched by stops; NULL: none. */
 struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
-                                         struct tg_record_options *options);
+                                         void (*say)(const char *text), struct tg_record_options *options);
 void tg_record_options_deinit(struct tg_record_options *options);
 
 #endif

@@ -1,6 +1,5 @@
 #include "recorder/record/recording.h"
 
-#include "format/base/printable.h"
 #include "format/trace/meta.h"
 #include "format/trace/writer.h"
 #include "recorder/agent/contract.h"
@@ -201,8 +200,8 @@ static void report_write_error(struct tg_recording *recording, struct tg_error *
 {
     if (error == NULL)
         return;
-    error = tg_error_prefix(error, "the trace is cut off, what it traces runs on");
-    tg_printable_error(error);
+    error = tg_error_prefix(error, "the trace is cut off here; the job continues");
+    recording->options->say(tg_error_message(error));
     tg_error_destroy(error);
     recording->write_failed = true;
 }
@@ -345,16 +344,13 @@ static struct tg_error *create_injector(struct tg_recording *recording)
     return tg_agent_injector_create(recording->engine, &options, &recording->injector);
 }
 
-static void tell_agent_missing(struct tg_recording *recording)
+/* Tells the person who records, and the trace. */
+static void note(struct tg_recording *recording, const char *text)
 {
-    if (recording->without_agent == NULL)
-        return;
-    if (!recording->options->quiet) {
-        char line[400];
-        fprintf(stderr, "tollgate: %s\n", tg_printable(recording->without_agent, line, sizeof line));
-    }
-    const struct tg_event note = {.kind = TG_EVENT_NOTE, .note = {.text = recording->without_agent}};
-    tg_engine_emit(recording->engine, NULL, &note);
+    if (!recording->options->quiet)
+        recording->options->say(text);
+    const struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
+    tg_engine_emit(recording->engine, NULL, &event);
 }
 
 /* ---- life */
@@ -512,7 +508,8 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
         return tg_untraced_launch(recording->untraced, options->command, pid);
     }
     tg_engine_emit(recording->engine, NULL, &settings);
-    tell_agent_missing(recording);
+    if (recording->without_agent != NULL)
+        note(recording, recording->without_agent);
     tg_user_breakpoints_start(recording->breakpoints);
     if (options->command != NULL)
         return tg_engine_launch(recording->engine, options->command, pid);
@@ -526,24 +523,14 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
     return error;
 }
 
-static void tell_no_starter(struct tg_recording *recording)
-{
-    static const char text[] = "--mpir: there was no starter of an MPI job, by its symbols";
-    if (tg_mpir_session_starters(recording->mpir) > 0)
-        return;
-    if (!recording->options->quiet)
-        fprintf(stderr, "tollgate: %s\n", text);
-    const struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
-    tg_engine_emit(recording->engine, NULL, &event);
-}
-
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 {
     if (recording->untraced != NULL)
         return tg_untraced_run(recording->untraced, status);
     struct tg_error *error = tg_engine_run(recording->engine, status);
-    if (error == NULL && recording->options->mpir == TG_MPIR_INSIST)
-        tell_no_starter(recording);
+    if (error == NULL && recording->options->mpir == TG_MPIR_INSIST &&
+        tg_mpir_session_starters(recording->mpir) == 0)
+        note(recording, "--mpir: no MPI job launcher was found (none had the symbols of MPIR)");
     return error;
 }
 

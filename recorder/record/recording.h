@@ -58,14 +58,14 @@ struct tg_recording_parts tg_recording_parts(const struct tg_recording *recordin
 struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid);
 
 /* Until nothing is left to trace, or tg_recording_request_stop. *STATUS is the command's wait status. An
- * error of the trace file does not end it: it is printed once, at once. */
+ * error of the trace file does not end the recording: the options' `say` is told at once. */
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status);
 
 /* Async-signal-safe: detach everything and return from tg_recording_run. */
 void tg_recording_request_stop(struct tg_recording *recording);
 
-/* Closes the trace; to be called once after a start that went well. Prints an error of the file that was not
- * printed yet. */
+/* Closes the trace; to be called once after a start that went well. Says an error of the file that was not
+ * said yet. */
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary);
 
 /* Without finish the trace file is removed again. NULL is accepted. */

@@ -203,7 +203,7 @@ def full_disk():
                    " && ".join(8 * [f"! {program}"])])
         check(got.status == 0 and got.output == 8 * native.output, got)
         check(got.errors.count("No space left") == 1 and "events LOST" in got.errors, got)
-        check(len(got.errors.splitlines()) == 2, got)
+        check(len(got.errors.splitlines()) == 3, got)
 
 
 if __name__ == "__main__":

@@ -326,7 +326,7 @@ def scenario_refused():
     check(made.status == 0 and made.output == "being debugged: 0\n", made)
     check(not [event for event in events("trace") if event["kind"].startswith("mpir_")], "events in spite of --no-mpir")
     made = record("plain", ["true"], "--mpir")
-    check(made.status == 0 and "no starter" in made.errors, made)
+    check(made.status == 0 and "no MPI job launcher" in made.errors, made)
     for options, text in [(["--ranks=1,x"], "--ranks"), (["--mpir", "--no-ptrace"], "--no-ptrace"),
                           (["--no-mpir", "--ranks=1"], "--no-mpir"), (["--slurm-step=1.0"], "--slurm-step"),
                           (["--ranks=3-1"], "3-1")]:

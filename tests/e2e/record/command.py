@@ -8,6 +8,7 @@ import os
 import random
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -37,8 +38,8 @@ def usage():
             (["--mode", "fast", "--match", "x", "true"], "match"),
             (["--mode", "fast", "-dlopen_always_recalculate", "true"], "-dlopen_"),
             (["--dlopen=always", "true"], "always"),
-            (["-p", "x"], '"x"'),
-            (["-p", "0"], '"0"'),
+            (["-p", "x"], "'x'"),
+            (["-p", "0"], "'0'"),
             (["-p", str(os.getpid()), "true"], "both"),
             ([], "command"),
             (["--settings", "missing.rc", "true"], "missing.rc"),
@@ -60,7 +61,15 @@ def names():
     first = run([TOLLGATE, "record", "--", "sh", "-c", "exit 0"])
     made = os.listdir()
     check(len(made) == 1 and re.fullmatch(r"tollgate-sh-\d+\.tgt", made[0]), made)
-    check(re.fullmatch(rf"tollgate: {re.escape(made[0])}: \d+ events of 1 process, .*\n", first.errors), first)
+    name = re.escape(made[0])
+    check(re.fullmatch(rf"tollgate: {name}: \d+ events of 1 process, .*\ntollgate: next: tollgate report {name}\n", first.errors),
+          first)
+    odd = run([TOLLGATE, "record", "-o", "a b's", "true"])
+    next_command = odd.errors.splitlines()[-1].removeprefix("tollgate: next: ")
+    check(shlex.split(next_command) == ["tollgate", "report", "a b's"], odd)
+    check(run([TOLLGATE, *shlex.split(next_command)[1:]]).status == 0, next_command)
+    for file in made + ["a b's"]:
+        os.unlink(file)
     quiet = run([TOLLGATE, "record", "--quiet", "-o", "quiet", "true"])
     check(quiet.errors == "" and quiet.output == "", quiet)
     again = run([TOLLGATE, "record", "-o", "quiet", "true"])
@@ -232,6 +241,7 @@ def disk_full():
     check(process.returncode == 9 and output == b"storm over\n", process.returncode, output, errors)
     check(errors.count(b"cut off") == 1 and b"File too large" in errors and b"trace.incomplete: " in errors, errors)
     check(b"events LOST" in errors, errors)
+    check(errors.endswith(b"\ntollgate: next: tollgate recover trace.incomplete\n"), errors)
     check(not os.path.exists("trace") and os.path.getsize("trace.incomplete") <= limit, os.listdir())
     dump = run([TOLLGATE, "dump", "--json", "trace.incomplete"])
     check(dump.output.splitlines()[:len(kept)] == kept, dump)

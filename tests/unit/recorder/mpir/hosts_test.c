@@ -63,23 +63,23 @@ static void short_names_are_names_too(void **state)
 static void lists_of_ranks(void **state)
 {
     (void)state;
-    struct tg_rank_list list = {0};
-    assert_true(tg_rank_list_has(&list, 0));
-    assert_true(tg_rank_list_has(&list, 1 << 20));
-    assert_null(tg_rank_list_parse("0,2-5,8,1000-1000", &list));
+    struct tg_wanted_ranks list = {0};
+    assert_true(tg_wanted_ranks_has(&list, 0));
+    assert_true(tg_wanted_ranks_has(&list, 1 << 20));
+    assert_null(tg_wanted_ranks_parse("0,2-5,8,1000-1000", &list));
     static const uint64_t in[] = {0, 2, 3, 5, 8, 1000}, out[] = {1, 6, 7, 9, 999, 1001, UINT64_MAX};
     for (size_t i = 0; i < sizeof in / sizeof in[0]; i++)
-        assert_true(tg_rank_list_has(&list, in[i]));
+        assert_true(tg_wanted_ranks_has(&list, in[i]));
     for (size_t i = 0; i < sizeof out / sizeof out[0]; i++)
-        assert_false(tg_rank_list_has(&list, out[i]));
-    tg_rank_list_deinit(&list);
+        assert_false(tg_wanted_ranks_has(&list, out[i]));
+    tg_wanted_ranks_deinit(&list);
     static const char *const bad[] = {"",    ",",           "1,",           ",1",    "x",   "1-", "-1",
                                       "3-1", "1--2",        "1 ,2",         "1-2-3", "0x1", "+1", "1,,2",
                                       "1;2", "99999999999", "1-99999999999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct tg_error *error = tg_rank_list_parse(bad[i], &list);
+        struct tg_error *error = tg_wanted_ranks_parse(bad[i], &list);
         assert_non_null(error);
-        assert_int_equal(tg_error_code(error), TG_ERROR_INPUT);
+        assert_int_equal(tg_error_code(error), TG_ERROR_USAGE);
         assert_null(list.ranges);
         tg_error_destroy(error);
     }
