@@ -33,6 +33,7 @@ struct live_source {
     struct standing *standing;   /* by unit; those that were told to stand */
     struct tg_event_mark taken;  /* the event taken last */
     bool is_taken;               /* the first event in the job's queue is the one taken last */
+    uint64_t version;            /* the controller's, when it was told last who stopped and who runs again */
     bool end_told;
 };
 
@@ -117,15 +118,9 @@ static struct tg_error *step(struct tg_source *source, bool *at_end)
 
 /* ---- who there is */
 
-struct view_call {
-    struct tg_job_view *view;
-    struct tg_error *error;
-};
-
-static void make_view(struct tg_live_engine *engine, void *context)
+static struct tg_error *fill_view(const struct tg_request *request)
 {
-    struct view_call *call = context;
-    call->error = tg_controller_fill_view(tg_live_engine_controller(engine), call->view);
+    return tg_controller_fill_view(request->controller, request->context);
 }
 
 /* Of the process that was asked for last. */
@@ -163,13 +158,12 @@ static uint64_t tag_thread(void *context, uint64_t pid, uint64_t tid)
 static struct tg_error *view(struct tg_source *source, struct tg_job_view *view)
 {
     struct live_source *live = live_of(source);
-    struct view_call call = {.view = view};
     struct tagging tagging = {.live = live, .pid = 0, .index = SIZE_MAX};
     const struct tg_job_view_tags tags = {&tagging, tag_process, tag_thread};
-    tg_live_job_call(live->job, make_view, &call);
-    if (call.error == NULL)
+    struct tg_error *error = tg_live_job_call(live->job, fill_view, view);
+    if (error == NULL)
         tg_job_view_retag(view, &tags);
-    return call.error;
+    return error;
 }
 
 /* ---- news */
@@ -219,11 +213,6 @@ static struct tg_error *take_some(struct live_source *live, const struct tg_news
 }
 
 /* ---- who stands and who runs */
-
-struct stops_call {
-    struct live_source *live;
-    struct tg_error *error;
-};
 
 static uint64_t key_of(struct tg_thread_id unit)
 {
@@ -367,26 +356,29 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engi
     return tell_set(live, view, &set, &news);
 }
 
-static void take_moves(struct tg_live_engine *engine, void *context)
+/* Tells of threads that have stopped, and of threads that have been resumed, since the last time. */
+static struct tg_error *take_moves(const struct tg_request *request)
 {
-    struct stops_call *call = context;
-    struct live_source *live = call->live;
+    struct live_source *live = request->context;
     struct tg_job_view *view = NULL;
     size_t count;
-    const struct tg_live_stop *taken = tg_live_engine_take_stops(engine, &count);
-    if (count == 0 && live->standing == NULL)
-        return;
+    const struct tg_live_stop *taken = tg_live_engine_take_stops(request->engine, &count);
+    uint64_t version = tg_controller_version(request->controller);
+    if (count == 0 && (live->standing == NULL || version == live->version))
+        return NULL;
     struct tg_live_stop *stops = calloc(count + 1, sizeof *stops);
-    if (stops != NULL && count > 0)
+    if (stops == NULL)
+        return tg_error_no_memory();
+    if (count > 0)
         memcpy(stops, taken, count * sizeof *stops);
-    call->error =
-        stops == NULL ? tg_error_no_memory() : tg_controller_view(tg_live_engine_controller(engine), &view);
-    if (call->error == NULL && live->standing != NULL)
-        call->error = tell_running(live, engine, view);
-    while (call->error == NULL && count > 0)
-        call->error = tell_alike(live, engine, view, stops, &count);
-    tg_job_view_destroy(view);
+    struct tg_error *error = tg_controller_latest_view(request->controller, &view);
+    if (error == NULL && live->standing != NULL)
+        error = tell_running(live, request->engine, view);
+    while (error == NULL && count > 0)
+        error = tell_alike(live, request->engine, view, stops, &count);
     free(stops);
+    live->version = version;
+    return error;
 }
 
 static bool runs_on(const struct live_source *live)
@@ -411,7 +403,6 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
 {
     struct live_source *live = live_of(source);
     char missed[80];
-    struct stops_call call = {.live = live};
     int status;
     bool has_ended = tg_live_job_has_ended(live->job, &status); /* all of its events are there then */
     tg_live_job_settle(live->job);
@@ -420,7 +411,7 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     do
         error = take_some(live, sink);
     while (error == NULL && has_ended && tg_live_job_first_event(live->job) != NULL);
-    tg_live_job_call(live->job, take_moves, &call);
+    struct tg_error *moves_error = tg_live_job_call(live->job, take_moves, live);
     tg_news_queue_tell(live->stops, sink);
     uint64_t n_missed = tg_live_job_take_missed(live->job);
     snprintf(missed, sizeof missed, "%" PRIu64 " events went by unseen here; the trace has them", n_missed);
@@ -429,20 +420,21 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     if (has_ended)
         tell_end(live, sink);
     if (error == NULL)
-        return call.error;
-    tg_error_destroy(call.error);
+        return moves_error;
+    tg_error_destroy(moves_error);
     return error;
 }
 
-static void ask_latest(struct tg_live_engine *engine, void *context)
+static struct tg_error *ask_latest(const struct tg_request *request)
 {
-    struct tg_event_mark *mark = context;
-    *mark = tg_live_engine_latest(engine);
+    struct tg_event_mark *mark = request->context;
+    *mark = tg_live_engine_latest(request->engine);
+    return NULL;
 }
 
 static void mark(struct tg_source *source, struct tg_event_mark *latest)
 {
-    tg_live_job_call(live_of(source)->job, ask_latest, latest);
+    tg_error_destroy(tg_live_job_call(live_of(source)->job, ask_latest, latest)); /* always NULL */
 }
 
 static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)

@@ -13,13 +13,6 @@
 #include <tcl.h>
 #include <unistd.h>
 
-struct call {
-    struct call *next;
-    void (*run)(struct tg_live_engine *live, void *context);
-    void *context;
-    bool is_done;
-};
-
 struct tg_live_job {
     struct tg_record_options options; /* the caller's, but for the trace */
     const char *first_trace;          /* the caller's */
@@ -40,7 +33,7 @@ struct tg_live_job {
 
     pthread_mutex_t lock; /* for all that follows */
     pthread_cond_t changed;
-    struct call *first_call, **last_call;
+    struct tg_request *first_request, **last_request;
     bool has_started, runs, has_ended, was_let_go, quits, restarts;
     struct tg_error *failure; /* of the start */
     struct tg_recording_summary summary;
@@ -145,40 +138,47 @@ uint64_t tg_live_job_take_missed(struct tg_live_job *job)
     return tg_event_queue_take_lost(job->events);
 }
 
-/* ---- calls */
+/* ---- requests */
 
 /* On the tracer thread. */
 static void serve(void *context)
 {
     struct tg_live_job *job = context;
     pthread_mutex_lock(&job->lock);
-    while (job->first_call != NULL) {
-        struct call *call = job->first_call;
-        job->first_call = call->next;
-        if (call->next == NULL)
-            job->last_call = &job->first_call;
+    while (job->first_request != NULL) {
+        struct tg_request *request = job->first_request;
+        job->first_request = request->next;
+        if (request->next == NULL)
+            job->last_request = &job->first_request;
         pthread_mutex_unlock(&job->lock);
-        call->run(job->live, call->context);
+        tg_request_serve(request, job->live);
         pthread_mutex_lock(&job->lock);
-        call->is_done = true;
+        request->is_answered = true;
         pthread_cond_broadcast(&job->changed);
     }
     pthread_mutex_unlock(&job->lock);
 }
 
-void tg_live_job_call(struct tg_live_job *job, void (*run)(struct tg_live_engine *live, void *context),
-                      void *context)
+struct tg_error *tg_live_job_ask(struct tg_live_job *job, struct tg_request *request)
 {
-    struct call call = {.run = run, .context = context};
+    request->next = NULL;
+    request->is_answered = false;
     pthread_mutex_lock(&job->lock);
-    *job->last_call = &call;
-    job->last_call = &call.next;
+    *job->last_request = request;
+    job->last_request = &request->next;
     pthread_cond_broadcast(&job->changed);
     if (job->runs)
         tg_engine_wake(tg_recording_parts(job->recording).engine);
-    while (!call.is_done)
+    while (!request->is_answered)
         pthread_cond_wait(&job->changed, &job->lock);
     pthread_mutex_unlock(&job->lock);
+    return request->error;
+}
+
+struct tg_error *tg_live_job_call(struct tg_live_job *job, tg_request_work *work, void *context)
+{
+    struct tg_request request = {.about = TG_REQUEST_NOBODY, .work = work, .context = context};
+    return tg_live_job_ask(job, &request);
 }
 
 /* ---- the tracer thread */
@@ -236,7 +236,7 @@ static void set_started(struct tg_live_job *job, struct tg_error *error)
     job->restarts = false;
     job->runs = error == NULL;
     job->has_ended = job->has_ended && error != NULL;
-    if (job->runs && job->first_call != NULL) /* asked meanwhile */
+    if (job->runs && job->first_request != NULL) /* asked meanwhile */
         tg_engine_wake(tg_recording_parts(job->recording).engine);
     pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&job->lock);
@@ -268,7 +268,7 @@ static bool answer(struct tg_live_job *job)
 {
     pthread_mutex_lock(&job->lock);
     while (!job->quits && !job->restarts) {
-        if (job->first_call == NULL)
+        if (job->first_request == NULL)
             pthread_cond_wait(&job->changed, &job->lock);
         pthread_mutex_unlock(&job->lock);
         serve(job);
@@ -346,7 +346,7 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
                                               .emitted = take_emitted,
                                               .serve = serve,
                                               .libraries = &made->listener};
-    made->last_call = &made->first_call;
+    made->last_request = &made->first_request;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     struct tg_error *error = set_up(made);
@@ -360,17 +360,17 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
     return NULL;
 }
 
-static void kill_all(struct tg_live_engine *live, void *context)
+static struct tg_error *kill_all(const struct tg_request *request)
 {
-    (void)context;
-    tg_live_engine_kill(live);
+    tg_live_engine_kill(request->engine);
+    return NULL;
 }
 
-static void detach_all(struct tg_live_engine *live, void *context)
+static struct tg_error *detach_all(const struct tg_request *request)
 {
-    (void)live;
-    struct tg_live_job *job = context;
+    struct tg_live_job *job = request->context;
     tg_recording_request_stop(job->recording);
+    return NULL;
 }
 
 void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how)
@@ -381,7 +381,8 @@ void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how)
     pthread_mutex_unlock(&job->lock);
     if (has_ended)
         return;
-    tg_live_job_call(job, how == TG_LIVE_KILL ? kill_all : detach_all, job);
+    tg_error_destroy(
+        tg_live_job_call(job, how == TG_LIVE_KILL ? kill_all : detach_all, job)); /* always NULL */
     pthread_mutex_lock(&job->lock);
     while (!job->has_ended)
         pthread_cond_wait(&job->changed, &job->lock);

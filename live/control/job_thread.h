@@ -6,7 +6,7 @@
 
 #include "format/base/error.h"
 #include "format/event/event.h"
-#include "live/control/engine_adapter.h"
+#include "live/control/request.h"
 #include "live/control/stops.h"
 #include "live/source/news.h"
 #include "recorder/record/options.h"
@@ -42,10 +42,11 @@ struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace)
 /* After an end. NULL is accepted. */
 void tg_live_job_destroy(struct tg_live_job *job);
 
-/* Makes CALL on the tracer thread, outside of stops, and waits for it. CALL must not wait for anything; after
- * the job's end LIVE still answers what it knows. Any thread. */
-void tg_live_job_call(struct tg_live_job *job, void (*call)(struct tg_live_engine *live, void *context),
-                      void *context);
+/* Has REQUEST served by the tracer thread, and waits for that; its error. After the job's end what is known of it
+ * still answers. Any thread. */
+struct tg_error *tg_live_job_ask(struct tg_live_job *job, struct tg_request *request);
+/* The same for WORK that is about nobody. */
+struct tg_error *tg_live_job_call(struct tg_live_job *job, tg_request_work *work, void *context);
 
 /* Whether it is a command's, which can be run once more. */
 bool tg_live_job_has_command(const struct tg_live_job *job);

@@ -18,7 +18,7 @@
 
 /* ---- dkill */
 
-static struct tg_error *kill_set(const struct tg_control *control)
+static struct tg_error *kill_set(const struct tg_request *control)
 {
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
@@ -47,7 +47,7 @@ const struct tg_console_command tg_console_dkill = {
 
 /* ---- ddetach */
 
-static struct tg_error *detach_set(const struct tg_control *control)
+static struct tg_error *detach_set(const struct tg_request *control)
 {
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
@@ -83,14 +83,14 @@ struct attaching {
 
 static const double longest_attaching_s = 5; /* who waits for a child of vfork that stands cannot stop */
 
-static struct tg_error *attach(const struct tg_control *control)
+static struct tg_error *attach(const struct tg_request *control)
 {
     const struct attaching *attaching = control->context;
     return tg_live_engine_attach(control->engine, attaching->pid);
 }
 
 /* Whether the process is known, and all its threads stand or are to run. */
-static struct tg_error *look_at_attached(const struct tg_control *control)
+static struct tg_error *look_at_attached(const struct tg_request *control)
 {
     struct attaching *attaching = control->context;
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
@@ -196,7 +196,7 @@ struct rerun {
     bool has_run;
 };
 
-static struct tg_error *look_at(const struct tg_control *control)
+static struct tg_error *look_at(const struct tg_request *control)
 {
     struct rerun *rerun = control->context;
     FILE *stream = open_memstream(&rerun->points, &rerun->size);

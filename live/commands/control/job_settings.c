@@ -17,16 +17,15 @@ struct job_settings {
 struct order {
     struct tg_live_job *job;
     const struct tg_dlopen_filter *filter;
-    struct tg_error *error;
 };
 
-static void carry_out(struct tg_live_engine *engine, void *context)
+static struct tg_error *carry_out(const struct tg_request *request)
 {
-    struct order *order = context;
+    const struct order *order = request->context;
     int status;
     if (tg_live_job_has_ended(order->job, &status))
-        return; /* there is nothing to filter, and no trace to tell it to */
-    order->error = tg_loader_set_filter(tg_live_engine_loader(engine), order->filter);
+        return NULL; /* there is nothing to filter, and no trace to tell it to */
+    return tg_loader_set_filter(tg_live_engine_loader(request->engine), order->filter);
 }
 
 static struct tg_error *set(const struct job_settings *live, bool always, const char *match)
@@ -37,10 +36,8 @@ static struct tg_error *set(const struct job_settings *live, bool always, const 
     if (error != NULL)
         return error;
     error = tg_dlopen_filter_set(&filter, always, match);
-    if (error == NULL) {
-        tg_live_job_call(live->job, carry_out, &order);
-        error = order.error;
-    }
+    if (error == NULL)
+        error = tg_live_job_call(live->job, carry_out, &order);
     tg_dlopen_filter_deinit(&filter);
     return error;
 }
@@ -58,16 +55,17 @@ static struct tg_error *match_changes(void *context, const char *value)
 }
 
 /* A filter that is initialised becomes the one in force. */
-static void ask(struct tg_live_engine *engine, void *context)
+static struct tg_error *ask(const struct tg_request *request)
 {
-    struct tg_dlopen_filter *filter = context;
+    struct tg_dlopen_filter *filter = request->context;
     struct tg_dlopen_filter copy;
-    struct tg_error *error = tg_dlopen_filter_copy(tg_loader_filter(tg_live_engine_loader(engine)), &copy);
-    if (error == NULL) {
-        tg_dlopen_filter_deinit(filter);
-        *filter = copy;
-    }
-    tg_error_destroy(error);
+    struct tg_error *error =
+        tg_dlopen_filter_copy(tg_loader_filter(tg_live_engine_loader(request->engine)), &copy);
+    if (error != NULL)
+        return error;
+    tg_dlopen_filter_deinit(filter);
+    *filter = copy;
+    return NULL;
 }
 
 static struct tg_error *show_present(struct tg_console_settings *settings, struct tg_live_job *job)
@@ -76,8 +74,10 @@ static struct tg_error *show_present(struct tg_console_settings *settings, struc
     struct tg_error *error = tg_dlopen_filter_init(&filter);
     if (error != NULL)
         return error;
-    tg_live_job_call(job, ask, &filter);
-    error = tg_console_settings_set(settings, always_name, filter.mode == TG_FILTER_SLOW ? "true" : "false");
+    error = tg_live_job_call(job, ask, &filter);
+    if (error == NULL)
+        error =
+            tg_console_settings_set(settings, always_name, filter.mode == TG_FILTER_SLOW ? "true" : "false");
     if (error == NULL)
         error = tg_console_settings_set(settings, match_name, tg_glob_list_text(filter.list));
     tg_dlopen_filter_deinit(&filter);
@@ -86,23 +86,15 @@ static struct tg_error *show_present(struct tg_console_settings *settings, struc
 
 /* ---- threads of the MPI library */
 
-struct change {
-    const char *value;
-    struct tg_error *error;
-};
-
-static void change_managers(struct tg_live_engine *engine, void *context)
+static struct tg_error *change_managers(const struct tg_request *request)
 {
-    struct change *change = context;
-    change->error = tg_live_engine_set_managers(engine, change->value);
+    return tg_live_engine_set_managers(request->engine, request->context);
 }
 
 static struct tg_error *managers_change(void *context, const char *value)
 {
     const struct job_settings *live = context;
-    struct change change = {.value = value};
-    tg_live_job_call(live->job, change_managers, &change);
-    return change.error;
+    return tg_live_job_call(live->job, change_managers, (void *)(uintptr_t)value);
 }
 
 /* ---- life */
@@ -147,9 +139,9 @@ struct tg_error *tg_job_settings_apply(struct tg_console *console)
     struct tg_error *error = tg_dlopen_filter_init(&filter);
     if (error != NULL)
         return error;
-    tg_live_job_call(live->job, ask, &filter);
-    bool is_so =
-        (filter.mode == TG_FILTER_SLOW) == always && strcmp(tg_glob_list_text(filter.list), match) == 0;
+    error = tg_live_job_call(live->job, ask, &filter);
+    bool is_so = error == NULL && (filter.mode == TG_FILTER_SLOW) == always &&
+                 strcmp(tg_glob_list_text(filter.list), match) == 0;
     tg_dlopen_filter_deinit(&filter);
-    return is_so ? NULL : set(live, always, match);
+    return is_so || error != NULL ? error : set(live, always, match);
 }

@@ -64,7 +64,7 @@ static bool look_in(struct tg_modules *modules, const struct tg_module *module,
     return false;
 }
 
-struct tg_error *tg_line_function_check(const struct tg_control *control, const char *spec,
+struct tg_error *tg_line_function_check(const struct tg_request *control, const char *spec,
                                         const char *function)
 {
     struct tg_standing standing;

@@ -5,7 +5,7 @@ static const char *stop_name(enum tg_barrier_stop stop)
     return stop == TG_BARRIER_STOP_GROUP ? "group" : stop == TG_BARRIER_STOP_PROCESS ? "process" : "none";
 }
 
-static void put_barrier(const struct tg_control *control, const struct tg_action_point *point,
+static void put_barrier(const struct tg_request *control, const struct tg_action_point *point,
                         struct tg_json *json)
 {
     struct tg_barrier_status status;
@@ -19,7 +19,7 @@ static void put_barrier(const struct tg_control *control, const struct tg_action
     tg_json_member_bool(json, "stuck", status.stuck);
 }
 
-void tg_point_data(const struct tg_control *control, const struct tg_action_point *point,
+void tg_point_data(const struct tg_request *control, const struct tg_action_point *point,
                    struct tg_json *json)
 {
     tg_json_begin_object(json);

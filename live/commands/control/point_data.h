@@ -5,7 +5,7 @@
 #include "live/commands/focus/focus_call.h"
 
 /* Writes one object. */
-void tg_point_data(const struct tg_control *control, const struct tg_action_point *point,
+void tg_point_data(const struct tg_request *control, const struct tg_action_point *point,
                    struct tg_json *json);
 
 #endif

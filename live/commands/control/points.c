@@ -85,7 +85,7 @@ static struct tg_error *check_condition(struct point_words *words)
 }
 
 /* The focus as a set, *MADE where it is everything, which has none. */
-static struct tg_error *find_focus(const struct tg_control *control, struct tg_ptset **made,
+static struct tg_error *find_focus(const struct tg_request *control, struct tg_ptset **made,
                                    const struct tg_ptset **focus)
 {
     struct tg_ptset *written = NULL;
@@ -103,12 +103,12 @@ static struct tg_error *find_focus(const struct tg_control *control, struct tg_p
 
 static char *file_of(void *context, const char *spec)
 {
-    const struct tg_control *control = context;
+    const struct tg_request *control = context;
     return tg_live_engine_file_of(control->engine, spec);
 }
 
 /* What WORDS->location means; where it names a function its line has to be in that. */
-static struct tg_error *find_spec(const struct tg_control *control, struct point_words *words)
+static struct tg_error *find_spec(const struct tg_request *control, struct point_words *words)
 {
     const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
     char *function = NULL, *file = tg_thread_place_file(control);
@@ -128,7 +128,7 @@ static struct tg_error *take_address(struct point_words *words)
     return tg_error_no_memory();
 }
 
-static struct tg_error *make(const struct tg_control *control)
+static struct tg_error *make(const struct tg_request *control)
 {
     struct point_words *words = control->context;
     const struct tg_ptset *focus;
@@ -249,7 +249,7 @@ static struct tg_error *delete (struct tg_controller *controller, uint32_t id, b
     return tg_controller_delete(controller, id);
 }
 
-static struct tg_error *change(const struct tg_control *control)
+static struct tg_error *change(const struct tg_request *control)
 {
     const struct numbers *numbers = control->context;
     const struct tg_action_points *points = tg_controller_points(control->controller);
@@ -379,7 +379,7 @@ static bool is_wanted(const struct listing *listing, const struct tg_action_poin
                         point->enabled == (listing->which == TG_ACTION_POINTS_ENABLED));
 }
 
-static void put_points(const struct tg_control *control)
+static void put_points(const struct tg_request *control)
 {
     const struct listing *listing = control->context;
     const struct tg_action_points *points = tg_controller_points(control->controller);
@@ -392,7 +392,7 @@ static void put_points(const struct tg_control *control)
     tg_json_end_array(listing->json);
 }
 
-static struct tg_error *print_points(const struct tg_control *control)
+static struct tg_error *print_points(const struct tg_request *control)
 {
     const struct listing *listing = control->context;
     const struct tg_action_points *points = tg_controller_points(control->controller);
@@ -410,7 +410,7 @@ static struct tg_error *print_points(const struct tg_control *control)
     return error;
 }
 
-static struct tg_error *list(const struct tg_control *control)
+static struct tg_error *list(const struct tg_request *control)
 {
     const struct listing *listing = control->context;
     struct tg_error *error = NULL;

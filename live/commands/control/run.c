@@ -9,7 +9,7 @@
 
 /* ---- go and halt */
 
-static struct tg_error *go(const struct tg_control *control)
+static struct tg_error *go(const struct tg_request *control)
 {
     size_t n_held = 0;
     struct tg_error *error = tg_controller_go(control->controller, control->view, control->set, &n_held);
@@ -65,7 +65,7 @@ struct wait {
     int64_t ranks; /* so many are to be there, 0 as many as the focus has */
 };
 
-static struct tg_error *look(const struct tg_control *control)
+static struct tg_error *look(const struct tg_request *control)
 {
     struct wait *wait = control->context;
     size_t n_running = 0, n_standing = 0;
@@ -145,13 +145,13 @@ struct tg_error *tg_control_continue(struct tg_console *console, FILE *out)
 
 /* ---- holding */
 
-static struct tg_error *hold(const struct tg_control *control)
+static struct tg_error *hold(const struct tg_request *control)
 {
     return tg_controller_hold(control->controller, control->view, control->set, *(bool *)control->context);
 }
 
 /* Who stays held, because the other one of the two holds is on. */
-static size_t count_left(const struct tg_control *control, bool of_processes)
+static size_t count_left(const struct tg_request *control, bool of_processes)
 {
     const struct tg_run_model *barriers = tg_controller_runs(control->controller);
     size_t n_left = 0;
@@ -166,7 +166,7 @@ static size_t count_left(const struct tg_control *control, bool of_processes)
     return n_left;
 }
 
-static struct tg_error *unhold(const struct tg_control *control)
+static struct tg_error *unhold(const struct tg_request *control)
 {
     bool of_processes = *(bool *)control->context;
     struct tg_error *error =

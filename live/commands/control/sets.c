@@ -10,7 +10,7 @@
 
 /* ---- dptsets */
 
-static struct tg_error *print_set(const struct tg_control *control)
+static struct tg_error *print_set(const struct tg_request *control)
 {
     struct tg_error *error = tg_job_list_print(control->view, control->set, control->out);
     fputc('\n', control->out);
@@ -18,7 +18,7 @@ static struct tg_error *print_set(const struct tg_control *control)
 }
 
 /* WORK with another focus, which is TEXT. */
-static struct tg_error *run_with(struct tg_console *console, const char *text, tg_control_work *work,
+static struct tg_error *run_with(struct tg_console *console, const char *text, tg_request_work *work,
                                  FILE *out)
 {
     struct tg_ptset *parsed = NULL, *complete = NULL;
@@ -71,12 +71,12 @@ struct grouping {
     struct tg_error *(*change)(struct tg_job_model *model, const char *name, struct tg_thread_id unit);
 };
 
-static struct tg_error *list_groups(const struct tg_control *control)
+static struct tg_error *list_groups(const struct tg_request *control)
 {
     return tg_job_model_print_groups(tg_controller_job(control->controller), control->out);
 }
 
-static struct tg_error *make_group(const struct tg_control *control)
+static struct tg_error *make_group(const struct tg_request *control)
 {
     const struct grouping *grouping = control->context;
     uint32_t number;
@@ -87,14 +87,14 @@ static struct tg_error *make_group(const struct tg_control *control)
     return error;
 }
 
-static struct tg_error *delete_group(const struct tg_control *control)
+static struct tg_error *delete_group(const struct tg_request *control)
 {
     const struct grouping *grouping = control->context;
     return tg_job_model_delete_group(tg_controller_change_job(control->controller), grouping->name);
 }
 
 /* Whole processes join as such, so that threads to come are in it too. */
-static struct tg_error *change_group(const struct tg_control *control)
+static struct tg_error *change_group(const struct tg_request *control)
 {
     const struct grouping *grouping = control->context;
     struct tg_job_model *model = tg_controller_change_job(control->controller);

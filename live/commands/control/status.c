@@ -14,7 +14,7 @@
 static void name_key(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,
                      char *buffer, size_t size)
 {
-    const struct tg_control *control = context;
+    const struct tg_request *control = context;
     struct tg_debug_row row;
     uint64_t pc, offset;
     *buffer = '\0';
@@ -43,7 +43,7 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
 
 /* ---- data */
 
-static void put_place(const struct tg_control *control, struct tg_thread_id unit, uint64_t pc,
+static void put_place(const struct tg_request *control, struct tg_thread_id unit, uint64_t pc,
                       struct tg_json *json)
 {
     struct tg_debug_row row;
@@ -64,7 +64,7 @@ static void put_place(const struct tg_control *control, struct tg_thread_id unit
     }
 }
 
-static void put_thread(const struct tg_control *control, const struct tg_job_process *process,
+static void put_thread(const struct tg_request *control, const struct tg_job_process *process,
                        const struct tg_job_thread *thread, struct tg_json *json)
 {
     tg_json_begin_object(json);
@@ -81,7 +81,7 @@ static void put_thread(const struct tg_control *control, const struct tg_job_pro
     tg_json_end_object(json);
 }
 
-static void put_threads(const struct tg_control *control, struct tg_json *json)
+static void put_threads(const struct tg_request *control, struct tg_json *json)
 {
     tg_json_begin_array(json);
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
@@ -101,7 +101,7 @@ struct status {
     size_t n_keys;
 };
 
-static struct tg_error *print_status(const struct tg_control *control)
+static struct tg_error *print_status(const struct tg_request *control)
 {
     const struct status *status = control->context;
     const struct tg_status_input input = {

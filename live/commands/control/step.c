@@ -53,7 +53,7 @@ static char *name_of(const struct tg_standing *standing, char *buffer, size_t si
     return buffer;
 }
 
-static bool is_held(const struct tg_control *control, const struct tg_job_process *process, size_t i)
+static bool is_held(const struct tg_request *control, const struct tg_job_process *process, size_t i)
 {
     return process->info.held || tg_job_view_thread(control->view, process, i)->held;
 }
@@ -146,7 +146,7 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct st
 
 /* ---- begin */
 
-static struct tg_error *prepare(const struct tg_control *control, const struct tg_standing *standing,
+static struct tg_error *prepare(const struct tg_request *control, const struct tg_standing *standing,
                                 bool alone)
 {
     struct stepping *stepping = control->context;
@@ -159,7 +159,7 @@ static struct tg_error *prepare(const struct tg_control *control, const struct t
 }
 
 /* Each thread of the set that stands and is not held. */
-static struct tg_error *prepare_all(const struct tg_control *control, struct tg_job_set *movers)
+static struct tg_error *prepare_all(const struct tg_request *control, struct tg_job_set *movers)
 {
     size_t n_prepared = 0, n_held = 0;
     struct tg_error *error = NULL;
@@ -189,7 +189,7 @@ static struct tg_error *prepare_all(const struct tg_control *control, struct tg_
 }
 
 /* The thread of PROCESS that steps because it is where LEADER is; false: there is none. */
-static bool find_companion(const struct tg_control *control, const struct tg_job_process *process,
+static bool find_companion(const struct tg_request *control, const struct tg_job_process *process,
                            const struct tg_standing *leader, struct tg_standing *companion)
 {
     for (size_t i = 0; i < process->n_threads; i++) {
@@ -202,7 +202,7 @@ static bool find_companion(const struct tg_control *control, const struct tg_job
     return false;
 }
 
-static struct tg_error *find_leader(const struct tg_control *control, const struct tg_ptset_arena *arena,
+static struct tg_error *find_leader(const struct tg_request *control, const struct tg_ptset_arena *arena,
                                     const struct tg_job_process **process, struct tg_standing *leader)
 {
     size_t i;
@@ -225,7 +225,7 @@ static struct tg_error *find_leader(const struct tg_control *control, const stru
 
 /* The thread of interest, its companions in other processes, and who runs for them; a process that has one to
  * step already is left alone. */
-static struct tg_error *prepare_led(const struct tg_control *control, const struct tg_ptset_arena *arena,
+static struct tg_error *prepare_led(const struct tg_request *control, const struct tg_ptset_arena *arena,
                                     struct tg_job_set *movers)
 {
     const struct tg_job_process *led;
@@ -252,7 +252,7 @@ static struct tg_error *prepare_led(const struct tg_control *control, const stru
 
 /* The thread of interest of each arena of a list, with those of that arena; where it cannot step others
  * do. */
-static struct tg_error *prepare_list(const struct tg_control *control, struct tg_job_set *movers)
+static struct tg_error *prepare_list(const struct tg_request *control, struct tg_job_set *movers)
 {
     struct tg_error *first = NULL;
     size_t n_led = 0;
@@ -263,7 +263,7 @@ static struct tg_error *prepare_list(const struct tg_control *control, struct tg
             continue;
         struct tg_error *error =
             tg_ptset_item_members(control->focus, i, control->view, &defaults, &members, NULL);
-        struct tg_control of_arena = *control;
+        struct tg_request of_arena = *control;
         of_arena.set = &members;
         if (error == NULL)
             error = prepare_led(&of_arena, arena, movers);
@@ -279,7 +279,7 @@ static struct tg_error *prepare_list(const struct tg_control *control, struct tg
     return NULL;
 }
 
-static struct tg_error *remember(const struct tg_control *control, const struct tg_job_set *movers)
+static struct tg_error *remember(const struct tg_request *control, const struct tg_job_set *movers)
 {
     struct stepping *stepping = control->context;
     size_t count = 0;
@@ -300,7 +300,7 @@ static struct tg_error *remember(const struct tg_control *control, const struct 
     return NULL;
 }
 
-static struct tg_error *look(const struct tg_control *control)
+static struct tg_error *look(const struct tg_request *control)
 {
     struct stepping *stepping = control->context;
     for (size_t i = 0; i < stepping->n_movers; i++) {
@@ -312,7 +312,7 @@ static struct tg_error *look(const struct tg_control *control)
     return NULL;
 }
 
-static struct tg_error *halt(const struct tg_control *control)
+static struct tg_error *halt(const struct tg_request *control)
 {
     const struct stepping *stepping = control->context;
     struct tg_error *error = NULL;
@@ -324,7 +324,7 @@ static struct tg_error *halt(const struct tg_control *control)
 
 /* Who leads: the first of a list that has somebody of interest; of everything the lowest worker that
  * lives. */
-static struct tg_ptset_arena find_arena(const struct tg_control *control)
+static struct tg_ptset_arena find_arena(const struct tg_request *control)
 {
     struct tg_ptset_arena everything = {.width = TG_WIDTH_ALL, .has_process = true, .process = 1};
     for (size_t i = 0; control->focus != NULL && i < tg_ptset_count(control->focus); i++)
@@ -338,7 +338,7 @@ static struct tg_ptset_arena find_arena(const struct tg_control *control)
 
 /* Every worker in focus that stands and is not held, and who else there is runs: the first one that comes to
  * a function ends it for its process. */
-static struct tg_error *prepare_workers(const struct tg_control *control, struct tg_job_set *movers)
+static struct tg_error *prepare_workers(const struct tg_request *control, struct tg_job_set *movers)
 {
     struct stepping *stepping = control->context;
     size_t n_standing = 0, n_prepared = 0;
@@ -380,7 +380,7 @@ static struct tg_error *prepare_workers(const struct tg_control *control, struct
                : tg_error_create(TG_ERROR_UNSUPPORTED, "the libraries of the program are not loaded yet");
 }
 
-static struct tg_error *begin(const struct tg_control *control)
+static struct tg_error *begin(const struct tg_request *control)
 {
     TG_AUTO_JOB_SET struct tg_job_set movers = {0};
     const struct stepping *stepping = control->context;
@@ -419,7 +419,7 @@ static struct tg_error *step(struct tg_console *console, struct stepping *steppi
 }
 
 /* The first of those who went that stands at one of the functions. */
-static struct tg_error *find_arrived(const struct tg_control *control)
+static struct tg_error *find_arrived(const struct tg_request *control)
 {
     struct stepping *stepping = control->context;
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct tg_modules *tg_thread_place(const struct tg_control *control, const struct tg_job_process *process,
+struct tg_modules *tg_thread_place(const struct tg_request *control, const struct tg_job_process *process,
                                    size_t i, uint64_t *pc)
 {
     if (i >= process->n_threads)
@@ -22,7 +22,7 @@ struct tg_modules *tg_thread_place(const struct tg_control *control, const struc
 }
 
 /* The file where thread I of PROCESS is stopped, else that of its program's main; NULL not known. */
-static char *file_of(const struct tg_control *control, const struct tg_job_process *process, size_t i)
+static char *file_of(const struct tg_request *control, const struct tg_job_process *process, size_t i)
 {
     uint64_t pc;
     struct tg_debug_row row;
@@ -35,7 +35,7 @@ static char *file_of(const struct tg_control *control, const struct tg_job_proce
 }
 
 /* Of the thread of interest, where the focus has one. */
-static char *file_of_interest(const struct tg_control *control)
+static char *file_of_interest(const struct tg_request *control)
 {
     const struct tg_ptset_arena *arena = control->focus == NULL || tg_ptset_count(control->focus) == 0
                                              ? NULL
@@ -49,7 +49,7 @@ static char *file_of_interest(const struct tg_control *control)
     return is_known ? file_of(control, process, thread) : NULL;
 }
 
-char *tg_thread_place_file(const struct tg_control *control)
+char *tg_thread_place_file(const struct tg_request *control)
 {
     char *file = file_of_interest(control);
     for (size_t p = 0; file == NULL && p < tg_job_view_count(control->view); p++) {

@@ -10,70 +10,12 @@
 
 const struct tg_ptset_defaults tg_control_defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
 
-struct request {
-    const struct tg_ptset *focus; /* NULL: everything */
-    const struct tg_ptset_defaults *defaults;
-    tg_control_work *work;
-    void *context;
-    FILE *out;
-    size_t position; /* in the focus, SIZE_MAX none */
-    struct tg_error *error;
-};
-
-static struct tg_error *take_all(const struct tg_job_view *view, struct tg_job_set *set)
+/* REQUEST about the console's focus, or everybody where there is none. */
+static struct tg_error *run(struct tg_console *console, struct tg_request *request)
 {
-    struct tg_error *error = tg_job_set_init(set, view);
-    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++) {
-        const struct tg_job_process *process = tg_job_view_at(view, p);
-        for (size_t i = 0; i < process->n_threads || i == 0; i++)
-            tg_job_set_add(set, process, i);
-    }
-    return error;
-}
-
-static bool is_same_code(void *context, const struct tg_job_process *a, uint64_t a_pc,
-                         const struct tg_job_process *b, uint64_t b_pc)
-{
-    const struct tg_modules *of_a = tg_live_engine_modules_of(context, (int32_t)a->info.tag),
-                            *of_b = tg_live_engine_modules_of(context, (int32_t)b->info.tag);
-    return of_a == NULL || of_b == NULL ? a_pc == b_pc : tg_modules_is_same_code(of_a, a_pc, of_b, b_pc);
-}
-
-static void serve(struct tg_live_engine *engine, void *context)
-{
-    struct request *request = context;
-    struct tg_job_view *view = NULL;
-    TG_AUTO_JOB_SET struct tg_job_set set = {0};
-    struct tg_controller *controller = tg_live_engine_controller(engine);
-    struct tg_error *error = tg_controller_view(controller, &view);
-    if (error == NULL)
-        tg_job_view_tell_code(view, is_same_code, engine);
-    if (error == NULL)
-        error = request->focus == NULL
-                    ? take_all(view, &set)
-                    : tg_ptset_members(request->focus, view, request->defaults, &set, &request->position);
-    if (error == NULL)
-        request->position = SIZE_MAX;
-    const struct tg_control control = {.engine = engine,
-                                       .controller = controller,
-                                       .focus = request->focus,
-                                       .view = view,
-                                       .set = &set,
-                                       .out = request->out,
-                                       .context = request->context};
-    if (error == NULL)
-        error = request->work(&control);
-    request->error = error;
-    tg_job_view_destroy(view);
-}
-
-static struct tg_error *run(struct tg_console *console, struct request *request)
-{
-    request->position = SIZE_MAX;
-    tg_live_job_call(console->options.live, serve, request);
-    if (request->error == NULL || request->position == SIZE_MAX)
-        return request->error;
-    return tg_control_point(console, request->error, request->position);
+    request->about = request->focus == NULL ? TG_REQUEST_EVERYBODY : TG_REQUEST_FOCUS;
+    struct tg_error *error = tg_live_job_ask(console->options.live, request);
+    return error == NULL ? NULL : tg_control_point(console, error, request->position);
 }
 
 struct tg_error *tg_control_point(const struct tg_console *console, struct tg_error *error, size_t position)
@@ -88,36 +30,36 @@ struct tg_error *tg_control_point(const struct tg_console *console, struct tg_er
 }
 
 struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                tg_control_work *work, void *context, FILE *out)
+                                tg_request_work *work, void *context, FILE *out)
 {
-    struct request request = {
+    struct tg_request request = {
         .focus = console->focus.set, .defaults = defaults, .work = work, .context = context, .out = out};
     return run(console, &request);
 }
 
 struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_ptset *set, const char *text,
-                                   tg_control_work *work, void *context, FILE *out)
+                                   tg_request_work *work, void *context, FILE *out)
 {
-    struct request request = {.focus = set,
-                              .defaults = &tg_control_defaults,
-                              .work = work,
-                              .context = context,
-                              .out = out,
-                              .position = SIZE_MAX};
-    tg_live_job_call(console->options.live, serve, &request);
-    if (request.error == NULL || request.position == SIZE_MAX)
-        return request.error;
-    return tg_console_pointed(console, request.error, text, request.position);
+    struct tg_request request = {.about = TG_REQUEST_FOCUS,
+                                 .focus = set,
+                                 .defaults = &tg_control_defaults,
+                                 .work = work,
+                                 .context = context,
+                                 .out = out};
+    struct tg_error *error = tg_live_job_ask(console->options.live, &request);
+    return error == NULL || request.position == SIZE_MAX
+               ? error
+               : tg_console_pointed(console, error, text, request.position);
 }
 
-struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
+struct tg_error *tg_control_run_all(struct tg_console *console, tg_request_work *work, void *context,
                                     FILE *out)
 {
-    struct request request = {.work = work, .context = context, .out = out};
+    struct tg_request request = {.work = work, .context = context, .out = out};
     return run(console, &request);
 }
 
-static struct tg_error *halt(const struct tg_control *control)
+static struct tg_error *halt(const struct tg_request *control)
 {
     return tg_controller_halt(control->controller, control->view, control->set);
 }
@@ -195,7 +137,7 @@ static struct tg_error *sleep_between(struct tg_console *console, double until, 
 }
 
 struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                  tg_control_work *is_done, bool *done, double seconds, FILE *out)
+                                  tg_request_work *is_done, bool *done, double seconds, FILE *out)
 {
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     struct gathering gathering = {.moment = shortest_moment, .due = -1};

@@ -6,35 +6,22 @@
 #include "analyzer/job/set.h"
 #include "analyzer/job/view.h"
 #include "live/console/command.h"
-#include "live/control/engine_adapter.h"
+#include "live/control/request.h"
 #include "live/sets/ptset.h"
 
 #include <stdio.h>
 
-/* What WORK has to go on. */
-struct tg_control {
-    struct tg_live_engine *engine;
-    struct tg_controller *controller;
-    const struct tg_ptset *focus;   /* complete */
-    const struct tg_job_view *view; /* tags: pid of processes, tid of threads */
-    const struct tg_job_set *set;   /* whom the focus means */
-    FILE *out;
-    void *context;
-};
-
-typedef struct tg_error *tg_control_work(const struct tg_control *control);
-
 /* Has WORK done for the console's focus; DEFAULTS say what it leaves out to the command. An error of the
  * focus points at the character. */
 struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                tg_control_work *work, void *context, FILE *out);
+                                tg_request_work *work, void *context, FILE *out);
 
 /* The same for SET, which somebody typed as TEXT: errors point into that. */
 struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_ptset *set, const char *text,
-                                   tg_control_work *work, void *context, FILE *out);
+                                   tg_request_work *work, void *context, FILE *out);
 
 /* The same for SET of another thread's or no focus: WORK gets everything that there is. */
-struct tg_error *tg_control_run_all(struct tg_console *console, tg_control_work *work, void *context,
+struct tg_error *tg_control_run_all(struct tg_console *console, tg_request_work *work, void *context,
                                     FILE *out);
 
 /* ERROR with the console's focus below it and a mark below the byte POSITION; SIZE_MAX: as it is. Takes
@@ -50,6 +37,6 @@ struct tg_error *tg_control_halt(struct tg_console *console);
 /* Waits, while events are taken, until IS_DONE, which is WORK that leaves *DONE true, says so. An interrupt
  * ends it with an error; so does SECONDS, negative: never. DEFAULTS NULL: about everything, not the focus. */
 struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                  tg_control_work *is_done, bool *done, double seconds, FILE *out);
+                                  tg_request_work *is_done, bool *done, double seconds, FILE *out);
 
 #endif

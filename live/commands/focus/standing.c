@@ -11,7 +11,7 @@
 
 const struct tg_ptset_defaults tg_standing_defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
 
-struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
+struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
                                   size_t i, bool *stands, struct tg_standing *standing)
 {
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
@@ -30,7 +30,7 @@ struct tg_error *tg_standing_take(const struct tg_control *control, const struct
     return NULL;
 }
 
-struct tg_error *tg_standing_find(const struct tg_control *control, struct tg_standing *standing)
+struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_standing *standing)
 {
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);

@@ -20,11 +20,11 @@ struct tg_standing {
 extern const struct tg_ptset_defaults tg_standing_defaults;
 
 /* Thread I of PROCESS in CONTROL's view; *STANDS is false where it runs. Only error: NO_MEMORY. */
-struct tg_error *tg_standing_take(const struct tg_control *control, const struct tg_job_process *process,
+struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
                                   size_t i, bool *stands, struct tg_standing *standing);
 
 /* TARGET error where nobody in focus stands. */
-struct tg_error *tg_standing_find(const struct tg_control *control, struct tg_standing *standing);
+struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_standing *standing);
 
 /* The object that maps ADDRESS; "" none. */
 const char *tg_standing_program(const struct tg_standing *standing, uint64_t address);

@@ -26,7 +26,7 @@ static struct tg_error *copy_model(const struct tg_run_model *model, struct tg_b
 }
 
 /* On the tracer thread, in one call: what the controller knows now. */
-static struct tg_error *take_live(const struct tg_control *control)
+static struct tg_error *take_live(const struct tg_request *control)
 {
     struct tg_barrier_states *states = control->context;
     const struct tg_action_points *points = tg_controller_points(control->controller);

@@ -130,7 +130,7 @@ static bool is_here(const struct tg_standing *standing, const struct tg_action_p
                             strtol(mark + 1, NULL, 10) == row.line);
 }
 
-static uint64_t *find_marks(const struct tg_control *control, const struct tg_standing *standing,
+static uint64_t *find_marks(const struct tg_request *control, const struct tg_standing *standing,
                             size_t *count)
 {
     const struct tg_action_points *points = tg_controller_points(control->controller);
@@ -143,7 +143,7 @@ static uint64_t *find_marks(const struct tg_control *control, const struct tg_st
     return marks;
 }
 
-static struct tg_error *show_code(const struct tg_control *control, const struct tg_standing *standing,
+static struct tg_error *show_code(const struct tg_request *control, const struct tg_standing *standing,
                                   uint64_t address, bool is_around)
 {
     enum { BEFORE = 5, USUAL = 15 };
@@ -171,7 +171,7 @@ static struct tg_error *show_code(const struct tg_control *control, const struct
     return error;
 }
 
-static struct tg_error *examine(const struct tg_control *control)
+static struct tg_error *examine(const struct tg_request *control)
 {
     struct wanted *wanted = control->context;
     struct examination *examination = wanted->examination;

@@ -190,7 +190,7 @@ static uint64_t line_of_point(const struct tg_standing *standing, const struct t
 }
 
 /* What points of the file are at which lines; without memory there are none. */
-static void find_marks(const struct tg_control *control, const struct tg_standing *standing,
+static void find_marks(const struct tg_request *control, const struct tg_standing *standing,
                        struct wanted *wanted)
 {
     const struct tg_action_points *points = tg_controller_points(control->controller);
@@ -250,7 +250,7 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
     return keep(wanted, standing, here->file, wanted->pc, wanted->where == AT_LINE ? wanted->first : 0);
 }
 
-static struct tg_error *gather(const struct tg_control *control)
+static struct tg_error *gather(const struct tg_request *control)
 {
     struct wanted *wanted = control->context;
     struct tg_standing standing;

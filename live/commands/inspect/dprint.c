@@ -134,7 +134,7 @@ static struct tg_error *print_locals(const struct tg_scene *scene, const struct 
     return locals.error;
 }
 
-static struct tg_error *find_scene(const struct tg_control *control, struct tg_thread *thread, unsigned level,
+static struct tg_error *find_scene(const struct tg_request *control, struct tg_thread *thread, unsigned level,
                                    struct tg_thread_scene *scene)
 {
     struct tg_modules *modules = tg_live_engine_modules(control->engine, thread->process);
@@ -143,7 +143,7 @@ static struct tg_error *find_scene(const struct tg_control *control, struct tg_t
                                               : tg_thread_scene_at(thread, modules, objects, level, scene);
 }
 
-static struct tg_error *ask(const struct tg_control *control, struct tg_thread *thread, FILE *out)
+static struct tg_error *ask(const struct tg_request *control, struct tg_thread *thread, FILE *out)
 {
     struct question *question = control->context;
     struct tg_thread_scene scene;
@@ -158,7 +158,7 @@ static struct tg_error *ask(const struct tg_control *control, struct tg_thread *
 }
 
 /* Adds thread I of PROCESS to those that answered TEXT, which is taken. */
-static struct tg_error *add_answer(const struct tg_control *control, const struct tg_job_process *process,
+static struct tg_error *add_answer(const struct tg_request *control, const struct tg_job_process *process,
                                    size_t i, struct answer answer)
 {
     struct question *question = control->context;
@@ -186,7 +186,7 @@ static struct tg_error *add_answer(const struct tg_control *control, const struc
     return NULL;
 }
 
-static struct tg_error *ask_thread(const struct tg_control *control, const struct tg_job_process *process,
+static struct tg_error *ask_thread(const struct tg_request *control, const struct tg_job_process *process,
                                    size_t i)
 {
     struct question *question = control->context;
@@ -227,7 +227,7 @@ static void print_indented(const char *text, FILE *out)
     }
 }
 
-static struct tg_error *print_answers(const struct tg_control *control)
+static struct tg_error *print_answers(const struct tg_request *control)
 {
     const struct question *question = control->context;
     struct tg_error *error = NULL;
@@ -256,7 +256,7 @@ static struct tg_error *print_answers(const struct tg_control *control)
     return error;
 }
 
-static struct tg_error *write_threads(const struct tg_control *control, const struct tg_job_set *set,
+static struct tg_error *write_threads(const struct tg_request *control, const struct tg_job_set *set,
                                       struct tg_json *json)
 {
     char *text = NULL;
@@ -272,7 +272,7 @@ static struct tg_error *write_threads(const struct tg_control *control, const st
 }
 
 /* Values are told as the first thread of each group has them. */
-static struct tg_error *write_answers(const struct tg_control *control)
+static struct tg_error *write_answers(const struct tg_request *control)
 {
     const struct question *question = control->context;
     struct tg_error *error = NULL;
@@ -311,7 +311,7 @@ static void forget_answers(struct question *question)
     question->n_answers = 0;
 }
 
-static struct tg_error *print(const struct tg_control *control)
+static struct tg_error *print(const struct tg_request *control)
 {
     struct question *question = control->context;
     struct tg_error *error = NULL;

@@ -72,7 +72,7 @@ static bool wants_variables(const struct wanted *wanted)
 }
 
 /* To be forgotten also where it fails. */
-static struct tg_error *read_stack(const struct tg_control *control, const struct tg_standing *standing,
+static struct tg_error *read_stack(const struct tg_request *control, const struct tg_standing *standing,
                                    struct stack *stack)
 {
     const struct wanted *wanted = control->context;
@@ -208,7 +208,7 @@ static struct tg_error *print_stack(const struct stack *stack, const struct want
     return error;
 }
 
-static struct tg_error *show_stack(const struct tg_control *control)
+static struct tg_error *show_stack(const struct tg_request *control)
 {
     const struct wanted *wanted = control->context;
     struct tg_standing standing;
@@ -257,7 +257,7 @@ static struct tg_error *add_to_tree(struct tg_call_tree *tree, const struct tg_j
 }
 
 /* {"threads": "1:1[p1.2]", "frames": [...]} */
-static struct tg_error *write_thread(const struct tg_control *control, const struct tg_job_process *process,
+static struct tg_error *write_thread(const struct tg_request *control, const struct tg_job_process *process,
                                      size_t i, const struct stack *stack)
 {
     const struct wanted *wanted = control->context;
@@ -283,7 +283,7 @@ static struct tg_error *write_thread(const struct tg_control *control, const str
     return error;
 }
 
-static struct tg_error *add_standing(const struct tg_control *control, const struct tg_job_process *process,
+static struct tg_error *add_standing(const struct tg_request *control, const struct tg_job_process *process,
                                      size_t i, struct tg_call_tree *tree, bool *stands)
 {
     const struct wanted *wanted = control->context;
@@ -301,7 +301,7 @@ static struct tg_error *add_standing(const struct tg_control *control, const str
     return error;
 }
 
-static struct tg_error *show_tree(const struct tg_control *control)
+static struct tg_error *show_tree(const struct tg_request *control)
 {
     const struct wanted *wanted = control->context;
     struct tg_call_tree *tree = NULL;
@@ -333,7 +333,7 @@ static struct tg_error *show_tree(const struct tg_control *control)
     return error;
 }
 
-static struct tg_error *show(const struct tg_control *control)
+static struct tg_error *show(const struct tg_request *control)
 {
     size_t n_members = 0;
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
