@@ -18,11 +18,6 @@ struct tg_openmp_model {
     const char *impossible_what;
 };
 
-/* The fields that all OpenMP events begin with. */
-struct event_place {
-    TG_OMP_PLACE;
-};
-
 /* ---- life */
 
 struct tg_error *tg_openmp_model_create(const struct tg_openmp_model_options *options,
@@ -169,7 +164,7 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
 static struct tg_openmp_place place_of(const struct tg_event *event, enum tg_openmp_place_kind kind,
                                        uint64_t what, uint64_t id)
 {
-    const struct event_place *place = (const struct event_place *)TG_EVENT_PAYLOAD(event);
+    const struct tg_omp_place *place = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
     return (struct tg_openmp_place){
         .kind = kind,
         .what = what,
@@ -551,7 +546,7 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
         tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
     if (error != NULL)
         return error;
-    const struct event_place *at = (const struct event_place *)TG_EVENT_PAYLOAD(event);
+    const struct tg_omp_place *at = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
     uint64_t code = at->code;
     worker->public.last_ns = event->time_ns;
     worker->public.last_kind = event->kind;

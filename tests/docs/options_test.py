@@ -3,6 +3,7 @@ nothing else is.
 
 usage: options_test.py TOLLGATE SOURCE_DIRECTORY BASH
 """
+import glob
 import os
 import re
 import subprocess
@@ -58,8 +59,8 @@ def options_of_bash(bash, source, tollgate, command):
 
 def check_values(bash, source, tollgate):
     """Values are completed too, and the kinds of events are all of them."""
-    event_header = open(f"{source}/format/event/event.h", encoding="utf-8").read()
-    kinds = set(re.findall(r'X\([A-Z_]+, 0x[0-9a-f]+, [a-z_]+, "([a-z_]+)"\)', event_header))
+    families = [open(path, encoding="utf-8").read() for path in glob.glob(f"{source}/format/event/*.def")]
+    kinds = set(re.findall(r"^TG_EVENT\([A-Z_]+, 0x[0-9a-f]+, ([a-z_]+),$", "".join(families), re.M))
     script = f"""
         source {source}/completions/tollgate.bash
         COMP_WORDS=({tollgate} dump --kind '') COMP_CWORD=3
@@ -68,15 +69,15 @@ def check_values(bash, source, tollgate):
     """
     problems = []
     if set(run(bash, "-c", script).split()) != kinds:
-        problems.append("tollgate.bash completes other kinds than format/event/event.h has")
+        problems.append("tollgate.bash completes other kinds than format/event has")
     zsh = open(f"{source}/completions/_tollgate", encoding="utf-8").read()
     listed = re.search(r"_sequence compadd - ([a-z_ ]+)", zsh).group(1).split()
     if set(listed) != kinds:
-        problems.append("_tollgate completes other kinds than format/event/event.h has")
+        problems.append("_tollgate completes other kinds than format/event has")
     page = open(f"{source}/docs/man/tollgate-dump.1", encoding="utf-8").read()
     listed = re.findall(r"^\.BR ([a-z_]+) [,.]$", page.split(".SH KINDS")[1].split(".SH")[0], re.M)
     if set(listed) != kinds:
-        problems.append("tollgate-dump(1) lists other kinds than format/event/event.h has")
+        problems.append("tollgate-dump(1) lists other kinds than format/event has")
     return problems
 
 

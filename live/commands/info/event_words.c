@@ -117,15 +117,10 @@ static bool write_sync_event(FILE *stream, const struct tg_event *event)
     }
 }
 
-/* The fields that all OpenMP events but the runtime's begin with. */
-struct event_place {
-    TG_OMP_PLACE;
-};
-
 static uint64_t code_of(const struct tg_event *event)
 {
     if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL) {
-        const struct event_place *place = (const void *)TG_EVENT_PAYLOAD(event);
+        const struct tg_omp_place *place = (const void *)TG_EVENT_PAYLOAD(event);
         return place->code;
     }
     return event->kind == TG_EVENT_MPI_ENTER ? event->mpi_enter.code : 0;

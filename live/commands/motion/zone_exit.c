@@ -84,11 +84,6 @@ static bool is_in_place(const struct tg_openmp_worker *worker, const struct tg_o
 
 /* ---- who has left */
 
-/* The fields that all OpenMP events but the runtime's begin with. */
-struct event_place {
-    TG_OMP_PLACE;
-};
-
 static bool is_leave(const struct leaving *leaving, const struct tg_event *event)
 {
     const struct tg_openmp_place *place = &leaving->place;
@@ -130,7 +125,7 @@ static void take_leave(struct leaving *leaving, const struct tg_event *event)
 {
     if (event->kind < TG_EVENT_OMP_PARALLEL_BEGIN || event->kind > TG_EVENT_OMP_CANCEL)
         return;
-    const struct event_place *at = (const void *)TG_EVENT_PAYLOAD(event);
+    const struct tg_omp_place *at = (const void *)TG_EVENT_PAYLOAD(event);
     uint64_t thread = at->thread_num;
     if (at->team != leaving->place.team)
         return;

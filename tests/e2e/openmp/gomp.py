@@ -23,10 +23,10 @@ HIGH = 1 << 63
 
 
 def enumerators(enum, prefix):
-    """The names of an enum of format/event/event.h by value, or by bit."""
-    with open(os.path.join(SOURCE, "format/event/event.h")) as file:
+    """The names of an enum of format/event/openmp.def by value, or by bit."""
+    with open(os.path.join(SOURCE, "format/event/openmp.def")) as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    body = re.search(r"enum tg_omp_" + enum + r"\s*\{(.*?)\}", text, re.S).group(1)
+    body = re.search(r"^TG_(?:ENUM|FLAGS)\(tg_omp_" + enum + r",(.*?)\)\)", text, re.S | re.M).group(1)
     return [name.lower() for name in re.findall(r"\bTG_OMP_" + prefix + r"_(\w+)", body)]
 
 
