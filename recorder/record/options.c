@@ -36,7 +36,7 @@ enum {
     KEY_SLURM_STEP,
 };
 
-enum { MAX_NOTES_SHOWN = 3, MAX_PROGRAM_NAME = 64 };
+enum { MAX_NOTES_SHOWN = 3, MAX_PROGRAM_NAME = 64, MAX_DEFAULT_TRACES = 1000 };
 
 /* The command line, before settings files are taken into account. */
 struct arguments {
@@ -454,6 +454,30 @@ static void file_name_of(const char *path, char name[MAX_PROGRAM_NAME])
     }
 }
 
+static bool is_taken(const char *trace)
+{
+    char incomplete[PATH_MAX];
+    snprintf(incomplete, sizeof incomplete, "%s.incomplete", trace);
+    return access(trace, F_OK) == 0 || access(incomplete, F_OK) == 0;
+}
+
+/* The default name of a trace. Who attaches to a process for the second time gets a second trace. */
+static struct tg_error *choose_free_name(const char *program, pid_t pid, struct tg_record_options *options)
+{
+    char again[16] = "";
+    for (int n = 2; n <= MAX_DEFAULT_TRACES + 1; n++) {
+        free(options->trace);
+        if (asprintf(&options->trace, "tollgate-%s-%d%s.tgt", program, (int)pid, again) < 0) {
+            options->trace = NULL;
+            return tg_error_no_memory();
+        }
+        if (options->force || !is_taken(options->trace))
+            break;
+        snprintf(again, sizeof again, "-%d", n);
+    }
+    return NULL;
+}
+
 static struct tg_error *set_trace(const char *given, struct tg_record_options *options)
 {
     if (given != NULL) {
@@ -471,11 +495,7 @@ static struct tg_error *set_trace(const char *given, struct tg_record_options *o
     }
     file_name_of(options->command != NULL ? options->command[0] : path, name);
     pid_t pid = options->command != NULL ? getpid() : options->pids[0];
-    if (asprintf(&options->trace, "tollgate-%s-%d.tgt", name, (int)pid) < 0) {
-        options->trace = NULL;
-        return tg_error_no_memory();
-    }
-    return NULL;
+    return choose_free_name(name, pid, options);
 }
 
 static struct tg_error *complete(const struct arguments *arguments, struct tg_record_options *options)

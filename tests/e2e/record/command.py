@@ -76,6 +76,11 @@ def names():
     check(again.status == 2 and "quiet" in again.errors and "--force" in again.errors, again)
     check(run([TOLLGATE, "record", "--force", "-o", "quiet", "true"]).status == 0)
     check((os.stat("quiet").st_mode & 0o077) == 0, "a trace is readable by others")
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as target:
+        for suffix in ("", "-2", "-3"):
+            check(run([TOLLGATE, "live", "-q", "-p", str(target.pid), "-e", "quit"]).status == 0)
+            check(os.path.exists(f"tollgate-cat-{target.pid}{suffix}.tgt"), os.listdir())
+        target.stdin.close()
 
 
 def start(trace, command, *options, **how):
