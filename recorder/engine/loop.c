@@ -29,13 +29,26 @@ static void drop_parked(struct tg_engine *engine)
     }
 }
 
+/* Of processes that are not being detached yet. */
+static void begin_detach(struct tg_engine *engine, const char *reason)
+{
+    bool has_begun = false;
+    struct tg_process *process, *next;
+    HASH_ITER (hh, engine->processes, process, next) {
+        if (!tg_traced(process)->detaching) {
+            tg_detach_begin(process, reason);
+            has_begun = true;
+        }
+    }
+    if (has_begun)
+        tg_detach_advance(engine);
+}
+
 static void detach_all(struct tg_engine *engine, const char *reason)
 {
     struct tg_process *process, *next;
     tg_dispatch_early(engine);
-    HASH_ITER (hh, engine->processes, process, next)
-        tg_detach_begin(process, reason);
-    tg_detach_advance(engine);
+    begin_detach(engine, reason);
     while (engine->processes != NULL) {
         int status;
         pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
@@ -43,6 +56,7 @@ static void detach_all(struct tg_engine *engine, const char *reason)
             tg_dispatch(engine, tid, status);
         else if (errno != EINTR)
             break;
+        begin_detach(engine, reason); /* of processes that an observer attached meanwhile */
     }
     HASH_ITER (hh, engine->processes, process, next)
         tg_process_remove(process); /* reaped by somebody else */
