@@ -411,7 +411,7 @@ def beside(flags):
         made = subprocess.run([compiler, *flags, "-fopenmp", "-D" + part, "-w", "-shared", "-fPIC", "-o", part + ".so", source],
                               capture_output=True, text=True)
         if made.returncode != 0 and compiler == "clang":
-            skip("clang has no OpenMP (Debian: libomp-14-dev)")
+            skip("clang has no OpenMP (Debian: libomp-dev)")
         check(made.returncode == 0, made.stderr)
     subprocess.run(["gcc", "-w", "-o", "beside", source, "-ldl"], check=True)
     native = run_native(["./beside"])

@@ -32,7 +32,7 @@ def build(name, flags, libraries=(), sources=()):
     made = subprocess.run([*COMPILE, *flags, "-o", name, program, log, *sources, *libraries, "-latomic"], capture_output=True,
                           text=True)
     if "omp.h' file not found" in made.stderr or "-lomp" in made.stderr:
-        skip("clang has no OpenMP (Debian: libomp-14-dev)")
+        skip("clang has no OpenMP (Debian: libomp-dev)")
     check(made.returncode == 0, made.stderr)
     return os.path.abspath(name)
 
@@ -180,7 +180,7 @@ def compile_with(compiler, output, sources, *flags):
     made = subprocess.run([*compiler, "-g", "-w", "-o", output, *(os.path.join(OWN, source) for source in sources), *flags],
                           capture_output=True, text=True)
     if "omp.h' file not found" in made.stderr or "-lomp" in made.stderr:
-        skip("clang has no OpenMP (Debian: libomp-14-dev)")
+        skip("clang has no OpenMP (Debian: libomp-dev)")
     check(made.returncode == 0, made.stderr)
     return os.path.abspath(output)
 
