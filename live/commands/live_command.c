@@ -7,8 +7,8 @@
 #include "live/console/json_console.h"
 #include "live/console/script.h"
 #include "live/control/job_source.h"
-#include "live/control/job_thread.h"
-#include "live/control/signals.h"
+#include "live/control/end_signals.h"
+#include "live/control/traced_job.h"
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
 
@@ -83,12 +83,12 @@ static struct tg_error *open_input(const struct live_arguments *arguments,
     return NULL;
 }
 
-static void print_summary(struct tg_live_job *job)
+static void print_summary(struct tg_traced_job *job)
 {
-    struct tg_recording_summary summary = tg_live_job_summary(job);
+    struct tg_recording_summary summary = tg_traced_job_summary(job);
     fflush(stdout);
     fputs("tollgate: ", stderr);
-    tg_printable_write(stderr, tg_live_job_trace(job));
+    tg_printable_write(stderr, tg_traced_job_trace(job));
     fprintf(stderr, "%s: %" PRIu64 " events of %" PRIu64 " process%s\n",
             summary.complete ? "" : ".incomplete", summary.events, summary.processes,
             summary.processes == 1 ? "" : "es");
@@ -110,29 +110,29 @@ static int exit_status(const struct tg_console *console, int of_job, bool all_we
 }
 
 /* Somebody at a terminal is asked. */
-static enum tg_live_end ask(enum tg_live_end usual)
+static enum tg_job_end ask(enum tg_job_end usual)
 {
     char line[80];
     printf("The job has not ended: kill it, or detach from it? [%s] ",
-           usual == TG_LIVE_KILL ? "kill" : "detach");
+           usual == TG_JOB_END_KILL ? "kill" : "detach");
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) == NULL)
         return usual;
-    return *line == 'k' || *line == 'K'   ? TG_LIVE_KILL
-           : *line == 'd' || *line == 'D' ? TG_LIVE_DETACH
+    return *line == 'k' || *line == 'K'   ? TG_JOB_END_KILL
+           : *line == 'd' || *line == 'D' ? TG_JOB_END_DETACH
                                           : usual;
 }
 
-static enum tg_live_end find_end(const struct tg_console *console, const struct tg_record_options *recording,
-                                 struct tg_live_job *job)
+static enum tg_job_end find_end(const struct tg_console *console, const struct tg_record_options *recording,
+                                struct tg_traced_job *job)
 {
     enum tg_console_leaving leaving = console == NULL ? TG_LEAVING_NOT_SAID : tg_console_leaving(console);
-    enum tg_live_end usual = recording->command != NULL ? TG_LIVE_KILL : TG_LIVE_DETACH;
+    enum tg_job_end usual = recording->command != NULL ? TG_JOB_END_KILL : TG_JOB_END_DETACH;
     int status;
     if (leaving != TG_LEAVING_NOT_SAID)
-        return leaving == TG_LEAVING_KILL ? TG_LIVE_KILL : TG_LIVE_DETACH;
+        return leaving == TG_LEAVING_KILL ? TG_JOB_END_KILL : TG_JOB_END_DETACH;
     bool asks = console != NULL && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-                !tg_live_job_has_ended(job, &status);
+                !tg_traced_job_has_ended(job, &status);
     return asks ? ask(usual) : usual;
 }
 
@@ -140,7 +140,7 @@ static enum tg_live_end find_end(const struct tg_console *console, const struct 
 static void end_session(void *context)
 {
     (void)context;
-    tg_live_signals_take(SIGTERM);
+    tg_end_signals_take(SIGTERM);
 }
 
 /* FRONT is NULL where the session did not begin with processes to attach to. */
@@ -148,20 +148,20 @@ static struct tg_error *control(const struct live_arguments *arguments,
                                 const struct tg_record_options *recording, struct tg_front *front,
                                 const struct tg_command_services *services, int *status)
 {
-    struct tg_live_job *job = NULL;
+    struct tg_traced_job *job = NULL;
     struct tg_source *source = NULL;
     struct tg_console *console = NULL;
     struct tg_json_console *json = NULL;
     bool all_well = true;
-    const struct tg_live_stops stops = {
+    const struct tg_stop_policy stops = {
         .at_start = !arguments->runs, .ranks = !arguments->runs, .signals = true};
     struct tg_error *error = arguments->script.as_json ? tg_json_console_create(&json) : NULL;
-    bool has_signals = error == NULL && (error = tg_live_signals_catch()) == NULL;
+    bool has_signals = error == NULL && (error = tg_end_signals_catch()) == NULL;
     if (error == NULL)
-        error = tg_live_job_create(recording, &stops, json != NULL, &job);
+        error = tg_traced_job_create(recording, &stops, json != NULL, &job);
     if (error != NULL) {
         if (has_signals)
-            tg_live_signals_end();
+            tg_end_signals_end();
         tg_json_console_destroy(json);
         tg_front_destroy(front);
         return error;
@@ -170,11 +170,11 @@ static struct tg_error *control(const struct live_arguments *arguments,
         .out = stdout, .errors = stderr, .table = &tg_command_table, .services = services, .live = job};
     if (json != NULL)
         tg_json_console_options(json, &console_options);
-    error = tg_live_source_create(job, recording->trace, recording->trace, &source);
+    error = tg_job_source_create(job, recording->trace, recording->trace, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
     if (error == NULL)
-        error = tg_live_signals_begin(job, recording->command != NULL ? TG_LIVE_KILL : TG_LIVE_DETACH);
+        error = tg_end_signals_begin(job, recording->command != NULL ? TG_JOB_END_KILL : TG_JOB_END_DETACH);
     if (error == NULL && front != NULL)
         error = tg_front_watch(front, end_session, NULL);
     const struct tg_console_start start = {
@@ -185,10 +185,10 @@ static struct tg_error *control(const struct live_arguments *arguments,
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);
     int of_job = 0;
-    if (!tg_live_job_has_ended(job, &of_job))
+    if (!tg_traced_job_has_ended(job, &of_job))
         of_job = 0;
-    tg_live_job_end(job, find_end(console, recording, job));
-    tg_live_signals_end();
+    tg_traced_job_end(job, find_end(console, recording, job));
+    tg_end_signals_end();
     if (error == NULL) {
         tg_console_attend(console);
         *status = exit_status(console, of_job, all_well);
@@ -200,7 +200,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
     tg_json_console_destroy(json);
     tg_console_destroy(console);
     tg_source_destroy(source);
-    tg_live_job_destroy(job);
+    tg_traced_job_destroy(job);
     return error;
 }
 

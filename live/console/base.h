@@ -39,7 +39,7 @@ struct tg_console_options {
     void *failed_context;
     bool wants_data;                            /* of commands, for tg_console_take_data */
     const struct tg_command_services *services; /* name code; NULL: it stays numbers */
-    struct tg_live_job *live;                   /* the job that SOURCE is of, NULL: SOURCE is a trace */
+    struct tg_traced_job *live;                 /* the job that SOURCE is of, NULL: SOURCE is a trace */
     int listener_fd; /* a command that waits ends where its other end is closed; 0: there is none such */
     bool is_safe;    /* a safe interpreter: no command of it reaches files, programs or the network */
     const struct tg_console_table *table; /* of commands */

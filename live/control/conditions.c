@@ -15,15 +15,15 @@ struct entry {
     UT_hash_handle hh;
 };
 
-struct tg_live_conditions {
-    struct tg_live_modules *modules;
+struct tg_point_conditions {
+    struct tg_job_modules *modules;
     struct entry *entries; /* by id; action points are few, and their numbers are not used again */
 };
 
-struct tg_error *tg_live_conditions_create(struct tg_live_modules *modules,
-                                           struct tg_live_conditions **conditions)
+struct tg_error *tg_point_conditions_create(struct tg_job_modules *modules,
+                                            struct tg_point_conditions **conditions)
 {
-    struct tg_live_conditions *made = calloc(1, sizeof *made);
+    struct tg_point_conditions *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->modules = modules;
@@ -31,7 +31,7 @@ struct tg_error *tg_live_conditions_create(struct tg_live_modules *modules,
     return NULL;
 }
 
-static void drop(struct tg_live_conditions *conditions, struct entry *entry)
+static void drop(struct tg_point_conditions *conditions, struct entry *entry)
 {
     HASH_DEL(conditions->entries, entry);
     tg_condition_destroy(entry->condition);
@@ -39,7 +39,7 @@ static void drop(struct tg_live_conditions *conditions, struct entry *entry)
     free(entry);
 }
 
-void tg_live_conditions_destroy(struct tg_live_conditions *conditions)
+void tg_point_conditions_destroy(struct tg_point_conditions *conditions)
 {
     struct entry *entry, *next;
     if (conditions == NULL)
@@ -50,7 +50,7 @@ void tg_live_conditions_destroy(struct tg_live_conditions *conditions)
 }
 
 /* The condition of ID, read at its first use. */
-static struct tg_error *prepare(struct tg_live_conditions *conditions, uint32_t id, const char *text,
+static struct tg_error *prepare(struct tg_point_conditions *conditions, uint32_t id, const char *text,
                                 struct entry **result)
 {
     struct entry *entry = NULL;
@@ -83,11 +83,11 @@ static struct tg_error *prepare(struct tg_live_conditions *conditions, uint32_t 
     return tg_error_no_memory();
 }
 
-static struct tg_error *decide(struct tg_live_conditions *conditions, struct tg_thread *thread,
+static struct tg_error *decide(struct tg_point_conditions *conditions, struct tg_thread *thread,
                                const struct entry *entry, bool *holds)
 {
-    struct tg_modules *modules = tg_live_modules_of(conditions->modules, thread->process);
-    struct tg_module_scene *objects = tg_live_modules_scene(conditions->modules, thread->process);
+    struct tg_modules *modules = tg_job_modules_of(conditions->modules, thread->process);
+    struct tg_module_scene *objects = tg_job_modules_scene(conditions->modules, thread->process);
     struct tg_thread_scene scene;
     if (modules == NULL || objects == NULL)
         return tg_error_no_memory();
@@ -97,8 +97,8 @@ static struct tg_error *decide(struct tg_live_conditions *conditions, struct tg_
     return error != NULL ? error : tg_condition_decide(entry->condition, scene.scene, holds);
 }
 
-bool tg_live_conditions_hold(struct tg_live_conditions *conditions, struct tg_thread *thread, uint32_t id,
-                             const char *text, struct tg_error **error)
+bool tg_point_conditions_hold(struct tg_point_conditions *conditions, struct tg_thread *thread, uint32_t id,
+                              const char *text, struct tg_error **error)
 {
     struct entry *entry;
     bool holds = true;

@@ -4,16 +4,16 @@
 
 #include "live/control/modules.h"
 
-struct tg_live_conditions;
+struct tg_point_conditions;
 
 /* MODULES must outlive it. Only error: NO_MEMORY. */
-struct tg_error *tg_live_conditions_create(struct tg_live_modules *modules,
-                                           struct tg_live_conditions **conditions);
-void tg_live_conditions_destroy(struct tg_live_conditions *conditions); /* NULL is accepted */
+struct tg_error *tg_point_conditions_create(struct tg_job_modules *modules,
+                                            struct tg_point_conditions **conditions);
+void tg_point_conditions_destroy(struct tg_point_conditions *conditions); /* NULL is accepted */
 
 /* Whether TEXT, the condition of action point ID, holds for THREAD, which is in a stop. Where that cannot be
  * said it is true, and the error says why: a thread stands rather than that it is missed. */
-bool tg_live_conditions_hold(struct tg_live_conditions *conditions, struct tg_thread *thread, uint32_t id,
-                             const char *text, struct tg_error **error);
+bool tg_point_conditions_hold(struct tg_point_conditions *conditions, struct tg_thread *thread, uint32_t id,
+                              const char *text, struct tg_error **error);
 
 #endif

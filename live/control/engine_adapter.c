@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tg_live_engine {
-    struct tg_live_engine_options options;
+struct tg_engine_adapter {
+    struct tg_engine_adapter_options options;
     struct tg_recording_parts parts;
     struct tg_observer observer;
-    struct tg_live_points *points;
-    struct tg_live_modules *modules;
+    struct tg_job_points *points;
+    struct tg_job_modules *modules;
     struct tg_manager_threads *managers;
-    struct tg_live_conditions *conditions;
-    struct tg_live_steps *steps;
+    struct tg_point_conditions *conditions;
+    struct tg_job_steps *steps;
     struct tg_controller *controller;
-    struct tg_live_stop *stops; /* that nobody was told of */
+    struct tg_thread_stop *stops; /* that nobody was told of */
     size_t n_stops, max_stops;
     bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
@@ -32,7 +32,7 @@ struct tg_live_engine {
 };
 
 /* What goes wrong in a callback has nobody to return to. Takes ERROR. */
-static void tell_error(struct tg_live_engine *live, struct tg_error *error)
+static void tell_error(struct tg_engine_adapter *live, struct tg_error *error)
 {
     const struct tg_news news = {.kind = TG_NEWS_ERROR, .text = error == NULL ? "" : tg_error_message(error)};
     if (error != NULL)
@@ -40,7 +40,7 @@ static void tell_error(struct tg_live_engine *live, struct tg_error *error)
     tg_error_destroy(error);
 }
 
-static struct tg_thread *find_thread(const struct tg_live_engine *live, int32_t pid, int32_t tid)
+static struct tg_thread *find_thread(const struct tg_engine_adapter *live, int32_t pid, int32_t tid)
 {
     const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     return process == NULL ? NULL : tg_process_find_thread(process, tid);
@@ -56,19 +56,19 @@ static uint64_t pc_of(struct tg_thread *thread)
 
 static void order_stop(void *engine, int32_t pid, int32_t tid)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
     if (thread == NULL)
         return;
-    (void)tg_live_steps_drop(live->steps, tid);
+    (void)tg_job_steps_drop(live->steps, tid);
     tg_thread_halt(thread);
 }
 
 static void order_resume(void *engine, int32_t pid, int32_t tid)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
-    if (thread != NULL && !tg_live_steps_go(live->steps, thread))
+    if (thread != NULL && !tg_job_steps_go(live->steps, thread))
         tg_thread_go(thread);
     live->has_run = true;
     live->options.changed(live->options.context);
@@ -77,49 +77,49 @@ static void order_resume(void *engine, int32_t pid, int32_t tid)
 static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, const char *location,
                                     uint64_t *address, const char **place)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     *address = 0;
     *place = "";
-    return process == NULL ? NULL : tg_live_points_plant(live->points, process, id, location, address, place);
+    return process == NULL ? NULL : tg_job_points_plant(live->points, process, id, location, address, place);
 }
 
 static uint64_t order_last_line(void *engine, int32_t pid, const char *location)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? 0 : tg_live_points_last_line(live->points, process, location);
+    return process == NULL ? 0 : tg_job_points_last_line(live->points, process, location);
 }
 
 static void order_unplant(void *engine, int32_t pid, uint32_t id)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     if (process != NULL)
-        tg_live_points_unplant(live->points, process, id);
+        tg_job_points_unplant(live->points, process, id);
 }
 
 static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
     const struct user_regs_struct *registers = thread == NULL ? NULL : tg_thread_registers(thread);
     if (registers == NULL) /* it runs */
         return false;
-    struct tg_modules *modules = tg_live_modules_of(live->modules, thread->process);
+    struct tg_modules *modules = tg_job_modules_of(live->modules, thread->process);
     *is_manager = modules != NULL && tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
     return true;
 }
 
 static void order_record(void *engine, const struct tg_event *event)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     (void)tg_engine_emit_as(live->parts.engine, event);
 }
 
 static void order_tell(void *engine, const struct tg_news *news)
 {
-    struct tg_live_engine *live = engine;
+    struct tg_engine_adapter *live = engine;
     live->options.tell(live->options.context, news);
 }
 
@@ -136,18 +136,18 @@ static const struct tg_controller_orders orders = {
 
 /* ---- what the engine tells */
 
-struct tg_event_mark tg_live_engine_latest(const struct tg_live_engine *live)
+struct tg_event_mark tg_engine_adapter_latest(const struct tg_engine_adapter *live)
 {
     return live->latest;
 }
 
-struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live)
+struct tg_loader *tg_engine_adapter_loader(const struct tg_engine_adapter *live)
 {
     return live->parts.loader;
 }
 
 /* Every thread of process PID. */
-static void stop_process(struct tg_live_engine *live, int32_t pid)
+static void stop_process(struct tg_engine_adapter *live, int32_t pid)
 {
     struct tg_thread_id unit;
     if (tg_job_model_unit(tg_controller_job(live->controller), pid, 0, &unit))
@@ -155,7 +155,7 @@ static void stop_process(struct tg_live_engine *live, int32_t pid)
 }
 
 /* EVENT as news, by the numbers that the controller has now. */
-static void tell_life(struct tg_live_engine *live, const struct tg_event *event)
+static void tell_life(struct tg_engine_adapter *live, const struct tg_event *event)
 {
     const struct tg_job_model *job = tg_controller_job(live->controller);
     bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
@@ -177,21 +177,21 @@ static bool is_end(const struct tg_event *event)
            event->kind == TG_EVENT_DETACH;
 }
 
-void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event)
+void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_event *event)
 {
     bool ends_step = false; /* whose others were to be stopped */
     live->latest.count = event->time_ns == live->latest.time_ns ? live->latest.count + 1 : 1;
     live->latest.time_ns = event->time_ns;
     switch ((unsigned)event->kind) {
     case TG_EVENT_THREAD_EXIT:
-        ends_step = tg_live_steps_drop(live->steps, event->tid);
+        ends_step = tg_job_steps_drop(live->steps, event->tid);
         break;
     case TG_EVENT_IDENTITY:
         if (event->identity.rank >= 0)
             live->rank = event->pid;
         break;
     case TG_EVENT_EXEC: /* their threads and breakpoints are gone */
-        tg_live_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
+        tg_job_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
         break;
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_THREAD_START:
@@ -215,12 +215,12 @@ void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
                             struct tg_process *parent)
 {
-    struct tg_live_engine *live = context;
+    struct tg_engine_adapter *live = context;
     (void)origin;
     if (live->kills && !thread->process->attached)
         kill(thread->process->pid, SIGKILL);
     if (parent != NULL)
-        tell_error(live, tg_live_points_copy(live->points, parent, thread->process));
+        tell_error(live, tg_job_points_copy(live->points, parent, thread->process));
     if (parent != NULL && parent->space != thread->process->space)
         tg_controller_forked(live->controller, thread->process->pid);
 }
@@ -228,11 +228,11 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
 /* ---- who stands */
 
 /* Those that run again, or have ended, are no news. Of two stops of one thread the later one counts. */
-static void forget_passed(struct tg_live_engine *live)
+static void forget_passed(struct tg_engine_adapter *live)
 {
     size_t n_left = 0;
     for (size_t i = 0; i < live->n_stops; i++) {
-        const struct tg_live_stop *stop = &live->stops[i];
+        const struct tg_thread_stop *stop = &live->stops[i];
         const struct tg_thread *thread = find_thread(live, stop->pid, stop->tid);
         if (thread != NULL && tg_thread_is_kept(thread))
             live->stops[n_left++] = *stop;
@@ -240,7 +240,7 @@ static void forget_passed(struct tg_live_engine *live)
     live->n_stops = n_left;
 }
 
-const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live, size_t *count)
+const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count)
 {
     forget_passed(live);
     *count = live->n_stops;
@@ -249,16 +249,16 @@ const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live
 }
 
 /* Without memory nobody is told of a stop, that is all. */
-static void add_stop(struct tg_live_engine *live, struct tg_thread *thread,
+static void add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
                      const struct tg_stop_reason *reason, uint64_t pc, bool stepped)
 {
-    struct tg_live_stop stop = {.pid = thread->process->pid,
-                                .tid = thread->tid,
-                                .state = (enum tg_job_state)reason->state,
-                                .signal = reason->signal,
-                                .point = reason->n_hits > 0 ? reason->hits[0] : 0,
-                                .pc = pc,
-                                .stepped = stepped};
+    struct tg_thread_stop stop = {.pid = thread->process->pid,
+                                  .tid = thread->tid,
+                                  .state = (enum tg_job_state)reason->state,
+                                  .signal = reason->signal,
+                                  .point = reason->n_hits > 0 ? reason->hits[0] : 0,
+                                  .pc = pc,
+                                  .stepped = stepped};
     if (!tg_thread_is_kept(thread) ||
         !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.thread))
         return;
@@ -266,13 +266,13 @@ static void add_stop(struct tg_live_engine *live, struct tg_thread *thread,
         forget_passed(live);
     if (live->n_stops == live->max_stops) {
         size_t max = live->max_stops == 0 ? 64 : live->max_stops * 2;
-        struct tg_live_stop *stops = reallocarray(live->stops, max, sizeof *stops);
+        struct tg_thread_stop *stops = reallocarray(live->stops, max, sizeof *stops);
         if (stops == NULL)
             return;
         live->stops = stops;
         live->max_stops = max;
     }
-    (void)tg_live_engine_look(live, thread, &stop.pc, &stop.code);
+    (void)tg_engine_adapter_look(live, thread, &stop.pc, &stop.code);
     live->stops[live->n_stops++] = stop;
 }
 
@@ -283,18 +283,18 @@ static void keep(struct tg_thread *thread, enum tg_job_state state)
     tg_thread_keep(thread);
 }
 
-static bool is_planted(const struct tg_live_engine *live, uint32_t id)
+static bool is_planted(const struct tg_engine_adapter *live, uint32_t id)
 {
     const struct tg_process *process;
     for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
-        if (tg_live_points_has(live->points, process, id))
+        if (tg_job_points_has(live->points, process, id))
             return true;
     return false;
 }
 
 /* Action points whose code is gone, with its library, program or process, are pending again; where no process
  * is left, those that are not in force as well. */
-static void lose_points(struct tg_live_engine *live, bool is_over)
+static void lose_points(struct tg_engine_adapter *live, bool is_over)
 {
     const struct tg_action_points *points = tg_controller_points(live->controller);
     for (size_t i = 0; i < tg_action_points_count(points); i++) {
@@ -307,17 +307,17 @@ static void lose_points(struct tg_live_engine *live, bool is_over)
 
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
-    struct tg_live_engine *live = context;
-    const struct tg_live_stops *stops = live->options.stops;
+    struct tg_engine_adapter *live = context;
+    const struct tg_stop_policy *stops = live->options.stops;
     bool is_first = !live->has_begun;
     bool is_rank = live->rank == thread->process->pid;
     live->has_begun = true;
     live->rank = 0;
     thread->reason =
         (struct tg_stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
-    tg_live_points_begin(live->points, thread->process);
+    tg_job_points_begin(live->points, thread->process);
     lose_points(live, false);
-    tg_live_modules_change(live->modules, thread->process);
+    tg_job_modules_change(live->modules, thread->process);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
     if (attached && stops->at_start)
         stop_process(live, thread->process->pid);
@@ -333,7 +333,7 @@ static bool is_fatal(int signal)
 
 /* Leaves those of the action points that THREAD has come to that are its process's, and whose conditions hold
  * or cannot be decided. */
-static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
+static void drop_unmet(struct tg_engine_adapter *live, struct tg_thread *thread)
 {
     struct tg_stop_reason *reason = &thread->reason;
     const struct tg_action_points *points = tg_controller_points(live->controller);
@@ -345,7 +345,7 @@ static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
         if (point != NULL && !tg_controller_is_meant(live->controller, point->id, thread->process->pid))
             holds = false;
         else if (point != NULL && point->enabled && *point->condition != '\0')
-            holds = tg_live_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
+            holds = tg_point_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
         tell_error(live, tg_error_prefix(error, "action point %" PRIu32, reason->hits[i]));
         if (holds)
             reason->hits[n_left++] = reason->hits[i];
@@ -358,7 +358,7 @@ static void drop_unmet(struct tg_live_engine *live, struct tg_thread *thread)
 /* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
-    struct tg_live_engine *live = context;
+    struct tg_engine_adapter *live = context;
     if (stop->trigger == TG_TRIGGER_BREAKPOINT)
         drop_unmet(live, thread);
     if (stop->trigger == TG_TRIGGER_BREAKPOINT && thread->reason.n_hits > 0)
@@ -366,38 +366,38 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
         keep(thread, TG_JOB_ERROR);
     else if (stop->trigger == TG_TRIGGER_BREAKPOINT || stop->trigger == TG_TRIGGER_SIGNAL)
-        tg_live_steps_interrupted(live->steps, thread);
+        tg_job_steps_interrupted(live->steps, thread);
     thread->reason.signal = thread->reason.state == TG_JOB_ERROR ? stop->signal : 0;
 }
 
 /* The step of THREAD, which stays where it is, is over; whoever ran for it is stopped. */
-static void end_step(struct tg_live_engine *live, struct tg_thread *thread, bool all)
+static void end_step(struct tg_engine_adapter *live, struct tg_thread *thread, bool all)
 {
     if (tg_thread_is_kept(thread))
-        all |= tg_live_steps_drop(live->steps, thread->tid);
+        all |= tg_job_steps_drop(live->steps, thread->tid);
     if (all)
         stop_process(live, thread->process->pid);
 }
 
 static void kept(void *context, struct tg_thread *thread, const struct tg_stop_reason *given)
 {
-    struct tg_live_engine *live = context;
+    struct tg_engine_adapter *live = context;
     struct tg_stop_reason reason = *given;
     int32_t pid = thread->process->pid, tid = thread->tid;
     uint64_t pc = pc_of(thread);
-    enum tg_live_step step = TG_LIVE_STEP_NONE;
+    enum tg_job_step step = TG_JOB_STEP_NONE;
     if (!reason.is_given) {
         reason = (struct tg_stop_reason){.state = TG_JOB_STOPPED};
-        step = tg_live_steps_kept(live->steps, thread);
+        step = tg_job_steps_kept(live->steps, thread);
     }
-    if (step == TG_LIVE_STEP_ON)
+    if (step == TG_JOB_STEP_ON)
         return;
     if (reason.n_hits > 0) /* who is not concerned goes on, also with its step */
         tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
-    add_stop(live, thread, &reason, pc, step != TG_LIVE_STEP_NONE);
-    end_step(live, thread, step == TG_LIVE_STEP_ALL);
+    add_stop(live, thread, &reason, pc, step != TG_JOB_STEP_NONE);
+    end_step(live, thread, step == TG_JOB_STEP_ALL);
     live->options.changed(live->options.context);
 }
 
@@ -411,21 +411,21 @@ static void take_hit(void *context, struct tg_thread *thread, uint32_t id)
 
 static void process_ended(void *context, struct tg_process *process)
 {
-    struct tg_live_engine *live = context;
-    tg_live_points_forget(live->points, process);
+    struct tg_engine_adapter *live = context;
+    tg_job_points_forget(live->points, process);
     /* it is in the engine's table still */
     lose_points(live, tg_engine_first_process(live->parts.engine) == process && process->hh.next == NULL);
-    tg_live_steps_forget(live->steps, process);
-    tg_live_modules_forget(live->modules, process);
+    tg_job_steps_forget(live->steps, process);
+    tg_job_modules_forget(live->modules, process);
 }
 
 /* ---- life */
 
-struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
-                                       const struct tg_live_engine_options *options,
-                                       struct tg_live_engine **live)
+struct tg_error *tg_engine_adapter_create(const struct tg_recording_parts *parts,
+                                          const struct tg_engine_adapter_options *options,
+                                          struct tg_engine_adapter **live)
 {
-    struct tg_live_engine *made = calloc(1, sizeof *made);
+    struct tg_engine_adapter *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->options = *options;
@@ -444,43 +444,43 @@ struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
     if (error == NULL)
         error = tg_engine_add_observer(parts->engine, &made->observer, &slot);
     if (error == NULL)
-        error = tg_live_points_create(parts, slot, take_hit, made, &made->points);
+        error = tg_job_points_create(parts, slot, take_hit, made, &made->points);
     if (error == NULL)
-        error = tg_live_modules_create(parts->images, &made->modules);
+        error = tg_job_modules_create(parts->images, &made->modules);
     if (error == NULL)
         error = tg_manager_threads_create(&made->managers);
     if (error == NULL)
-        error = tg_live_conditions_create(made->modules, &made->conditions);
+        error = tg_point_conditions_create(made->modules, &made->conditions);
     if (error == NULL)
-        error = tg_live_steps_create(made->modules, &made->steps);
+        error = tg_job_steps_create(made->modules, &made->steps);
     if (error != NULL) {
-        tg_live_engine_destroy(made);
+        tg_engine_adapter_destroy(made);
         return error;
     }
     *live = made;
     return NULL;
 }
 
-void tg_live_engine_destroy(struct tg_live_engine *live)
+void tg_engine_adapter_destroy(struct tg_engine_adapter *live)
 {
     if (live == NULL)
         return;
     tg_controller_destroy(live->controller);
-    tg_live_points_destroy(live->points);
-    tg_live_conditions_destroy(live->conditions);
-    tg_live_steps_destroy(live->steps);
-    tg_live_modules_destroy(live->modules);
+    tg_job_points_destroy(live->points);
+    tg_point_conditions_destroy(live->conditions);
+    tg_job_steps_destroy(live->steps);
+    tg_job_modules_destroy(live->modules);
     tg_manager_threads_destroy(live->managers);
     free(live->stops);
     free(live);
 }
 
-struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live)
+struct tg_controller *tg_engine_adapter_controller(struct tg_engine_adapter *live)
 {
     return live->controller;
 }
 
-struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_thread_id unit)
+struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id unit)
 {
     int32_t pid, tid;
     if (!tg_job_model_name(tg_controller_job(live->controller), unit, &pid, &tid))
@@ -488,7 +488,7 @@ struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_t
     return find_thread(live, pid, tid);
 }
 
-void tg_live_engine_kill(struct tg_live_engine *live)
+void tg_engine_adapter_kill(struct tg_engine_adapter *live)
 {
     live->kills = true;
     for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
@@ -500,67 +500,67 @@ void tg_live_engine_kill(struct tg_live_engine *live)
     }
 }
 
-struct tg_error *tg_live_engine_attach(struct tg_live_engine *live, int32_t pid)
+struct tg_error *tg_engine_adapter_attach(struct tg_engine_adapter *live, int32_t pid)
 {
     return tg_engine_attach(live->parts.engine, pid);
 }
 
-bool tg_live_engine_has_run(const struct tg_live_engine *live)
+bool tg_engine_adapter_has_run(const struct tg_engine_adapter *live)
 {
     return live->has_run;
 }
 
-void tg_live_engine_release(struct tg_live_engine *live, int32_t pid)
+void tg_engine_adapter_release(struct tg_engine_adapter *live, int32_t pid)
 {
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     if (process != NULL)
         tg_engine_release(process, "the user let it go");
 }
 
-void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread,
-                            const struct tg_loader_handled *handled)
+void tg_engine_adapter_handled(struct tg_engine_adapter *live, const struct tg_thread *thread,
+                               const struct tg_loader_handled *handled)
 {
-    tg_live_modules_change(live->modules, thread->process);
-    tg_live_points_look_in(live->points, handled);
+    tg_job_modules_change(live->modules, thread->process);
+    tg_job_points_look_in(live->points, handled);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
-    tg_live_points_look_in(live->points, NULL);
+    tg_job_points_look_in(live->points, NULL);
 }
 
-void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
-                             const struct tg_break_object *object)
+void tg_engine_adapter_unloaded(struct tg_engine_adapter *live, struct tg_thread *thread,
+                                const struct tg_break_object *object)
 {
-    tg_live_modules_change(live->modules, thread->process);
-    if (tg_live_points_unloaded(live->points, thread, object))
+    tg_job_modules_change(live->modules, thread->process);
+    if (tg_job_points_unloaded(live->points, thread, object))
         lose_points(live, false);
-    tg_live_steps_unloaded(live->steps, thread->process, object->header, object->size_bytes);
+    tg_job_steps_unloaded(live->steps, thread->process, object->header, object->size_bytes);
 }
 
-struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live)
+struct tg_job_steps *tg_engine_adapter_steps(struct tg_engine_adapter *live)
 {
     return live->steps;
 }
 
-struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries)
+struct tg_error *tg_engine_adapter_set_managers(struct tg_engine_adapter *live, const char *libraries)
 {
     return tg_manager_threads_set(live->managers, libraries);
 }
 
-struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process)
+struct tg_modules *tg_engine_adapter_modules(struct tg_engine_adapter *live, const struct tg_process *process)
 {
-    return tg_live_modules_of(live->modules, process);
+    return tg_job_modules_of(live->modules, process);
 }
 
-struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_t pid)
+struct tg_modules *tg_engine_adapter_modules_of(struct tg_engine_adapter *live, int32_t pid)
 {
     const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? NULL : tg_live_engine_modules(live, process);
+    return process == NULL ? NULL : tg_engine_adapter_modules(live, process);
 }
 
-struct tg_modules *tg_live_engine_look(struct tg_live_engine *live, struct tg_thread *thread, uint64_t *pc,
-                                       uint64_t *code)
+struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct tg_thread *thread,
+                                          uint64_t *pc, uint64_t *code)
 {
     struct tg_registers registers;
-    struct tg_modules *modules = tg_live_engine_modules(live, thread->process);
+    struct tg_modules *modules = tg_engine_adapter_modules(live, thread->process);
     *code = *pc;
     if (modules == NULL || !tg_module_is_agent(tg_modules_find(modules, *pc)) ||
         !tg_thread_scene_registers(thread, &registers))
@@ -572,9 +572,9 @@ struct tg_modules *tg_live_engine_look(struct tg_live_engine *live, struct tg_th
     return modules;
 }
 
-void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place)
+void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place)
 {
-    struct tg_modules *modules = tg_live_engine_modules_of(live, pid);
+    struct tg_modules *modules = tg_engine_adapter_modules_of(live, pid);
     struct tg_debug_row row;
     uint64_t offset;
     *place = '\0';
@@ -600,22 +600,23 @@ void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc,
     free(name);
 }
 
-struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process)
+struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
+                                                const struct tg_process *process)
 {
-    return tg_live_modules_scene(live->modules, process);
+    return tg_job_modules_scene(live->modules, process);
 }
 
-char *tg_live_engine_file_of(struct tg_live_engine *live, const char *spec)
+char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec)
 {
     const struct tg_process *process = tg_engine_first_process(live->parts.engine);
     char *file = NULL;
     for (; file == NULL && process != NULL; process = process->hh.next)
-        file = tg_live_points_file_of(live->points, process, spec);
+        file = tg_job_points_file_of(live->points, process, spec);
     return file;
 }
 
-char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid)
+char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid)
 {
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? NULL : tg_live_points_file_of(live->points, process, "main");
+    return process == NULL ? NULL : tg_job_points_file_of(live->points, process, "main");
 }

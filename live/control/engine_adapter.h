@@ -8,7 +8,7 @@
 #include "format/event/event.h"
 #include "live/control/controller.h"
 #include "live/control/steps.h"
-#include "live/control/stops.h"
+#include "live/control/stop_policy.h"
 #include "live/inspect/dwarf/module_scene.h"
 #include "live/inspect/dwarf/modules.h"
 #include "live/source/news.h"
@@ -18,76 +18,78 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tg_live_engine;
+struct tg_engine_adapter;
 
 /* What others have to do with it; callbacks run on the tracer thread. */
-struct tg_live_engine_options {
+struct tg_engine_adapter_options {
     void *context;
     void (*tell)(void *context, const struct tg_news *news);
-    void (*changed)(void *context);    /* somebody stands, runs or has ended */
-    const struct tg_live_stops *stops; /* whom to stop unasked; read at each of these moments */
+    void (*changed)(void *context);     /* somebody stands, runs or has ended */
+    const struct tg_stop_policy *stops; /* whom to stop unasked; read at each of these moments */
 };
 
 /* Adds itself to the engine of PARTS as its last observer, before anything runs. Both must outlive its
  * use. */
-struct tg_error *tg_live_engine_create(const struct tg_recording_parts *parts,
-                                       const struct tg_live_engine_options *options,
-                                       struct tg_live_engine **live);
+struct tg_error *tg_engine_adapter_create(const struct tg_recording_parts *parts,
+                                          const struct tg_engine_adapter_options *options,
+                                          struct tg_engine_adapter **live);
 /* After the recording has ended. NULL is accepted. */
-void tg_live_engine_destroy(struct tg_live_engine *live);
+void tg_engine_adapter_destroy(struct tg_engine_adapter *live);
 
 /* Every event that the engine emits, see tg_recording_watch. */
-void tg_live_engine_emitted(struct tg_live_engine *live, const struct tg_event *event);
+void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_event *event);
 
 /* What the loader tells of the process of THREAD, see struct tg_loader_listener. */
-void tg_live_engine_handled(struct tg_live_engine *live, const struct tg_thread *thread,
-                            const struct tg_loader_handled *handled);
-void tg_live_engine_unloaded(struct tg_live_engine *live, struct tg_thread *thread,
-                             const struct tg_break_object *object);
+void tg_engine_adapter_handled(struct tg_engine_adapter *live, const struct tg_thread *thread,
+                               const struct tg_loader_handled *handled);
+void tg_engine_adapter_unloaded(struct tg_engine_adapter *live, struct tg_thread *thread,
+                                const struct tg_break_object *object);
 
 /* The latest event that was emitted. */
-struct tg_event_mark tg_live_engine_latest(const struct tg_live_engine *live);
+struct tg_event_mark tg_engine_adapter_latest(const struct tg_engine_adapter *live);
 
 /* The dlopen filter in force is its to set. */
-struct tg_loader *tg_live_engine_loader(const struct tg_live_engine *live);
+struct tg_loader *tg_engine_adapter_loader(const struct tg_engine_adapter *live);
 
-struct tg_controller *tg_live_engine_controller(struct tg_live_engine *live);
+struct tg_controller *tg_engine_adapter_controller(struct tg_engine_adapter *live);
 
 /* The thread that UNIT is called; NULL: it has ended. It stands where tg_thread_is_kept. */
-struct tg_thread *tg_live_engine_thread(struct tg_live_engine *live, struct tg_thread_id unit);
+struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id unit);
 
 /* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
-struct tg_modules *tg_live_engine_modules(struct tg_live_engine *live, const struct tg_process *process);
+struct tg_modules *tg_engine_adapter_modules(struct tg_engine_adapter *live,
+                                             const struct tg_process *process);
 /* The same of process PID; NULL also where it is none. */
-struct tg_modules *tg_live_engine_modules_of(struct tg_live_engine *live, int32_t pid);
+struct tg_modules *tg_engine_adapter_modules_of(struct tg_engine_adapter *live, int32_t pid);
 
 /* The objects of the process of THREAD, which stands at *PC. Who is in our agent stands, for people, where
  * the program called it: *PC is then there. *CODE: where its code is looked up. */
-struct tg_modules *tg_live_engine_look(struct tg_live_engine *live, struct tg_thread *thread, uint64_t *pc,
-                                       uint64_t *code);
+struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct tg_thread *thread,
+                                          uint64_t *pc, uint64_t *code);
 
 /* Whose steps are begun by letting them go. */
-struct tg_live_steps *tg_live_engine_steps(struct tg_live_engine *live);
+struct tg_job_steps *tg_engine_adapter_steps(struct tg_engine_adapter *live);
 
 enum { TG_PLACE_SIZE = 512 };
 
 /* "solve (solver.c#120)", "read+16", for PC in process PID, of which a thread stands; "" not known. PLACE has
  * room for TG_PLACE_SIZE bytes, which are whatever the files say. */
-void tg_live_engine_place(struct tg_live_engine *live, int32_t pid, uint64_t pc, char *place);
+void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place);
 
 /* Whose threads are no workers, of those that come from now on: see tg_manager_threads_set. */
-struct tg_error *tg_live_engine_set_managers(struct tg_live_engine *live, const char *libraries);
+struct tg_error *tg_engine_adapter_set_managers(struct tg_engine_adapter *live, const char *libraries);
 /* What is known of their variables; the same lifetime. */
-struct tg_module_scene *tg_live_engine_scene(struct tg_live_engine *live, const struct tg_process *process);
+struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
+                                                const struct tg_process *process);
 
 /* The source file where SPEC (format/settings/break_spec.h) is in any process, for the caller to free; NULL not
  * known. */
-char *tg_live_engine_file_of(struct tg_live_engine *live, const char *spec);
+char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec);
 /* The source file of main in process PID, for the caller to free; NULL not known. */
-char *tg_live_engine_main_file(struct tg_live_engine *live, int32_t pid);
+char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid);
 
 /* A thread that stands. */
-struct tg_live_stop {
+struct tg_thread_stop {
     struct tg_thread_id thread;
     int32_t pid, tid;
     enum tg_job_state state;
@@ -99,18 +101,18 @@ struct tg_live_stop {
 
 /* Those that came to stand since the last call and still do. Valid until somebody stands or runs; there are
  * *COUNT. */
-const struct tg_live_stop *tg_live_engine_take_stops(struct tg_live_engine *live, size_t *count);
+const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count);
 
 /* Takes everything of ours out of process PID, which runs on. */
-void tg_live_engine_release(struct tg_live_engine *live, int32_t pid);
+void tg_engine_adapter_release(struct tg_engine_adapter *live, int32_t pid);
 
 /* Traces process PID as well, which stands then where the session's start does. TARGET errors say why not. */
-struct tg_error *tg_live_engine_attach(struct tg_live_engine *live, int32_t pid);
+struct tg_error *tg_engine_adapter_attach(struct tg_engine_adapter *live, int32_t pid);
 
 /* Whether anything was ever let run. */
-bool tg_live_engine_has_run(const struct tg_live_engine *live);
+bool tg_engine_adapter_has_run(const struct tg_engine_adapter *live);
 
 /* SIGKILL to every process that the session started; they end by and by. Attached ones are let go. */
-void tg_live_engine_kill(struct tg_live_engine *live);
+void tg_engine_adapter_kill(struct tg_engine_adapter *live);
 
 #endif

@@ -27,7 +27,7 @@ enum { TAKE_COUNT = 256, TAKE_NS = 50 * 1000 * 1000 };
 
 struct live_source {
     struct tg_source public;
-    struct tg_live_job *job;
+    struct tg_traced_job *job;
     struct tg_moment *moment;
     struct tg_news_queue *stops; /* to be told */
     struct standing *standing;   /* by unit; those that were told to stand */
@@ -71,9 +71,9 @@ static void destroy(struct tg_source *source)
 static struct tg_error *take(struct live_source *live, bool *taken)
 {
     if (live->is_taken)
-        tg_live_job_pop_event(live->job);
+        tg_traced_job_pop_event(live->job);
     live->is_taken = false;
-    const struct tg_event *event = tg_live_job_first_event(live->job);
+    const struct tg_event *event = tg_traced_job_first_event(live->job);
     *taken = event != NULL;
     if (event == NULL)
         return NULL;
@@ -91,7 +91,7 @@ static struct tg_error *take(struct live_source *live, bool *taken)
 /* Until something may have happened. */
 static struct tg_error *await(const struct live_source *live)
 {
-    struct pollfd wake = {.fd = tg_live_job_wake_fd(live->job), .events = POLLIN};
+    struct pollfd wake = {.fd = tg_traced_job_wake_fd(live->job), .events = POLLIN};
     if (tg_interrupt_pending() || (poll(&wake, 1, -1) < 0 && errno == EINTR && tg_interrupt_pending()))
         return tg_error_create(TG_ERROR_USAGE, "interrupted");
     return NULL;
@@ -104,8 +104,8 @@ static struct tg_error *step(struct tg_source *source, bool *at_end)
     bool taken = false;
     int status;
     while (error == NULL && !taken) {
-        tg_live_job_settle(live->job);
-        *at_end = tg_live_job_has_ended(live->job, &status);
+        tg_traced_job_settle(live->job);
+        *at_end = tg_traced_job_has_ended(live->job, &status);
         error = take(live, &taken);
         if (error == NULL && !taken && *at_end)
             return NULL;
@@ -160,7 +160,7 @@ static struct tg_error *view(struct tg_source *source, struct tg_job_view *view)
     struct live_source *live = live_of(source);
     struct tagging tagging = {.live = live, .pid = 0, .index = SIZE_MAX};
     const struct tg_job_view_tags tags = {&tagging, tag_process, tag_thread};
-    struct tg_error *error = tg_live_job_call(live->job, fill_view, view);
+    struct tg_error *error = tg_traced_job_call(live->job, fill_view, view);
     if (error == NULL)
         tg_job_view_retag(view, &tags);
     return error;
@@ -187,7 +187,7 @@ static void tell_libraries(const struct live_source *live, const struct tg_event
                                  .count = came ? count : 0,
                                  .other = came ? 0 : count,
                                  .name = library->path};
-    if (tg_live_job_wants(live->job, &news))
+    if (tg_traced_job_wants(live->job, &news))
         tg_news_tell(sink, &news);
 }
 
@@ -198,7 +198,7 @@ static struct tg_error *take_some(struct live_source *live, const struct tg_news
     uint64_t count = 0, until_ns = tg_engine_now_ns() + TAKE_NS;
     for (bool taken = true; error == NULL && taken;) {
         if (++count % TAKE_COUNT == 0 && tg_engine_now_ns() > until_ns) {
-            tg_live_job_unsettle(live->job);
+            tg_traced_job_unsettle(live->job);
             break;
         }
         error = take(live, &taken);
@@ -221,7 +221,7 @@ static uint64_t key_of(struct tg_thread_id unit)
 
 static bool tells_running(const struct live_source *live)
 {
-    return tg_live_job_wants(live->job, &(struct tg_news){.kind = TG_NEWS_RUNNING});
+    return tg_traced_job_wants(live->job, &(struct tg_news){.kind = TG_NEWS_RUNNING});
 }
 
 /* Without memory nobody is told that it runs again, that is all. */
@@ -262,7 +262,7 @@ static struct tg_error *tell_set(struct live_source *live, const struct tg_job_v
 }
 
 /* Those that were told to stand and run again. */
-static struct tg_error *tell_running(struct live_source *live, struct tg_live_engine *engine,
+static struct tg_error *tell_running(struct live_source *live, struct tg_engine_adapter *engine,
                                      const struct tg_job_view *view)
 {
     struct tg_news news = {.kind = TG_NEWS_RUNNING};
@@ -272,7 +272,7 @@ static struct tg_error *tell_running(struct live_source *live, struct tg_live_en
     if (error != NULL)
         return error;
     HASH_ITER (hh, live->standing, standing, next) {
-        const struct tg_thread *thread = tg_live_engine_thread(engine, standing->thread);
+        const struct tg_thread *thread = tg_engine_adapter_thread(engine, standing->thread);
         const struct tg_job_process *process = tg_job_view_process(view, standing->thread.dpid);
         size_t i = process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, standing->thread.dtid);
         if (thread != NULL && tg_thread_is_kept(thread))
@@ -290,15 +290,15 @@ static struct tg_error *tell_running(struct live_source *live, struct tg_live_en
 }
 
 /* Who was stopped, for nothing of its own: by what another one came to. */
-static bool is_incidental(const struct tg_live_stop *stop)
+static bool is_incidental(const struct tg_thread_stop *stop)
 {
     return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;
 }
 
 /* People are told in one line of those that were stopped along, and of those that stand at PLACE, LEFT's: a
  * program lies elsewhere in each process. Programs want to know the address of each. */
-static bool is_alike(struct tg_live_engine *engine, const struct tg_live_stop *left, const char *place,
-                     const struct tg_live_stop *right, bool exact)
+static bool is_alike(struct tg_engine_adapter *engine, const struct tg_thread_stop *left, const char *place,
+                     const struct tg_thread_stop *right, bool exact)
 {
     char other[TG_PLACE_SIZE] = "";
     bool alike = left->state == right->state && left->signal == right->signal &&
@@ -307,21 +307,22 @@ static bool is_alike(struct tg_live_engine *engine, const struct tg_live_stop *l
         return alike;
     if (exact || is_incidental(left))
         return !exact;
-    tg_live_engine_place(engine, right->pid, right->code, other);
+    tg_engine_adapter_place(engine, right->pid, right->code, other);
     return *place != '\0' && strcmp(place, other) == 0;
 }
 
 /* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */
-static struct tg_error *tell_alike(struct live_source *live, struct tg_live_engine *engine,
-                                   const struct tg_job_view *view, struct tg_live_stop *stops, size_t *count)
+static struct tg_error *tell_alike(struct live_source *live, struct tg_engine_adapter *engine,
+                                   const struct tg_job_view *view, struct tg_thread_stop *stops,
+                                   size_t *count)
 {
-    const struct tg_live_stop first = stops[0];
+    const struct tg_thread_stop first = stops[0];
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_error *error = tg_job_set_init(&set, view);
     size_t n_left = 0, n_told = 0;
     bool exact = tells_running(live), at_one_place = true;
     char place[TG_PLACE_SIZE] = "";
-    tg_live_engine_place(engine, first.pid, first.code, place);
+    tg_engine_adapter_place(engine, first.pid, first.code, place);
     for (size_t i = 0; error == NULL && i < *count; i++) {
         if (!is_alike(engine, &first, place, &stops[i], exact)) {
             stops[n_left++] = stops[i];
@@ -362,11 +363,11 @@ static struct tg_error *take_moves(const struct tg_request *request)
     struct live_source *live = request->context;
     struct tg_job_view *view = NULL;
     size_t count;
-    const struct tg_live_stop *taken = tg_live_engine_take_stops(request->engine, &count);
+    const struct tg_thread_stop *taken = tg_engine_adapter_take_stops(request->engine, &count);
     uint64_t version = tg_controller_version(request->controller);
     if (count == 0 && (live->standing == NULL || version == live->version))
         return NULL;
-    struct tg_live_stop *stops = calloc(count + 1, sizeof *stops);
+    struct tg_thread_stop *stops = calloc(count + 1, sizeof *stops);
     if (stops == NULL)
         return tg_error_no_memory();
     if (count > 0)
@@ -387,7 +388,7 @@ static bool runs_on(const struct live_source *live)
     bool was_detached = false;
     for (size_t i = 0; !was_detached && i < tg_process_model_count(processes); i++)
         was_detached = tg_process_model_at(processes, i)->end == TG_PROCESS_DETACHED;
-    return was_detached || tg_live_job_was_let_go(live->job);
+    return was_detached || tg_traced_job_was_let_go(live->job);
 }
 
 static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
@@ -404,16 +405,16 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     struct live_source *live = live_of(source);
     char missed[80];
     int status;
-    bool has_ended = tg_live_job_has_ended(live->job, &status); /* all of its events are there then */
-    tg_live_job_settle(live->job);
-    tg_live_job_tell_news(live->job, sink); /* at once; events take a while to come */
+    bool has_ended = tg_traced_job_has_ended(live->job, &status); /* all of its events are there then */
+    tg_traced_job_settle(live->job);
+    tg_traced_job_tell_news(live->job, sink); /* at once; events take a while to come */
     struct tg_error *error;
     do
         error = take_some(live, sink);
-    while (error == NULL && has_ended && tg_live_job_first_event(live->job) != NULL);
-    struct tg_error *moves_error = tg_live_job_call(live->job, take_moves, live);
+    while (error == NULL && has_ended && tg_traced_job_first_event(live->job) != NULL);
+    struct tg_error *moves_error = tg_traced_job_call(live->job, take_moves, live);
     tg_news_queue_tell(live->stops, sink);
-    uint64_t n_missed = tg_live_job_take_missed(live->job);
+    uint64_t n_missed = tg_traced_job_take_missed(live->job);
     snprintf(missed, sizeof missed, "%" PRIu64 " events went by unseen here; the trace has them", n_missed);
     if (n_missed > 0)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = missed});
@@ -428,13 +429,13 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
 static struct tg_error *ask_latest(const struct tg_request *request)
 {
     struct tg_event_mark *mark = request->context;
-    *mark = tg_live_engine_latest(request->engine);
+    *mark = tg_engine_adapter_latest(request->engine);
     return NULL;
 }
 
 static void mark(struct tg_source *source, struct tg_event_mark *latest)
 {
-    tg_error_destroy(tg_live_job_call(live_of(source)->job, ask_latest, latest)); /* always NULL */
+    tg_error_destroy(tg_traced_job_call(live_of(source)->job, ask_latest, latest)); /* always NULL */
 }
 
 static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)
@@ -446,7 +447,7 @@ static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)
 
 /* ---- life */
 
-struct tg_error *tg_live_source_restart(struct tg_source *source, const char *trace)
+struct tg_error *tg_job_source_restart(struct tg_source *source, const char *trace)
 {
     struct live_source *live = live_of(source);
     struct tg_moment *moment = NULL;
@@ -468,14 +469,14 @@ struct tg_error *tg_live_source_restart(struct tg_source *source, const char *tr
 static const struct tg_source_ops live_ops = {
     .destroy = destroy, .step = step, .view = view, .attend = attend, .mark = mark, .is_at = is_at};
 
-struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
-                                       struct tg_source **source)
+struct tg_error *tg_job_source_create(struct tg_traced_job *job, const char *name, const char *trace,
+                                      struct tg_source **source)
 {
     struct live_source *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->public = (struct tg_source){
-        .ops = &live_ops, .name = name, .trace_path = trace, .wake_fd = tg_live_job_wake_fd(job)};
+        .ops = &live_ops, .name = name, .trace_path = trace, .wake_fd = tg_traced_job_wake_fd(job)};
     made->job = job;
     struct tg_error *error = tg_moment_create(&made->moment);
     if (error == NULL)

@@ -3,15 +3,15 @@
 #define TG_LIVE_CONTROL_JOB_SOURCE_H
 
 #include "format/base/error.h"
-#include "live/control/job_thread.h"
+#include "live/control/traced_job.h"
 #include "live/source/source.h"
 
 /* JOB and NAME, what to call it, outlive the source; TRACE is the path of the trace that is being written. */
-struct tg_error *tg_live_source_create(struct tg_live_job *job, const char *name, const char *trace,
-                                       struct tg_source **source);
+struct tg_error *tg_job_source_create(struct tg_traced_job *job, const char *name, const char *trace,
+                                      struct tg_source **source);
 
 /* The job is run once more, into TRACE, which outlives the source: nothing has happened yet. What came of the
  * former run was taken. */
-struct tg_error *tg_live_source_restart(struct tg_source *source, const char *trace);
+struct tg_error *tg_job_source_restart(struct tg_source *source, const char *trace);
 
 #endif

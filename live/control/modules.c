@@ -11,15 +11,15 @@ struct entry {
     UT_hash_handle hh;
 };
 
-struct tg_live_modules {
+struct tg_job_modules {
     struct tg_image_cache *images;
     struct tg_debug_cache *debug;
     struct entry *entries; /* by pid */
 };
 
-struct tg_error *tg_live_modules_create(struct tg_image_cache *images, struct tg_live_modules **modules)
+struct tg_error *tg_job_modules_create(struct tg_image_cache *images, struct tg_job_modules **modules)
 {
-    struct tg_live_modules *made = calloc(1, sizeof *made);
+    struct tg_job_modules *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->images = images;
@@ -31,7 +31,7 @@ struct tg_error *tg_live_modules_create(struct tg_image_cache *images, struct tg
     return error;
 }
 
-static void drop(struct tg_live_modules *modules, struct entry *entry)
+static void drop(struct tg_job_modules *modules, struct entry *entry)
 {
     HASH_DEL(modules->entries, entry);
     tg_module_scene_destroy(entry->scene);
@@ -39,7 +39,7 @@ static void drop(struct tg_live_modules *modules, struct entry *entry)
     free(entry);
 }
 
-void tg_live_modules_destroy(struct tg_live_modules *modules)
+void tg_job_modules_destroy(struct tg_job_modules *modules)
 {
     struct entry *entry, *next;
     if (modules == NULL)
@@ -50,14 +50,14 @@ void tg_live_modules_destroy(struct tg_live_modules *modules)
     free(modules);
 }
 
-static struct entry *find(const struct tg_live_modules *modules, const struct tg_process *process)
+static struct entry *find(const struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = NULL;
     HASH_FIND(hh, modules->entries, &process->pid, sizeof process->pid, entry);
     return entry;
 }
 
-static struct entry *add(struct tg_live_modules *modules, const struct tg_process *process)
+static struct entry *add(struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL)
@@ -77,7 +77,7 @@ static struct entry *add(struct tg_live_modules *modules, const struct tg_proces
     return NULL;
 }
 
-static struct entry *look(struct tg_live_modules *modules, const struct tg_process *process)
+static struct entry *look(struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = find(modules, process);
     if (entry == NULL)
@@ -93,14 +93,13 @@ static struct entry *look(struct tg_live_modules *modules, const struct tg_proce
     return entry;
 }
 
-struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const struct tg_process *process)
+struct tg_modules *tg_job_modules_of(struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = look(modules, process);
     return entry == NULL ? NULL : entry->modules;
 }
 
-struct tg_module_scene *tg_live_modules_scene(struct tg_live_modules *modules,
-                                              const struct tg_process *process)
+struct tg_module_scene *tg_job_modules_scene(struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = look(modules, process);
     if (entry != NULL && entry->scene == NULL)
@@ -108,14 +107,14 @@ struct tg_module_scene *tg_live_modules_scene(struct tg_live_modules *modules,
     return entry == NULL ? NULL : entry->scene;
 }
 
-void tg_live_modules_change(struct tg_live_modules *modules, const struct tg_process *process)
+void tg_job_modules_change(struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = find(modules, process);
     if (entry != NULL)
         entry->is_stale = true;
 }
 
-void tg_live_modules_forget(struct tg_live_modules *modules, const struct tg_process *process)
+void tg_job_modules_forget(struct tg_job_modules *modules, const struct tg_process *process)
 {
     struct entry *entry = find(modules, process);
     if (entry != NULL)

@@ -6,22 +6,22 @@
 #include "live/inspect/dwarf/modules.h"
 #include "recorder/engine/engine.h"
 
-struct tg_live_modules;
+struct tg_job_modules;
 
-struct tg_error *tg_live_modules_create(struct tg_image_cache *images, struct tg_live_modules **modules);
-void tg_live_modules_destroy(struct tg_live_modules *modules); /* NULL is accepted */
+struct tg_error *tg_job_modules_create(struct tg_image_cache *images, struct tg_job_modules **modules);
+void tg_job_modules_destroy(struct tg_job_modules *modules); /* NULL is accepted */
 
 /* Those of PROCESS, of which a thread stands, as they are mapped now. NULL without memory. Valid until it is
  * forgotten. */
-struct tg_modules *tg_live_modules_of(struct tg_live_modules *modules, const struct tg_process *process);
+struct tg_modules *tg_job_modules_of(struct tg_job_modules *modules, const struct tg_process *process);
 
 /* What is known of their variables; the same lifetime. */
-struct tg_module_scene *tg_live_modules_scene(struct tg_live_modules *modules,
-                                              const struct tg_process *process);
+struct tg_module_scene *tg_job_modules_scene(struct tg_job_modules *modules,
+                                             const struct tg_process *process);
 
 /* What PROCESS maps has changed. */
-void tg_live_modules_change(struct tg_live_modules *modules, const struct tg_process *process);
+void tg_job_modules_change(struct tg_job_modules *modules, const struct tg_process *process);
 /* It has ended. */
-void tg_live_modules_forget(struct tg_live_modules *modules, const struct tg_process *process);
+void tg_job_modules_forget(struct tg_job_modules *modules, const struct tg_process *process);
 
 #endif

@@ -13,7 +13,7 @@ enum { MAX_PLACES = 1024 }; /* of one action point in one process */
 
 /* An action point; its address is the context of the engine's breakpoints, also in forked copies. */
 struct point {
-    struct tg_live_points *owner;
+    struct tg_job_points *owner;
     uint32_t id;
     UT_hash_handle hh;
 };
@@ -29,25 +29,25 @@ struct sites {
     size_t count, capacity;
 };
 
-struct tg_live_points {
+struct tg_job_points {
     struct tg_engine *engine;
     uint64_t first_id; /* of action point 0, in the trace: breakpoints of options come first */
     struct tg_break_places *places;
     size_t slot;
-    tg_live_points_hit *hit;
+    tg_job_points_hit *hit;
     void *context;
     const struct tg_loader_handled *handled; /* to look in alone, NULL: everywhere */
     struct point *points; /* by id; kept to the end, for copies of breakpoints may come late */
     char *place;
 };
 
-struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, size_t slot,
-                                       tg_live_points_hit *hit, void *context, struct tg_live_points **points)
+struct tg_error *tg_job_points_create(const struct tg_recording_parts *parts, size_t slot,
+                                      tg_job_points_hit *hit, void *context, struct tg_job_points **points)
 {
-    struct tg_live_points *made = calloc(1, sizeof *made);
+    struct tg_job_points *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    *made = (struct tg_live_points){
+    *made = (struct tg_job_points){
         .engine = parts->engine, .first_id = parts->n_breaks, .slot = slot, .hit = hit, .context = context};
     struct tg_error *error = tg_break_places_create(parts->loader, parts->images, &made->places);
     if (error != NULL)
@@ -57,7 +57,7 @@ struct tg_error *tg_live_points_create(const struct tg_recording_parts *parts, s
     return error;
 }
 
-void tg_live_points_destroy(struct tg_live_points *points)
+void tg_job_points_destroy(struct tg_job_points *points)
 {
     struct point *point, *next;
     if (points == NULL)
@@ -71,19 +71,19 @@ void tg_live_points_destroy(struct tg_live_points *points)
     free(points);
 }
 
-static struct point *find_point(struct tg_live_points *points, uint32_t id)
+static struct point *find_point(struct tg_job_points *points, uint32_t id)
 {
     struct point *point = NULL;
     HASH_FIND(hh, points->points, &id, sizeof id, point);
     return point;
 }
 
-static uint64_t recorded_id(const struct tg_live_points *points, uint32_t id)
+static uint64_t recorded_id(const struct tg_job_points *points, uint32_t id)
 {
     return points->first_id + id;
 }
 
-static struct point *make_point(struct tg_live_points *points, uint32_t id, const char *location)
+static struct point *make_point(struct tg_job_points *points, uint32_t id, const char *location)
 {
     struct point *point = find_point(points, id);
     if (point != NULL)
@@ -105,7 +105,7 @@ static struct point *make_point(struct tg_live_points *points, uint32_t id, cons
 
 /* ---- sites of a process */
 
-static struct sites *sites_of(const struct tg_live_points *points, const struct tg_process *process)
+static struct sites *sites_of(const struct tg_job_points *points, const struct tg_process *process)
 {
     return process->data[points->slot];
 }
@@ -140,22 +140,22 @@ static size_t count_at(const struct sites *sites, uint64_t address)
     return count;
 }
 
-static struct sites *make_sites(struct tg_live_points *points, struct tg_process *process)
+static struct sites *make_sites(struct tg_job_points *points, struct tg_process *process)
 {
     if (process->data[points->slot] == NULL)
         process->data[points->slot] = calloc(1, sizeof(struct sites));
     return process->data[points->slot];
 }
 
-void tg_live_points_begin(struct tg_live_points *points, struct tg_process *process)
+void tg_job_points_begin(struct tg_job_points *points, struct tg_process *process)
 {
     struct sites *sites = sites_of(points, process);
     if (sites != NULL)
         sites->count = 0;
 }
 
-struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct tg_process *parent,
-                                     struct tg_process *child)
+struct tg_error *tg_job_points_copy(struct tg_job_points *points, const struct tg_process *parent,
+                                    struct tg_process *child)
 {
     const struct sites *from = sites_of(points, parent);
     struct sites *to = make_sites(points, child);
@@ -166,7 +166,7 @@ struct tg_error *tg_live_points_copy(struct tg_live_points *points, const struct
     return error;
 }
 
-void tg_live_points_forget(struct tg_live_points *points, struct tg_process *process)
+void tg_job_points_forget(struct tg_job_points *points, struct tg_process *process)
 {
     struct sites *sites = sites_of(points, process);
     process->data[points->slot] = NULL;
@@ -175,8 +175,8 @@ void tg_live_points_forget(struct tg_live_points *points, struct tg_process *pro
     free(sites);
 }
 
-bool tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *thread,
-                             const struct tg_break_object *object)
+bool tg_job_points_unloaded(struct tg_job_points *points, struct tg_thread *thread,
+                            const struct tg_break_object *object)
 {
     struct sites *sites = sites_of(points, thread->process);
     size_t n_left = 0;
@@ -197,7 +197,7 @@ bool tg_live_points_unloaded(struct tg_live_points *points, struct tg_thread *th
     return was_anything;
 }
 
-bool tg_live_points_has(const struct tg_live_points *points, const struct tg_process *process, uint32_t id)
+bool tg_job_points_has(const struct tg_job_points *points, const struct tg_process *process, uint32_t id)
 {
     const struct sites *sites = sites_of(points, process);
     for (size_t i = 0; sites != NULL && i < sites->count; i++)
@@ -224,7 +224,7 @@ static struct tg_thread *some_thread(const struct tg_process *process)
     return tg_process_find_thread(process, tg_process_memory_tid(process));
 }
 
-static void tell_planted(const struct tg_live_points *points, const struct tg_process *process,
+static void tell_planted(const struct tg_job_points *points, const struct tg_process *process,
                          const struct point *point, const struct tg_break_place *place)
 {
     const struct tg_loader_handled *handled = points->handled;
@@ -238,7 +238,7 @@ static void tell_planted(const struct tg_live_points *points, const struct tg_pr
     tg_engine_emit(points->engine, some_thread(process), &event);
 }
 
-static struct tg_error *plant_at(struct tg_live_points *points, struct tg_process *process,
+static struct tg_error *plant_at(struct tg_job_points *points, struct tg_process *process,
                                  struct sites *sites, struct point *point, const struct tg_break_place *place)
 {
     const struct site site = {point->id, place->address};
@@ -246,10 +246,10 @@ static struct tg_error *plant_at(struct tg_live_points *points, struct tg_proces
     if (has_site(sites, site))
         return NULL;
     struct tg_error *error = NULL;
-    if (count_at(sites, site.address) == TG_LIVE_POINTS_AT_ONE_PLACE)
+    if (count_at(sites, site.address) == TG_JOB_POINTS_AT_ONE_PLACE)
         return tg_error_create(
             TG_ERROR_LIMIT, "there are %d action points at 0x%" PRIx64 ", which is as many as there can be",
-            TG_LIVE_POINTS_AT_ONE_PLACE, site.address);
+            TG_JOB_POINTS_AT_ONE_PLACE, site.address);
     /* a child has its parent's breakpoints before anybody has told of the sites */
     if (tg_breakpoint_find(process, site.address, take_hit, point) == NULL)
         error = tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);
@@ -264,7 +264,7 @@ static struct tg_error *plant_at(struct tg_live_points *points, struct tg_proces
     return error;
 }
 
-static void set_place(struct tg_live_points *points, const struct tg_break_place *place)
+static void set_place(struct tg_job_points *points, const struct tg_break_place *place)
 {
     free(points->place);
     points->place = NULL;
@@ -273,7 +273,7 @@ static void set_place(struct tg_live_points *points, const struct tg_break_place
 }
 
 /* COUNT places of ID at LOCATION are FOUND; those that are not planted yet are. */
-static struct tg_error *plant_found(struct tg_live_points *points, struct tg_process *process, uint32_t id,
+static struct tg_error *plant_found(struct tg_job_points *points, struct tg_process *process, uint32_t id,
                                     const char *location, const struct tg_break_place *found, size_t count)
 {
     if (count == 0)
@@ -286,12 +286,12 @@ static struct tg_error *plant_found(struct tg_live_points *points, struct tg_pro
     return error;
 }
 
-void tg_live_points_look_in(struct tg_live_points *points, const struct tg_loader_handled *handled)
+void tg_job_points_look_in(struct tg_job_points *points, const struct tg_loader_handled *handled)
 {
     points->handled = handled;
 }
 
-static struct tg_error *find(struct tg_live_points *points, const struct tg_process *process,
+static struct tg_error *find(struct tg_job_points *points, const struct tg_process *process,
                              const struct tg_break_spec *spec, struct tg_break_place *found, size_t *count)
 {
     if (points->handled == NULL)
@@ -300,8 +300,8 @@ static struct tg_error *find(struct tg_live_points *points, const struct tg_proc
                                    spec, found, MAX_PLACES, count);
 }
 
-struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_process *process, uint32_t id,
-                                      const char *location, uint64_t *address, const char **place)
+struct tg_error *tg_job_points_plant(struct tg_job_points *points, struct tg_process *process, uint32_t id,
+                                     const char *location, uint64_t *address, const char **place)
 {
     struct tg_break_spec *spec = NULL;
     struct tg_break_place *found = calloc(MAX_PLACES, sizeof *found);
@@ -325,7 +325,7 @@ struct tg_error *tg_live_points_plant(struct tg_live_points *points, struct tg_p
     return error;
 }
 
-void tg_live_points_unplant(struct tg_live_points *points, struct tg_process *process, uint32_t id)
+void tg_job_points_unplant(struct tg_job_points *points, struct tg_process *process, uint32_t id)
 {
     struct sites *sites = sites_of(points, process);
     const struct point *point = find_point(points, id);
@@ -344,8 +344,8 @@ void tg_live_points_unplant(struct tg_live_points *points, struct tg_process *pr
         sites->count = n_left;
 }
 
-char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_process *process,
-                             const char *location)
+char *tg_job_points_file_of(struct tg_job_points *points, const struct tg_process *process,
+                            const char *location)
 {
     struct tg_break_spec *spec = NULL;
     struct tg_break_place found;
@@ -361,7 +361,7 @@ char *tg_live_points_file_of(struct tg_live_points *points, const struct tg_proc
 }
 
 /* The line with code that is meant by LINE of SPEC's file, 0 none; *LIBRARY where it is, for the caller. */
-static uint64_t line_with_code(struct tg_live_points *points, const struct tg_process *process,
+static uint64_t line_with_code(struct tg_job_points *points, const struct tg_process *process,
                                const struct tg_break_spec *spec, const char *library, uint64_t line,
                                char **where)
 {
@@ -384,8 +384,8 @@ static uint64_t line_with_code(struct tg_live_points *points, const struct tg_pr
     return real;
 }
 
-uint64_t tg_live_points_last_line(struct tg_live_points *points, const struct tg_process *process,
-                                  const char *location)
+uint64_t tg_job_points_last_line(struct tg_job_points *points, const struct tg_process *process,
+                                 const char *location)
 {
     struct tg_break_spec *spec = NULL;
     char *where = NULL;

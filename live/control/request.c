@@ -14,8 +14,8 @@ static struct tg_error *take_all(const struct tg_job_view *view, struct tg_job_s
 static bool is_same_code(void *context, const struct tg_job_process *a, uint64_t a_pc,
                          const struct tg_job_process *b, uint64_t b_pc)
 {
-    const struct tg_modules *of_a = tg_live_engine_modules_of(context, (int32_t)a->info.tag),
-                            *of_b = tg_live_engine_modules_of(context, (int32_t)b->info.tag);
+    const struct tg_modules *of_a = tg_engine_adapter_modules_of(context, (int32_t)a->info.tag),
+                            *of_b = tg_engine_adapter_modules_of(context, (int32_t)b->info.tag);
     return of_a == NULL || of_b == NULL ? a_pc == b_pc : tg_modules_is_same_code(of_a, a_pc, of_b, b_pc);
 }
 
@@ -34,11 +34,11 @@ static struct tg_error *evaluate(struct tg_request *request, struct tg_job_set *
     return tg_ptset_members(request->focus, view, request->defaults, set, &request->position);
 }
 
-void tg_request_serve(struct tg_request *request, struct tg_live_engine *engine)
+void tg_request_serve(struct tg_request *request, struct tg_engine_adapter *engine)
 {
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     request->engine = engine;
-    request->controller = tg_live_engine_controller(engine);
+    request->controller = tg_engine_adapter_controller(engine);
     request->position = SIZE_MAX;
     request->error = request->about == TG_REQUEST_NOBODY ? NULL : evaluate(request, &set);
     if (request->error != NULL)

@@ -33,7 +33,7 @@ struct tg_request {
     FILE *out;
 
     /* for WORK, as long as it takes */
-    struct tg_live_engine *engine;
+    struct tg_engine_adapter *engine;
     struct tg_controller *controller;
     const struct tg_job_view *view; /* tags: pid of processes, tid of threads */
     const struct tg_job_set *set;   /* whom the request is about */
@@ -48,6 +48,6 @@ struct tg_request {
 };
 
 /* Has REQUEST's work done, on the tracer thread: the set is evaluated, and nothing changes before WORK has it. */
-void tg_request_serve(struct tg_request *request, struct tg_live_engine *engine);
+void tg_request_serve(struct tg_request *request, struct tg_engine_adapter *engine);
 
 #endif

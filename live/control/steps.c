@@ -7,7 +7,7 @@
 
 struct step {
     pid_t tid;
-    struct tg_live_steps *owner;
+    struct tg_job_steps *owner;
     struct tg_process *process;
     struct tg_thread *thread; /* gone between an exec of the process and its event */
     struct tg_stepper *stepper;
@@ -19,14 +19,14 @@ struct step {
     UT_hash_handle hh;
 };
 
-struct tg_live_steps {
-    struct tg_live_modules *modules;
+struct tg_job_steps {
+    struct tg_job_modules *modules;
     struct step *steps; /* by tid */
 };
 
-struct tg_error *tg_live_steps_create(struct tg_live_modules *modules, struct tg_live_steps **steps)
+struct tg_error *tg_job_steps_create(struct tg_job_modules *modules, struct tg_job_steps **steps)
 {
-    struct tg_live_steps *made = calloc(1, sizeof *made);
+    struct tg_job_steps *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->modules = modules;
@@ -34,7 +34,7 @@ struct tg_error *tg_live_steps_create(struct tg_live_modules *modules, struct tg
     return NULL;
 }
 
-static struct step *find(const struct tg_live_steps *steps, pid_t tid)
+static struct step *find(const struct tg_job_steps *steps, pid_t tid)
 {
     struct step *step = NULL;
     HASH_FIND(hh, steps->steps, &tid, sizeof tid, step);
@@ -48,7 +48,7 @@ static void destroy(struct step *step)
     free(step);
 }
 
-void tg_live_steps_destroy(struct tg_live_steps *steps)
+void tg_job_steps_destroy(struct tg_job_steps *steps)
 {
     struct step *step, *next;
     if (steps == NULL)
@@ -70,7 +70,7 @@ static void unplant(struct step *step)
 
 /* Whether a step in the memory of PROCESS has planted BREAKPOINT: a fork's child has copies that nobody
  * needs; one of vfork has its parent's. */
-static bool is_wanted(const struct tg_live_steps *steps, const struct tg_process *process,
+static bool is_wanted(const struct tg_job_steps *steps, const struct tg_process *process,
                       const struct tg_breakpoint *breakpoint)
 {
     const struct step *step;
@@ -83,7 +83,7 @@ static bool is_wanted(const struct tg_live_steps *steps, const struct tg_process
 
 static void take_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
 {
-    struct tg_live_steps *steps = context;
+    struct tg_job_steps *steps = context;
     const struct step *step = find(steps, thread->tid);
     const struct user_regs_struct *registers = tg_thread_registers(thread);
     if (!is_wanted(steps, thread->process, breakpoint)) {
@@ -111,12 +111,12 @@ static struct tg_error *plant(struct step *step)
 
 /* ---- steps */
 
-struct tg_error *tg_live_steps_prepare(struct tg_live_steps *steps, struct tg_thread *thread,
-                                       const struct tg_step_request *request, bool alone)
+struct tg_error *tg_job_steps_prepare(struct tg_job_steps *steps, struct tg_thread *thread,
+                                      const struct tg_step_request *request, bool alone)
 {
     struct tg_registers registers;
-    (void)tg_live_steps_drop(steps, thread->tid);
-    struct tg_modules *modules = tg_live_modules_of(steps->modules, thread->process);
+    (void)tg_job_steps_drop(steps, thread->tid);
+    struct tg_modules *modules = tg_job_modules_of(steps->modules, thread->process);
     if (modules == NULL)
         return tg_error_no_memory();
     if (!tg_thread_scene_registers(thread, &registers))
@@ -168,16 +168,16 @@ static bool carry_out(struct step *step)
     return runs;
 }
 
-bool tg_live_steps_go(struct tg_live_steps *steps, struct tg_thread *thread)
+bool tg_job_steps_go(struct tg_job_steps *steps, struct tg_thread *thread)
 {
     struct step *step = find(steps, thread->tid);
     if (step != NULL && carry_out(step))
         return true;
-    (void)tg_live_steps_drop(steps, thread->tid);
+    (void)tg_job_steps_drop(steps, thread->tid);
     return false;
 }
 
-void tg_live_steps_interrupted(struct tg_live_steps *steps, struct tg_thread *thread)
+void tg_job_steps_interrupted(struct tg_job_steps *steps, struct tg_thread *thread)
 {
     struct step *step = find(steps, thread->tid);
     if (step == NULL || (step->order.kind != TG_STEP_ORDER_ONE && !step->leaves))
@@ -186,14 +186,14 @@ void tg_live_steps_interrupted(struct tg_live_steps *steps, struct tg_thread *th
     tg_thread_keep(thread);
 }
 
-enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thread *thread)
+enum tg_job_step tg_job_steps_kept(struct tg_job_steps *steps, struct tg_thread *thread)
 {
     struct step *step = find(steps, thread->tid);
     struct tg_registers registers;
     if (step == NULL)
-        return TG_LIVE_STEP_NONE;
+        return TG_JOB_STEP_NONE;
     bool is_read = tg_thread_scene_registers(thread, &registers) &&
-                   tg_live_modules_of(steps->modules, thread->process) != NULL; /* as they are now */
+                   tg_job_modules_of(steps->modules, thread->process) != NULL; /* as they are now */
     bool goes = is_read;
     if (step->repeats) {
         step->repeats = false;
@@ -212,11 +212,11 @@ enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thre
             tg_thread_go(thread);
     }
     if (goes)
-        return TG_LIVE_STEP_ON;
-    return tg_live_steps_drop(steps, thread->tid) ? TG_LIVE_STEP_ALL : TG_LIVE_STEP_ALONE;
+        return TG_JOB_STEP_ON;
+    return tg_job_steps_drop(steps, thread->tid) ? TG_JOB_STEP_ALL : TG_JOB_STEP_ALONE;
 }
 
-bool tg_live_steps_drop(struct tg_live_steps *steps, pid_t tid)
+bool tg_job_steps_drop(struct tg_job_steps *steps, pid_t tid)
 {
     struct step *step = find(steps, tid);
     if (step == NULL)
@@ -227,8 +227,8 @@ bool tg_live_steps_drop(struct tg_live_steps *steps, pid_t tid)
     return all;
 }
 
-void tg_live_steps_unloaded(struct tg_live_steps *steps, const struct tg_process *process, uint64_t start,
-                            uint64_t size)
+void tg_job_steps_unloaded(struct tg_job_steps *steps, const struct tg_process *process, uint64_t start,
+                           uint64_t size)
 {
     struct step *step;
     for (step = steps->steps; step != NULL; step = step->hh.next)
@@ -237,7 +237,7 @@ void tg_live_steps_unloaded(struct tg_live_steps *steps, const struct tg_process
                 step->planted[i] = NULL;
 }
 
-void tg_live_steps_forget(struct tg_live_steps *steps, const struct tg_process *process)
+void tg_job_steps_forget(struct tg_job_steps *steps, const struct tg_process *process)
 {
     struct step *step, *next;
     HASH_ITER (hh, steps->steps, step, next)

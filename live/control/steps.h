@@ -7,41 +7,41 @@
 #include "live/inspect/step/stepper.h"
 #include "recorder/engine/engine.h"
 
-struct tg_live_steps;
+struct tg_job_steps;
 
-struct tg_error *tg_live_steps_create(struct tg_live_modules *modules, struct tg_live_steps **steps);
-void tg_live_steps_destroy(struct tg_live_steps *steps); /* NULL is accepted; after the engine's run */
+struct tg_error *tg_job_steps_create(struct tg_job_modules *modules, struct tg_job_steps **steps);
+void tg_job_steps_destroy(struct tg_job_steps *steps); /* NULL is accepted; after the engine's run */
 
 /* THREAD, which is kept, takes that step when it is let go next. ALONE: others do not run for it; else its
  * process is to be stopped when it is there. TARGET error where the step is not possible. */
-struct tg_error *tg_live_steps_prepare(struct tg_live_steps *steps, struct tg_thread *thread,
-                                       const struct tg_step_request *request, bool alone);
+struct tg_error *tg_job_steps_prepare(struct tg_job_steps *steps, struct tg_thread *thread,
+                                      const struct tg_step_request *request, bool alone);
 
 /* Lets THREAD go on its step. False: it has none. */
-bool tg_live_steps_go(struct tg_live_steps *steps, struct tg_thread *thread);
+bool tg_job_steps_go(struct tg_job_steps *steps, struct tg_thread *thread);
 
 /* What came of a stop of THREAD in its step. */
-enum tg_live_step {
-    TG_LIVE_STEP_NONE,  /* it takes no step */
-    TG_LIVE_STEP_ON,    /* it goes on */
-    TG_LIVE_STEP_ALONE, /* it is there, or cannot get there */
-    TG_LIVE_STEP_ALL,   /* the same; its process is to be stopped */
+enum tg_job_step {
+    TG_JOB_STEP_NONE,  /* it takes no step */
+    TG_JOB_STEP_ON,    /* it goes on */
+    TG_JOB_STEP_ALONE, /* it is there, or cannot get there */
+    TG_JOB_STEP_ALL,   /* the same; its process is to be stopped */
 };
 
 /* Inside a stop of THREAD that is no end of a step, and that concerns nobody: where it was about to execute
  * one instruction it does so yet. */
-void tg_live_steps_interrupted(struct tg_live_steps *steps, struct tg_thread *thread);
+void tg_job_steps_interrupted(struct tg_job_steps *steps, struct tg_thread *thread);
 
 /* THREAD is kept, for no reason but its step's orders. */
-enum tg_live_step tg_live_steps_kept(struct tg_live_steps *steps, struct tg_thread *thread);
+enum tg_job_step tg_job_steps_kept(struct tg_job_steps *steps, struct tg_thread *thread);
 
 /* THREAD stays where it is, or has ended. Whether its process is to be stopped for that. */
-bool tg_live_steps_drop(struct tg_live_steps *steps, pid_t tid);
+bool tg_job_steps_drop(struct tg_job_steps *steps, pid_t tid);
 
 /* [start, start + size) of PROCESS is gone, and what was planted there. */
-void tg_live_steps_unloaded(struct tg_live_steps *steps, const struct tg_process *process, uint64_t start,
-                            uint64_t size);
+void tg_job_steps_unloaded(struct tg_job_steps *steps, const struct tg_process *process, uint64_t start,
+                           uint64_t size);
 /* PROCESS has another program, or has ended. */
-void tg_live_steps_forget(struct tg_live_steps *steps, const struct tg_process *process);
+void tg_job_steps_forget(struct tg_job_steps *steps, const struct tg_process *process);
 
 #endif

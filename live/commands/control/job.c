@@ -7,7 +7,7 @@
 
 #include "format/base/printable.h"
 #include "live/control/job_source.h"
-#include "live/control/job_thread.h"
+#include "live/control/traced_job.h"
 #include "recorder/engine/engine.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static struct tg_error *detach_set(const struct tg_request *control)
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         if (process->info.exists && tg_job_set_has_any(control->set, process))
-            tg_live_engine_release(control->engine, (int32_t)process->info.tag);
+            tg_engine_adapter_release(control->engine, (int32_t)process->info.tag);
     }
     return NULL;
 }
@@ -86,7 +86,7 @@ static const double longest_attaching_s = 5; /* who waits for a child of vfork t
 static struct tg_error *attach(const struct tg_request *control)
 {
     const struct attaching *attaching = control->context;
-    return tg_live_engine_attach(control->engine, attaching->pid);
+    return tg_engine_adapter_attach(control->engine, attaching->pid);
 }
 
 /* Whether the process is known, and all its threads stand or are to run. */
@@ -156,7 +156,7 @@ static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Ob
     if (argc < 1 + by_rank)
         return tg_console_usage(&tg_console_dattach);
     for (int i = by_rank; i < argc; i++) {
-        struct attaching attaching = {.runs = !tg_live_job_stops(console->options.live)->at_start};
+        struct attaching attaching = {.runs = !tg_traced_job_stops(console->options.live)->at_start};
         Tcl_WideInt number = 0;
         struct tg_error *error =
             take_number(argv[i], by_rank ? "rank" : "process id", by_rank ? 0 : 1, &number);
@@ -203,7 +203,7 @@ static struct tg_error *look_at(const struct tg_request *control)
     if (stream == NULL)
         return tg_error_no_memory();
     tg_action_points_save(tg_controller_points(control->controller), stream);
-    rerun->has_run = tg_live_engine_has_run(control->engine);
+    rerun->has_run = tg_engine_adapter_has_run(control->engine);
     return fclose(stream) == 0 ? NULL : tg_error_no_memory();
 }
 
@@ -228,17 +228,17 @@ static char *next_trace(const char *trace)
 
 static struct tg_error *run_again(struct tg_console *console, struct rerun *rerun, FILE *out)
 {
-    struct tg_live_job *job = console->options.live;
-    char *trace = next_trace(tg_live_job_first_trace(job));
+    struct tg_traced_job *job = console->options.live;
+    char *trace = next_trace(tg_traced_job_first_trace(job));
     if (trace == NULL)
         return tg_error_create(TG_ERROR_LIMIT, "there is no name left for the trace of another run");
     fprintf(out, "the trace of the run that is over is ");
-    tg_printable_write(out, tg_live_job_trace(job));
+    tg_printable_write(out, tg_traced_job_trace(job));
     fputc('\n', out);
-    struct tg_error *error = tg_live_job_restart(job, trace);
+    struct tg_error *error = tg_traced_job_restart(job, trace);
     free(trace);
     if (error == NULL)
-        error = tg_live_source_restart(console->source, tg_live_job_trace(job));
+        error = tg_job_source_restart(console->source, tg_traced_job_trace(job));
     if (error == NULL)
         error = tg_job_settings_apply(console);
     if (error != NULL)
@@ -254,20 +254,20 @@ static struct tg_error *run_again(struct tg_console *console, struct rerun *reru
 
 static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct tg_live_job *job = console->options.live;
+    struct tg_traced_job *job = console->options.live;
     struct rerun rerun = {0};
     int status;
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_drun);
-    if (!tg_live_job_has_command(job))
+    if (!tg_traced_job_has_command(job))
         return tg_error_create(TG_ERROR_USAGE,
                                "there is no command to run: the session attached to what ran");
     struct tg_remade_points *remade = tg_console_state(console, &tg_remade_points_kind);
     remade->is_at_it = true; /* what waits is for the new run, and nothing is made in this one */
     struct tg_error *error = tg_control_run_all(console, look_at, &rerun, out);
-    if (error == NULL && (rerun.has_run || tg_live_job_has_ended(job, &status))) {
-        tg_live_job_end(job, TG_LIVE_KILL);
+    if (error == NULL && (rerun.has_run || tg_traced_job_has_ended(job, &status))) {
+        tg_traced_job_end(job, TG_JOB_END_KILL);
         tg_console_attend(console);
         error = run_again(console, &rerun, out);
     }

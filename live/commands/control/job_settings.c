@@ -1,6 +1,6 @@
 #include "live/commands/control/job_settings.h"
 
-#include "live/control/job_thread.h"
+#include "live/control/traced_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@ static const char managers_name[] = "manager_libraries";
 
 struct job_settings {
     struct tg_console_settings *settings;
-    struct tg_live_job *job;
+    struct tg_traced_job *job;
 };
 
 struct order {
-    struct tg_live_job *job;
+    struct tg_traced_job *job;
     const struct tg_dlopen_filter *filter;
 };
 
@@ -23,9 +23,9 @@ static struct tg_error *carry_out(const struct tg_request *request)
 {
     const struct order *order = request->context;
     int status;
-    if (tg_live_job_has_ended(order->job, &status))
+    if (tg_traced_job_has_ended(order->job, &status))
         return NULL; /* there is nothing to filter, and no trace to tell it to */
-    return tg_loader_set_filter(tg_live_engine_loader(request->engine), order->filter);
+    return tg_loader_set_filter(tg_engine_adapter_loader(request->engine), order->filter);
 }
 
 static struct tg_error *set(const struct job_settings *live, bool always, const char *match)
@@ -37,7 +37,7 @@ static struct tg_error *set(const struct job_settings *live, bool always, const 
         return error;
     error = tg_dlopen_filter_set(&filter, always, match);
     if (error == NULL)
-        error = tg_live_job_call(live->job, carry_out, &order);
+        error = tg_traced_job_call(live->job, carry_out, &order);
     tg_dlopen_filter_deinit(&filter);
     return error;
 }
@@ -60,7 +60,7 @@ static struct tg_error *ask(const struct tg_request *request)
     struct tg_dlopen_filter *filter = request->context;
     struct tg_dlopen_filter copy;
     struct tg_error *error =
-        tg_dlopen_filter_copy(tg_loader_filter(tg_live_engine_loader(request->engine)), &copy);
+        tg_dlopen_filter_copy(tg_loader_filter(tg_engine_adapter_loader(request->engine)), &copy);
     if (error != NULL)
         return error;
     tg_dlopen_filter_deinit(filter);
@@ -68,13 +68,13 @@ static struct tg_error *ask(const struct tg_request *request)
     return NULL;
 }
 
-static struct tg_error *show_present(struct tg_console_settings *settings, struct tg_live_job *job)
+static struct tg_error *show_present(struct tg_console_settings *settings, struct tg_traced_job *job)
 {
     struct tg_dlopen_filter filter;
     struct tg_error *error = tg_dlopen_filter_init(&filter);
     if (error != NULL)
         return error;
-    error = tg_live_job_call(job, ask, &filter);
+    error = tg_traced_job_call(job, ask, &filter);
     if (error == NULL)
         error =
             tg_console_settings_set(settings, always_name, filter.mode == TG_FILTER_SLOW ? "true" : "false");
@@ -88,20 +88,20 @@ static struct tg_error *show_present(struct tg_console_settings *settings, struc
 
 static struct tg_error *change_managers(const struct tg_request *request)
 {
-    return tg_live_engine_set_managers(request->engine, request->context);
+    return tg_engine_adapter_set_managers(request->engine, request->context);
 }
 
 static struct tg_error *managers_change(void *context, const char *value)
 {
     const struct job_settings *live = context;
-    return tg_live_job_call(live->job, change_managers, (void *)(uintptr_t)value);
+    return tg_traced_job_call(live->job, change_managers, (void *)(uintptr_t)value);
 }
 
 /* ---- life */
 
 static struct tg_error *create(struct tg_console *console, void **state)
 {
-    struct tg_live_job *job = console->options.live;
+    struct tg_traced_job *job = console->options.live;
     struct job_settings *made = malloc(sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
@@ -139,7 +139,7 @@ struct tg_error *tg_job_settings_apply(struct tg_console *console)
     struct tg_error *error = tg_dlopen_filter_init(&filter);
     if (error != NULL)
         return error;
-    error = tg_live_job_call(live->job, ask, &filter);
+    error = tg_traced_job_call(live->job, ask, &filter);
     bool is_so = error == NULL && (filter.mode == TG_FILTER_SLOW) == always &&
                  strcmp(tg_glob_list_text(filter.list), match) == 0;
     tg_dlopen_filter_deinit(&filter);

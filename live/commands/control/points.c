@@ -104,7 +104,7 @@ static struct tg_error *find_focus(const struct tg_request *control, struct tg_p
 static char *file_of(void *context, const char *spec)
 {
     const struct tg_request *control = context;
-    return tg_live_engine_file_of(control->engine, spec);
+    return tg_engine_adapter_file_of(control->engine, spec);
 }
 
 /* What WORDS->location means; where it names a function its line has to be in that. */

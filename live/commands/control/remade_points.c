@@ -2,7 +2,7 @@
 
 #include "format/base/array.h"
 #include "format/base/printable.h"
-#include "live/control/job_thread.h"
+#include "live/control/traced_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void attend(struct tg_console *console, void *state, const struct tg_news
     struct tg_remade_points *points = state;
     size_t n_waiting = 0;
     int status;
-    if (points->count == 0 || points->is_at_it || tg_live_job_has_ended(console->options.live, &status))
+    if (points->count == 0 || points->is_at_it || tg_traced_job_has_ended(console->options.live, &status))
         return;
     points->is_at_it = true;
     Tcl_InterpState saved = Tcl_SaveInterpState(console->interp, TCL_OK);

@@ -48,10 +48,10 @@ static void put_place(const struct tg_request *control, struct tg_thread_id unit
 {
     struct tg_debug_row row;
     uint64_t offset, code;
-    struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
+    struct tg_thread *thread = tg_engine_adapter_thread(control->engine, unit);
     if (thread == NULL || !tg_thread_is_kept(thread) || pc == 0)
         return;
-    struct tg_modules *modules = tg_live_engine_look(control->engine, thread, &pc, &code);
+    struct tg_modules *modules = tg_engine_adapter_look(control->engine, thread, &pc, &code);
     tg_json_key(json, "pc");
     tg_json_address(json, pc);
     char *name = modules != NULL ? tg_modules_function_at(modules, code, &offset) : NULL;

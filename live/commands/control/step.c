@@ -153,8 +153,8 @@ static struct tg_error *prepare(const struct tg_request *control, const struct t
     char name[64];
     struct tg_error *error = find_place(standing, stepping);
     if (error == NULL)
-        error = tg_live_steps_prepare(tg_live_engine_steps(control->engine), standing->thread,
-                                      &stepping->request, alone);
+        error = tg_job_steps_prepare(tg_engine_adapter_steps(control->engine), standing->thread,
+                                     &stepping->request, alone);
     return tg_error_prefix(error, "%s", name_of(standing, name, sizeof name));
 }
 
@@ -304,7 +304,7 @@ static struct tg_error *look(const struct tg_request *control)
 {
     struct stepping *stepping = control->context;
     for (size_t i = 0; i < stepping->n_movers; i++) {
-        const struct tg_thread *thread = tg_live_engine_thread(control->engine, stepping->movers[i]);
+        const struct tg_thread *thread = tg_engine_adapter_thread(control->engine, stepping->movers[i]);
         if (thread != NULL && !tg_thread_is_kept(thread))
             return NULL;
     }
@@ -317,7 +317,7 @@ static struct tg_error *halt(const struct tg_request *control)
     const struct stepping *stepping = control->context;
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < stepping->n_movers; i++)
-        if (tg_live_engine_thread(control->engine, stepping->movers[i]) != NULL)
+        if (tg_engine_adapter_thread(control->engine, stepping->movers[i]) != NULL)
             error = tg_controller_halt_unit(control->controller, stepping->movers[i]);
     return error;
 }

@@ -13,12 +13,12 @@ struct tg_modules *tg_thread_place(const struct tg_request *control, const struc
         return NULL;
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
     const struct tg_thread_id unit = {process->info.dpid, of_view->dtid};
-    struct tg_thread *thread = tg_live_engine_thread(control->engine, unit);
+    struct tg_thread *thread = tg_engine_adapter_thread(control->engine, unit);
     *pc = of_view->pc;
     if (thread == NULL || !tg_thread_is_kept(thread) || *pc == 0)
         return NULL;
     uint64_t shown = *pc;
-    return tg_live_engine_look(control->engine, thread, &shown, pc);
+    return tg_engine_adapter_look(control->engine, thread, &shown, pc);
 }
 
 /* The file where thread I of PROCESS is stopped, else that of its program's main; NULL not known. */
@@ -31,7 +31,7 @@ static char *file_of(const struct tg_request *control, const struct tg_job_proce
     if (modules != NULL && tg_modules_row_at(modules, pc, &row) &&
         (*row.file == '/' || access(row.file, R_OK) == 0))
         return strdup(row.file);
-    return modules == NULL ? NULL : tg_live_engine_main_file(control->engine, (int32_t)process->info.tag);
+    return modules == NULL ? NULL : tg_engine_adapter_main_file(control->engine, (int32_t)process->info.tag);
 }
 
 /* Of the thread of interest, where the focus has one. */

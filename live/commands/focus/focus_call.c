@@ -1,6 +1,6 @@
 #include "live/commands/focus/focus_call.h"
 
-#include "live/control/job_thread.h"
+#include "live/control/traced_job.h"
 #include "live/source/interrupt.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ const struct tg_ptset_defaults tg_control_defaults = {TG_WIDTH_PROCESS, TG_GROUP
 static struct tg_error *run(struct tg_console *console, struct tg_request *request)
 {
     request->about = request->focus == NULL ? TG_REQUEST_EVERYBODY : TG_REQUEST_FOCUS;
-    struct tg_error *error = tg_live_job_ask(console->options.live, request);
+    struct tg_error *error = tg_traced_job_ask(console->options.live, request);
     return error == NULL ? NULL : tg_control_point(console, error, request->position);
 }
 
@@ -46,7 +46,7 @@ struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_p
                                  .work = work,
                                  .context = context,
                                  .out = out};
-    struct tg_error *error = tg_live_job_ask(console->options.live, &request);
+    struct tg_error *error = tg_traced_job_ask(console->options.live, &request);
     return error == NULL || request.position == SIZE_MAX
                ? error
                : tg_console_pointed(console, error, text, request.position);
@@ -114,7 +114,7 @@ static void attend_in_time(struct tg_console *console, struct gathering *gatheri
 {
     double now = now_seconds();
     if (console->options.news == NULL && now < gathering->due) {
-        tg_live_job_settle(console->options.live); /* or it would not let anybody sleep */
+        tg_traced_job_settle(console->options.live); /* or it would not let anybody sleep */
         return;
     }
     if (now - gathering->told > 2 * longest_moment)
@@ -145,7 +145,7 @@ struct tg_error *tg_control_await(struct tg_console *console, const struct tg_pt
     *done = false;
     for (bool were_there = false; error == NULL && !*done; were_there = true) {
         int status;
-        bool has_ended = tg_live_job_has_ended(console->options.live, &status);
+        bool has_ended = tg_traced_job_has_ended(console->options.live, &status);
         attend_in_time(console, &gathering);
         error = defaults == NULL ? tg_control_run_all(console, is_done, done, out)
                                  : tg_control_run(console, defaults, is_done, done, out);

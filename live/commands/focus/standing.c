@@ -16,12 +16,12 @@ struct tg_error *tg_standing_take(const struct tg_request *control, const struct
 {
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
     struct tg_standing found = {.id = {process->info.dpid, of_view->dtid}};
-    found.thread = tg_live_engine_thread(control->engine, found.id);
+    found.thread = tg_engine_adapter_thread(control->engine, found.id);
     *stands = found.thread != NULL && tg_thread_is_kept(found.thread) &&
               tg_thread_scene_registers(found.thread, &found.registers);
     if (!*stands)
         return NULL;
-    found.modules = tg_live_engine_modules(control->engine, found.thread->process);
+    found.modules = tg_engine_adapter_modules(control->engine, found.thread->process);
     if (found.modules == NULL)
         return tg_error_no_memory();
     found.memory = tg_thread_scene_memory(found.thread);

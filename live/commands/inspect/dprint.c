@@ -137,8 +137,8 @@ static struct tg_error *print_locals(const struct tg_scene *scene, const struct 
 static struct tg_error *find_scene(const struct tg_request *control, struct tg_thread *thread, unsigned level,
                                    struct tg_thread_scene *scene)
 {
-    struct tg_modules *modules = tg_live_engine_modules(control->engine, thread->process);
-    struct tg_module_scene *objects = tg_live_engine_scene(control->engine, thread->process);
+    struct tg_modules *modules = tg_engine_adapter_modules(control->engine, thread->process);
+    struct tg_module_scene *objects = tg_engine_adapter_scene(control->engine, thread->process);
     return modules == NULL || objects == NULL ? tg_error_no_memory()
                                               : tg_thread_scene_at(thread, modules, objects, level, scene);
 }
@@ -192,7 +192,7 @@ static struct tg_error *ask_thread(const struct tg_request *control, const struc
     struct question *question = control->context;
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
     struct tg_thread_id unit = {process->info.dpid, of_view->dtid};
-    struct answer answer = {.first = tg_live_engine_thread(control->engine, unit)};
+    struct answer answer = {.first = tg_engine_adapter_thread(control->engine, unit)};
     size_t size;
     if (answer.first == NULL || !tg_thread_is_kept(answer.first)) {
         question->n_running++;

@@ -81,7 +81,7 @@ static struct tg_error *read_stack(const struct tg_request *control, const struc
                                             wanted->first + wanted->levels, &stack->frames);
     if (error != NULL || !wants_variables(wanted))
         return error;
-    stack->objects = tg_live_engine_scene(control->engine, standing->thread->process);
+    stack->objects = tg_engine_adapter_scene(control->engine, standing->thread->process);
     stack->variables = calloc(stack->frames.count + 1, sizeof *stack->variables);
     if (stack->objects == NULL || stack->variables == NULL)
         return tg_error_no_memory();

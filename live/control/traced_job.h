@@ -1,13 +1,13 @@
 /* A live job: a thread of its own traces it, records it, and has its controller decide. Whoever wants
  * something of it asks by calls that are made on that thread; what happened meanwhile is taken as events and
  * news. */
-#ifndef TG_LIVE_CONTROL_JOB_THREAD_H
-#define TG_LIVE_CONTROL_JOB_THREAD_H
+#ifndef TG_LIVE_CONTROL_TRACED_JOB_H
+#define TG_LIVE_CONTROL_TRACED_JOB_H
 
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "live/control/request.h"
-#include "live/control/stops.h"
+#include "live/control/stop_policy.h"
 #include "live/source/news.h"
 #include "recorder/record/options.h"
 #include "recorder/record/recording.h"
@@ -15,71 +15,71 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tg_live_job;
+struct tg_traced_job;
 
 /* Starts the command of OPTIONS, or attaches; where STOPS says so the job stands when this returns. OPTIONS
  * must outlive it. TELLS_ALL: its news are a program's, not only for people. Errors of the trace file, and
  * TARGET errors that name command or process. */
-struct tg_error *tg_live_job_create(const struct tg_record_options *options,
-                                    const struct tg_live_stops *stops, bool tells_all,
-                                    struct tg_live_job **job);
+struct tg_error *tg_traced_job_create(const struct tg_record_options *options,
+                                      const struct tg_stop_policy *stops, bool tells_all,
+                                      struct tg_traced_job **job);
 
 /* Whether somebody is to be told of NEWS. */
-bool tg_live_job_wants(const struct tg_live_job *job, const struct tg_news *news);
+bool tg_traced_job_wants(const struct tg_traced_job *job, const struct tg_news *news);
 
-enum tg_live_end {
-    TG_LIVE_KILL,
-    TG_LIVE_DETACH, /* everything of ours is taken out of the processes, which run on */
+enum tg_job_end {
+    TG_JOB_END_KILL,
+    TG_JOB_END_DETACH, /* everything of ours is taken out of the processes, which run on */
 };
 
 /* Ends what still runs, so that no thread of it stands, and closes the trace. Does nothing where it has
  * ended. */
-void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how);
+void tg_traced_job_end(struct tg_traced_job *job, enum tg_job_end how);
 
 /* Runs its command once more, where it has ended, into TRACE; nothing of the former run is known any more. */
-struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace);
+struct tg_error *tg_traced_job_restart(struct tg_traced_job *job, const char *trace);
 
 /* After an end. NULL is accepted. */
-void tg_live_job_destroy(struct tg_live_job *job);
+void tg_traced_job_destroy(struct tg_traced_job *job);
 
 /* Has REQUEST served by the tracer thread, and waits for that; its error. After the job's end what is known of it
  * still answers. Any thread. */
-struct tg_error *tg_live_job_ask(struct tg_live_job *job, struct tg_request *request);
+struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request *request);
 /* The same for WORK that is about nobody. */
-struct tg_error *tg_live_job_call(struct tg_live_job *job, tg_request_work *work, void *context);
+struct tg_error *tg_traced_job_call(struct tg_traced_job *job, tg_request_work *work, void *context);
 
 /* Whether it is a command's, which can be run once more. */
-bool tg_live_job_has_command(const struct tg_live_job *job);
+bool tg_traced_job_has_command(const struct tg_traced_job *job);
 
 /* The trace of the first run, after which those of others are called. */
-const char *tg_live_job_first_trace(const struct tg_live_job *job);
+const char *tg_traced_job_first_trace(const struct tg_traced_job *job);
 /* The trace that is written, valid until it is run once more. */
-const char *tg_live_job_trace(const struct tg_live_job *job);
+const char *tg_traced_job_trace(const struct tg_traced_job *job);
 
 /* Whom the session stops unasked; to be changed in calls. */
-struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job);
+struct tg_stop_policy *tg_traced_job_stops(struct tg_traced_job *job);
 
 /* ---- what happened: one thread takes it */
 
 /* Readable when there is an event or news, or somebody stands, runs or has ended; until the next settle. */
-int tg_live_job_wake_fd(const struct tg_live_job *job);
+int tg_traced_job_wake_fd(const struct tg_traced_job *job);
 /* What is there is about to be taken. */
-void tg_live_job_settle(struct tg_live_job *job);
+void tg_traced_job_settle(struct tg_traced_job *job);
 /* But not all of it was. */
-void tg_live_job_unsettle(struct tg_live_job *job);
+void tg_traced_job_unsettle(struct tg_traced_job *job);
 /* The next event of the trace, NULL none yet. Valid until the next pop. */
-const struct tg_event *tg_live_job_first_event(struct tg_live_job *job);
-void tg_live_job_pop_event(struct tg_live_job *job);
+const struct tg_event *tg_traced_job_first_event(struct tg_traced_job *job);
+void tg_traced_job_pop_event(struct tg_traced_job *job);
 /* How many events found no room because nobody took them, since the last call. They are in the trace. */
-uint64_t tg_live_job_take_missed(struct tg_live_job *job);
+uint64_t tg_traced_job_take_missed(struct tg_traced_job *job);
 /* Tells SINK of what happened that is no event, or more than one. */
-void tg_live_job_tell_news(struct tg_live_job *job, const struct tg_news_sink *sink);
+void tg_traced_job_tell_news(struct tg_traced_job *job, const struct tg_news_sink *sink);
 
 /* Whether it ended by being let go: what was left of it runs on. */
-bool tg_live_job_was_let_go(struct tg_live_job *job);
+bool tg_traced_job_was_let_go(struct tg_traced_job *job);
 /* Whether nothing is traced any more and the trace is closed; *STATUS is then the command's wait status. */
-bool tg_live_job_has_ended(struct tg_live_job *job, int *status);
+bool tg_traced_job_has_ended(struct tg_traced_job *job, int *status);
 /* What the trace has; where it has ended. */
-struct tg_recording_summary tg_live_job_summary(struct tg_live_job *job);
+struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job);
 
 #endif

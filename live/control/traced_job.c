@@ -1,4 +1,4 @@
-#include "live/control/job_thread.h"
+#include "live/control/traced_job.h"
 
 #include "live/source/news_queue.h"
 #include "recorder/engine/event_queue.h"
@@ -13,18 +13,18 @@
 #include <tcl.h>
 #include <unistd.h>
 
-struct tg_live_job {
+struct tg_traced_job {
     struct tg_record_options options; /* the caller's, but for the trace */
     const char *first_trace;          /* the caller's */
     char *trace;                      /* of a second or later run, NULL the caller's */
     sigset_t launch_mask;             /* what programs are started with */
-    struct tg_live_stops stops;
+    struct tg_stop_policy stops;
     pthread_t thread;
     bool has_thread;
     struct tg_recording_watch watch;
     struct tg_loader_listener listener;
     struct tg_recording *recording; /* the tracer thread's, and so is the engine */
-    struct tg_live_engine *live;
+    struct tg_engine_adapter *live;
     struct tg_news_queue *news;
     bool tells_all;                /* also what is not for people */
     struct tg_event_queue *events; /* from the thread that writes the trace to the one that takes them */
@@ -42,58 +42,58 @@ struct tg_live_job {
 
 /* ---- telling the one who waits */
 
-static void wake(struct tg_live_job *job)
+static void wake(struct tg_traced_job *job)
 {
     if (!atomic_exchange(&job->is_awake, true))
         eventfd_write(job->wake_fd, 1);
 }
 
-int tg_live_job_wake_fd(const struct tg_live_job *job)
+int tg_traced_job_wake_fd(const struct tg_traced_job *job)
 {
     return job->wake_fd;
 }
 
-void tg_live_job_settle(struct tg_live_job *job)
+void tg_traced_job_settle(struct tg_traced_job *job)
 {
     eventfd_t count;
     eventfd_read(job->wake_fd, &count);
     atomic_store(&job->is_awake, false);
 }
 
-void tg_live_job_unsettle(struct tg_live_job *job)
+void tg_traced_job_unsettle(struct tg_traced_job *job)
 {
     wake(job);
 }
 
 static void take_written(void *context, const struct tg_event *event)
 {
-    struct tg_live_job *job = context;
+    struct tg_traced_job *job = context;
     tg_event_queue_add(job->events, event);
     wake(job);
 }
 
 static bool is_behind(void *context)
 {
-    const struct tg_live_job *job = context;
+    const struct tg_traced_job *job = context;
     return tg_event_queue_is_filling(job->events);
 }
 
 static void take_emitted(void *context, const struct tg_event *event)
 {
-    const struct tg_live_job *job = context;
+    const struct tg_traced_job *job = context;
     if (job->live != NULL)
-        tg_live_engine_emitted(job->live, event);
+        tg_engine_adapter_emitted(job->live, event);
 }
 
-bool tg_live_job_wants(const struct tg_live_job *job, const struct tg_news *news)
+bool tg_traced_job_wants(const struct tg_traced_job *job, const struct tg_news *news)
 {
     return job->tells_all || tg_news_is_for_people(news);
 }
 
 static void tell(void *context, const struct tg_news *news)
 {
-    struct tg_live_job *job = context;
-    if (!tg_live_job_wants(job, news))
+    struct tg_traced_job *job = context;
+    if (!tg_traced_job_wants(job, news))
         return;
     tg_news_queue_add(job->news, news);
     wake(job);
@@ -101,16 +101,16 @@ static void tell(void *context, const struct tg_news *news)
 
 static void take_handled(void *context, struct tg_thread *thread, const struct tg_loader_handled *handled)
 {
-    const struct tg_live_job *job = context;
+    const struct tg_traced_job *job = context;
     if (job->live != NULL)
-        tg_live_engine_handled(job->live, thread, handled);
+        tg_engine_adapter_handled(job->live, thread, handled);
 }
 
 static void take_unloaded(void *context, struct tg_thread *thread, const struct tg_break_object *object)
 {
-    const struct tg_live_job *job = context;
+    const struct tg_traced_job *job = context;
     if (job->live != NULL)
-        tg_live_engine_unloaded(job->live, thread, object);
+        tg_engine_adapter_unloaded(job->live, thread, object);
 }
 
 static void tell_changed(void *context)
@@ -118,22 +118,22 @@ static void tell_changed(void *context)
     wake(context);
 }
 
-void tg_live_job_tell_news(struct tg_live_job *job, const struct tg_news_sink *sink)
+void tg_traced_job_tell_news(struct tg_traced_job *job, const struct tg_news_sink *sink)
 {
     tg_news_queue_tell(job->news, sink);
 }
 
-const struct tg_event *tg_live_job_first_event(struct tg_live_job *job)
+const struct tg_event *tg_traced_job_first_event(struct tg_traced_job *job)
 {
     return tg_event_queue_first(job->events);
 }
 
-void tg_live_job_pop_event(struct tg_live_job *job)
+void tg_traced_job_pop_event(struct tg_traced_job *job)
 {
     tg_event_queue_pop(job->events);
 }
 
-uint64_t tg_live_job_take_missed(struct tg_live_job *job)
+uint64_t tg_traced_job_take_missed(struct tg_traced_job *job)
 {
     return tg_event_queue_take_lost(job->events);
 }
@@ -143,7 +143,7 @@ uint64_t tg_live_job_take_missed(struct tg_live_job *job)
 /* On the tracer thread. */
 static void serve(void *context)
 {
-    struct tg_live_job *job = context;
+    struct tg_traced_job *job = context;
     pthread_mutex_lock(&job->lock);
     while (job->first_request != NULL) {
         struct tg_request *request = job->first_request;
@@ -159,7 +159,7 @@ static void serve(void *context)
     pthread_mutex_unlock(&job->lock);
 }
 
-struct tg_error *tg_live_job_ask(struct tg_live_job *job, struct tg_request *request)
+struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request *request)
 {
     request->next = NULL;
     request->is_answered = false;
@@ -175,10 +175,10 @@ struct tg_error *tg_live_job_ask(struct tg_live_job *job, struct tg_request *req
     return request->error;
 }
 
-struct tg_error *tg_live_job_call(struct tg_live_job *job, tg_request_work *work, void *context)
+struct tg_error *tg_traced_job_call(struct tg_traced_job *job, tg_request_work *work, void *context)
 {
     struct tg_request request = {.about = TG_REQUEST_NOBODY, .work = work, .context = context};
-    return tg_live_job_ask(job, &request);
+    return tg_traced_job_ask(job, &request);
 }
 
 /* ---- the tracer thread */
@@ -195,13 +195,13 @@ static void block_signals(void)
 }
 
 /* RECORDING and LIVE are of an earlier run, where there was one; then they stay where this fails. */
-static struct tg_error *start(struct tg_live_job *job)
+static struct tg_error *start(struct tg_traced_job *job)
 {
     struct tg_stop_cost cost = {0};
-    const struct tg_live_engine_options options = {
+    const struct tg_engine_adapter_options options = {
         .context = job, .tell = tell, .changed = tell_changed, .stops = &job->stops};
     struct tg_recording *recording = NULL, *former_recording = job->recording;
-    struct tg_live_engine *live = NULL, *former_live = job->live;
+    struct tg_engine_adapter *live = NULL, *former_live = job->live;
     pid_t pid;
     pthread_sigmask(SIG_SETMASK, &job->launch_mask, NULL);
     tg_error_destroy(tg_calibrate_stop_cost(&cost));
@@ -209,7 +209,7 @@ static struct tg_error *start(struct tg_live_job *job)
     block_signals();
     if (error == NULL) {
         const struct tg_recording_parts parts = tg_recording_parts(recording);
-        error = tg_live_engine_create(&parts, &options, &live);
+        error = tg_engine_adapter_create(&parts, &options, &live);
     }
     if (error == NULL) {
         job->recording = recording;
@@ -224,11 +224,11 @@ static struct tg_error *start(struct tg_live_job *job)
         live = former_live;
     }
     tg_recording_destroy(recording);
-    tg_live_engine_destroy(live);
+    tg_engine_adapter_destroy(live);
     return error;
 }
 
-static void set_started(struct tg_live_job *job, struct tg_error *error)
+static void set_started(struct tg_traced_job *job, struct tg_error *error)
 {
     pthread_mutex_lock(&job->lock);
     job->failure = error;
@@ -242,7 +242,7 @@ static void set_started(struct tg_live_job *job, struct tg_error *error)
     pthread_mutex_unlock(&job->lock);
 }
 
-static void run(struct tg_live_job *job)
+static void run(struct tg_traced_job *job)
 {
     int status = 0;
     struct tg_recording_summary summary;
@@ -264,7 +264,7 @@ static void run(struct tg_live_job *job)
 }
 
 /* Until nobody asks any more: false; or it is to be run once more. */
-static bool answer(struct tg_live_job *job)
+static bool answer(struct tg_traced_job *job)
 {
     pthread_mutex_lock(&job->lock);
     while (!job->quits && !job->restarts) {
@@ -281,7 +281,7 @@ static bool answer(struct tg_live_job *job)
 
 static void *trace(void *context)
 {
-    struct tg_live_job *job = context;
+    struct tg_traced_job *job = context;
     bool has_job;
     do {
         struct tg_error *error = start(job);
@@ -292,14 +292,14 @@ static void *trace(void *context)
         has_job = job->recording != NULL; /* this one, or a former one that can still be asked */
     } while (has_job && answer(job));
     tg_recording_destroy(job->recording);
-    tg_live_engine_destroy(job->live);
+    tg_engine_adapter_destroy(job->live);
     Tcl_FinalizeThread(); /* of conditions */
     return NULL;
 }
 
 /* ---- life */
 
-static struct tg_error *set_up(struct tg_live_job *job)
+static struct tg_error *set_up(struct tg_traced_job *job)
 {
     job->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (job->wake_fd < 0)
@@ -315,7 +315,7 @@ static struct tg_error *set_up(struct tg_live_job *job)
     return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the thread that traces");
 }
 
-static struct tg_error *await_start(struct tg_live_job *job)
+static struct tg_error *await_start(struct tg_traced_job *job)
 {
     pthread_mutex_lock(&job->lock);
     while (!job->has_started)
@@ -326,11 +326,11 @@ static struct tg_error *await_start(struct tg_live_job *job)
     return failure;
 }
 
-struct tg_error *tg_live_job_create(const struct tg_record_options *options,
-                                    const struct tg_live_stops *stops, bool tells_all,
-                                    struct tg_live_job **job)
+struct tg_error *tg_traced_job_create(const struct tg_record_options *options,
+                                      const struct tg_stop_policy *stops, bool tells_all,
+                                      struct tg_traced_job **job)
 {
-    struct tg_live_job *made = calloc(1, sizeof *made);
+    struct tg_traced_job *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->options = *options;
@@ -353,7 +353,7 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
     if (error == NULL)
         error = await_start(made);
     if (error != NULL) {
-        tg_live_job_destroy(made);
+        tg_traced_job_destroy(made);
         return error;
     }
     *job = made;
@@ -362,34 +362,34 @@ struct tg_error *tg_live_job_create(const struct tg_record_options *options,
 
 static struct tg_error *kill_all(const struct tg_request *request)
 {
-    tg_live_engine_kill(request->engine);
+    tg_engine_adapter_kill(request->engine);
     return NULL;
 }
 
 static struct tg_error *detach_all(const struct tg_request *request)
 {
-    struct tg_live_job *job = request->context;
+    struct tg_traced_job *job = request->context;
     tg_recording_request_stop(job->recording);
     return NULL;
 }
 
-void tg_live_job_end(struct tg_live_job *job, enum tg_live_end how)
+void tg_traced_job_end(struct tg_traced_job *job, enum tg_job_end how)
 {
     pthread_mutex_lock(&job->lock);
     bool has_ended = job->has_ended;
-    job->was_let_go = !has_ended && how == TG_LIVE_DETACH;
+    job->was_let_go = !has_ended && how == TG_JOB_END_DETACH;
     pthread_mutex_unlock(&job->lock);
     if (has_ended)
         return;
     tg_error_destroy(
-        tg_live_job_call(job, how == TG_LIVE_KILL ? kill_all : detach_all, job)); /* always NULL */
+        tg_traced_job_call(job, how == TG_JOB_END_KILL ? kill_all : detach_all, job)); /* always NULL */
     pthread_mutex_lock(&job->lock);
     while (!job->has_ended)
         pthread_cond_wait(&job->changed, &job->lock);
     pthread_mutex_unlock(&job->lock);
 }
 
-void tg_live_job_destroy(struct tg_live_job *job)
+void tg_traced_job_destroy(struct tg_traced_job *job)
 {
     if (job == NULL)
         return;
@@ -409,7 +409,7 @@ void tg_live_job_destroy(struct tg_live_job *job)
     free(job);
 }
 
-struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace)
+struct tg_error *tg_traced_job_restart(struct tg_traced_job *job, const char *trace)
 {
     char *copy = strdup(trace);
     if (copy == NULL)
@@ -426,27 +426,27 @@ struct tg_error *tg_live_job_restart(struct tg_live_job *job, const char *trace)
     return error;
 }
 
-const char *tg_live_job_first_trace(const struct tg_live_job *job)
+const char *tg_traced_job_first_trace(const struct tg_traced_job *job)
 {
     return job->first_trace;
 }
 
-const char *tg_live_job_trace(const struct tg_live_job *job)
+const char *tg_traced_job_trace(const struct tg_traced_job *job)
 {
     return job->options.trace;
 }
 
-bool tg_live_job_has_command(const struct tg_live_job *job)
+bool tg_traced_job_has_command(const struct tg_traced_job *job)
 {
     return job->options.command != NULL;
 }
 
-struct tg_live_stops *tg_live_job_stops(struct tg_live_job *job)
+struct tg_stop_policy *tg_traced_job_stops(struct tg_traced_job *job)
 {
     return &job->stops;
 }
 
-bool tg_live_job_has_ended(struct tg_live_job *job, int *status)
+bool tg_traced_job_has_ended(struct tg_traced_job *job, int *status)
 {
     pthread_mutex_lock(&job->lock);
     bool has_ended = job->has_ended;
@@ -455,7 +455,7 @@ bool tg_live_job_has_ended(struct tg_live_job *job, int *status)
     return has_ended;
 }
 
-bool tg_live_job_was_let_go(struct tg_live_job *job)
+bool tg_traced_job_was_let_go(struct tg_traced_job *job)
 {
     pthread_mutex_lock(&job->lock);
     bool was_let_go = job->was_let_go;
@@ -463,7 +463,7 @@ bool tg_live_job_was_let_go(struct tg_live_job *job)
     return was_let_go;
 }
 
-struct tg_recording_summary tg_live_job_summary(struct tg_live_job *job)
+struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job)
 {
     pthread_mutex_lock(&job->lock);
     struct tg_recording_summary summary = job->summary;

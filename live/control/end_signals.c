@@ -1,4 +1,4 @@
-#include "live/control/signals.h"
+#include "live/control/end_signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@ static const int signals[N_SIGNALS] = {SIGTERM, SIGHUP, SIGQUIT, SIGINT, SIGUSR1
 /* A signal's handler has nothing but this. */
 static struct {
     int pipe[2]; /* the signal's number goes through; 0: it is over */
-    struct tg_live_job *job;
-    enum tg_live_end how;
+    struct tg_traced_job *job;
+    enum tg_job_end how;
     pthread_t thread;
     bool has_thread;
     struct sigaction former[N_SIGNALS];
@@ -44,7 +44,7 @@ static void *await_signal(void *context)
     while (n < 0 && errno == EINTR);
     if (n != 1 || number == 0)
         return NULL;
-    tg_live_job_end(ending.job, ending.how);
+    tg_traced_job_end(ending.job, ending.how);
     if (ending.has_terminal) /* somebody was editing a line */
         tcsetattr(STDIN_FILENO, TCSADRAIN, &ending.terminal);
     sigset_t only;
@@ -56,7 +56,7 @@ static void *await_signal(void *context)
     return NULL;
 }
 
-struct tg_error *tg_live_signals_catch(void)
+struct tg_error *tg_end_signals_catch(void)
 {
     if (pipe2(ending.pipe, O_CLOEXEC) != 0)
         return tg_error_create_errno(errno, "cannot create a pipe");
@@ -72,7 +72,7 @@ struct tg_error *tg_live_signals_catch(void)
     return NULL;
 }
 
-struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end how)
+struct tg_error *tg_end_signals_begin(struct tg_traced_job *job, enum tg_job_end how)
 {
     sigset_t all, before;
     ending.job = job;
@@ -85,12 +85,12 @@ struct tg_error *tg_live_signals_begin(struct tg_live_job *job, enum tg_live_end
     return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the thread that waits for signals");
 }
 
-void tg_live_signals_take(int signal)
+void tg_end_signals_take(int signal)
 {
     pass_on(signal);
 }
 
-void tg_live_signals_end(void)
+void tg_end_signals_end(void)
 {
     for (size_t i = 0; i < N_SIGNALS; i++)
         sigaction(signals[i], &ending.former[i], NULL);
