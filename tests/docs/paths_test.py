@@ -1,5 +1,6 @@
 """Every path of the source tree that a document or a comment mentions exists, and every tg_... that a document mentions
-is in the sources.
+is in the sources. Where a document says "`name()` in `path`", it is there. docs/architecture.md has every folder of
+cmake/folders.txt.
 
 A path is a word that begins with a folder of the tree (as analyzer/, docs/) and ends with a suffix of a file, with a
 slash, or with a folder's name; {a,b} and * may stand in it as in a shell. Generated files are not looked for.
@@ -77,6 +78,9 @@ def main():
         if path.endswith(".md"):
             for name in set(re.findall(r"\btg_\w+(?![\w*{])", text_of(path))) - identifiers - {"tg_noun_verb"}:
                 problems.append(f"{path}: there is no {name}")
+            for name, where in re.findall(r"`(\w+)(?:\(\))?` in\s`([\w/.]+\.[ch])`", text_of(path)):
+                if os.path.exists(where) and not re.search(r"\b%s\b" % name, open(where, encoding="utf-8").read()):
+                    problems.append(f"{path}: {name} is not in {where}")
         for line, mention in mentions(text_of(path)):
             if not is_claim(mention):
                 continue
@@ -84,6 +88,12 @@ def main():
             for one in expanded(mention):
                 if not glob.glob(one) and not glob.glob(one + ".[ch]"):
                     problems.append(f"{path}:{line}: there is no {one}")
+    with open("docs/architecture.md", encoding="utf-8") as file:
+        architecture = file.read()
+    with open("cmake/folders.txt", encoding="utf-8") as file:
+        for folder in re.findall(r"^(\w[\w/]*):", file.read(), re.M):
+            if f"`{folder}/`" not in architecture:
+                problems.append(f"docs/architecture.md: the folder {folder} is missing")
     if found < 100:
         problems.append("mentions of paths were not recognized by this test")
     print("\n".join(problems))
