@@ -87,6 +87,7 @@ SYMBOL_TABLE = "format/base:\nformat/event: format/base\nformat/trace: format/ba
 SYMBOL_SOUND = {"format/base/a.c": "int a(void) { return 1; }\n", "format/event/b.c": "int a(void);\nint b(void) { return a(); }\n",
                 "format/trace/c.c": "int a(void);\nint c(void) { return a(); }\n"}
 SYMBOL_FAULTS = [
+    ("an export for nobody", {"format/base/d.c": "int tg_d(void) { return 1; }\n"}, "format/base/d.c: no other file needs tg_d"),
     ("a call upwards", {"format/base/a.c": "int b(void);\nint a(void) { return b(); }\n"}, "its folder may not reach format/event"),
     ("a call aside", {"format/trace/c.c": "int b(void);\nint c(void) { return b(); }\n"}, "format/trace/c.c calls b of format/event/b.c"),
     ("a circle of calls", {"format/base/d.c": "int a(void);\nint d(void) { return a(); }\n",

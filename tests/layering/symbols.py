@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks who calls whom in what was built: no circle between files, and no call into a folder that cmake/folders.txt does not
-let the caller's folder reach. A declaration in one header and its definition in another file hide both from #includes.
+"""Checks who calls whom in what was built: no circle between files, no call into a folder that cmake/folders.txt does not
+let the caller's folder reach, and nothing exported that no other file needs. #includes do not show these.
 
 usage: symbols.py ROOT BUILD      prints one line per finding; exit 1 where there is any, 77 without nm
 """
@@ -56,6 +56,25 @@ def reachable(table, folder):
     return seen
 
 
+def needed_anywhere(build):
+    """{symbol: objects that need it} of all that was built, main.c and tests too."""
+    objects = [str(path) for path in build.rglob("*.o")]
+    users = {}
+    for at in range(0, len(objects), 500):
+        output = subprocess.run(["nm", "-A", "-P", "-u", *objects[at : at + 500]], capture_output=True, text=True, check=True).stdout
+        for line in output.splitlines():
+            name, _, symbol = line.partition(": ")
+            users.setdefault(symbol.split()[0], set()).add(name)
+    return users
+
+
+def unneeded_exports(build, defined):
+    users = needed_anywhere(build)
+    for (agent, symbol), name in sorted(defined.items(), key=lambda item: (item[1], item[0])):
+        if not agent and symbol.startswith("tg_") and symbol not in users:
+            yield f"{name}.c: no other file needs {symbol}: make it static, or delete it"
+
+
 def check(root, build):
     table = layers.read_table(root)
     defined, needed = read_symbols(build, table)
@@ -71,6 +90,7 @@ def check(root, build):
             if layers.folder_of(target) not in allowed:
                 yield f"{name}.c calls {symbol[1]} of {target}.c: its folder may not reach {layers.folder_of(target)} ({layers.TABLE})"
     yield from layers.unknown_circles(graph)
+    yield from unneeded_exports(build, defined)
 
 
 def main():
