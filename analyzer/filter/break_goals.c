@@ -1,9 +1,10 @@
 #include "analyzer/filter/break_goals.h"
 
-#include <inttypes.h>
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct tg_goal_id {
     uint64_t id;
@@ -37,19 +38,14 @@ static struct tg_error *find_or_add(struct tg_break_goals *goals, const char *te
     }
     if (goals->count == TG_BREAK_GOALS_MAX)
         return tg_error_create(TG_ERROR_LIMIT, "more than %d breakpoints", TG_BREAK_GOALS_MAX);
-    if (goals->count == goals->capacity) {
-        size_t capacity = goals->capacity == 0 ? 8 : goals->capacity * 2;
-        struct tg_break_goal *items = reallocarray(goals->items, capacity, sizeof *items);
-        if (items == NULL)
-            return tg_error_no_memory();
-        goals->items = items;
-        goals->capacity = capacity;
-    }
     char *copy = strdup(text);
-    if (copy == NULL)
+    if (copy == NULL ||
+        TG_ARRAY_APPEND(goals->items, goals->count, goals->capacity,
+                        (struct tg_break_goal){.text = copy, .state = TG_GOAL_UNKNOWN}) != NULL) {
+        free(copy);
         return tg_error_no_memory();
-    goals->items[goals->count] = (struct tg_break_goal){.text = copy, .state = TG_GOAL_UNKNOWN};
-    *found = &goals->items[goals->count++];
+    }
+    *found = &goals->items[goals->count - 1];
     return NULL;
 }
 
@@ -82,15 +78,9 @@ struct tg_error *tg_break_goals_record(struct tg_break_goals *goals,
     if (id == NULL) {
         if (HASH_COUNT(goals->by_id) >= TG_BREAK_GOALS_MAX)
             return tg_error_create(TG_ERROR_LIMIT, "more than %d breakpoints", TG_BREAK_GOALS_MAX);
-        id = calloc(1, sizeof *id);
-        if (id == NULL)
-            return tg_error_no_memory();
-        id->id = event->breakpoint;
-        HASH_ADD(hh, goals->by_id, id, sizeof id->id, id);
-        if (id->hh.tbl == NULL) {
-            free(id);
-            return tg_error_no_memory();
-        }
+        error = TG_HASH_CREATE(hh, goals->by_id, id, &event->breakpoint, id);
+        if (error != NULL)
+            return error;
     }
     id->goal = (uint32_t)(goal - goals->items);
     return NULL;

@@ -1,4 +1,4 @@
-/* The breakpoints that somebody wants, and in which libraries of a trace they have a place. */
+/* The breakpoints requested or recorded, and the libraries of a trace in which they have a place. */
 #ifndef TG_ANALYZER_FILTER_BREAK_GOALS_H
 #define TG_ANALYZER_FILTER_BREAK_GOALS_H
 
@@ -19,7 +19,7 @@ struct tg_break_goal {
     char *text;
     struct tg_break_spec *spec; /* NULL where a recorded text is none */
     bool recorded;
-    uint64_t places;          /* distinct libraries that hold it */
+    uint64_t places;          /* distinct libraries that contain it */
     enum tg_goal_state state; /* from tg_break_goals_resolve on */
 };
 
@@ -32,8 +32,7 @@ struct tg_break_goals {
 
 void tg_break_goals_deinit(struct tg_break_goals *goals);
 
-/* A breakpoint wanted by the user; the same text twice is one goal. INPUT error where it is not
- * understood. */
+/* A breakpoint requested by the user; the same text twice is one goal. INPUT error for a malformed one. */
 struct tg_error *tg_break_goals_want(struct tg_break_goals *goals, const char *text);
 
 /* A breakpoint_spec event. LIMIT error beyond TG_BREAK_GOALS_MAX. */

@@ -1,12 +1,14 @@
 #include "analyzer/filter/check.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
-/* More entries of one process without a partner than this are not kept, only counted. */
+/* Entries of one process that are kept until their partners come; further ones are only counted. */
 enum { MAX_WAITING = 256 };
 
 /* One decision or handling, recorded or predicted. */
@@ -19,11 +21,11 @@ struct entry {
     char *library;
 };
 
-/* First come, first matched: entries of one side that have no partner yet. */
+/* Entries of one side that have no partner yet, the oldest first. */
 struct queue {
     struct entry *entries;
     size_t count, capacity;
-    bool predicted; /* which side they are of */
+    bool predicted; /* the side of all entries */
 };
 
 struct slot {
@@ -82,26 +84,16 @@ void tg_filter_check_destroy(struct tg_filter_check *check)
 
 static struct tg_error *find_slot(struct tg_filter_check *check, int32_t pid, struct slot **found)
 {
-    struct slot *slot = NULL;
-    HASH_FIND(hh, check->slots, &pid, sizeof pid, slot);
-    if (slot == NULL) {
-        slot = calloc(1, sizeof *slot);
-        if (slot == NULL)
-            return tg_error_no_memory();
-        slot->pid = pid;
-        HASH_ADD(hh, check->slots, pid, sizeof slot->pid, slot);
-        if (slot->hh.tbl == NULL) {
-            free(slot);
-            return tg_error_no_memory();
-        }
-    }
-    *found = slot;
-    return NULL;
+    struct tg_error *error = NULL;
+    HASH_FIND(hh, check->slots, &pid, sizeof pid, *found);
+    if (*found == NULL)
+        error = TG_HASH_CREATE(hh, check->slots, pid, &pid, *found);
+    return error;
 }
 
-static const char *name_in(unsigned kind, size_t field, uint64_t value)
+static const char *name_in(unsigned kind, const char *field, uint64_t value)
 {
-    const char *name = tg_field_value_name(&tg_event_schema(kind)->fields[field], value);
+    const char *name = tg_event_value_name(kind, field, value);
     return name != NULL ? name : "?";
 }
 
@@ -110,11 +102,12 @@ static void describe(char *buffer, size_t size, const struct entry *entry, bool 
     if (entry == NULL)
         snprintf(buffer, size, "nothing");
     else if (decision)
-        snprintf(buffer, size, "%s by %s \"%.60s\"", name_in(TG_EVENT_FILTER_DECISION, 0, entry->what),
-                 name_in(TG_EVENT_FILTER_DECISION, 1, entry->rule), entry->pattern);
+        snprintf(buffer, size, "%s by %s \"%.60s\"",
+                 name_in(TG_EVENT_FILTER_DECISION, "decision", entry->what),
+                 name_in(TG_EVENT_FILTER_DECISION, "rule", entry->rule), entry->pattern);
     else
         snprintf(buffer, size, "%" PRIu64 " libraries of %" PRIu64 " events handled at %s", entry->libraries,
-                 entry->rule, name_in(TG_EVENT_DEFERRED_HANDLED, 0, entry->what));
+                 entry->rule, name_in(TG_EVENT_DEFERRED_HANDLED, "trigger", entry->what));
 }
 
 static void differ(struct tg_filter_check *check, int32_t pid, const struct entry *recorded,
@@ -145,14 +138,6 @@ static bool same(const struct entry *a, const struct entry *b, bool decision)
 
 static struct tg_error *push(struct queue *queue, const struct entry *entry, bool predicted)
 {
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity == 0 ? 2 : queue->capacity * 2;
-        struct entry *entries = reallocarray(queue->entries, capacity, sizeof *entries);
-        if (entries == NULL)
-            return tg_error_no_memory();
-        queue->entries = entries;
-        queue->capacity = capacity;
-    }
     struct entry copy = *entry;
     if (entry->pattern != NULL) {
         copy.pattern = strdup(entry->pattern);
@@ -162,9 +147,12 @@ static struct tg_error *push(struct queue *queue, const struct entry *entry, boo
             return tg_error_no_memory();
         }
     }
-    queue->predicted = predicted;
-    queue->entries[queue->count++] = copy;
-    return NULL;
+    struct tg_error *error = TG_ARRAY_APPEND(queue->entries, queue->count, queue->capacity, copy);
+    if (error == NULL)
+        queue->predicted = predicted;
+    else
+        free_entry(&copy);
+    return error;
 }
 
 /* Matches ENTRY (strings borrowed) with the oldest one of the other side, or keeps it until there is one. */
@@ -178,7 +166,7 @@ static struct tg_error *meet(struct tg_filter_check *check, int32_t pid, struct 
         return NULL;
     }
     struct entry partner = queue->entries[0];
-    memmove(queue->entries, queue->entries + 1, --queue->count * sizeof *queue->entries);
+    TG_ARRAY_REMOVE(queue->entries, queue->count, 0);
     if (decision)
         check->result.decisions++;
     else

@@ -50,24 +50,25 @@ struct filter_arguments {
 /* ---- options ---- */
 
 static const struct argp_option options[] = {
-    {"match", KEY_MATCH, "GLOBLIST", 0, "Evaluate Medium with this glob-list; any number, side by side", 1},
-    {"break", KEY_BREAK, "SPEC", 0, "A breakpoint wanted, besides those that were recorded; any number", 1},
-    {"mode", KEY_MODE, "MODE", 0, "Show only slow, medium or fast; any number", 1},
-    {"settings", KEY_SETTINGS, "FILE", 0, "Take the filter from the dset lines of a settings file", 1},
-    {"dlopen_always_recalculate", KEY_ALWAYS, NULL, 0, "Slow (also with one dash, as the next two)", 2},
-    {"no_dlopen_always_recalculate", KEY_NOT_ALWAYS, NULL, 0, "Medium or Fast, by the glob-list", 2},
-    {"dlopen_recalculate_on_match", KEY_ON_MATCH, "GLOBLIST", 0, "As --match; \"\" is Fast", 2},
-    {"suggest", KEY_SUGGEST, NULL, 0, "Find the cheapest setting that plants every wanted breakpoint in time",
-     3},
-    {"calibrate", KEY_CALIBRATE, NULL, 0, "Measure on this machine what a stop costs", 3},
-    {"check", KEY_CHECK, NULL, 0, "Exit with 1 where the recorded decisions are not the model's", 3},
+    {"match", KEY_MATCH, "GLOBLIST", 0, "Evaluate Medium with this glob-list; repeat it to compare several",
+     1},
+    {"break", KEY_BREAK, "SPEC", 0,
+     "Plan for this breakpoint too, besides the recorded ones; may be repeated", 1},
+    {"mode", KEY_MODE, "MODE", 0, "Show only slow, medium or fast; may be repeated", 1},
+    {"settings", KEY_SETTINGS, "FILE", 0, "Read the filter from the dset lines of a settings file", 1},
+    {"dlopen_always_recalculate", KEY_ALWAYS, NULL, 0, "Slow (one dash works too, also for the next two)", 2},
+    {"no_dlopen_always_recalculate", KEY_NOT_ALWAYS, NULL, 0, "Medium, or Fast if the glob-list is empty", 2},
+    {"dlopen_recalculate_on_match", KEY_ON_MATCH, "GLOBLIST", 0, "Same as --match; \"\" means Fast", 2},
+    {"suggest", KEY_SUGGEST, NULL, 0, "Find the cheapest setting that plants every breakpoint in time", 3},
+    {"calibrate", KEY_CALIBRATE, NULL, 0, "Measure the cost of a stop on this machine", 3},
+    {"check", KEY_CHECK, NULL, 0, "Exit with 1 if the recorded decisions differ from the model's", 3},
     {"processes", KEY_PROCESSES, "N", 0, "Simulate N processes that report to the clients", 4},
-    {"clients", KEY_CLIENTS, "M", 0, "Number of clients (1)", 4},
+    {"clients", KEY_CLIENTS, "M", 0, "Number of clients (default: 1)", 4},
     {"round-trip-us", KEY_ROUND_TRIP, "US", 0,
-     "Client's time for a request besides its work (what a stop costs)", 4},
-    {"explain", KEY_EXPLAIN, NULL, 0, "Decide on one event that brought the LIBs, and say why", 5},
-    {"decisions", KEY_DECISIONS, NULL, 0, "Write what each setting would decide, event by event", 5},
-    {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-filter(1) documents", 5},
+     "Client's time per request besides its work (default: the cost of a stop)", 4},
+    {"explain", KEY_EXPLAIN, NULL, 0, "Decide on one event that loads the LIBs, and say why", 5},
+    {"decisions", KEY_DECISIONS, NULL, 0, "Print what each setting would decide, event by event", 5},
+    {"json", KEY_JSON, NULL, 0, "Write JSON (fields: see tollgate-filter(1))", 5},
     {0},
 };
 
@@ -92,7 +93,7 @@ static bool parse_microseconds(const char *text, uint64_t *ns)
     return true;
 }
 
-/* The first thing wrong with the command line is the one that is told. */
+/* Keeps the first error of the command line. */
 __attribute__((format(printf, 2, 0))) static void refuse(struct filter_arguments *arguments,
                                                          const char *format, const char *text)
 {
@@ -102,9 +103,8 @@ __attribute__((format(printf, 2, 0))) static void refuse(struct filter_arguments
 
 static void parse_mode(struct filter_arguments *arguments, const char *text)
 {
-    static const char *const names[] = {"slow", "medium", "fast"};
-    for (size_t mode = 0; mode < 3; mode++) {
-        if (strcmp(names[mode], text) == 0) {
+    for (enum tg_filter_mode mode = TG_FILTER_SLOW; mode <= TG_FILTER_FAST; mode++) {
+        if (strcmp(tg_dlopen_filter_mode_name(mode), text) == 0) {
             arguments->request.modes[mode] = true;
             return;
         }
@@ -127,16 +127,16 @@ static error_t parse_number_option(struct filter_arguments *arguments, int key, 
     case KEY_PROCESSES:
         arguments->request.has_simulation = true;
         if (!parse_count(argument, &simulation->processes) || simulation->processes == 0)
-            refuse(arguments, "--processes takes a number from 1 up, not '%s'", argument);
+            refuse(arguments, "--processes: invalid number '%s'; give 1 or more", argument);
         return 0;
     case KEY_CLIENTS:
         arguments->has_clients = true;
         if (!parse_count(argument, &simulation->clients) || simulation->clients == 0)
-            refuse(arguments, "--clients takes a number from 1 up, not '%s'", argument);
+            refuse(arguments, "--clients: invalid number '%s'; give 1 or more", argument);
         return 0;
     case KEY_ROUND_TRIP:
         if (!parse_microseconds(argument, &simulation->round_trip_ns))
-            refuse(arguments, "--round-trip-us takes microseconds, not '%s'", argument);
+            refuse(arguments, "--round-trip-us: invalid time '%s'; give microseconds", argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -192,11 +192,11 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "[TRACE]\n--match GLOBLIST --explain LIB...",
-    .doc = "Say what each dlopen filter mode would have cost a recorded job, and which setting to use. With "
-           "--explain: whether an event that brings the LIBs is reported (exit status 0) or deferred (1).",
+    .doc = "Show what each dlopen filter mode would have cost a recorded job, and which setting to use. With "
+           "--explain, say whether an event that loads the LIBs is reported (exit status 0) or deferred (1).",
 };
 
-/* The interface that these options come from writes them with one dash. */
+/* Adds the second dash to options that the debugger they come from writes with one. */
 static void lengthen_dashes(int argc, char **argv)
 {
     static char *const spellings[] = {"--dlopen_always_recalculate", "--no_dlopen_always_recalculate",
@@ -207,7 +207,7 @@ static void lengthen_dashes(int argc, char **argv)
                 argv[i] = spellings[s];
 }
 
-/* ---- the filter that options and settings file give ---- */
+/* ---- the filter given by options and settings file ---- */
 
 static const char *match_in_force(const struct filter_arguments *arguments)
 {
@@ -218,7 +218,7 @@ static const char *match_in_force(const struct filter_arguments *arguments)
     return arguments->settings.match;
 }
 
-/* For a trace: -dlopen_… and settings become a further column, or narrow the columns to Slow. */
+/* Makes a column of -dlopen_… and settings, or narrows the columns to Slow. */
 static void add_columns(struct filter_arguments *arguments)
 {
     struct tg_filter_request *request = &arguments->request;
@@ -240,20 +240,21 @@ static struct tg_error *check_usage(const struct filter_arguments *arguments)
     const struct tg_filter_request *request = &arguments->request;
     if (arguments->explain) {
         if (arguments->n_operands == 0)
-            return tg_error_create(TG_ERROR_USAGE, "--explain needs the library names of one event");
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "--explain needs the names of the libraries that one event loads");
         if (request->n_matches > 1)
-            return tg_error_create(TG_ERROR_USAGE, "--explain decides by one glob-list: give --match once");
+            return tg_error_create(TG_ERROR_USAGE, "--explain takes one glob-list; give --match once");
         if (request->n_matches == 0 && arguments->on_match == NULL && arguments->settings.match == NULL &&
             !arguments->has_always && !arguments->settings.has_always_recalculate)
-            return tg_error_create(TG_ERROR_USAGE, "--explain needs a glob-list: add --match GLOBLIST");
+            return tg_error_create(TG_ERROR_USAGE, "--explain needs a glob-list; add --match GLOBLIST");
         return NULL;
     }
     if (arguments->n_operands > 1)
         return tg_error_create(TG_ERROR_USAGE, "give one TRACE, not several");
     if (arguments->has_clients && !request->has_simulation)
-        return tg_error_create(TG_ERROR_USAGE, "--clients belongs to a simulation: add --processes N");
+        return tg_error_create(TG_ERROR_USAGE, "--clients needs --processes N");
     if (request->simulation.round_trip_ns != UINT64_MAX && !request->has_simulation)
-        return tg_error_create(TG_ERROR_USAGE, "--round-trip-us belongs to a simulation: add --processes N");
+        return tg_error_create(TG_ERROR_USAGE, "--round-trip-us needs --processes N");
     return NULL;
 }
 
@@ -266,13 +267,13 @@ static void print_notes(const struct tg_settings *settings)
     }
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static struct tg_error *explain(const struct filter_arguments *arguments, FILE *stream, int *status)
 {
     const struct tg_settings *settings = &arguments->settings;
     const char *match = match_in_force(arguments);
-    /* a glob-list alone means what the interface says of it with always_recalculate false */
+    /* a glob-list alone implies always_recalculate false */
     bool always = arguments->has_always              ? arguments->always
                   : settings->has_always_recalculate ? settings->always_recalculate
                                                      : false;
@@ -292,7 +293,7 @@ static struct tg_error *explain(const struct filter_arguments *arguments, FILE *
     return error;
 }
 
-/* Where predictions go: each says its setting itself. */
+/* The destination of predictions, each of which names its setting. */
 struct decision_writer {
     const struct tg_filter_evaluation *evaluation;
     struct tg_output *output;
@@ -304,8 +305,8 @@ static struct tg_error *write_decision(void *context, const struct tg_filter_pre
     const struct decision_writer *writer = context;
     const struct tg_filter_column *column = &writer->evaluation->columns[prediction->lane];
     if (!tg_output_closed(writer->output))
-        tg_filter_write_prediction(prediction, column->mode, column->match, writer->json,
-                                   tg_output_stream(writer->output));
+        tg_filter_explain_prediction(prediction, column->mode, column->match, writer->json,
+                                     tg_output_stream(writer->output));
     return NULL;
 }
 
@@ -336,7 +337,7 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
     request->trace = arguments->trace;
     if (arguments->calibrate) {
         if (services->measure_stop_cost == NULL)
-            return tg_error_create(TG_ERROR_UNSUPPORTED, "this build cannot measure what a stop costs");
+            return tg_error_create(TG_ERROR_UNSUPPORTED, "this build cannot measure the cost of a stop");
         error = services->measure_stop_cost(&floor);
         if (error != NULL)
             return tg_error_prefix(error, "--calibrate");
@@ -351,8 +352,7 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
         error = write_evaluation(arguments, &evaluation, output);
     if (error == NULL && arguments->check)
         *status = evaluation.check.decisions_differ > 0 || evaluation.check.handlings_differ > 0;
-    if (error == NULL &&
-        evaluation.damage != NULL) { /* what could be read was shown; this says what could not */
+    if (error == NULL && evaluation.damage != NULL) { /* the readable part was shown */
         error = evaluation.damage;
         evaluation.damage = NULL;
     }
@@ -415,6 +415,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_filter_command = {
     .name = "filter",
-    .summary = "Slow, Medium and Fast side by side: what each dlopen filter would have cost",
+    .summary = "compare dlopen filters (Slow, Medium, Fast): what each would have cost",
     .run = run,
 };

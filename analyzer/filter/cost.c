@@ -77,8 +77,9 @@ void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t si
     if (basis->floor_source == TG_COST_FLOOR_NONE) {
         if (basis->unmeasured_stops > 0)
             snprintf(buffer, size,
-                     "%" PRIu64 " events were seen without a stop and the trace has no stop cost: add "
-                     "--calibrate to measure one on this machine",
+                     "%" PRIu64
+                     " events were recorded without a stop, and the trace does not record the cost of a "
+                     "stop; --calibrate measures it on this machine",
                      basis->unmeasured_stops);
         else
             snprintf(buffer, size,

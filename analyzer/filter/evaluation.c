@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the lanes of one reading feed. */
+/* The receivers of predictions in one reading. */
 struct feed {
     const struct tg_filter_request *request;
     size_t n_columns;
@@ -29,8 +29,7 @@ void tg_filter_evaluation_deinit(struct tg_filter_evaluation *evaluation)
 
 typedef struct tg_error *visitor(void *context, const struct tg_event *event);
 
-/* Visits up to the end, or to a damaged place: that is told in *DAMAGE if it is empty, and ends every reading
-   alike. */
+/* Visits up to the end, or to a damaged place, which every reading finds; *DAMAGE keeps the first error. */
 static struct tg_error *visit(struct tg_trace_reader *reader, visitor *visit_event, void *context,
                               struct tg_error **damage)
 {
@@ -117,7 +116,7 @@ static struct tg_error *add_filter(struct tg_dlopen_filter *filters, size_t *cou
                                    enum tg_filter_mode mode, const char *match)
 {
     if (*count == max)
-        return tg_error_create(TG_ERROR_LIMIT, "more than %zu settings side by side: use fewer --match", max);
+        return tg_error_create(TG_ERROR_LIMIT, "too many settings (limit %zu); use fewer --match", max);
     struct tg_error *error = tg_dlopen_filter_init(&filters[*count]);
     if (error != NULL)
         return error;
@@ -199,7 +198,7 @@ static struct tg_error *choose_lanes(const struct tg_filter_request *request,
     if (error == NULL && is_wanted(request, TG_FILTER_FAST))
         error = ensure_filter(evaluation, TG_FILTER_FAST, "");
     if (error == NULL && evaluation->n_filters > TG_FILTER_MAX_COLUMNS)
-        error = tg_error_create(TG_ERROR_LIMIT, "more than %d settings side by side: use fewer --match",
+        error = tg_error_create(TG_ERROR_LIMIT, "too many settings (limit %d); use fewer --match",
                                 TG_FILTER_MAX_COLUMNS);
     if (error != NULL)
         return error;
@@ -281,9 +280,8 @@ static struct tg_error *simulate(const struct tg_filter_request *request,
     if (request->simulation.round_trip_ns == UINT64_MAX) {
         if (basis->floor_source == TG_COST_FLOOR_NONE)
             return tg_error_create(TG_ERROR_USAGE,
-                                   "the trace does not say what a stop costs, so a round trip to "
-                                   "the client cannot be estimated: give --round-trip-us, or "
-                                   "--calibrate");
+                                   "the trace does not record the cost of a stop, so a client's round trip "
+                                   "cannot be estimated; add --round-trip-us US or --calibrate");
         evaluation->simulation.round_trip_ns = basis->floor.stop_ns;
     }
     evaluation->has_simulation = true;
@@ -319,16 +317,14 @@ static struct tg_error *add_trial(struct tg_filter_evaluation *evaluation, enum 
                       mode, match);
 }
 
-/* Replays every proposal next to Slow and Fast; the choice is made on what the model says, not on the
- * idea. */
+/* Replays every proposal next to Slow and Fast, and chooses by the results. */
 static struct tg_error *suggest(const struct tg_filter_request *request,
                                 struct tg_filter_evaluation *evaluation)
 {
     struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
     struct tg_error *error = tg_suggestion_propose(&evaluation->survey, &evaluation->lists);
     suggestion->unknown_goals = has_unknown_goals(&evaluation->survey.goals);
-    if (error == NULL &&
-        !suggestion->unknown_goals) /* the first one: where nothing tells them apart, it wins */
+    if (error == NULL && !suggestion->unknown_goals) /* first, so that it wins where settings are equal */
         error = add_trial(evaluation, TG_FILTER_FAST, "");
     if (error == NULL)
         error = add_trial(evaluation, TG_FILTER_SLOW, "");
@@ -367,7 +363,7 @@ struct tg_error *tg_filter_evaluate(const struct tg_filter_request *request,
                                     struct tg_filter_evaluation *evaluation)
 {
     if (strcmp(request->trace, "-") == 0)
-        return tg_error_create(TG_ERROR_USAGE, "the trace is read more than once: give a file, not \"-\"");
+        return tg_error_create(TG_ERROR_USAGE, "the trace is read more than once; name a file, not \"-\"");
     struct tg_error *error = survey(request, evaluation);
     if (error == NULL)
         error = choose_lanes(request, evaluation);

@@ -1,14 +1,14 @@
 #include "analyzer/filter/library_catalog.h"
 
 #include "analyzer/models/dlopen.h"
-
-#include "format/base/tcl_match.h"
+#include "format/base/array.h"
+#include "format/base/hash.h"
+#include "format/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
-/* Readers hand out the same pointer for the same interned string, so that most lookups need no hashing. */
+/* Readers return the same pointer for the same interned string, so most lookups need no hashing. */
 enum { RECENT_SLOTS = 1024 };
 
 struct entry {
@@ -22,7 +22,7 @@ struct tg_library_catalog {
     struct entry **entries;
     size_t count, capacity;
     struct recent {
-        const char *text; /* never followed: only compared */
+        const char *text; /* compared, never dereferenced */
         struct entry *entry;
     } recent[RECENT_SLOTS];
 };
@@ -54,14 +54,6 @@ static struct tg_error *add_entry(struct tg_library_catalog *catalog, const char
 {
     if (catalog->count == TG_LIBRARY_CATALOG_MAX)
         return tg_error_create(TG_ERROR_LIMIT, "more than %d distinct library paths", TG_LIBRARY_CATALOG_MAX);
-    if (catalog->count == catalog->capacity) {
-        size_t capacity = catalog->capacity == 0 ? 256 : catalog->capacity * 2;
-        struct entry **entries = reallocarray(catalog->entries, capacity, sizeof *entries);
-        if (entries == NULL)
-            return tg_error_no_memory();
-        catalog->entries = entries;
-        catalog->capacity = capacity;
-    }
     struct entry *entry = calloc(1, sizeof *entry + length + 1);
     if (entry == NULL)
         return tg_error_no_memory();
@@ -69,10 +61,12 @@ static struct tg_error *add_entry(struct tg_library_catalog *catalog, const char
     entry->library.path = entry->path;
     entry->library.id = (uint32_t)catalog->count;
     entry->library.cuda = tg_dlopen_is_cuda(path);
-    HASH_ADD_KEYPTR(hh, catalog->by_path, entry->path, length, entry);
-    if (entry->hh.tbl == NULL) {
+    struct tg_error *error = TG_ARRAY_RESERVE(catalog->entries, catalog->capacity, catalog->count + 1);
+    if (error == NULL)
+        error = TG_HASH_ADD_KEY(hh, catalog->by_path, entry->path, length, entry);
+    if (error != NULL) {
         free(entry);
-        return tg_error_no_memory();
+        return error;
     }
     catalog->entries[catalog->count++] = entry;
     *added = entry;
@@ -113,17 +107,8 @@ struct tg_catalog_library *tg_library_catalog_at(const struct tg_library_catalog
 
 struct tg_error *tg_catalog_library_add_goal(struct tg_catalog_library *library, uint32_t goal)
 {
-    uint32_t place = 0;
-    while (place < library->n_goals && library->goals[place] < goal)
-        place++;
+    size_t place = TG_PARTITION_POINT(library->n_goals, i, library->goals[i] < goal);
     if (place < library->n_goals && library->goals[place] == goal)
         return NULL;
-    uint32_t *goals = reallocarray(library->goals, library->n_goals + 1, sizeof *goals);
-    if (goals == NULL)
-        return tg_error_no_memory();
-    memmove(goals + place + 1, goals + place, (library->n_goals - place) * sizeof *goals);
-    goals[place] = goal;
-    library->goals = goals;
-    library->n_goals++;
-    return NULL;
+    return TG_ARRAY_INSERT(library->goals, library->n_goals, library->goals_capacity, place, goal);
 }

@@ -16,10 +16,11 @@ enum { TG_LIBRARY_CATALOG_MAX = 1 << 24 };
 struct tg_catalog_library {
     const char *path; /* valid as long as the catalog */
     uint32_t id;
-    uint32_t n_goals;  /* breakpoints wanted that have a location in it */
-    uint32_t *goals;   /* their indices in the survey, ascending */
-    uint64_t dlopens;  /* dlopen events that brought it */
-    uint64_t startups; /* times it was there without a dlopen event: start-up, attach */
+    uint32_t n_goals; /* requested breakpoints with a location in the library */
+    uint32_t *goals;  /* their indices in the survey, ascending */
+    size_t goals_capacity;
+    uint64_t dlopens;  /* dlopen events that loaded it */
+    uint64_t startups; /* times it was present without a dlopen event: start-up, attach */
     bool cuda;         /* a CUDA driver library, by "* /libcuda.so*" (without the blank) */
 };
 

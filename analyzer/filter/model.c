@@ -1,4 +1,6 @@
 #include "analyzer/filter/model_internal.h"
+#include "format/base/array.h"
+#include "format/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,40 +69,28 @@ struct dlopen {
     const struct tg_event *event;
     struct tg_filter_process *process;
     size_t count;      /* of the model's libraries */
-    bool stop;         /* costs a loader stop wherever the loader is watched */
+    bool stop;         /* costs a loader stop in modes that watch the loader */
     uint64_t since_ns; /* when the program could use the libraries */
     unsigned deferred; /* lanes in which they wait */
-    size_t n_again;    /* libraries that nobody sees who did not stop at their unload */
-    bool caught_up;    /* found at another stop, not at the loader's */
-    bool by_agent;     /* seen without a stop, where it would have been one */
+    size_t n_again;    /* libraries that only a stop at their unload would have shown as changed */
+    bool caught_up;    /* found at another stop than the loader's */
+    bool by_agent;     /* recorded without a stop */
     bool cuda;
 };
 
 static struct tg_error *gather_libraries(struct tg_filter_model *model, const struct tg_list *list)
 {
-    if (list->count > model->libraries_capacity) {
-        struct tg_catalog_library **libraries =
-            reallocarray(model->libraries, list->count, sizeof *libraries);
-        if (libraries == NULL)
-            return tg_error_no_memory();
-        model->libraries = libraries;
-        bool *again = reallocarray(model->again, list->count, sizeof *again);
-        if (again == NULL)
-            return tg_error_no_memory();
-        model->again = again;
-        model->libraries_capacity = list->count;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(model->libraries, model->libraries_capacity, list->count);
+    if (error == NULL)
+        error = TG_ARRAY_RESERVE(model->again, model->again_capacity, list->count);
     const struct tg_library *items = list->items;
-    for (uint64_t i = 0; i < list->count; i++) {
-        struct tg_error *error =
+    for (uint64_t i = 0; error == NULL && i < list->count; i++)
+        error =
             tg_library_catalog_intern(model->options.survey->catalog, items[i].path, &model->libraries[i]);
-        if (error != NULL)
-            return error;
-    }
-    return NULL;
+    return error;
 }
 
-/* Handling time of the event itself: measured, or 0 with UNMEASURED libraries to estimate. */
+/* The handling time of the event itself: measured, or 0 with UNMEASURED libraries to estimate. */
 static uint64_t handling_ns(const struct tg_filter_model *model, const struct dlopen *dlopen,
                             uint64_t *unmeasured)
 {
@@ -112,7 +102,7 @@ static uint64_t handling_ns(const struct tg_filter_model *model, const struct dl
     return ns;
 }
 
-/* The stop alone, without handling: that is the client's part. A measured stop's time contains it. */
+/* Adds the stop alone. Handling is the client's part, but contained in a measured stop's time. */
 static void add_stop_cost(const struct tg_filter_model *model, const struct dlopen *dlopen,
                           struct tg_lane_wait *wait, struct tg_cost *total)
 {
@@ -211,7 +201,7 @@ static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *
         return NULL;
     }
     struct tg_filter_prediction prediction = {0};
-    /* what was found without a stop in the very setting under which it was recorded is so there again */
+    /* in the setting that was recorded, libraries found without a stop are found without one again */
     bool unstopped = dlopen->caught_up && index == model->options.recorded_lane;
     struct tg_error *error = decide(model, lane, dlopen, &prediction);
     if (unstopped) {
@@ -272,9 +262,9 @@ static bool is_new_loader_stop(struct tg_filter_process *process, const struct t
     return !again;
 }
 
-/* Start-up: handled before the program's own code in every mode, so no dlopen event. Where the loader is
- * watched, which shows by a null event before it, it is a stop (which the recorder's own, at the entry point,
- * is not). */
+/* Libraries of the start-up are handled before the program's own code in every mode, without a dlopen event. They
+ * cost a stop where the loader is watched, as a null event before them shows; the recorder's own stop at the entry
+ * point does not count. */
 static void add_startup(struct tg_filter_model *model, struct tg_filter_process *process,
                         const struct tg_event *event)
 {
@@ -302,8 +292,8 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
     }
 }
 
-/* Which libraries came back to where the same one was unloaded since the last other stop: whoever looks at
-   the list only at other stops sees no change. */
+/* Finds the libraries that were loaded again at the address where they were unloaded since the last other stop: at
+ * other stops the list looks unchanged. */
 static void find_again(struct tg_filter_model *model, struct dlopen *dlopen)
 {
     const struct tg_library *items = dlopen->event->library_load.libraries.items;
@@ -353,7 +343,7 @@ static struct tg_error *add_load(struct tg_filter_model *model, struct tg_filter
         error = pass_lane(model, &dlopen, index);
     if (error == NULL)
         error = log_waiting(model, &dlopen);
-    /* found at another stop: handled there too; where the trace tells of handlings, its event follows */
+    /* libraries found at another stop are handled there too; if the trace records handlings, an event follows */
     if (error == NULL && dlopen.caught_up && model->options.survey->handlings == 0 && process->other_stop &&
         process->stop_ns == event->time_ns)
         error = tg_filter_handle_waiting(model, process, process->trigger, event->time_ns, false, 0);
@@ -382,13 +372,13 @@ static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_proc
     }
 }
 
-/* The library is unloaded before anybody handled it. Returns whether fast lanes still waited for it. */
+/* Drops a library that is unloaded before it was handled. Returns whether it still waited in fast lanes. */
 static bool drop_unloaded(struct tg_filter_model *model, struct tg_filter_process *process, uint64_t link_map,
                           uint32_t library)
 {
     struct tg_pending *item = tg_pending_log_find(&process->log, link_map);
     if (item != NULL && item->library != library)
-        item = NULL; /* whose unload was not seen */
+        item = NULL; /* another library, whose unload was not seen */
     unsigned lanes = item != NULL ? item->lanes : 0;
     for (size_t index = 0; lanes != 0 && index < model->options.n_filters; index++) {
         if (!(lanes & 1U << index))
@@ -425,7 +415,7 @@ static struct tg_error *add_unload(struct tg_filter_model *model, struct tg_filt
     return error;
 }
 
-/* Breakpoints in the program itself, or wherever no library event tells of: in time in every mode. */
+/* Breakpoints in the program itself, or in a file without library events, are in time in every mode. */
 static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_filter_process *process,
                                     const struct tg_event_breakpoint_planted *planted)
 {
@@ -446,14 +436,14 @@ static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_fil
     return NULL;
 }
 
-/* Bit of the lane that follows the recording, 0 none. */
+/* The bit of the lane that follows the recording, 0 none. */
 static unsigned following_lane(const struct tg_filter_model *model)
 {
     size_t recorded = model->options.recorded_lane;
     return model->options.follows && recorded < model->options.n_filters ? 1U << recorded : 0;
 }
 
-/* The lane that follows handles what waits, once more libraries that were found at the stop cannot come. */
+/* Handles the waiting libraries of the lane that follows, once the stop can show no more libraries. */
 static struct tg_error *handle_due(struct tg_filter_model *model, struct tg_filter_process *process)
 {
     if (!process->is_due)
@@ -504,10 +494,10 @@ static struct tg_error *find_process(struct tg_filter_model *model, const struct
         process = tg_filter_process_create(event->pid, model->options.n_filters, event->time_ns);
         if (process == NULL)
             return tg_error_no_memory();
-        HASH_ADD(hh, model->processes, pid, sizeof process->pid, process);
-        if (process->hh.tbl == NULL) {
+        struct tg_error *error = TG_HASH_ADD(hh, model->processes, pid, process);
+        if (error != NULL) {
             tg_filter_process_destroy(process, model->options.n_filters);
-            return tg_error_no_memory();
+            return error;
         }
     }
     model->recent = process;
@@ -515,7 +505,7 @@ static struct tg_error *find_process(struct tg_filter_model *model, const struct
     return NULL;
 }
 
-/* A process begins: an old one of the same pid is over, its parent's stop at the fork is another stop. */
+/* Ends an old process of the same pid; the fork is a stop for another reason of the parent. */
 static struct tg_error *start_process(struct tg_filter_model *model, const struct tg_event *event)
 {
     struct tg_filter_process *process = NULL;
@@ -529,11 +519,11 @@ static struct tg_error *start_process(struct tg_filter_model *model, const struc
     if (error != NULL || parent == NULL || parent == process)
         return error;
     struct tg_event stop = *event;
-    stop.tid = 0; /* which thread forked is not known here */
+    stop.tid = 0; /* the forking thread is not known here */
     return other_stop(model, parent, &stop, TG_TRIGGER_FORK, false, 0);
 }
 
-/* A recorded handling shows a stop for another reason, whatever that stop's own event is. */
+/* A recorded handling implies a stop for another reason, whatever event the stop has. */
 static struct tg_error *add_handled(struct tg_filter_model *model, struct tg_filter_process *process,
                                     const struct tg_event *event)
 {
@@ -545,8 +535,8 @@ static struct tg_error *add_handled(struct tg_filter_model *model, struct tg_fil
     return error != NULL ? error : handle_due(model, process);
 }
 
-/* A thread of the job stands by control: a stop for another reason. The recorded lane has the recorded
- * handling, which may be that of a breakpoint in the same stop. */
+/* A thread was stopped by live control: a stop for another reason. The recorded lane takes the recorded handling,
+ * which may be of a breakpoint in the same stop. */
 static struct tg_error *add_control_stop(struct tg_filter_model *model, struct tg_filter_process *process,
                                          const struct tg_event *event)
 {
@@ -555,7 +545,7 @@ static struct tg_error *add_control_stop(struct tg_filter_model *model, struct t
                       recorded < model->options.n_filters ? 1U << recorded : 0);
 }
 
-/* The recorded lane is in another setting from here on. What waits in it goes on waiting. */
+/* Switches the recorded lane to another setting. Waiting libraries go on waiting. */
 static struct tg_error *follow_settings(struct tg_filter_model *model,
                                         const struct tg_event_filter_settings *settings)
 {

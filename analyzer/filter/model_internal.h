@@ -1,4 +1,4 @@
-/* What the parts of the filter model share. Not for others. */
+/* What the files of the filter model share. */
 #ifndef TG_ANALYZER_FILTER_MODEL_INTERNAL_H
 #define TG_ANALYZER_FILTER_MODEL_INTERNAL_H
 
@@ -11,11 +11,11 @@ enum { TG_FILTER_LAST_NAMESPACE = 63 };
 
 struct tg_lane {
     const struct tg_dlopen_filter *filter;
-    bool
-        fast; /* in fast mode, and not the lane that follows what was recorded: that one sees what was seen */
+    bool fast; /* in fast mode; false for the lane that follows the recording, which sees what was recorded */
     struct tg_verdict_cache verdicts;
     struct tg_filter_outcome outcome;
     struct tg_timeline *timelines; /* of processes that ended: [0, n_timelines) of the model */
+    size_t timelines_capacity;
 };
 
 struct tg_filter_model {
@@ -24,12 +24,12 @@ struct tg_filter_model {
     struct tg_filter_process *processes;   /* uthash by pid */
     struct tg_filter_process *recent;      /* the latest one asked for, NULL none */
     struct tg_catalog_library **libraries; /* of the event in hand */
-    bool *again;         /* for each of these: came back to where it had been, see analyzer/filter/model.c */
+    bool *again;         /* for each of these: loaded again where it had been, see analyzer/filter/model.c */
     unsigned fast_lanes; /* bits of the lanes that are fast */
     struct tg_dlopen_filter followed; /* the recorded lane's filter, where that follows the trace's */
     const char **paths;               /* of the prediction in hand */
-    size_t libraries_capacity, paths_capacity;
-    size_t n_timelines, timelines_capacity;
+    size_t libraries_capacity, again_capacity, paths_capacity;
+    size_t n_timelines;
     bool timelines_of_ranks;
     struct tg_lane lanes[];
 };
@@ -49,12 +49,12 @@ void tg_lane_plant_goals(struct tg_lane *lane, const struct tg_catalog_library *
 
 const struct tg_catalog_library *tg_filter_library_at(const struct tg_filter_model *model, uint32_t id);
 
-/* A client handles LIBRARIES of lane INDEX now: COST is its work, by which the program stands still. */
+/* A client handles LIBRARIES of lane INDEX now: COST is its work, during which the program is stopped. */
 struct tg_error *tg_lane_request_client(struct tg_filter_model *model, struct tg_filter_process *process,
                                         size_t index, uint64_t time_ns, uint64_t libraries,
                                         const struct tg_cost *cost);
 
-/* Tells of a decision on the COUNT libraries in the model's hand. */
+/* Predicts a decision on the first COUNT of the model's libraries. */
 struct tg_error *tg_lane_predict_decision(struct tg_filter_model *model,
                                           const struct tg_filter_process *process, size_t index,
                                           uint64_t time_ns, size_t count,
@@ -64,18 +64,18 @@ struct tg_error *tg_lane_predict_decision(struct tg_filter_model *model,
 void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *process, size_t index,
                     enum tg_goal_fate fate, uint64_t time_ns);
 
-/* What waits in lane INDEX is handled: tells of it, settles it and adds its handling to COST. FINAL: the
- * program will not run any more. */
+/* Handles the waiting libraries of lane INDEX: predicts the handling, settles it and adds its cost to COST. FINAL:
+ * the program will not run any more. */
 struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
                                       size_t index, enum tg_stop_trigger trigger, uint64_t time_ns,
                                       bool final, struct tg_cost *cost);
 
-/* A stop for another reason: whatever waits in any lane, but those with a bit in EXCEPT, is handled. */
+/* A stop for another reason: handles the waiting libraries of all lanes but those with a bit in EXCEPT. */
 struct tg_error *tg_filter_handle_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
                                           enum tg_stop_trigger trigger, uint64_t time_ns, bool final,
                                           unsigned except);
 
-/* What waits is never handled: the program image is gone. */
+/* Drops the waiting libraries, which are never handled: the program image is gone. */
 void tg_filter_drop_waiting(struct tg_filter_model *model, struct tg_filter_process *process);
 
 /* The process has ended: its timelines move to the lanes, if it is one of those that are kept. */

@@ -1,5 +1,7 @@
 #include "analyzer/filter/process.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 
 /* A breakpoint is looked for among this many libraries of its load event; time stays linear in the trace. */
@@ -90,15 +92,9 @@ struct tg_error *tg_filter_process_plant(struct tg_filter_process *process, uint
         return NULL;
     struct tg_planted *planted = find_planted(process, address);
     if (planted == NULL) {
-        planted = calloc(1, sizeof *planted);
-        if (planted == NULL)
-            return tg_error_no_memory();
-        planted->address = address;
-        HASH_ADD(hh, process->planted, address, sizeof address, planted);
-        if (planted->hh.tbl == NULL) {
-            free(planted);
-            return tg_error_no_memory();
-        }
+        struct tg_error *error = TG_HASH_CREATE(hh, process->planted, address, &address, planted);
+        if (error != NULL)
+            return error;
     }
     planted->epoch = log->epoch;
     planted->item = item;

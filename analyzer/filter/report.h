@@ -14,8 +14,4 @@ struct tg_error *tg_filter_write_text(const struct tg_filter_evaluation *evaluat
 struct tg_error *tg_filter_write_json(const struct tg_filter_evaluation *evaluation, const char *trace,
                                       FILE *stream);
 
-/* One prediction as a line of text, or of JSON. */
-void tg_filter_write_prediction(const struct tg_filter_prediction *prediction, enum tg_filter_mode mode,
-                                const char *match, bool json, FILE *stream);
-
 #endif

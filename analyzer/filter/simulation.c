@@ -1,5 +1,7 @@
 #include "analyzer/filter/simulation.h"
 
+#include "format/base/array.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,21 +14,10 @@ void tg_timeline_deinit(struct tg_timeline *timeline)
 
 struct tg_error *tg_timeline_append(struct tg_timeline *timeline, const struct tg_timeline_request *request)
 {
-    if (timeline->count == timeline->capacity) {
-        size_t capacity = timeline->capacity == 0 ? 16 : timeline->capacity * 2;
-        struct tg_timeline_request *requests =
-            reallocarray(timeline->requests, capacity, sizeof *timeline->requests);
-        if (requests == NULL)
-            return tg_error_no_memory();
-        timeline->requests = requests;
-        timeline->capacity = capacity;
-    }
-    timeline->requests[timeline->count++] = *request;
-    return NULL;
+    return TG_ARRAY_APPEND(timeline->requests, timeline->count, timeline->capacity, *request);
 }
 
-/* A point in time and whose it is; a heap of them is ordered by time, then by index, so runs are
- * repeatable. */
+/* A moment of a process or client. Heaps are ordered by time, then by index, so that runs are repeatable. */
 struct moment {
     uint64_t time_ns;
     uint32_t index;
@@ -99,22 +90,21 @@ static struct tg_error *check_limits(const struct tg_timeline *timelines, size_t
                                      const struct tg_simulation_options *options)
 {
     if (options->processes == 0 || options->processes > TG_SIMULATION_MAX_PROCESSES)
-        return tg_error_create(TG_ERROR_LIMIT, "the number of processes must be from 1 to %d",
+        return tg_error_create(TG_ERROR_LIMIT, "--processes must be from 1 to %d",
                                TG_SIMULATION_MAX_PROCESSES);
     if (options->clients == 0 || options->clients > TG_SIMULATION_MAX_CLIENTS)
-        return tg_error_create(TG_ERROR_LIMIT, "the number of clients must be from 1 to %d",
-                               TG_SIMULATION_MAX_CLIENTS);
+        return tg_error_create(TG_ERROR_LIMIT, "--clients must be from 1 to %d", TG_SIMULATION_MAX_CLIENTS);
     double requests = 0;
     for (size_t i = 0; i < n && i < options->processes; i++)
         requests += (double)timelines[i].count * (double)((options->processes - 1 - i) / n + 1);
     if (requests > (double)TG_SIMULATION_MAX_REQUESTS)
         return tg_error_create(TG_ERROR_LIMIT,
-                               "%.3g requests are too many to simulate (limit %.3g): ask for fewer processes",
+                               "too many requests to simulate: %.3g (limit %.3g); use fewer --processes",
                                requests, (double)TG_SIMULATION_MAX_REQUESTS);
     return NULL;
 }
 
-/* Puts every process before its first request; those without any end at once. */
+/* Starts every process with its first request; a process without requests ends at once. */
 static void start_processes(struct simulation *simulation, uint64_t processes,
                             struct tg_simulation_result *result)
 {
@@ -138,8 +128,8 @@ static void start_processes(struct simulation *simulation, uint64_t processes,
     make_heap(simulation->arrivals, simulation->n_arrivals);
 }
 
-/* A request that arrives at ARRIVAL_NS is served from START_NS on: how long is the queue just then? Requests
-   arrive and are served in the order of time, so the ring stays sorted; a process waits once at most. */
+/* Measures the queue at ARRIVAL_NS, when a request arrives that is served from START_NS on. Requests arrive and
+ * are served in the order of time, so the ring stays sorted; a process waits at most once at a time. */
 static void note_waiting(struct simulation *simulation, uint64_t arrival_ns, uint64_t start_ns,
                          struct tg_simulation_result *result)
 {

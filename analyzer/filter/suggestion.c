@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these sizes patterns that serve several libraries are not looked for: it takes the square of
- * them. */
+/* Above MAX_GROUPED libraries, no patterns for several libraries are searched: the time grows with the square. */
 enum { MAX_GROUPED = 1000, MIN_PREFIX = 4, MAX_NEGATED_PATTERNS = 64 };
 
 static const char cuda_pattern[] = "*/libcuda.so*";
@@ -34,7 +33,7 @@ static bool text_open(struct text *text)
     return text->stream != NULL;
 }
 
-/* NULL where memory was short. */
+/* NULL: no memory. */
 static char *text_close(struct text *text)
 {
     bool failed = ferror(text->stream) != 0;
@@ -70,8 +69,7 @@ char *tg_suggestion_escape(const char *name)
 
 /* ---- patterns ---- */
 
-/* A pattern as its parts: a directory ("/a/b/" and all below), a prefix of the last component in whatever
- * directory, or one whole path. */
+/* A directory ("/a/b/" and all below), a prefix of the last component in any directory, or one whole path. */
 enum shape { DIRECTORY, PREFIX, WHOLE };
 
 struct pattern {

@@ -1,5 +1,7 @@
 #include "analyzer/filter/survey.h"
 
+#include "format/settings/dlopen_filter.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,11 +140,10 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
 
 static struct tg_error *settings_from_meta(struct tg_filter_survey *survey, const struct tg_trace_meta *meta)
 {
-    static const char *const names[] = {"slow", "medium", "fast"};
     const char *name = tg_trace_meta_get(meta, "capture.mode");
     const char *match = tg_trace_meta_get(meta, "capture.match");
-    for (unsigned mode = 0; name != NULL && mode < 3; mode++)
-        if (strcmp(name, names[mode]) == 0)
+    for (enum tg_filter_mode mode = TG_FILTER_SLOW; name != NULL && mode <= TG_FILTER_FAST; mode++)
+        if (strcmp(name, tg_dlopen_filter_mode_name(mode)) == 0)
             return add_settings(survey, &(struct tg_event_filter_settings){
                                             .mode = mode, .match = match != NULL ? match : ""});
     return NULL;

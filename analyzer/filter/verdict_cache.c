@@ -1,5 +1,7 @@
 #include "analyzer/filter/verdict_cache.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,16 +15,11 @@ static struct tg_error *reserve(struct tg_verdict_cache *cache, size_t id)
 {
     if (id < cache->capacity)
         return NULL;
-    size_t capacity = cache->capacity == 0 ? 1024 : cache->capacity;
-    while (capacity <= id)
-        capacity *= 2;
-    uint32_t *matches = reallocarray(cache->matches, capacity, sizeof *matches);
-    if (matches == NULL)
-        return tg_error_no_memory();
-    memset(matches + cache->capacity, 0, (capacity - cache->capacity) * sizeof *matches);
-    cache->matches = matches;
-    cache->capacity = capacity;
-    return NULL;
+    size_t former = cache->capacity;
+    struct tg_error *error = TG_ARRAY_RESERVE(cache->matches, cache->capacity, id + 1);
+    if (error == NULL)
+        memset(cache->matches + former, 0, (cache->capacity - former) * sizeof *cache->matches);
+    return error;
 }
 
 static struct tg_glob_match match_of(struct tg_verdict_cache *cache, const struct tg_catalog_library *library)

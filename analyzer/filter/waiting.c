@@ -1,4 +1,5 @@
 #include "analyzer/filter/model_internal.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,6 @@ const struct tg_catalog_library *tg_filter_library_at(const struct tg_filter_mod
 
 /* ---- costs and client requests ---- */
 
-/* A client handles LIBRARIES now: COST is its work, by which the program stands still. */
 struct tg_error *tg_lane_request_client(struct tg_filter_model *model, struct tg_filter_process *process,
                                         size_t index, uint64_t time_ns, uint64_t libraries,
                                         const struct tg_cost *cost)
@@ -67,24 +67,12 @@ static struct tg_error *predict(struct tg_filter_model *model, const struct tg_f
     return model->options.predict(model->options.context, prediction);
 }
 
-static struct tg_error *reserve_paths(struct tg_filter_model *model, size_t count)
-{
-    if (count <= model->paths_capacity)
-        return NULL;
-    const char **paths = reallocarray(model->paths, count, sizeof *paths);
-    if (paths == NULL)
-        return tg_error_no_memory();
-    model->paths = paths;
-    model->paths_capacity = count;
-    return NULL;
-}
-
 struct tg_error *tg_lane_predict_decision(struct tg_filter_model *model,
                                           const struct tg_filter_process *process, size_t index,
                                           uint64_t time_ns, size_t count,
                                           const struct tg_filter_prediction *decided)
 {
-    struct tg_error *error = reserve_paths(model, count);
+    struct tg_error *error = TG_ARRAY_RESERVE(model->paths, model->paths_capacity, count);
     if (error != NULL)
         return error;
     for (size_t i = 0; i < count; i++)
@@ -97,15 +85,15 @@ struct tg_error *tg_lane_predict_decision(struct tg_filter_model *model,
     return predict(model, process, &prediction, time_ns);
 }
 
-/* In fast mode the libraries of several dlopens show at once: one load event for each namespace, as a
- * run's. */
+/* In fast mode the libraries of several dlopens are found at once: as in a real run, one load event for each
+ * namespace. */
 static struct tg_error *predict_catch_up(struct tg_filter_model *model,
                                          const struct tg_filter_process *process, size_t index,
                                          uint64_t time_ns, uint64_t *events)
 {
     const struct tg_pending_log *log = &process->log;
     uint64_t bit = UINT64_C(1) << index;
-    struct tg_error *error = reserve_paths(model, log->count);
+    struct tg_error *error = TG_ARRAY_RESERVE(model->paths, model->paths_capacity, log->count);
     unsigned done = 0;
     bool first = true;
     *events = 0;
@@ -143,7 +131,6 @@ static struct tg_error *predict_catch_up(struct tg_filter_model *model,
 
 /* ---- what waits ---- */
 
-/* Takes everything that waits in the lane out of the log, and counts the fate of its breakpoints. */
 void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *process, size_t index,
                     enum tg_goal_fate fate, uint64_t time_ns)
 {
@@ -162,9 +149,9 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
     wait->events = wait->libraries = wait->handle_ns = wait->unmeasured = wait->read_ns = 0;
 }
 
-/* The client's work on what waits goes to COST; reading the lists (fast) is the tracer's, beside every
-   process, as it is in the stops of the other modes. At a process's end the lists are read, but nobody looks
-   for breakpoints any more. */
+/* Adds the client's work on the waiting libraries to COST. Reading the lists (fast) is the tracer's work, counted
+ * beside the process as in the stops of the other modes. At a process's end the lists are read, but breakpoints no
+ * longer matter. */
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          bool final, struct tg_cost *cost)
 {
@@ -177,7 +164,6 @@ static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *la
         tg_cost_add_handling(model->basis, 0, wait->unmeasured, cost);
 }
 
-/* Deferred libraries that a client now handles, with COST on top of whatever comes with them. */
 struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
                                       size_t index, enum tg_stop_trigger trigger, uint64_t time_ns,
                                       bool final, struct tg_cost *cost)
@@ -207,7 +193,6 @@ struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_f
     return NULL;
 }
 
-/* A stop for another reason at TIME_NS: in every lane but those in EXCEPT whatever waits is handled. */
 struct tg_error *tg_filter_handle_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
                                           enum tg_stop_trigger trigger, uint64_t time_ns, bool final,
                                           unsigned except)
@@ -240,7 +225,6 @@ struct tg_error *tg_filter_handle_waiting(struct tg_filter_model *model, struct 
     return NULL;
 }
 
-/* What waits is never handled: the program image is gone. */
 void tg_filter_drop_waiting(struct tg_filter_model *model, struct tg_filter_process *process)
 {
     for (size_t index = 0; index < model->options.n_filters; index++) {
@@ -249,4 +233,50 @@ void tg_filter_drop_waiting(struct tg_filter_model *model, struct tg_filter_proc
         process->waits[index].first = 0;
     }
     tg_filter_process_forget_image(process);
+}
+
+/* ---- timelines */
+
+static struct tg_error *reserve_timelines(struct tg_filter_model *model)
+{
+    struct tg_error *error = NULL;
+    for (size_t index = 0; error == NULL && index < model->options.n_filters; index++) {
+        struct tg_lane *lane = &model->lanes[index];
+        error = TG_ARRAY_RESERVE(lane->timelines, lane->timelines_capacity, model->n_timelines + 1);
+    }
+    return error;
+}
+
+struct tg_error *tg_filter_keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process)
+{
+    bool rank = process->rank >= 0;
+    if (!process->has_dlopens || (model->timelines_of_ranks && !rank))
+        return NULL;
+    if (rank && !model->timelines_of_ranks) { /* the first rank: launchers before it are dropped */
+        for (size_t index = 0; index < model->options.n_filters; index++)
+            for (size_t i = 0; i < model->n_timelines; i++)
+                tg_timeline_deinit(&model->lanes[index].timelines[i]);
+        model->n_timelines = 0;
+        model->timelines_of_ranks = true;
+    }
+    struct tg_error *error = reserve_timelines(model);
+    if (error != NULL)
+        return error;
+    uint64_t run_ns = tg_filter_process_run_ns(process, process->last_ns);
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        struct tg_lane_wait *wait = &process->waits[index];
+        wait->timeline.tail_run_ns = run_ns > wait->run_until_ns ? run_ns - wait->run_until_ns : 0;
+        wait->timeline.tail_overhead_ns = wait->overhead_ns;
+        model->lanes[index].timelines[model->n_timelines] = wait->timeline;
+        wait->timeline = (struct tg_timeline){0};
+    }
+    model->n_timelines++;
+    return NULL;
+}
+
+const struct tg_timeline *tg_filter_model_timelines(const struct tg_filter_model *model, size_t lane,
+                                                    size_t *count)
+{
+    *count = model->n_timelines;
+    return model->lanes[lane].timelines;
 }

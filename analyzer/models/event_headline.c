@@ -71,16 +71,6 @@ static struct gist openmp_gist(const struct tg_event *event)
     return gist;
 }
 
-/* The name of VALUE in the field NAME of KIND; NULL where there is none. */
-static const char *value_name(enum tg_event_kind kind, const char *name, uint64_t value)
-{
-    const struct tg_record_schema *schema = tg_event_schema(kind);
-    for (size_t i = 0; i < schema->n_fields; i++)
-        if (strcmp(schema->fields[i].name, name) == 0)
-            return tg_field_value_name(&schema->fields[i], value);
-    return NULL;
-}
-
 static struct gist mpir_gist(const struct tg_event *event)
 {
     switch ((unsigned)event->kind) {
@@ -89,12 +79,12 @@ static struct gist mpir_gist(const struct tg_event *event)
     case TG_EVENT_MPIR_WRITE:
         return (struct gist){.number = event->mpir_write.value, .text = event->mpir_write.symbol};
     case TG_EVENT_MPIR_STATE:
-        return (struct gist){.text = value_name(event->kind, "state", event->mpir_state.state)};
+        return (struct gist){.text = tg_event_value_name(event->kind, "state", event->mpir_state.state)};
     case TG_EVENT_MPIR_TABLE:
         return (struct gist){.number = (int64_t)event->mpir_table.entries.count};
     case TG_EVENT_MPIR_RANK:
         return (struct gist){.number = event->mpir_rank.rank,
-                             .text = value_name(event->kind, "state", event->mpir_rank.state)};
+                             .text = tg_event_value_name(event->kind, "state", event->mpir_rank.state)};
     default:
         return (struct gist){.text = event->mpir_job.launcher};
     }

@@ -93,3 +93,12 @@ const char *tg_field_value_name(const struct tg_field *field, uint64_t value)
             return field->names[i];
     return NULL;
 }
+
+const char *tg_event_value_name(unsigned kind, const char *field, uint64_t value)
+{
+    const struct tg_record_schema *schema = tg_event_schema(kind);
+    for (size_t i = 0; schema != NULL && i < schema->n_fields; i++)
+        if (strcmp(schema->fields[i].name, field) == 0)
+            return tg_field_value_name(&schema->fields[i], value);
+    return NULL;
+}

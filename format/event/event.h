@@ -119,5 +119,7 @@ unsigned tg_event_kind_by_name(const char *name);
 
 /* Name of VALUE of an enum field, or NULL where it is beyond the names known here. */
 const char *tg_field_value_name(const struct tg_field *field, uint64_t value);
+/* The same of the field of KIND called FIELD; NULL also where there is no such field. */
+const char *tg_event_value_name(unsigned kind, const char *field, uint64_t value);
 
 #endif

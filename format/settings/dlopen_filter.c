@@ -41,6 +41,12 @@ struct tg_error *tg_dlopen_filter_set(struct tg_dlopen_filter *filter, bool alwa
     return NULL;
 }
 
+const char *tg_dlopen_filter_mode_name(enum tg_filter_mode mode)
+{
+    static const char *const names[] = {"slow", "medium", "fast"};
+    return names[mode];
+}
+
 struct tg_error *tg_dlopen_filter_set_mode(struct tg_dlopen_filter *filter, const char *mode,
                                            const char *match)
 {

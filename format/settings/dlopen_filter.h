@@ -30,6 +30,9 @@ struct tg_error *tg_dlopen_filter_set(struct tg_dlopen_filter *filter, bool alwa
 struct tg_error *tg_dlopen_filter_set_mode(struct tg_dlopen_filter *filter, const char *mode,
                                            const char *match);
 
+/* "slow", "medium", "fast". */
+const char *tg_dlopen_filter_mode_name(enum tg_filter_mode mode);
+
 /* The USAGE error for a mode that does not exist; names the one that was probably meant. */
 struct tg_error *tg_dlopen_filter_refuse_mode(const char *mode);
 

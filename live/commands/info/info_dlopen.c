@@ -15,14 +15,8 @@ static const char *const mode_names[] = {"slow", "medium", "fast"};
 
 static const char *value_name(unsigned kind, const char *field, uint64_t value)
 {
-    const struct tg_record_schema *schema = tg_event_schema(kind);
-    for (size_t i = 0; i < schema->n_fields; i++) {
-        if (strcmp(schema->fields[i].name, field) != 0)
-            continue;
-        const char *name = tg_field_value_name(&schema->fields[i], value);
-        return name != NULL ? name : "?";
-    }
-    return "?";
+    const char *name = tg_event_value_name(kind, field, value);
+    return name != NULL ? name : "?";
 }
 
 /* Of a live job those that have ended as well, which no focus names. */

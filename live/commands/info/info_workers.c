@@ -24,14 +24,8 @@ static const char *kind_word(enum tg_openmp_place_kind kind)
 /* The name of the value in dump and --json: of FIELD in events of KIND. */
 static const char *value_name(enum tg_event_kind kind, const char *field, uint64_t value)
 {
-    const struct tg_record_schema *schema = tg_event_schema(kind);
-    for (size_t i = 0; i < schema->n_fields; i++) {
-        if (strcmp(schema->fields[i].name, field) != 0)
-            continue;
-        const char *name = tg_field_value_name(&schema->fields[i], value);
-        return name == NULL ? "unknown" : name;
-    }
-    return "unknown";
+    const char *name = tg_event_value_name(kind, field, value);
+    return name != NULL ? name : "unknown";
 }
 
 static Tcl_Obj *place_dict(const struct tg_openmp_place *place)

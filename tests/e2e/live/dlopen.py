@@ -23,7 +23,7 @@ def live(command, *script, options=(), trace="trace", status=0):
 def check_model(trace="trace"):
     """The model, fed with the trace, takes the decisions that were taken live."""
     done = run([TOLLGATE, "filter", "--check", trace])
-    check(done.status == 0 and "handlings are what the model says" in done.output, done.output, done.errors)
+    check(done.status == 0 and "handlings match the model" in done.output, done.output, done.errors)
 
 
 def answers(output):

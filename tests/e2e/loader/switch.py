@@ -78,7 +78,7 @@ def check_model(trace="trace"):
     """The model, fed with the trace, takes the same decisions."""
     done = run([TOLLGATE, "filter", "--check", trace])
     check(done.status == 0, "filter --check:", done.output, done.errors)
-    check("all " in done.output and "handlings are what the model says" in done.output, "not compared:", done.output)
+    check("all " in done.output and "handlings match the model" in done.output, "not compared:", done.output)
 
 
 def places():
