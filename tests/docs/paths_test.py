@@ -1,6 +1,6 @@
 """Every path of the source tree that a document or a comment mentions exists, and every tg_... that a document mentions
 is in the sources. Where a document says "`name()` in `path`", it is there. docs/architecture.md has every folder of
-cmake/folders.txt.
+cmake/folders.txt, and the index of docs/decisions.md every decision. Links between documents lead somewhere.
 
 A path is a word that begins with a folder of the tree (as analyzer/, docs/) and ends with a suffix of a file, with a
 slash, or with a folder's name; {a,b} and * may stand in it as in a shell. Generated files are not looked for.
@@ -59,6 +59,22 @@ def text_of(path):
     return "".join(kept)
 
 
+def anchors_of(path):
+    """The anchors that GitHub gives the headings of PATH."""
+    headings = re.findall(r"^#+ (.*)$", text_of(path), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(path)):
+        if re.match(r"\w+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        file = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+        if not os.path.exists(file) or (anchor and anchor not in anchors_of(file)):
+            yield f"{path}: the link {target} leads nowhere"
+
+
 def main():
     os.chdir(sys.argv[1])
     files = ["README.md", "CONTRIBUTING.md", "CMakeLists.txt", "main.c", "check", "demo"]
@@ -76,6 +92,7 @@ def main():
         if not is_document and os.path.splitext(path)[1] not in COMMENT or not os.path.isfile(path):
             continue
         if path.endswith(".md"):
+            problems += broken_links(path)
             for name in set(re.findall(r"\btg_\w+(?![\w*{])", text_of(path))) - identifiers - {"tg_noun_verb"}:
                 problems.append(f"{path}: there is no {name}")
             for name, where in re.findall(r"`(\w+)(?:\(\))?` in\s`([\w/.]+\.[ch])`", text_of(path)):
@@ -88,6 +105,10 @@ def main():
             for one in expanded(mention):
                 if not glob.glob(one) and not glob.glob(one + ".[ch]"):
                     problems.append(f"{path}:{line}: there is no {one}")
+    decisions = text_of("docs/decisions.md")
+    for number, title in re.findall(r"^## (\d+)\. (.*)$", decisions, re.M):
+        if f"- [{number}. {title}](#" not in decisions:
+            problems.append(f"docs/decisions.md: {number}. {title} is missing in the index")
     with open("docs/architecture.md", encoding="utf-8") as file:
         architecture = file.read()
     with open("cmake/folders.txt", encoding="utf-8") as file:
