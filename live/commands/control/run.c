@@ -36,6 +36,7 @@ const struct tg_console_command tg_console_dgo = {
     .example = "dfocus g dgo",
     .more = "Without a width in the focus it is the process. The console does not wait: dwait does.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .instead = "dcont",
     .run = run_dgo,
 };
 

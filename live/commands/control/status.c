@@ -140,5 +140,6 @@ const struct tg_console_command tg_console_dstatus = {
         "ranks 0 and 1; p3 is the process with number 3.",
     .words = dstatus_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .instead = "info workers",
     .run = run_dstatus,
 };

@@ -522,6 +522,7 @@ const struct tg_console_command tg_console_dstep = {
     .example = "dfocus t1.2 dstep",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .instead = "step",
     .run = run_dstep,
 };
 
@@ -532,6 +533,7 @@ const struct tg_console_command tg_console_dnext = {
     .example = "dnext 3",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .instead = "next",
     .run = run_dnext,
 };
 

@@ -386,5 +386,6 @@ const struct tg_console_command tg_console_dwhere = {
         "calls with other values are one call: the values stand below it, with who has them.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .instead = "where",
     .run = run,
 };

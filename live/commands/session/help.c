@@ -146,7 +146,7 @@ static void show_aliases(struct aliases *aliases, const struct tg_console_alias 
             (aliases->wanted != NULL && strcmp(alias->name, aliases->wanted) != 0))
             continue;
         aliases->found = true;
-        fprintf(aliases->out, "%-18s %s\n", alias->name, alias->words);
+        fprintf(aliases->out, "%-18s  %s\n", alias->name, alias->words);
         if (aliases->json != NULL)
             tg_json_member_string(aliases->json, alias->name, alias->words);
     }

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Words of gdb do what they mean there, or say what to type; mistyped words get the nearest one named. Tcl's `break` and
+`continue` stay Tcl's in loops."""
+import os
+import re
+import subprocess
+
+from live_console import TOLLGATE, LiveConsole, fail
+
+CODE = """
+#include <stdio.h>
+int turn;
+int add(int a)
+{
+    return a + 1;
+}
+int main(void)
+{
+    for (turn = 0; turn < 3; turn++)
+        turn = add(turn) - 1;
+    puts("done");
+    return 0;
+}
+"""
+# A mistyped word, or one of gdb's that there is no command for, and what the answer has to name.
+HINTS = {
+    "dstats": "did you mean 'dstatus'?",
+    "backtrce": "did you mean 'backtrace'?",
+    "info wrokers": "did you mean 'workers'?",
+    "info thread_": "did you mean 'threads'?",
+    "opm strat": "did you mean 'start'?",
+    "dset MAX_LSIT": "did you mean 'MAX_LIST'?",
+    "dbreak -pendign main": "did you mean '-pending'?",
+    "dbreak main -pendign": "did you mean '-pending'?",
+    "help dbrek": "did you mean 'dbreak'?",
+    "help info wrokers": "did you mean 'workers'?",
+    "up": "dprint -frame",
+    "down": "dprint -frame",
+    "frame 1": "dprint -frame",
+    "thread 2": "dfocus",
+    "watch turn": "break LOCATION -if",
+    "tbreak main": "break LOCATION",
+    "info registers": "dprint",
+    "break": "usage: dbreak LOCATION",
+    "continue 3": "usage: dcont",
+    "back": "needs a recorded trace",
+}
+
+
+# The same in a trace.
+OF_TRACE = {
+    "continue": "event 51 of 51",
+    "bt": "here use `where`",
+    "info threads": "here use `info workers`",
+    "run": "needs a live job",
+    "break main": "needs a live job",
+    "next": "event 1 of 51",
+}
+
+
+def build():
+    with open("add.c", "w", encoding="utf-8") as source:
+        source.write(CODE)
+    subprocess.run(["gcc", "-g", "-O0", "-o", "add", "add.c"], check=True)
+
+
+def check(holds, what):
+    if not holds:
+        fail(what)
+
+
+def text(console, command):
+    return console.do(command)
+
+
+def check_session(console):
+    """A session in gdb's words alone."""
+    check(text(console, "break main") == "1", "break")
+    check(text(console, "b add") == "2", "b")
+    console.do("run")
+    console.do("dwait")
+    check("main" in text(console, "bt"), "bt")
+    console.do("continue")
+    check(re.search(r"^ *0 .*add", text(console, "backtrace"), re.M), "continue, backtrace")
+    check("2 " in text(console, "info breakpoints"), "info breakpoints")
+    check("breakpoint" in text(console, "info threads"), "info threads")
+    check(text(console, "print a") == "a = 0", "print")
+    console.do("delete 2")
+    console.do("finish")
+    check(re.search(r"^ *0 .*main", text(console, "bt"), re.M), "finish")
+    at = text(console, "bt")
+    console.do("next")
+    check(text(console, "bt") != at, "next")
+    console.do("step; stepi; nexti; si; ni")
+
+
+def check_tcl(console):
+    check(text(console, "set n 0; while 1 {if {[incr n] == 4} break}; set n").endswith("4"), "Tcl's break")
+    check(text(console, "set n 0; foreach i {1 2 3} {if {$i == 2} continue; incr n $i}; set n").endswith("4"), "Tcl's continue")
+    check(text(console, "proc first {} {foreach i {7 8} {break}; return $i}; first") == "7", "Tcl's break in a procedure")
+    check(text(console, "proc bt {} {return mine}; bt") == "mine", "a procedure of one's own")
+
+
+def check_help(console):
+    """Every command, alias and word has help."""
+    names = re.findall(r"^((?:\w+ )?\w+)  +\S", text(console, "help").split("\n\n")[0], re.M)
+    aliases = list(console.command("alias")["data"])
+    check(len(names) > 40 and {"bt", "run", "c", "continue", "break", "info threads", "finish"} <= set(aliases), aliases)
+    for name in names + aliases + ["up", "down", "frame", "watch", "foreach"]:
+        check(text(console, f"help {name}"), name)
+    check("dwhere" in text(console, "help bt") and "dprint -frame" in text(console, "help up"), "help of a word")
+
+
+def check_trace():
+    subprocess.run([os.environ["TG_TRACE_FROM_JSON"], os.path.join(os.environ["TG_SOURCE"], "tests/golden/fixtures/hung.jsonl"),
+                    "hung.tgt"], check=True)
+    for typed, answer in OF_TRACE.items():
+        run = subprocess.run([TOLLGATE, "replay", "--symbols=off", "-e", typed, "hung.tgt"], capture_output=True, text=True, check=False)
+        check(answer in run.stdout + run.stderr, f"{typed}: {run}")
+
+
+build()
+live = LiveConsole("-o", "run.tgt", "--", "./add", stderr=open("output", "wb"))
+check_session(live)
+for typed, named in HINTS.items():
+    result = live.command(typed)
+    check(not result["ok"] and named in result["error"]["message"], f"{typed}: {result}")
+check_help(live)
+check_tcl(live)
+live.end("quit -kill 0")
+check_trace()
