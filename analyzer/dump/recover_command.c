@@ -22,7 +22,7 @@ struct recover_arguments {
     bool json, force, dry_run;
 };
 
-/* Of the agents of an interrupted recording. */
+/* Events that the agents of an interrupted recording left in their rings. */
 struct rings {
     const struct tg_command_services *services;
     bool only_look;
@@ -64,10 +64,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "OUT", 0,
-     "Write the clean trace to OUT; otherwise to TRACE without \".incomplete\", or TRACE.recovered", 0},
+     "Write the repaired trace to OUT (default: TRACE without \".incomplete\", or TRACE.recovered)", 0},
     {"force", KEY_FORCE, NULL, 0, "Replace OUT where it exists; it may be TRACE itself", 0},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Only say what would be kept and what is missing", 0},
-    {"json", KEY_JSON, NULL, 0, "Say it as JSON, as tollgate-recover(1) documents it", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "Report what would be kept and what is missing, and write nothing", 0},
+    {"json", KEY_JSON, NULL, 0, "Report in JSON, as tollgate-recover(1) documents it", 0},
     {0},
 };
 
@@ -75,8 +75,9 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "TRACE",
-    .doc = "Make a whole trace of one whose recording was interrupted or whose file was damaged: every whole "
-           "chunk is kept, the index is built anew, and what is missing is told, also in the trace itself.",
+    .doc = "Repair a trace whose recording was interrupted or whose file was damaged: every intact chunk is "
+           "kept, the "
+           "index is rebuilt, and what is missing is reported, in the trace as well.",
 };
 
 /* Where the clean trace goes unless it was said; owned by the caller. */
@@ -91,10 +92,12 @@ static char *default_output(const char *path)
     return asprintf(&output, "%s.recovered", path) < 0 ? NULL : output;
 }
 
+/* Never before the start of the recording: damaged headers may say so. */
 static void print_moment(FILE *stream, const struct tg_recovery *recovery, uint64_t time_ns)
 {
     char buffer[TG_QUANTITY_SIZE];
-    fprintf(stream, "%s s", tg_quantity_moment(time_ns, recovery->start_ns, 6, buffer));
+    uint64_t moment_ns = time_ns > recovery->start_ns ? time_ns : recovery->start_ns;
+    fprintf(stream, "%s s", tg_quantity_moment(moment_ns, recovery->start_ns, 6, buffer));
 }
 
 static void print_gap(FILE *stream, const struct tg_recovery *recovery, const struct tg_recovery_gap *gap)
@@ -103,13 +106,13 @@ static void print_gap(FILE *stream, const struct tg_recovery *recovery, const st
     fprintf(stream, "  at offset %" PRIu64 ": ", gap->offset);
     if (gap->size_bytes > 0)
         fprintf(stream, "%s bytes %s", tg_quantity_count(gap->size_bytes, buffer),
-                gap->at_end ? "cut off or damaged" : "damaged");
+                gap->at_end ? "incomplete or damaged" : "damaged");
     else
-        fputs("nothing damaged, but sections are missing", stream);
+        fputs("sections missing, nothing damaged", stream);
     if (gap->sections > 0)
         fprintf(stream, "; %s sections missing", tg_quantity_count(gap->sections, buffer));
     if (gap->events > 0)
-        fprintf(stream, "; %s events", tg_quantity_count(gap->events, buffer));
+        fprintf(stream, "; %s events lost", tg_quantity_count(gap->events, buffer));
     fputs(gap->has_after_ns ? "; after " : "; from the start", stream);
     if (gap->has_after_ns)
         print_moment(stream, recovery, gap->after_ns);
@@ -124,11 +127,11 @@ static void print_rings(FILE *stream, const struct rings *rings)
 {
     char events[TG_QUANTITY_SIZE], number[TG_QUANTITY_SIZE];
     if (rings->salvaged)
-        fprintf(stream, "  %s events more from %s ring%s of the agents%s\n",
+        fprintf(stream, "  %s more events from %s agent ring%s%s\n",
                 tg_quantity_count(rings->stats.events, events), tg_quantity_count(rings->stats.rings, number),
-                rings->stats.rings == 1 ? "" : "s", rings->removed ? ", which are removed" : "");
+                rings->stats.rings == 1 ? "" : "s", rings->removed ? ", now removed" : "");
     if (rings->salvaged && rings->stats.lost_events > 0)
-        fprintf(stream, "  %s events were lost in them\n",
+        fprintf(stream, "  %s events were lost in the rings\n",
                 tg_quantity_count(rings->stats.lost_events, events));
     if (rings->problem != NULL) {
         fputs("  ", stream);
@@ -153,17 +156,24 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
     }
     fputc('\n', stream);
     if (recovery->meta_lost)
-        fputs("  what the trace says about itself (host, command, ...) is lost\n", stream);
+        fputs("  the description of the job (host, command, ...) is lost\n", stream);
     size_t shown = recovery->n_gaps < TG_RECOVERY_MAX_GAPS ? recovery->n_gaps : TG_RECOVERY_MAX_GAPS;
     for (size_t i = 0; i < shown; i++)
         print_gap(stream, recovery, &recovery->gaps[i]);
     if (shown < recovery->n_gaps)
         fprintf(stream, "  and %s more such places\n", tg_quantity_count(recovery->n_gaps - shown, events));
     if (!recovery->has_index) {
-        fputs("  the recording was interrupted, or the file's end is missing: nothing is known after ",
+        fputs(recovery->recorder != 0
+                  ? "  still recording: "
+                  : "  the recording was interrupted, or the end of the file is missing: ",
               stream);
-        print_moment(stream, recovery, recovery->last_time_ns);
-        fputc('\n', stream);
+        if (recovery->events == 0) {
+            fputs(recovery->recorder != 0 ? "no events yet\n" : "it has no events\n", stream);
+        } else {
+            fputs("nothing is known after ", stream);
+            print_moment(stream, recovery, recovery->last_time_ns);
+            fputc('\n', stream);
+        }
     }
     if (recovery->lost_events > 0)
         fprintf(stream, "  %s events were lost while recording\n",
@@ -257,10 +267,8 @@ static bool is_of_another_host(const struct tg_trace_meta *meta, char text[MAX_P
     const char *host = tg_trace_meta_get(meta, "host.name");
     if (host == NULL || uname(&here) != 0 || strcmp(host, here.nodename) == 0)
         return false;
-    snprintf(
-        text, MAX_PROBLEM,
-        "what agents' rings held when the recorder ended can only be salvaged on the host that recorded, %s",
-        host);
+    snprintf(text, MAX_PROBLEM,
+             "events left in agent rings can be recovered only on the host that recorded, %s", host);
     return true;
 }
 
@@ -286,21 +294,21 @@ static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *me
         return NULL;
     if (tg_error_code(error) == TG_ERROR_EXISTS && !rings->only_look)
         return tg_error_create(TG_ERROR_EXISTS,
-                               "the recorder still runs, and writes this trace: end it first (%s)",
+                               "the recorder of this trace is still running: end it first (%s)",
                                tg_error_message(error));
     if (tg_error_code(error) == TG_ERROR_NOT_FOUND)
         snprintf(text, sizeof text,
-                 "what agents' rings held when the recorder ended is gone: %s is not there (the machine was "
-                 "started "
-                 "anew, or it was recovered before)",
+                 "events left in agent rings are lost: %s does not exist (the machine was rebooted, or the "
+                 "trace was "
+                 "recovered before)",
                  directory);
     else
-        snprintf(text, sizeof text, "what agents' rings held when the recorder ended cannot be salvaged: %s",
+        snprintf(text, sizeof text, "cannot recover the events left in agent rings: %s",
                  tg_error_message(error));
     return add_problem(rings, text);
 }
 
-/* What was salvaged is in the new trace. */
+/* Removes the rings: their events are in the new trace. */
 static struct tg_error *discard_rings(struct rings *rings)
 {
     if (!rings->salvaged || rings->only_look)
@@ -356,6 +364,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_recover_command = {
     .name = "recover",
-    .summary = "make a whole trace of an interrupted or damaged one",
+    .summary = "repair an interrupted or damaged trace",
     .run = run,
 };

@@ -6,11 +6,11 @@
 
 #include <argp.h>
 
-enum { KEY_JSON = 'j', KEY_ALL = 'a' };
+enum { KEY_JSON = 'j', KEY_ALL = 'a', KEY_NO_PAGER = 0x2000 };
 
 struct report_arguments {
     struct tg_trace_arguments trace;
-    bool json, all;
+    bool json, all, no_pager;
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -28,6 +28,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_ALL:
         arguments->all = true;
         return 0;
+    case KEY_NO_PAGER:
+        arguments->no_pager = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -35,7 +38,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-report(1) documents", 0},
-    {"all", KEY_ALL, NULL, 0, "Show every process on a line of its own, and every library", 0},
+    {"all", KEY_ALL, NULL, 0, "Show everything: each process on a line of its own, and every library", 0},
+    {"no-pager", KEY_NO_PAGER, NULL, 0, "Write to the terminal without a pager", 0},
     {0},
 };
 
@@ -48,8 +52,10 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "[TRACE]",
-    .doc = "Say what happened in a recorded job: processes and ranks as a tree with their ends and the last "
-           "thing that each did, libraries by time and by cost, breakpoints, losses.",
+    .doc = "Say what happened in a recorded job: what went wrong and where, then processes and ranks, MPI "
+           "calls, OpenMP "
+           "zones, libraries and their cost. On a terminal this is a summary of one screen; --all shows "
+           "everything.",
     .children = children,
 };
 
@@ -58,8 +64,14 @@ static struct tg_error *write_report(const struct tg_report *report, const struc
 {
     if (arguments->json)
         return tg_report_write_json(report, tg_output_stream(output));
-    const struct tg_report_text_options text = {.all = arguments->all, .colour = tg_output_colour(output)};
-    return tg_report_write_text(report, &text, tg_output_stream(output));
+    bool is_terminal = tg_output_is_terminal(output);
+    const struct tg_report_text_options text = {.all = arguments->all,
+                                                .summary = is_terminal && !arguments->all,
+                                                .colour = tg_output_colour(output),
+                                                .columns = is_terminal ? tg_output_columns(output) : 0,
+                                                .lines = tg_output_lines(output)};
+    struct tg_error *error = arguments->no_pager ? NULL : tg_output_page(output);
+    return error != NULL ? error : tg_report_write_text(report, &text, tg_output_stream(output));
 }
 
 static struct tg_error *run_report(void *context)

@@ -1,15 +1,9 @@
+#include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
 
 #include "format/base/json_writer.h"
 
 #include <stdlib.h>
-
-/* A moment as nanoseconds since the start of the trace; negative before it. */
-static void write_moment(struct tg_json *json, const char *key, const struct tg_report *report,
-                         uint64_t time_ns)
-{
-    tg_json_member_signed(json, key, (int64_t)(time_ns - report->start_ns));
-}
 
 static void write_enum(struct tg_json *json, const char *key, unsigned kind, size_t field, uint64_t value)
 {
@@ -36,6 +30,7 @@ static void write_trace(struct tg_json *json, const struct tg_report *report)
     tg_json_begin_object(json);
     tg_json_member_string(json, "path", report->path);
     tg_json_member_bool(json, "complete", report->summary.complete && report->damage == NULL);
+    tg_json_member_bool(json, "recording", report->summary.is_recording);
     tg_json_member_bool(json, "truncated", report->summary.truncated);
     tg_json_key(json, "damaged_offset");
     if (report->summary.truncated)
@@ -51,7 +46,7 @@ static void write_trace(struct tg_json *json, const struct tg_report *report)
     tg_json_member_unsigned(json, "events", report->summary.events);
     tg_json_member_unsigned(json, "unknown_events", report->summary.unknown_events);
     tg_json_member_unsigned(json, "start_monotonic_ns", report->start_ns);
-    write_moment(json, "duration_ns", report, report->end_ns);
+    tg_report_member_moment(json, "duration_ns", report, report->end_ns);
     tg_json_end_object(json);
 }
 
@@ -65,7 +60,7 @@ static void write_headline(struct tg_json *json, const char *key, const struct t
     }
     char text[256];
     tg_json_begin_object(json);
-    write_moment(json, "t_ns", report, headline->time_ns);
+    tg_report_member_moment(json, "t_ns", report, headline->time_ns);
     tg_json_member_signed(json, "tid", headline->tid);
     tg_json_member_string(json, "kind", tg_event_kind_name(headline->kind));
     tg_json_member_string(json, "what", tg_event_headline_print(headline, text, sizeof text));
@@ -136,8 +131,8 @@ static void write_process(struct tg_json *json, const struct tg_report *report,
     tg_json_member_string(json, "program", entry->program);
     tg_json_member_unsigned(json, "execs", entry->execs);
     write_rank(json, entry);
-    write_moment(json, "start_ns", report, entry->start_ns);
-    write_moment(json, "end_ns", report, entry->last_ns);
+    tg_report_member_moment(json, "start_ns", report, entry->start_ns);
+    tg_report_member_moment(json, "end_ns", report, entry->last_ns);
     write_end(json, entry);
     tg_json_member_unsigned(json, "threads", entry->threads_started);
     tg_json_member_unsigned(json, "threads_peak", entry->threads_peak);
@@ -164,136 +159,6 @@ static void write_processes(struct tg_json *json, const struct tg_report *report
     tg_json_end_array(json);
 }
 
-static void write_library(struct tg_json *json, const struct tg_report *report,
-                          const struct tg_library_use *use)
-{
-    tg_json_begin_object(json);
-    tg_json_member_string(json, "path", use->path);
-    tg_json_member_string(json, "build_id", use->build_id);
-    tg_json_member_unsigned(json, "size_bytes", use->size_bytes);
-    write_moment(json, "first_ns", report, use->first_ns);
-    tg_json_member_unsigned(json, "first_process", use->first_process);
-    tg_json_member_bool(json, "startup", use->startup);
-    tg_json_member_unsigned(json, "processes", use->processes);
-    tg_json_member_unsigned(json, "loads", use->loads);
-    tg_json_member_unsigned(json, "asked_loads", use->asked_loads);
-    tg_json_member_unsigned(json, "unloads", use->unloads);
-    tg_json_member_unsigned(json, "stop_ns", use->stop_ns);
-    tg_json_member_unsigned(json, "handle_ns", use->handle_ns);
-    tg_json_end_object(json);
-}
-
-static const char *call_name(uint64_t call)
-{
-    const char *name = tg_field_value_name(&tg_event_schema(TG_EVENT_LIBRARY_CALL)->fields[0], call);
-    return name != NULL ? name : "unknown";
-}
-
-static void write_failed_call(struct tg_json *json, const struct tg_report *report,
-                              const struct tg_load_failure *failure)
-{
-    tg_json_begin_object(json);
-    write_moment(json, "first_ns", report, failure->first_ns);
-    tg_json_member_unsigned(json, "first_process", failure->first_process);
-    tg_json_member_unsigned(json, "times", failure->times);
-    tg_json_member_string(json, "call", call_name(failure->call));
-    tg_json_member_string(json, "path", failure->path);
-    tg_json_key(json, "caller");
-    tg_json_address(json, failure->caller);
-    tg_json_member_string(json, "caller_object", failure->object);
-    tg_json_member_string(json, "error", failure->error);
-    tg_json_end_object(json);
-}
-
-static void write_load_calls(struct tg_json *json, const struct tg_report *report)
-{
-    struct tg_load_call_totals totals = tg_load_calls_totals(report->load_calls);
-    tg_json_key(json, "load_calls");
-    tg_json_begin_object(json);
-    tg_json_member_unsigned(json, "dlopen", totals.calls[TG_CALL_DLOPEN]);
-    tg_json_member_unsigned(json, "dlmopen", totals.calls[TG_CALL_DLMOPEN]);
-    tg_json_member_unsigned(json, "dlclose", totals.calls[TG_CALL_DLCLOSE]);
-    tg_json_member_unsigned(json, "returned", totals.returned);
-    tg_json_member_unsigned(json, "not_loaded", totals.not_loaded);
-    tg_json_member_unsigned(json, "failed", totals.failed);
-    tg_json_key(json, "failures");
-    tg_json_begin_array(json);
-    for (size_t i = 0; i < tg_load_calls_count(report->load_calls); i++)
-        write_failed_call(json, report, tg_load_calls_at(report->load_calls, i));
-    tg_json_end_array(json);
-    tg_json_end_object(json);
-}
-
-static struct tg_error *write_libraries(struct tg_json *json, const struct tg_report *report)
-{
-    size_t count = tg_library_model_count(report->libraries);
-    const struct tg_library_use **uses = calloc(count + 1, sizeof *uses);
-    if (uses == NULL)
-        return tg_error_no_memory();
-    struct tg_library_totals totals = tg_library_model_totals(report->libraries);
-    tg_json_key(json, "library_totals");
-    tg_json_begin_object(json);
-    tg_json_member_unsigned(json, "distinct", count);
-    tg_json_member_unsigned(json, "objects", totals.objects);
-    tg_json_member_unsigned(json, "load_events", totals.load_events);
-    tg_json_member_unsigned(json, "startup_events", totals.startup_events);
-    tg_json_member_unsigned(json, "loader_events", totals.loader_events);
-    tg_json_member_unsigned(json, "catch_up_events", totals.catch_up_events);
-    tg_json_member_unsigned(json, "agent_events", totals.agent_events);
-    tg_json_member_unsigned(json, "unload_events", totals.unload_events);
-    tg_json_member_unsigned(json, "null_events", totals.null_events);
-    tg_json_member_unsigned(json, "load_stop_ns", totals.load_stop_ns);
-    tg_json_member_unsigned(json, "unload_stop_ns", totals.unload_stop_ns);
-    tg_json_member_unsigned(json, "null_stop_ns", totals.null_stop_ns);
-    tg_json_end_object(json);
-    tg_json_key(json, "libraries");
-    tg_json_begin_array(json);
-    tg_library_model_by_time(report->libraries, uses);
-    for (size_t i = 0; i < count; i++)
-        write_library(json, report, uses[i]);
-    tg_json_end_array(json);
-    free(uses);
-    return NULL;
-}
-
-static void write_kinds(struct tg_json *json, const struct tg_totals *session)
-{
-    tg_json_key(json, "kinds");
-    tg_json_begin_array(json);
-    for (size_t i = 0; i < session->n_kinds; i++) {
-        const struct tg_kind_total *total = &session->kinds[i];
-        if (total->events == 0)
-            continue;
-        tg_json_begin_object(json);
-        tg_json_member_string(json, "kind", tg_event_kind_name(total->kind));
-        tg_json_member_unsigned(json, "events", total->events);
-        tg_json_member_unsigned(json, "stops", total->stops);
-        tg_json_member_unsigned(json, "stop_ns", total->stop_ns);
-        tg_json_member_unsigned(json, "longest_ns", total->longest_ns);
-        tg_json_end_object(json);
-    }
-    tg_json_end_array(json);
-}
-
-static void write_breakpoints(struct tg_json *json, const struct tg_totals *session)
-{
-    tg_json_key(json, "breakpoints");
-    tg_json_begin_array(json);
-    for (size_t i = 0; i < session->n_breakpoints; i++) {
-        const struct tg_breakpoint_total *total = &session->breakpoints[i];
-        tg_json_begin_object(json);
-        tg_json_member_unsigned(json, "breakpoint", total->breakpoint);
-        tg_json_member_string(json, "spec", total->text);
-        tg_json_member_unsigned(json, "planted", total->planted);
-        tg_json_member_unsigned(json, "late", total->late);
-        tg_json_member_unsigned(json, "longest_window_ns", total->longest_window_ns);
-        tg_json_member_unsigned(json, "removed", total->removed);
-        tg_json_member_unsigned(json, "hits", total->hits);
-        tg_json_end_object(json);
-    }
-    tg_json_end_array(json);
-}
-
 static void write_filter(struct tg_json *json, const struct tg_report *report)
 {
     const struct tg_totals *session = report->session;
@@ -303,7 +168,7 @@ static void write_filter(struct tg_json *json, const struct tg_report *report)
     tg_json_begin_array(json);
     for (size_t i = 0; i < session->n_settings; i++) {
         tg_json_begin_object(json);
-        write_moment(json, "from_ns", report, session->settings[i].time_ns);
+        tg_report_member_moment(json, "from_ns", report, session->settings[i].time_ns);
         write_enum(json, "mode", TG_EVENT_FILTER_SETTINGS, 0, session->settings[i].mode);
         tg_json_member_string(json, "match", session->settings[i].match);
         tg_json_end_object(json);
@@ -328,7 +193,7 @@ static void write_losses(struct tg_json *json, const struct tg_report *report)
     for (size_t i = 0; i < session->n_losses; i++) {
         const struct tg_loss_total *total = &session->losses[i];
         tg_json_begin_object(json);
-        write_moment(json, "first_ns", report, total->first_ns);
+        tg_report_member_moment(json, "first_ns", report, total->first_ns);
         write_enum(json, "source", TG_EVENT_LOSS, 0, total->source);
         tg_json_member_string(json, "reason", total->reason);
         tg_json_member_unsigned(json, "occasions", total->events);
@@ -342,7 +207,7 @@ static void write_losses(struct tg_json *json, const struct tg_report *report)
     for (size_t i = 0; i < session->n_notes; i++) {
         const struct tg_note_total *total = &session->notes[i];
         tg_json_begin_object(json);
-        write_moment(json, "first_ns", report, total->first_ns);
+        tg_report_member_moment(json, "first_ns", report, total->first_ns);
         tg_json_member_signed(json, "first_pid", total->first_pid);
         tg_json_member_unsigned(json, "count", total->count);
         tg_json_member_string(json, "text", total->text);
@@ -350,6 +215,54 @@ static void write_losses(struct tg_json *json, const struct tg_report *report)
     }
     tg_json_end_array(json);
     tg_json_member_unsigned(json, "beyond_limit", session->beyond_limit);
+}
+
+/* A finding as a row: what it is about has a name. */
+struct finding_row {
+    const char *kind, *text;
+    uint64_t since_ns, code, waiting, missing;
+    size_t process;
+    char where[256];
+};
+
+#define FINDING(key, form, member)                                                                           \
+    {                                                                                                        \
+        NULL, key, TG_FORM_##form, offsetof(struct finding_row, member), NULL                                \
+    }
+
+static const struct tg_report_field finding_fields[] = {
+    FINDING("kind", TEXT, kind),
+    FINDING("since_ns", MOMENT, since_ns),
+    FINDING("process", PROCESS, process),
+    FINDING("code", CODE, code),
+    FINDING("where", WHERE, where),
+    FINDING("waiting", COUNT, waiting),
+    FINDING("missing", COUNT, missing),
+    FINDING("text", TEXT, text),
+    {0},
+};
+
+static struct tg_error *write_findings(const struct tg_report *report, struct tg_json *json)
+{
+    size_t count = report->verdict.count;
+    struct finding_row *rows = calloc(count + 1, sizeof *rows);
+    if (rows == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_finding *finding = &report->verdict.findings[i];
+        rows[i] = (struct finding_row){.kind = tg_finding_kind_name(finding->kind),
+                                       .text = finding->text,
+                                       .since_ns = finding->since_ns,
+                                       .code = finding->code,
+                                       .waiting = finding->waiting,
+                                       .missing = finding->missing,
+                                       .process = finding->process};
+        tg_report_name_code(report, finding->process, finding->code, rows[i].where, sizeof rows[i].where);
+    }
+    const struct tg_report_rows array = {finding_fields, rows, count, sizeof *rows};
+    tg_report_array(json, report, "post_mortem", &array);
+    free(rows);
+    return NULL;
 }
 
 struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stream)
@@ -361,16 +274,16 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
     write_meta(&json, report->meta);
     write_processes(&json, report);
     tg_report_control_json(report, &json);
-    struct tg_error *error = tg_report_mpir_json(report, &json);
-    if (error == NULL)
-        error = tg_report_parallel_json(report, &json);
-    if (error == NULL)
-        error = write_libraries(&json, report);
+    static struct tg_error *(*const members[])(const struct tg_report *report, struct tg_json *json) = {
+        tg_report_mpir_json,      write_findings,
+        tg_report_openmp_json,    tg_report_mpi_json,
+        tg_report_libraries_json, tg_report_load_calls_json,
+        tg_report_kinds_json,     tg_report_breakpoints_json};
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < sizeof members / sizeof members[0]; i++)
+        error = members[i](report, &json);
     if (error != NULL)
         return error;
-    write_load_calls(&json, report);
-    write_kinds(&json, report->session);
-    write_breakpoints(&json, report->session);
     write_filter(&json, report);
     write_losses(&json, report);
     tg_json_end_object(&json);

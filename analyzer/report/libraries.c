@@ -1,27 +1,34 @@
-/* The text report's libraries: by time and by cost. */
+/* Libraries in a report: by time and by cost, and calls of dlopen and its relatives with the ones that failed. */
 #include "analyzer/output/quantity.h"
-#include "analyzer/output/text_table.h"
+#include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
-#include "format/base/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { LIBRARIES_SHOWN = 25 };
+enum { LIBRARIES_SHOWN = 25, FAILURES_SHOWN = 10 };
 
-static struct tg_error *add_library(const struct tg_report_page *page, const struct tg_library_use *use,
-                                    struct tg_text_table *table)
-{
-    char path[1024], moment[TG_QUANTITY_SIZE], processes[TG_QUANTITY_SIZE], loads[TG_QUANTITY_SIZE];
-    char unloads[TG_QUANTITY_SIZE], stop[TG_QUANTITY_SIZE];
-    const char *cells[] = {tg_quantity_moment(use->first_ns, page->report->start_ns, 6, moment),
-                           tg_quantity_count(use->processes, processes),
-                           tg_quantity_count(use->loads, loads),
-                           tg_quantity_count(use->unloads, unloads),
-                           tg_quantity_duration(use->stop_ns, stop),
-                           tg_printable(use->path, path, sizeof path)};
-    return tg_text_table_add(table, cells);
-}
+#define USE(heading, key, form, member)                                                                      \
+    {                                                                                                        \
+        heading, key, TG_FORM_##form, offsetof(struct tg_library_use, member), NULL                          \
+    }
+
+static const struct tg_report_field library_fields[] = {
+    USE(NULL, "path", TEXT, path),
+    USE(NULL, "build_id", TEXT, build_id),
+    USE(NULL, "size_bytes", COUNT, size_bytes),
+    USE(">FIRST LOAD", "first_ns", MOMENT, first_ns),
+    USE(NULL, "first_process", SIZE, first_process),
+    USE(NULL, "startup", FLAG, startup),
+    USE(">PROCESSES", "processes", COUNT, processes),
+    USE(">LOADS", "loads", COUNT, loads),
+    USE(NULL, "asked_loads", COUNT, asked_loads),
+    USE(">UNLOADS", "unloads", COUNT, unloads),
+    USE(">STOPPED", "stop_ns", DURATION, stop_ns),
+    USE(NULL, "handle_ns", DURATION, handle_ns),
+    USE("LIBRARY", NULL, TEXT, path),
+    {0},
+};
 
 typedef bool wanted_fn(const struct tg_library_use *use);
 
@@ -40,39 +47,26 @@ static bool has_cost(const struct tg_library_use *use)
     return use->stop_ns > 0;
 }
 
-/* USES[0, COUNT) that are WANTED, in their order, as a table; how many did not fit is said below it. */
+/* Of USES[0, COUNT) the wanted ones, in their order, as a table. */
 static struct tg_error *write_table(const struct tg_report_page *page, const struct tg_library_use **uses,
                                     size_t count, wanted_fn *wanted)
 {
-    static const char *const headings[] = {">FIRST LOAD", ">PROCESSES", ">LOADS", ">UNLOADS",
-                                           ">STOPPED",    "LIBRARY",    NULL};
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    uint64_t shown = 0, found = 0;
-    for (size_t i = 0; error == NULL && i < count; i++) {
-        if (!wanted(uses[i]))
-            continue;
-        found++;
-        if (page->options->all || shown < LIBRARIES_SHOWN) {
-            error = add_library(page, uses[i], table);
-            shown++;
-        }
-    }
-    if (error == NULL && found > 0)
-        error = tg_text_table_print(table, page->stream);
-    else if (error == NULL)
+    const struct tg_library_use **found = calloc(count + 1, sizeof(const struct tg_library_use *));
+    size_t n = 0;
+    if (found == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++)
+        if (wanted(uses[i]))
+            found[n++] = uses[i];
+    size_t shown = page->options->all || n < LIBRARIES_SHOWN ? n : LIBRARIES_SHOWN;
+    const struct tg_report_rows table = {library_fields, found, n, 0};
+    struct tg_error *error = tg_report_table(page, &table, shown);
+    if (n == 0)
         fputs("none\n", page->stream);
-    if (error == NULL && shown < found) {
-        char rest[TG_QUANTITY_SIZE];
-        fprintf(page->stream, "and %s more; --all shows them\n", tg_quantity_count(found - shown, rest));
-    }
-    tg_text_table_destroy(table);
+    if (error == NULL)
+        tg_report_more(page, 0, n - shown);
+    free(found);
     return error;
-}
-
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
 }
 
 static void write_totals(const struct tg_report_page *page, const struct tg_library_use *const *uses,
@@ -85,10 +79,10 @@ static void write_totals(const struct tg_report_page *page, const struct tg_libr
         late += is_loaded_late(uses[i]);
     }
     char text[TG_QUANTITY_SIZE], more[TG_QUANTITY_SIZE];
-    fprintf(page->stream, "%s librar%s loaded by running programs, %s at their start-up only\n",
+    fprintf(page->stream, "%s librar%s loaded at run time, %s at program start-up only\n",
             tg_quantity_count(late, text), late == 1 ? "y" : "ies", tg_quantity_count(startup, more));
     fprintf(page->stream, "%s load event%s (", tg_quantity_count(totals.load_events, text),
-            plural(totals.load_events));
+            tg_report_plural(totals.load_events));
     fprintf(page->stream, "%s at start-up, ", tg_quantity_count(totals.startup_events, text));
     fprintf(page->stream, "%s at loader stops, ", tg_quantity_count(totals.loader_events, text));
     fprintf(page->stream, "%s found later", tg_quantity_count(totals.catch_up_events, text));
@@ -98,11 +92,11 @@ static void write_totals(const struct tg_report_page *page, const struct tg_libr
     fprintf(page->stream, "), stopped for %s\n", tg_quantity_duration(totals.load_stop_ns, more));
     if (totals.unload_events > 0)
         fprintf(page->stream, "%s unload event%s, stopped for %s\n",
-                tg_quantity_count(totals.unload_events, text), plural(totals.unload_events),
+                tg_quantity_count(totals.unload_events, text), tg_report_plural(totals.unload_events),
                 tg_quantity_duration(totals.unload_stop_ns, more));
     if (totals.null_events > 0)
-        fprintf(page->stream, "%s null event%s (the loader stopped, nothing had changed), stopped for %s\n",
-                tg_quantity_count(totals.null_events, text), plural(totals.null_events),
+        fprintf(page->stream, "%s null event%s (loader stops at which nothing had changed), stopped for %s\n",
+                tg_quantity_count(totals.null_events, text), tg_report_plural(totals.null_events),
                 tg_quantity_duration(totals.null_stop_ns, more));
 }
 
@@ -129,4 +123,139 @@ struct tg_error *tg_report_libraries(const struct tg_report_page *page)
     }
     free(uses);
     return error;
+}
+
+struct tg_error *tg_report_libraries_json(const struct tg_report *report, struct tg_json *json)
+{
+    size_t count = tg_library_model_count(report->libraries);
+    const struct tg_library_use **uses = calloc(count + 1, sizeof *uses);
+    if (uses == NULL)
+        return tg_error_no_memory();
+    struct tg_library_totals totals = tg_library_model_totals(report->libraries);
+    tg_json_key(json, "library_totals");
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "distinct", count);
+    tg_json_member_unsigned(json, "objects", totals.objects);
+    tg_json_member_unsigned(json, "load_events", totals.load_events);
+    tg_json_member_unsigned(json, "startup_events", totals.startup_events);
+    tg_json_member_unsigned(json, "loader_events", totals.loader_events);
+    tg_json_member_unsigned(json, "catch_up_events", totals.catch_up_events);
+    tg_json_member_unsigned(json, "agent_events", totals.agent_events);
+    tg_json_member_unsigned(json, "unload_events", totals.unload_events);
+    tg_json_member_unsigned(json, "null_events", totals.null_events);
+    tg_json_member_unsigned(json, "load_stop_ns", totals.load_stop_ns);
+    tg_json_member_unsigned(json, "unload_stop_ns", totals.unload_stop_ns);
+    tg_json_member_unsigned(json, "null_stop_ns", totals.null_stop_ns);
+    tg_json_end_object(json);
+    tg_library_model_by_time(report->libraries, uses);
+    const struct tg_report_rows rows = {library_fields, uses, count, 0};
+    tg_report_array(json, report, "libraries", &rows);
+    free(uses);
+    return NULL;
+}
+
+/* ---- calls of dlopen and its relatives */
+
+struct failure_row {
+    struct tg_load_failure failure;
+    const char *call;
+    char address[32];
+    const char *caller; /* the object that called, or the address */
+};
+
+#define FAILURE(heading, key, form, member)                                                                  \
+    {                                                                                                        \
+        heading, key, TG_FORM_##form, offsetof(struct failure_row, member), NULL                             \
+    }
+
+static const struct tg_report_field failure_fields[] = {
+    FAILURE(">FIRST", "first_ns", MOMENT, failure.first_ns),
+    FAILURE(NULL, "first_process", SIZE, failure.first_process),
+    FAILURE(">TIMES", "times", COUNT, failure.times),
+    FAILURE(NULL, "call", TEXT, call),
+    {"LIBRARY", "path", TG_FORM_TEXT, offsetof(struct failure_row, failure.path), "-"},
+    FAILURE(NULL, "caller", ADDRESS, failure.caller),
+    FAILURE(NULL, "caller_object", TEXT, failure.object),
+    FAILURE("CALLER", NULL, TEXT, caller),
+    FAILURE("ERROR", "error", TEXT, failure.error),
+    {0},
+};
+
+/* Rows of all failures that were kept, the caller's to free. NULL without memory. */
+static struct failure_row *collect_failures(const struct tg_report *report, size_t *count)
+{
+    *count = tg_load_calls_count(report->load_calls);
+    struct failure_row *rows = calloc(*count + 1, sizeof *rows);
+    for (size_t i = 0; rows != NULL && i < *count; i++) {
+        struct failure_row *row = &rows[i];
+        row->failure = *tg_load_calls_at(report->load_calls, i);
+        row->call =
+            tg_field_value_name(&tg_event_schema(TG_EVENT_LIBRARY_CALL)->fields[0], row->failure.call);
+        if (row->call == NULL)
+            row->call = "unknown";
+        snprintf(row->address, sizeof row->address, "0x%" PRIx64, row->failure.caller);
+        row->caller = *row->failure.object == '\0' ? row->address : row->failure.object;
+    }
+    return rows;
+}
+
+static struct tg_error *write_failures(const struct tg_report_page *page, uint64_t failed)
+{
+    size_t count;
+    struct failure_row *rows = collect_failures(page->report, &count);
+    if (rows == NULL)
+        return tg_error_no_memory();
+    size_t shown = page->options->all || count < FAILURES_SHOWN ? count : FAILURES_SHOWN;
+    const struct tg_report_rows table = {failure_fields, rows, count, sizeof *rows};
+    struct tg_error *error = tg_report_table(page, &table, shown);
+    for (size_t i = 0; i < shown; i++)
+        failed -= rows[i].failure.times;
+    if (error == NULL)
+        tg_report_more(page, 0, failed);
+    free(rows);
+    return error;
+}
+
+struct tg_error *tg_report_load_calls(const struct tg_report_page *page)
+{
+    struct tg_load_call_totals totals = tg_load_calls_totals(page->report->load_calls);
+    uint64_t calls =
+        totals.calls[TG_CALL_DLOPEN] + totals.calls[TG_CALL_DLMOPEN] + totals.calls[TG_CALL_DLCLOSE];
+    if (calls == 0)
+        return NULL;
+    char a[TG_QUANTITY_SIZE], b[TG_QUANTITY_SIZE], c[TG_QUANTITY_SIZE];
+    tg_report_title(page, "dlopen calls");
+    fprintf(page->stream, "%s dlopen, %s dlmopen, %s dlclose",
+            tg_quantity_count(totals.calls[TG_CALL_DLOPEN], a),
+            tg_quantity_count(totals.calls[TG_CALL_DLMOPEN], b),
+            tg_quantity_count(totals.calls[TG_CALL_DLCLOSE], c));
+    if (totals.returned < calls)
+        fprintf(page->stream, "; %s without a recorded return",
+                tg_quantity_count(calls - totals.returned, a));
+    if (totals.not_loaded > 0)
+        fprintf(page->stream, "; %s with RTLD_NOLOAD found nothing", tg_quantity_count(totals.not_loaded, a));
+    fprintf(page->stream, "; %s failed\n", totals.failed == 0 ? "none" : tg_quantity_count(totals.failed, a));
+    return totals.failed > 0 ? write_failures(page, totals.failed) : NULL;
+}
+
+struct tg_error *tg_report_load_calls_json(const struct tg_report *report, struct tg_json *json)
+{
+    struct tg_load_call_totals totals = tg_load_calls_totals(report->load_calls);
+    tg_json_key(json, "load_calls");
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "dlopen", totals.calls[TG_CALL_DLOPEN]);
+    tg_json_member_unsigned(json, "dlmopen", totals.calls[TG_CALL_DLMOPEN]);
+    tg_json_member_unsigned(json, "dlclose", totals.calls[TG_CALL_DLCLOSE]);
+    tg_json_member_unsigned(json, "returned", totals.returned);
+    tg_json_member_unsigned(json, "not_loaded", totals.not_loaded);
+    tg_json_member_unsigned(json, "failed", totals.failed);
+    size_t count;
+    struct failure_row *rows = collect_failures(report, &count);
+    if (rows == NULL)
+        return tg_error_no_memory();
+    const struct tg_report_rows array = {failure_fields, rows, count, sizeof *rows};
+    tg_report_array(json, report, "failures", &array);
+    tg_json_end_object(json);
+    free(rows);
+    return NULL;
 }

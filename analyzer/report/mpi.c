@@ -1,11 +1,11 @@
-/* The text report's MPI: ranks, how long they were in calls, where they are, what waits for its other half;
- * and the verdict. */
+/* MPI in a report: threads that call it, how long they were in calls and where they are, and messages without their other
+ * half. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/output/text_table.h"
+#include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
 #include "analyzer/verdict/words.h"
-#include "format/base/printable.h"
+#include "format/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,59 @@ enum {
     ROWS_SHOWN = 64,
     FOLD_LEAST = 9, /* so many threads share lines with their likes */
     WAITING_SHOWN = 10,
-    FINDINGS_SHOWN = 12,
+};
+
+/* ---- threads that call MPI */
+
+/* One thread, or all that are alike. */
+struct row {
+    const struct tg_mpi_thread *thread;
+    const char *job, *state, *name; /* of the call that it is in, or was in last */
+    char *call;                     /* the same in words; owned */
+    size_t process;
+    int64_t rank, peer, tag;
+    int32_t tid;
+    bool in_call;
+    uint64_t calls, call_ns, since_ns, code;
+    char where[256]; /* in the program */
+    /* of several: */
+    char ranks[160], range[2 * TG_QUANTITY_SIZE + 2];
+    uint64_t n;
+};
+
+#define FIELD(heading, key, form, member)                                                                    \
+    {                                                                                                        \
+        heading, key, TG_FORM_##form, offsetof(struct row, member), NULL                                     \
+    }
+
+static const struct tg_report_field thread_fields[] = {
+    FIELD(NULL, "process", PROCESS, process),
+    FIELD(">RANK", "rank", INT64, rank),
+    FIELD(">THREAD", "tid", INT32, tid),
+    FIELD(">CALLS", "calls", COUNT, calls),
+    FIELD(">TIME IN MPI", "call_ns", DURATION, call_ns),
+    FIELD("STATE", NULL, TEXT, state),
+    FIELD(NULL, "in_call", FLAG, in_call),
+    FIELD(NULL, "call", TEXT, name),
+    FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
+    FIELD(NULL, "peer", INT64, peer),
+    FIELD(NULL, "tag", INT64, tag),
+    FIELD("CALL", NULL, TEXT, call),
+    FIELD(NULL, "code", CODE, code),
+    FIELD(NULL, "where", WHERE, where),
+    {0},
+};
+
+static const struct tg_report_field group_fields[] = {
+    FIELD("RANKS", NULL, CHARS, ranks),
+    FIELD(">THREADS", NULL, COUNT, n),
+    FIELD(">CALLS", NULL, CHARS, range),
+    FIELD(">TIME IN MPI", NULL, DURATION, call_ns),
+    FIELD("STATE", NULL, TEXT, state),
+    FIELD(">SINCE (s)", NULL, MOMENT, since_ns),
+    FIELD("CALL", NULL, TEXT, call),
+    FIELD("WHERE", NULL, CHARS, where),
+    {0},
 };
 
 static char *call_text(const struct tg_mpi_call *call)
@@ -33,27 +85,51 @@ static char *call_text(const struct tg_mpi_call *call)
     return text;
 }
 
-/* ---- threads that call MPI */
-
-struct row {
-    const struct tg_mpi_thread *thread;
-    const char *job;
-    int64_t rank;
-    char where[200]; /* the call's place in the program, where it has a name */
-};
-
 static struct row row_of(const struct tg_report *report, const struct tg_mpi_thread *thread)
 {
     const struct tg_process_entry *entry = tg_process_model_at(report->processes, thread->process);
     const struct tg_mpi_process *process = tg_mpi_model_process(report->mpi, thread->process);
-    struct row row = {
-        .thread = thread, .job = entry->job, .rank = process != NULL ? process->rank : entry->rank};
-    if (report->namer.name != NULL && thread->call.code != 0)
-        report->namer.name(report->namer.context, thread->process, thread->call.code, row.where,
-                           sizeof row.where);
-    if (strncmp(row.where, "0x", 2) == 0)
-        row.where[0] = '\0'; /* a bare address means something in one process only */
+    struct row row = {.thread = thread,
+                      .job = entry->job,
+                      .state = thread->in_call ? "in" : "left",
+                      .name = thread->call.name,
+                      .call = call_text(&thread->call),
+                      .process = thread->process,
+                      .rank = process != NULL ? process->rank : -1,
+                      .peer = thread->call.peer,
+                      .tag = thread->call.tag,
+                      .tid = thread->tid,
+                      .in_call = thread->in_call,
+                      .calls = thread->calls,
+                      .call_ns = thread->call_ns,
+                      .since_ns = thread->in_call ? thread->call.since_ns : thread->left_ns,
+                      .code = thread->call.code,
+                      .n = 1};
+    tg_report_name_code(report, thread->process, thread->call.code, row.where, sizeof row.where);
     return row;
+}
+
+static void free_rows(struct row *rows, size_t count)
+{
+    for (size_t i = 0; rows != NULL && i < count; i++)
+        free(rows[i].call);
+    free(rows);
+}
+
+static struct tg_error *collect_rows(const struct tg_report *report, struct row **rows, size_t *count)
+{
+    *count = tg_mpi_model_thread_count(report->mpi);
+    *rows = calloc(*count + 1, sizeof **rows);
+    if (*rows == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < *count; i++) {
+        (*rows)[i] = row_of(report, tg_mpi_model_thread_at(report->mpi, i));
+        if ((*rows)[i].call == NULL) {
+            free_rows(*rows, i);
+            return tg_error_no_memory();
+        }
+    }
+    return NULL;
 }
 
 static int compare_by_rank(const void *a, const void *b)
@@ -64,19 +140,19 @@ static int compare_by_rank(const void *a, const void *b)
         return order;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
-    if (x->thread->process != y->thread->process)
-        return x->thread->process < y->thread->process ? -1 : 1;
-    return (x->thread->tid > y->thread->tid) - (x->thread->tid < y->thread->tid);
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Those of one job that are in, or left, a call of one name at one place are alike. */
+/* 0: threads of one job that are in, or left, a call of one name at one place. */
 static int compare_alike(const struct row *x, const struct row *y)
 {
     int order = strcmp(x->job, y->job);
     if (order == 0)
-        order = (int)y->thread->in_call - (int)x->thread->in_call;
+        order = (int)y->in_call - (int)x->in_call;
     if (order == 0)
-        order = strcmp(x->thread->call.name, y->thread->call.name);
+        order = strcmp(x->name, y->name);
     return order != 0 ? order : strcmp(x->where, y->where);
 }
 
@@ -86,145 +162,79 @@ static int compare_by_likeness(const void *a, const void *b)
     return order != 0 ? order : compare_by_rank(a, b);
 }
 
-static uint64_t moment_of(const struct tg_mpi_thread *thread)
+/* The first of ROWS, N that are alike in the order of their ranks, becomes the line of all. */
+static struct tg_error *fold_alike(struct row *rows, size_t n)
 {
-    return thread->in_call ? thread->call.since_ns : thread->left_ns;
-}
-
-static struct tg_error *add_thread(const struct tg_report *report, const struct row *row,
-                                   struct tg_text_table *table)
-{
-    const struct tg_mpi_thread *thread = row->thread;
-    char rank[24], tid[16], calls[TG_QUANTITY_SIZE], time[TG_QUANTITY_SIZE], since[TG_QUANTITY_SIZE];
-    snprintf(rank, sizeof rank, "%" PRId64, row->rank);
-    snprintf(tid, sizeof tid, "%" PRId32, thread->tid);
-    char *call = call_text(&thread->call);
-    if (call == NULL)
-        return tg_error_no_memory();
-    const char *cells[] = {
-        rank,
-        tid,
-        tg_quantity_count(thread->calls, calls),
-        tg_quantity_duration(thread->call_ns, time),
-        thread->in_call ? "in" : "left",
-        tg_quantity_moment(moment_of(thread), report->start_ns, 6, since),
-        call,
-    };
-    struct tg_error *error = tg_text_table_add(table, cells);
-    free(call);
-    return error;
-}
-
-static struct tg_error *write_each(const struct tg_report_page *page, struct row *rows, size_t count)
-{
-    static const char *const headings[] = {">RANK", ">THREAD", ">CALLS", ">TIME IN THEM",
-                                           "LAST",  ">AT (s)", "CALL",   NULL};
-    size_t shown = page->options->all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
-    struct tg_text_table *table = NULL;
-    qsort(rows, count, sizeof *rows, compare_by_rank);
-    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    for (size_t i = 0; error == NULL && i < shown; i++)
-        error = add_thread(page->report, &rows[i], table);
-    if (error == NULL)
-        error = tg_text_table_print(table, page->stream);
-    tg_text_table_destroy(table);
-    return error;
-}
-
-/* "553", or "550-561" of several. */
-static char *print_range(uint64_t least, uint64_t most, char *buffer, size_t size)
-{
+    struct row *line = &rows[0];
+    uint64_t least = line->calls, most = line->calls, sum_ns = 0;
     char from[TG_QUANTITY_SIZE], to[TG_QUANTITY_SIZE];
-    tg_quantity_count(least, from);
-    if (least == most)
-        snprintf(buffer, size, "%s", from);
-    else
-        snprintf(buffer, size, "%s-%s", from, tg_quantity_count(most, to));
-    return buffer;
-}
-
-/* N rows that are alike, in the order of their ranks. */
-static struct tg_error *add_alike(const struct tg_report_page *page, const struct row *rows, size_t n,
-                                  struct tg_text_table *table)
-{
-    char ranks[160], threads[TG_QUANTITY_SIZE], calls[2 * TG_QUANTITY_SIZE + 2], time[TG_QUANTITY_SIZE];
-    char since[TG_QUANTITY_SIZE];
-    uint64_t least = rows[0].thread->calls, most = least, sum_ns = 0, first_ns = moment_of(rows[0].thread);
     int64_t *numbers = calloc(n, sizeof *numbers);
-    char *call = call_text(&rows[0].thread->call);
     bool is_same = true;
-    for (size_t i = 0; numbers != NULL && call != NULL && i < n; i++) {
-        const struct tg_mpi_thread *thread = rows[i].thread;
-        least = thread->calls < least ? thread->calls : least;
-        most = thread->calls > most ? thread->calls : most;
-        first_ns = moment_of(thread) < first_ns ? moment_of(thread) : first_ns;
-        sum_ns += thread->call_ns / n;
-        numbers[i] = rows[i].rank;
-        is_same &= thread->call.peer == rows[0].thread->call.peer &&
-                   thread->call.tag == rows[0].thread->call.tag &&
-                   thread->call.instance == rows[0].thread->call.instance;
-    }
-    if (numbers == NULL || call == NULL) {
-        free(numbers);
-        free(call);
+    if (numbers == NULL)
         return tg_error_no_memory();
+    for (size_t i = 0; i < n; i++) {
+        const struct tg_mpi_call *call = &rows[i].thread->call, *first = &line->thread->call;
+        least = rows[i].calls < least ? rows[i].calls : least;
+        most = rows[i].calls > most ? rows[i].calls : most;
+        line->since_ns = rows[i].since_ns < line->since_ns ? rows[i].since_ns : line->since_ns;
+        sum_ns += rows[i].call_ns / n;
+        numbers[i] = rows[i].rank;
+        is_same &= call->peer == first->peer && call->tag == first->tag && call->instance == first->instance;
     }
     if (!is_same)
-        call[strcspn(call, " ")] = '\0'; /* the name alone */
-    const char *cells[] = {
-        tg_rank_ranges_print(numbers, tg_rank_ranges_sort(numbers, n), ranks, sizeof ranks),
-        tg_quantity_count(n, threads),
-        print_range(least, most, calls, sizeof calls),
-        tg_quantity_duration(sum_ns, time),
-        rows[0].thread->in_call ? "in" : "left",
-        tg_quantity_moment(first_ns, page->report->start_ns, 6, since),
-        call,
-        rows[0].where,
-    };
-    struct tg_error *error = tg_text_table_add(table, cells);
+        line->call[strcspn(line->call, " ")] = '\0'; /* the name alone */
+    tg_quantity_count(least, from);
+    snprintf(line->range, sizeof line->range, least == most ? "%s" : "%s-%s", from,
+             tg_quantity_count(most, to));
+    tg_rank_ranges_print(numbers, tg_rank_ranges_sort(numbers, n), line->ranks, sizeof line->ranks);
+    line->call_ns = sum_ns;
+    line->n = n;
     free(numbers);
-    free(call);
-    return error;
+    return NULL;
 }
 
-static struct tg_error *write_folded(const struct tg_report_page *page, struct row *rows, size_t count,
-                                     size_t *left_out)
+static struct tg_error *write_folded(const struct tg_report_page *page, struct row *rows, size_t count)
 {
-    static const char *const headings[] = {
-        "RANKS", ">THREADS", ">CALLS", ">TIME IN THEM", "LAST", ">FROM (s)", "CALL", "WHERE", NULL};
-    struct tg_text_table *table = NULL;
-    qsort(rows, count, sizeof *rows, compare_by_likeness);
-    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    size_t shown = 0, i = 0;
-    for (size_t next; error == NULL && i < count && shown < ROWS_SHOWN; i = next, shown++) {
+    const struct row **lines = calloc(count, sizeof(const struct row *));
+    struct tg_error *error = lines == NULL ? tg_error_no_memory() : NULL;
+    size_t n = 0, i = 0;
+    for (size_t next; error == NULL && i < count && n < ROWS_SHOWN; i = next) {
         for (next = i + 1; next < count && compare_alike(&rows[i], &rows[next]) == 0; next++)
             ;
-        error = add_alike(page, &rows[i], next - i, table);
+        lines[n++] = &rows[i];
+        error = fold_alike(&rows[i], next - i);
     }
+    const struct tg_report_rows table = {group_fields, lines, n, 0};
     if (error == NULL)
-        error = tg_text_table_print(table, page->stream);
-    *left_out = count - i;
-    tg_text_table_destroy(table);
+        error = tg_report_table(page, &table, n);
+    if (error == NULL)
+        tg_report_more(page, 0, count - i);
+    free(lines);
     return error;
 }
 
-static struct tg_error *write_threads(const struct tg_report_page *page, size_t count)
+static struct tg_error *write_threads(const struct tg_report_page *page)
 {
-    struct row *rows = calloc(count, sizeof *rows);
-    if (rows == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < count; i++)
-        rows[i] = row_of(page->report, tg_mpi_model_thread_at(page->report->mpi, i));
-    size_t left_out = 0;
-    tg_report_title(page, "MPI calls");
+    struct row *rows;
+    size_t count;
+    struct tg_error *error = collect_rows(page->report, &rows, &count);
+    if (error != NULL)
+        return error;
     bool is_folded = !page->options->all && count >= FOLD_LEAST;
-    struct tg_error *error =
-        is_folded ? write_folded(page, rows, count, &left_out) : write_each(page, rows, count);
-    free(rows);
-    if (error == NULL && left_out > 0) {
-        char rest[TG_QUANTITY_SIZE];
-        fprintf(page->stream, "and %s more; --all shows them\n", tg_quantity_count(left_out, rest));
-    }
+    for (size_t i = 0; is_folded && i < count; i++)
+        if (strncmp(rows[i].where, "0x", 2) == 0 || rows[i].where[0] == '?')
+            rows[i].where[0] = '\0'; /* a bare address means something in one process only */
+    qsort(rows, count, sizeof *rows, is_folded ? compare_by_likeness : compare_by_rank);
+    size_t shown = page->options->all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
+    const struct tg_report_rows table = {thread_fields, rows, count, sizeof *rows};
+    tg_report_title(page, "MPI calls");
+    if (is_folded)
+        error = write_folded(page, rows, count);
+    else
+        error = tg_report_table(page, &table, shown);
+    if (error == NULL && !is_folded)
+        tg_report_more(page, 0, count - shown);
+    free_rows(rows, count);
     return error;
 }
 
@@ -258,7 +268,7 @@ typedef struct tg_error *
 visit_messages(const struct tg_mpi_model *model,
                struct tg_error *(*visit)(void *context, const struct tg_mpi_message *message), void *context);
 
-/* What VISIT visits: how many, and the first of them. */
+/* How many messages VISIT visits, and the first of them. */
 static struct tg_error *write_messages(const struct tg_report_page *page, visit_messages *visit,
                                        const char *what, const char *are)
 {
@@ -268,11 +278,10 @@ static struct tg_error *write_messages(const struct tg_report_page *page, visit_
     if (error != NULL || counting.count == 0)
         return error;
     fprintf(page->stream, "%s %s%s (%s bytes) %s\n", tg_quantity_count(counting.count, count), what,
-            counting.count == 1 ? "" : "s", tg_quantity_count(counting.bytes, bytes), are);
+            tg_report_plural(counting.count), tg_quantity_count(counting.bytes, bytes), are);
     error = visit(page->report->mpi, tell_message, &telling);
-    if (counting.count > WAITING_SHOWN && !page->options->all)
-        fprintf(page->stream, "  and %s more; --all shows them\n",
-                tg_quantity_count(counting.count - WAITING_SHOWN, count));
+    if (error == NULL && counting.count > WAITING_SHOWN && !page->options->all)
+        tg_report_more(page, 2, counting.count - WAITING_SHOWN);
     return error;
 }
 
@@ -280,44 +289,103 @@ static struct tg_error *write_waiting(const struct tg_report_page *page)
 {
     char count[TG_QUANTITY_SIZE];
     struct tg_error *error =
-        write_messages(page, tg_mpi_model_visit_sends, "message", "sent and not received");
+        write_messages(page, tg_mpi_model_visit_sends, "message", "sent but not received");
     if (error == NULL)
-        error = write_messages(page, tg_mpi_model_visit_receives, "receive", "posted and not complete");
+        error = write_messages(page, tg_mpi_model_visit_receives, "receive", "posted but not completed");
     if (error != NULL)
         return error;
     if (tg_mpi_model_unkept(page->report->mpi) > 0)
-        fprintf(page->stream, "%s older sends and receives without their other half were forgotten\n",
+        fprintf(page->stream, "%s older unmatched sends and receives are not shown: too many to keep\n",
                 tg_quantity_count(tg_mpi_model_unkept(page->report->mpi), count));
     if (tg_mpi_model_impossible(page->report->mpi) > 0)
-        fprintf(page->stream, "%s MPI events cannot be as recorded\n",
-                tg_quantity_count(tg_mpi_model_impossible(page->report->mpi), count));
+        fprintf(page->stream, "%s inconsistent MPI event%s\n",
+                tg_quantity_count(tg_mpi_model_impossible(page->report->mpi), count),
+                tg_report_plural(tg_mpi_model_impossible(page->report->mpi)));
     return NULL;
 }
 
 struct tg_error *tg_report_mpi(const struct tg_report_page *page)
 {
-    size_t count = tg_mpi_model_thread_count(page->report->mpi);
-    if (count == 0)
+    if (tg_mpi_model_thread_count(page->report->mpi) == 0)
         return NULL;
-    struct tg_error *error = write_threads(page, count);
+    struct tg_error *error = write_threads(page);
     return error != NULL ? error : write_waiting(page);
 }
 
-/* ---- verdict */
+/* ---- JSON */
 
-struct tg_error *tg_report_verdict(const struct tg_report_page *page)
-{
-    const struct tg_verdict *verdict = &page->report->verdict;
-    if (verdict->count == 0)
-        return NULL;
-    tg_report_title(page, "Post-mortem");
-    size_t shown = page->options->all || verdict->count <= FINDINGS_SHOWN ? verdict->count : FINDINGS_SHOWN;
-    for (size_t i = 0; i < shown; i++)
-        fprintf(page->stream, "%zu. %s\n", i + 1, verdict->findings[i].text);
-    if (shown < verdict->count) {
-        char rest[TG_QUANTITY_SIZE];
-        fprintf(page->stream, "and %s more; --all shows them\n",
-                tg_quantity_count(verdict->count - shown, rest));
+struct message_row {
+    const char *name;
+    size_t process;
+    uint64_t comm, bytes, since_ns, code;
+    int64_t source, destination, tag;
+    char where[256];
+};
+
+#define MESSAGE(key, form, member)                                                                           \
+    {                                                                                                        \
+        NULL, key, TG_FORM_##form, offsetof(struct message_row, member), NULL                                \
     }
-    return NULL;
+
+static const struct tg_report_field message_fields[] = {
+    MESSAGE("call", TEXT, name),
+    MESSAGE("process", PROCESS, process),
+    MESSAGE("comm", ADDRESS, comm),
+    MESSAGE("source", INT64, source),
+    MESSAGE("destination", INT64, destination),
+    MESSAGE("tag", INT64, tag),
+    MESSAGE("bytes", COUNT, bytes),
+    MESSAGE("since_ns", MOMENT, since_ns),
+    MESSAGE("code", CODE, code),
+    MESSAGE("where", WHERE, where),
+    {0},
+};
+
+struct message_rows {
+    const struct tg_report *report;
+    struct message_row *items;
+    size_t count, capacity;
+};
+
+static struct tg_error *add_message(void *context, const struct tg_mpi_message *message)
+{
+    struct message_rows *rows = context;
+    struct message_row row = {
+        message->name, message->process, message->comm,        message->bytes, message->since_ns,
+        message->code, message->source,  message->destination, message->tag,   ""};
+    tg_report_name_code(rows->report, message->process, message->code, row.where, sizeof row.where);
+    return TG_ARRAY_APPEND(rows->items, rows->count, rows->capacity, row);
+}
+
+static struct tg_error *write_messages_json(struct tg_json *json, const struct tg_report *report,
+                                            const char *key, visit_messages *visit)
+{
+    struct message_rows rows = {.report = report};
+    struct tg_error *error = visit(report->mpi, add_message, &rows);
+    const struct tg_report_rows array = {message_fields, rows.items, rows.count, sizeof *rows.items};
+    if (error == NULL)
+        tg_report_array(json, report, key, &array);
+    free(rows.items);
+    return error;
+}
+
+struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_json *json)
+{
+    struct row *rows;
+    size_t count;
+    struct tg_error *error = collect_rows(report, &rows, &count);
+    if (error != NULL)
+        return error;
+    const struct tg_report_rows threads = {thread_fields, rows, count, sizeof *rows};
+    tg_json_key(json, "mpi");
+    tg_json_begin_object(json);
+    tg_report_array(json, report, "threads", &threads);
+    error = write_messages_json(json, report, "unreceived", tg_mpi_model_visit_sends);
+    if (error == NULL)
+        error = write_messages_json(json, report, "unsatisfied", tg_mpi_model_visit_receives);
+    tg_json_member_unsigned(json, "unmatched_beyond_limit", tg_mpi_model_unkept(report->mpi));
+    tg_json_member_unsigned(json, "impossible_events", tg_mpi_model_impossible(report->mpi));
+    tg_json_end_object(json);
+    free_rows(rows, count);
+    return error;
 }

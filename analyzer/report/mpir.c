@@ -1,4 +1,5 @@
 /* The report's MPIR: starters, their ranks and how these were found, as text and as JSON. */
+#include "analyzer/report/fields.h"
 #include "analyzer/report/mpir_others.h"
 #include "analyzer/report/mpir_text.h"
 #include "analyzer/report/sections.h"
@@ -19,12 +20,6 @@ struct tg_error *tg_report_mpir(const struct tg_report_page *page)
 }
 
 /* ---- JSON */
-
-static void write_moment(struct tg_json *json, const char *key, const struct tg_report *report,
-                         uint64_t time_ns)
-{
-    tg_json_member_signed(json, key, (int64_t)(time_ns - report->start_ns));
-}
 
 static void write_process(struct tg_json *json, size_t process)
 {
@@ -90,7 +85,7 @@ static void write_ranks(struct tg_json *json, const struct tg_report *report, co
         tg_json_member_bool(json, "woken", ranks[i].woken);
         tg_json_member_string(json, "reason", ranks[i].reason);
         tg_json_member_string(json, "problem", ranks[i].problem);
-        write_moment(json, "since_ns", report, ranks[i].since_ns);
+        tg_report_member_moment(json, "since_ns", report, ranks[i].since_ns);
         tg_json_end_object(json);
     }
     tg_json_end_array(json);
@@ -130,8 +125,8 @@ static struct tg_error *write_steps(struct tg_json *json, const struct tg_report
         if (fclose(stream) != 0)
             error = tg_error_no_memory();
         tg_json_begin_object(json);
-        write_moment(json, "t_ns", report, steps[at].time_ns);
-        write_moment(json, "last_ns", report, steps[at].last_ns);
+        tg_report_member_moment(json, "t_ns", report, steps[at].time_ns);
+        tg_report_member_moment(json, "last_ns", report, steps[at].last_ns);
         tg_json_member_string(json, "step", names[steps[at].kind]);
         tg_json_member_signed(json, "count", steps[at].count);
         tg_json_member_string(json, "text", text != NULL ? text : "");

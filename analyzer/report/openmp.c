@@ -1,7 +1,7 @@
-/* The text report's OpenMP: zones, regions and their imbalance, workers and what they waited for, locks. */
+/* OpenMP in a report: regions and their imbalance, zones, locks, and what workers waited for. */
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
-#include "analyzer/output/text_table.h"
+#include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
 
 #include <inttypes.h>
@@ -10,17 +10,143 @@
 
 enum { ROWS_SHOWN = 25 };
 
-/* Rows of processes that run the same program are one: LABEL and WHERE tell them apart. */
+/* A zone, region or lock of one process; in tables those of all processes with one LABEL and WHERE are one row. */
 struct row {
-    char label[64];
+    char name[64];  /* of the zone or lock */
+    char label[80]; /* the same, with what is remarkable about it */
     char where[256];
-    uint64_t count, total_ns, max_ns, threads, busy_ns, max_busy_ns, contended, hold_ns;
+    char imbalance[16];
+    size_t process;
+    uint64_t code, address;
+    bool is_inferred;
+    uint64_t count, total_ns, max_ns, threads, busy_ns, max_busy_ns, contended, hold_ns, max_hold_ns;
 };
 
-struct rows {
-    struct row *items;
-    size_t count;
+#define FIELD(heading, key, form, member)                                                                    \
+    {                                                                                                        \
+        heading, key, TG_FORM_##form, offsetof(struct row, member), NULL                                     \
+    }
+
+static const struct tg_report_field zone_fields[] = {
+    FIELD("ZONE", NULL, CHARS, label),
+    FIELD(NULL, "zone", CHARS, name),
+    FIELD(NULL, "process", PROCESS, process),
+    FIELD(NULL, "code", CODE, code),
+    FIELD(NULL, "where", WHERE, where),
+    FIELD(NULL, "inferred", MARK, is_inferred),
+    FIELD(">TIMES", "count", COUNT, count),
+    FIELD(">TOTAL", "total_ns", DURATION, total_ns),
+    FIELD(">LONGEST", "longest_ns", DURATION, max_ns),
+    FIELD("WHERE", NULL, CHARS, where),
+    {0},
 };
+
+static const struct tg_report_field region_fields[] = {
+    FIELD(NULL, "process", PROCESS, process),
+    FIELD(NULL, "code", CODE, code),
+    FIELD(NULL, "where", WHERE, where),
+    FIELD(">TIMES", "count", COUNT, count),
+    FIELD(">THREADS", "threads", COUNT, threads),
+    FIELD(">TOTAL", "total_ns", DURATION, total_ns),
+    FIELD(NULL, "mean_busy_ns", DURATION, busy_ns),
+    FIELD(NULL, "most_busy_ns", DURATION, max_busy_ns),
+    FIELD(">IMBALANCE", NULL, CHARS, imbalance),
+    FIELD("PARALLEL REGION", NULL, CHARS, where),
+    {0},
+};
+
+static const struct tg_report_field lock_fields[] = {
+    FIELD("LOCK", "lock", CHARS, name),
+    FIELD(NULL, "address", ADDRESS, address),
+    FIELD(NULL, "process", PROCESS, process),
+    FIELD(NULL, "code", CODE, code),
+    FIELD(NULL, "where", WHERE, where),
+    FIELD(">ENTRIES", "entries", COUNT, count),
+    FIELD(">CONTENDED", "contended", COUNT, contended),
+    FIELD(">WAITED", "wait_ns", DURATION, total_ns),
+    FIELD(">LONGEST WAIT", "longest_wait_ns", DURATION, max_ns),
+    FIELD(">HELD", "hold_ns", DURATION, hold_ns),
+    FIELD(NULL, "longest_hold_ns", DURATION, max_hold_ns),
+    FIELD("FIRST AT", NULL, CHARS, where),
+    {0},
+};
+
+/* ---- rows from the statistics; the caller frees them. *COUNT is 0 where there are none. Only error: NO_MEMORY. */
+
+typedef struct tg_error *collect_fn(const struct tg_report *report, struct row **rows, size_t *count);
+
+static struct tg_error *allocate(size_t count, struct row **rows)
+{
+    *rows = calloc(count + 1, sizeof **rows);
+    return *rows == NULL ? tg_error_no_memory() : NULL;
+}
+
+static struct tg_error *collect_zones(const struct tg_report *report, struct row **rows, size_t *count)
+{
+    const struct tg_openmp_zone_use *zones = tg_openmp_statistics_zones(report->openmp, count);
+    struct tg_error *error = allocate(*count, rows);
+    for (size_t i = 0; error == NULL && i < *count; i++) {
+        struct row *row = &(*rows)[i];
+        *row = (struct row){.process = zones[i].process,
+                            .code = zones[i].code,
+                            .is_inferred = zones[i].is_inferred,
+                            .count = zones[i].count,
+                            .total_ns = zones[i].total_ns,
+                            .max_ns = zones[i].max_ns};
+        tg_openmp_words_place(zones[i].kind, zones[i].what, row->name, sizeof row->name);
+        snprintf(row->label, sizeof row->label, "%s%s", row->name,
+                 zones[i].is_inferred ? tg_openmp_words_inferred(TG_OMP_INFERRED) : "");
+    }
+    return error;
+}
+
+static struct tg_error *collect_regions(const struct tg_report *report, struct row **rows, size_t *count)
+{
+    const struct tg_openmp_region_use *regions = tg_openmp_statistics_regions(report->openmp, count);
+    struct tg_error *error = allocate(*count, rows);
+    for (size_t i = 0; error == NULL && i < *count; i++)
+        (*rows)[i] = (struct row){.process = regions[i].process,
+                                  .code = regions[i].code,
+                                  .count = regions[i].count,
+                                  .threads = regions[i].threads,
+                                  .total_ns = regions[i].total_ns,
+                                  .busy_ns = regions[i].busy_ns,
+                                  .max_busy_ns = regions[i].max_busy_ns};
+    return error;
+}
+
+static struct tg_error *collect_locks(const struct tg_report *report, struct row **rows, size_t *count)
+{
+    const struct tg_openmp_lock_use *locks = tg_openmp_statistics_locks(report->openmp, count);
+    struct tg_error *error = allocate(*count, rows);
+    for (size_t i = 0; error == NULL && i < *count; i++) {
+        struct row *row = &(*rows)[i];
+        *row = (struct row){.process = locks[i].process,
+                            .code = locks[i].code,
+                            .address = locks[i].lock,
+                            .count = locks[i].entries,
+                            .contended = locks[i].contended,
+                            .total_ns = locks[i].wait_ns,
+                            .max_ns = locks[i].max_wait_ns,
+                            .hold_ns = locks[i].hold_ns,
+                            .max_hold_ns = locks[i].max_hold_ns};
+        snprintf(row->name, sizeof row->name, "%s", tg_openmp_words_mutex(locks[i].mutex)->phrase);
+        snprintf(row->label, sizeof row->label, "%s", row->name);
+    }
+    return error;
+}
+
+static struct tg_error *collect(const struct tg_report *report, collect_fn *of, struct row **rows,
+                                size_t *count)
+{
+    struct tg_error *error = of(report, rows, count);
+    for (size_t i = 0; error == NULL && i < *count; i++)
+        tg_report_name_code(report, (*rows)[i].process, (*rows)[i].code, (*rows)[i].where,
+                            sizeof(*rows)[i].where);
+    return error;
+}
+
+/* ---- rows of several processes as one */
 
 static int compare_by_name(const void *a, const void *b)
 {
@@ -42,219 +168,120 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void merge_rows(struct rows *rows)
+static void add_up(struct row *to, const struct row *from)
+{
+    to->count += from->count;
+    to->total_ns += from->total_ns;
+    to->busy_ns += from->busy_ns;
+    to->max_busy_ns += from->max_busy_ns;
+    to->contended += from->contended;
+    to->hold_ns += from->hold_ns;
+    to->max_ns = larger(to->max_ns, from->max_ns);
+    to->threads = larger(to->threads, from->threads);
+}
+
+/* How many rows are left, the most time first. */
+static size_t merge_rows(struct row *rows, size_t count)
 {
     size_t kept = 0;
-    if (rows->count == 0)
-        return;
-    qsort(rows->items, rows->count, sizeof *rows->items, compare_by_name);
-    for (size_t i = 1; i < rows->count; i++) {
-        struct row *to = &rows->items[kept];
-        const struct row *from = &rows->items[i];
-        if (compare_by_name(to, from) != 0) {
-            rows->items[++kept] = *from;
-            continue;
-        }
-        to->count += from->count;
-        to->total_ns += from->total_ns;
-        to->busy_ns += from->busy_ns;
-        to->max_busy_ns += from->max_busy_ns;
-        to->contended += from->contended;
-        to->hold_ns += from->hold_ns;
-        to->max_ns = larger(to->max_ns, from->max_ns);
-        to->threads = larger(to->threads, from->threads);
+    if (count == 0)
+        return 0;
+    qsort(rows, count, sizeof *rows, compare_by_name);
+    for (size_t i = 1; i < count; i++) {
+        if (compare_by_name(&rows[kept], &rows[i]) == 0)
+            add_up(&rows[kept], &rows[i]);
+        else
+            rows[++kept] = rows[i];
     }
-    rows->count = kept + 1;
-    qsort(rows->items, rows->count, sizeof *rows->items, compare_by_time);
+    qsort(rows, ++kept, sizeof *rows, compare_by_time);
+    for (size_t i = 0; i < kept; i++) {
+        double most = (double)rows[i].max_busy_ns;
+        snprintf(rows[i].imbalance, sizeof rows[i].imbalance, "%.1f%%",
+                 most <= 0 ? 0.0 : 100.0 * (most - (double)rows[i].busy_ns) / most);
+    }
+    return kept;
 }
 
-static void name_code(const struct tg_report *report, size_t process, uint64_t code, char *buffer,
-                      size_t size)
+static struct tg_error *write_rows(const struct tg_report_page *page, const char *title, collect_fn *of,
+                                   const struct tg_report_field *fields)
 {
-    if (code == 0)
-        snprintf(buffer, size, "?");
-    else if (report->namer.name == NULL)
-        snprintf(buffer, size, "0x%" PRIx64, code);
-    else
-        report->namer.name(report->namer.context, process, code, buffer, size);
-}
-
-/* Adds rows as cells_of says, at most ROWS_SHOWN unless all are wanted. */
-static struct tg_error *
-write_rows(const struct tg_report_page *page, const char *const *headings, const struct rows *rows,
-           struct tg_error *(*add)(const struct row *row, struct tg_text_table *table))
-{
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    size_t shown = page->options->all || rows->count < ROWS_SHOWN ? rows->count : ROWS_SHOWN;
-    for (size_t i = 0; error == NULL && i < shown; i++)
-        error = add(&rows->items[i], table);
+    struct row *rows;
+    size_t count;
+    struct tg_error *error = collect(page->report, of, &rows, &count);
+    if (error != NULL)
+        return error;
+    count = merge_rows(rows, count);
+    size_t shown = page->options->all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
+    const struct tg_report_rows table = {fields, rows, count, sizeof *rows};
+    if (count > 0) {
+        tg_report_title(page, title);
+        error = tg_report_table(page, &table, shown);
+    }
     if (error == NULL)
-        error = tg_text_table_print(table, page->stream);
-    if (error == NULL && shown < rows->count) {
-        char rest[TG_QUANTITY_SIZE];
-        fprintf(page->stream, "and %s more; --all shows them\n",
-                tg_quantity_count(rows->count - shown, rest));
-    }
-    tg_text_table_destroy(table);
+        tg_report_more(page, 0, count - shown);
+    free(rows);
     return error;
 }
 
-/* ---- zones */
-
-static struct tg_error *add_zone(const struct row *row, struct tg_text_table *table)
+static struct tg_error *write_array(struct tg_json *json, const struct tg_report *report, const char *key,
+                                    collect_fn *of, const struct tg_report_field *fields)
 {
-    char count[TG_QUANTITY_SIZE], total[TG_QUANTITY_SIZE], longest[TG_QUANTITY_SIZE];
-    const char *cells[] = {row->label, tg_quantity_count(row->count, count),
-                           tg_quantity_duration(row->total_ns, total),
-                           tg_quantity_duration(row->max_ns, longest), row->where};
-    return tg_text_table_add(table, cells);
-}
-
-static struct tg_error *write_zones(const struct tg_report_page *page)
-{
-    static const char *const headings[] = {"ZONE", ">TIMES", ">TOTAL", ">LONGEST", "WHERE", NULL};
+    struct row *rows;
     size_t count;
-    const struct tg_openmp_zone_use *zones = tg_openmp_statistics_zones(page->report->openmp, &count);
-    struct rows rows = {.items = calloc(count + 1, sizeof *rows.items), .count = count};
-    if (rows.items == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < count; i++) {
-        struct row *row = &rows.items[i];
-        tg_openmp_words_place(zones[i].kind, zones[i].what, row->label, sizeof row->label);
-        size_t length = strlen(row->label);
-        if (zones[i].is_inferred)
-            snprintf(row->label + length, sizeof row->label - length, "%s",
-                     tg_openmp_words_inferred(TG_OMP_INFERRED));
-        name_code(page->report, zones[i].process, zones[i].code, row->where, sizeof row->where);
-        row->count = zones[i].count;
-        row->total_ns = zones[i].total_ns;
-        row->max_ns = zones[i].max_ns;
-    }
-    merge_rows(&rows);
-    tg_report_title(page, "OpenMP zones");
-    struct tg_error *error = write_rows(page, headings, &rows, add_zone);
-    free(rows.items);
-    return error;
-}
-
-/* ---- regions */
-
-static struct tg_error *add_region(const struct row *row, struct tg_text_table *table)
-{
-    char count[TG_QUANTITY_SIZE], threads[TG_QUANTITY_SIZE], total[TG_QUANTITY_SIZE], imbalance[16];
-    double most = (double)row->max_busy_ns;
-    snprintf(imbalance, sizeof imbalance, "%.1f%%",
-             most <= 0 ? 0.0 : 100.0 * (most - (double)row->busy_ns) / most);
-    const char *cells[] = {tg_quantity_count(row->count, count), tg_quantity_count(row->threads, threads),
-                           tg_quantity_duration(row->total_ns, total), imbalance, row->where};
-    return tg_text_table_add(table, cells);
-}
-
-static struct tg_error *write_regions(const struct tg_report_page *page)
-{
-    static const char *const headings[] = {">TIMES",     ">THREADS",        ">TOTAL",
-                                           ">IMBALANCE", "PARALLEL REGION", NULL};
-    size_t count;
-    const struct tg_openmp_region_use *regions = tg_openmp_statistics_regions(page->report->openmp, &count);
-    if (count == 0)
-        return NULL;
-    struct rows rows = {.items = calloc(count, sizeof *rows.items), .count = count};
-    if (rows.items == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < count; i++) {
-        struct row *row = &rows.items[i];
-        name_code(page->report, regions[i].process, regions[i].code, row->where, sizeof row->where);
-        row->count = regions[i].count;
-        row->threads = regions[i].threads;
-        row->total_ns = regions[i].total_ns;
-        row->busy_ns = regions[i].busy_ns;
-        row->max_busy_ns = regions[i].max_busy_ns;
-    }
-    merge_rows(&rows);
-    tg_report_title(page, "OpenMP regions");
-    struct tg_error *error = write_rows(page, headings, &rows, add_region);
-    free(rows.items);
-    return error;
-}
-
-/* ---- locks */
-
-static struct tg_error *add_lock(const struct row *row, struct tg_text_table *table)
-{
-    char count[TG_QUANTITY_SIZE], contended[TG_QUANTITY_SIZE], wait[TG_QUANTITY_SIZE];
-    char longest[TG_QUANTITY_SIZE], hold[TG_QUANTITY_SIZE];
-    const char *cells[] = {row->label,
-                           tg_quantity_count(row->count, count),
-                           tg_quantity_count(row->contended, contended),
-                           tg_quantity_duration(row->total_ns, wait),
-                           tg_quantity_duration(row->max_ns, longest),
-                           tg_quantity_duration(row->hold_ns, hold),
-                           row->where};
-    return tg_text_table_add(table, cells);
-}
-
-static struct tg_error *write_locks(const struct tg_report_page *page)
-{
-    static const char *const headings[] = {"LOCK",          ">ENTRIES", ">FOUND TAKEN", ">WAITED",
-                                           ">LONGEST WAIT", ">HELD",    "FIRST AT",     NULL};
-    size_t count;
-    const struct tg_openmp_lock_use *locks = tg_openmp_statistics_locks(page->report->openmp, &count);
-    if (count == 0)
-        return NULL;
-    struct rows rows = {.items = calloc(count, sizeof *rows.items), .count = count};
-    if (rows.items == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < count; i++) {
-        struct row *row = &rows.items[i];
-        snprintf(row->label, sizeof row->label, "%s", tg_openmp_words_mutex(locks[i].mutex)->phrase);
-        name_code(page->report, locks[i].process, locks[i].code, row->where, sizeof row->where);
-        row->count = locks[i].entries;
-        row->contended = locks[i].contended;
-        row->total_ns = locks[i].wait_ns;
-        row->max_ns = locks[i].max_wait_ns;
-        row->hold_ns = locks[i].hold_ns;
-    }
-    merge_rows(&rows);
-    tg_report_title(page, "OpenMP critical sections and locks, by waiting");
-    struct tg_error *error = write_rows(page, headings, &rows, add_lock);
-    free(rows.items);
-    return error;
+    struct tg_error *error = collect(report, of, &rows, &count);
+    if (error != NULL)
+        return error;
+    const struct tg_report_rows array = {fields, rows, count, sizeof *rows};
+    tg_report_array(json, report, key, &array);
+    free(rows);
+    return NULL;
 }
 
 /* ---- workers */
 
-static void name_process(const struct tg_report *report, size_t process, char *buffer, size_t size)
-{
-    const struct tg_process_entry *entry = tg_process_model_at(report->processes, process);
-    if (entry->rank >= 0)
-        snprintf(buffer, size, "%" PRId64, entry->rank);
-    else
-        snprintf(buffer, size, "pid %" PRId32, entry->pid);
-}
-
-static struct tg_error *add_worker(const struct tg_report *report, const struct tg_openmp_worker *worker,
-                                   struct tg_text_table *table)
-{
-    struct tg_openmp_worker_use use = tg_openmp_statistics_worker(report->openmp, worker->index);
-    char rank[32], number[TG_QUANTITY_SIZE], regions[TG_QUANTITY_SIZE], barriers[TG_QUANTITY_SIZE];
-    char locks[TG_QUANTITY_SIZE], tasks[TG_QUANTITY_SIZE], tid[16];
-    name_process(report, worker->process, rank, sizeof rank);
-    snprintf(tid, sizeof tid, "%" PRId32, worker->tid);
-    const char *cells[] = {rank,
-                           tg_quantity_count(worker->number, number),
-                           tid,
-                           tg_quantity_duration(use.region_ns, regions),
-                           tg_quantity_duration(use.barrier_ns, barriers),
-                           tg_quantity_duration(use.lock_ns, locks),
-                           tg_quantity_count(use.tasks, tasks)};
-    return tg_text_table_add(table, cells);
-}
-
+/* One worker, or all N of a process. */
 struct worker_row {
-    const struct tg_openmp_worker *worker;
+    size_t process;
     const char *job;
     int64_t rank;
+    char name[32]; /* of the rank, else of the process */
+    uint64_t number, n;
+    int32_t tid;
+    bool is_alive;
+    size_t index;
+    struct tg_openmp_worker_use use;
+    uint64_t most_ns; /* of N: the most that one waited at barriers, and its number */
+    uint64_t most_number;
+};
+
+#define WORKER(heading, key, form, member)                                                                   \
+    {                                                                                                        \
+        heading, key, TG_FORM_##form, offsetof(struct worker_row, member), NULL                              \
+    }
+
+static const struct tg_report_field worker_fields[] = {
+    WORKER(">RANK", NULL, CHARS, name),
+    WORKER(NULL, "process", PROCESS, process),
+    WORKER(">WORKER", "worker", COUNT, number),
+    WORKER(">THREAD", "tid", INT32, tid),
+    WORKER(NULL, "alive", FLAG, is_alive),
+    WORKER(">IN REGIONS", "region_ns", DURATION, use.region_ns),
+    WORKER(">AT BARRIERS", "barrier_ns", DURATION, use.barrier_ns),
+    WORKER(">FOR LOCKS", "lock_ns", DURATION, use.lock_ns),
+    WORKER(">TASKS", "tasks", COUNT, use.tasks),
+    {0},
+};
+
+static const struct tg_report_field group_fields[] = {
+    WORKER(">RANK", NULL, CHARS, name),
+    WORKER(">WORKERS", NULL, COUNT, n),
+    WORKER(">IN REGIONS", NULL, DURATION, use.region_ns),
+    WORKER(">AT BARRIERS", NULL, DURATION, use.barrier_ns),
+    WORKER(">LONGEST", NULL, DURATION, most_ns),
+    WORKER(">BY WORKER", NULL, COUNT, most_number),
+    WORKER(">FOR LOCKS", NULL, DURATION, use.lock_ns),
+    WORKER(">TASKS", NULL, COUNT, use.tasks),
+    {0},
 };
 
 static int compare_workers(const void *a, const void *b)
@@ -265,127 +292,136 @@ static int compare_workers(const void *a, const void *b)
         return order;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
-    if (x->worker->process != y->worker->process)
-        return x->worker->process < y->worker->process ? -1 : 1;
-    return x->worker->index < y->worker->index ? -1 : x->worker->index > y->worker->index;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static struct tg_error *write_each_worker(const struct tg_report_page *page, const struct worker_row *rows,
-                                          size_t count)
+static struct tg_error *collect_workers(const struct tg_report *report, struct worker_row **rows,
+                                        size_t *count)
 {
-    static const char *const headings[] = {">RANK",        ">WORKER",    ">THREAD", ">IN REGIONS",
-                                           ">AT BARRIERS", ">FOR LOCKS", ">TASKS",  NULL};
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    for (size_t i = 0; error == NULL && i < count; i++)
-        error = add_worker(page->report, rows[i].worker, table);
-    if (error == NULL)
-        error = tg_text_table_print(table, page->stream);
-    tg_text_table_destroy(table);
-    return error;
+    const struct tg_openmp_model *model = tg_openmp_statistics_model(report->openmp);
+    *count = tg_openmp_model_worker_count(model);
+    *rows = calloc(*count + 1, sizeof **rows);
+    if (*rows == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < *count; i++) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, worker->process);
+        struct worker_row *row = &(*rows)[i];
+        *row = (struct worker_row){.process = worker->process,
+                                   .job = entry->job,
+                                   .rank = entry->rank,
+                                   .number = worker->number,
+                                   .n = 1,
+                                   .tid = worker->tid,
+                                   .is_alive = worker->alive,
+                                   .index = worker->index,
+                                   .use = tg_openmp_statistics_worker(report->openmp, i)};
+        row->most_ns = row->use.barrier_ns;
+        row->most_number = row->number;
+        if (entry->rank >= 0)
+            snprintf(row->name, sizeof row->name, "%" PRId64, entry->rank);
+        else
+            snprintf(row->name, sizeof row->name, "pid %" PRId32, entry->pid);
+    }
+    return NULL;
 }
 
-/* The workers of one process, N of them, in a line: what they did all together, and who waited most. */
-static struct tg_error *add_process(const struct tg_report *report, const struct worker_row *rows, size_t n,
-                                    struct tg_text_table *table)
+/* Sorted rows become one of each process; how many there are. */
+static size_t group_workers(struct worker_row *rows, size_t count)
 {
-    struct tg_openmp_worker_use sum = {0};
-    uint64_t most_ns = 0;
-    char rank[32], count[TG_QUANTITY_SIZE], regions[TG_QUANTITY_SIZE], barriers[TG_QUANTITY_SIZE];
-    char most[TG_QUANTITY_SIZE], number[TG_QUANTITY_SIZE], locks[TG_QUANTITY_SIZE], tasks[TG_QUANTITY_SIZE];
-    const struct tg_openmp_worker *latest = rows[0].worker;
-    for (size_t i = 0; i < n; i++) {
-        struct tg_openmp_worker_use use = tg_openmp_statistics_worker(report->openmp, rows[i].worker->index);
-        sum.region_ns += use.region_ns;
-        sum.barrier_ns += use.barrier_ns;
-        sum.lock_ns += use.lock_ns;
-        sum.tasks += use.tasks;
-        if (use.barrier_ns > most_ns) {
-            most_ns = use.barrier_ns;
-            latest = rows[i].worker;
+    size_t kept = 0;
+    for (size_t i = 1; i < count; i++) {
+        struct worker_row *to = &rows[kept];
+        const struct worker_row *from = &rows[i];
+        if (to->process != from->process) {
+            rows[++kept] = *from;
+            continue;
+        }
+        to->n++;
+        to->use.region_ns += from->use.region_ns;
+        to->use.barrier_ns += from->use.barrier_ns;
+        to->use.lock_ns += from->use.lock_ns;
+        to->use.tasks += from->use.tasks;
+        if (from->use.barrier_ns > to->most_ns) {
+            to->most_ns = from->use.barrier_ns;
+            to->most_number = from->number;
         }
     }
-    name_process(report, rows[0].worker->process, rank, sizeof rank);
-    const char *cells[] = {rank,
-                           tg_quantity_count(n, count),
-                           tg_quantity_duration(sum.region_ns, regions),
-                           tg_quantity_duration(sum.barrier_ns, barriers),
-                           tg_quantity_duration(most_ns, most),
-                           tg_quantity_count(latest->number, number),
-                           tg_quantity_duration(sum.lock_ns, locks),
-                           tg_quantity_count(sum.tasks, tasks)};
-    return tg_text_table_add(table, cells);
-}
-
-static struct tg_error *write_worker_groups(const struct tg_report_page *page, const struct worker_row *rows,
-                                            size_t count)
-{
-    static const char *const headings[] = {">RANK",        ">WORKERS",  ">IN REGIONS",
-                                           ">AT BARRIERS", ">THE MOST", ">BY WORKER",
-                                           ">FOR LOCKS",   ">TASKS",    NULL};
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, page->options->colour, &table);
-    size_t i = 0, shown = 0;
-    for (size_t next; error == NULL && i < count && shown < ROWS_SHOWN; i = next, shown++) {
-        for (next = i + 1; next < count && rows[next].worker->process == rows[i].worker->process; next++)
-            ;
-        error = add_process(page->report, &rows[i], next - i, table);
-    }
-    if (error == NULL)
-        error = tg_text_table_print(table, page->stream);
-    tg_text_table_destroy(table);
-    if (error == NULL)
-        fputs(i < count ? "and others; --all shows each worker\n" : "--all shows each worker\n",
-              page->stream);
-    return error;
+    return count == 0 ? 0 : kept + 1;
 }
 
 static struct tg_error *write_workers(const struct tg_report_page *page)
 {
-    const struct tg_openmp_model *model = tg_openmp_statistics_model(page->report->openmp);
-    size_t count = tg_openmp_model_worker_count(model);
-    struct worker_row *rows = calloc(count + 1, sizeof *rows);
-    if (rows == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < count; i++) {
-        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
-        const struct tg_process_entry *entry = tg_process_model_at(page->report->processes, worker->process);
-        rows[i] = (struct worker_row){worker, entry->job, entry->rank};
-    }
+    struct worker_row *rows;
+    size_t count;
+    struct tg_error *error = collect_workers(page->report, &rows, &count);
+    if (error != NULL)
+        return error;
     qsort(rows, count, sizeof *rows, compare_workers);
+    bool each = page->options->all || count <= ROWS_SHOWN;
+    if (!each)
+        count = group_workers(rows, count);
+    const struct tg_report_rows table = {each ? worker_fields : group_fields, rows, count, sizeof *rows};
     tg_report_title(page, "OpenMP workers");
-    struct tg_error *error = page->options->all || count <= ROWS_SHOWN
-                                 ? write_each_worker(page, rows, count)
-                                 : write_worker_groups(page, rows, count);
+    error = tg_report_table(page, &table, each || count < ROWS_SHOWN ? count : ROWS_SHOWN);
+    if (error == NULL && !each)
+        fputs(count > ROWS_SHOWN ? "and others; --all shows each worker\n" : "--all shows each worker\n",
+              page->stream);
     free(rows);
     return error;
 }
 
-static void write_impossible(const struct tg_report_page *page)
-{
-    uint64_t first_ns;
-    const char *first;
-    char count[TG_QUANTITY_SIZE], moment[TG_QUANTITY_SIZE];
-    uint64_t impossible =
-        tg_openmp_model_impossible(tg_openmp_statistics_model(page->report->openmp), &first_ns, &first);
-    if (impossible > 0)
-        fprintf(page->stream, "%s OpenMP event%s cannot be as recorded, the first at %s s: %s\n",
-                tg_quantity_count(impossible, count), impossible == 1 ? "" : "s",
-                tg_quantity_moment(first_ns, page->report->start_ns, 6, moment), first);
-}
+/* ---- all together */
 
 struct tg_error *tg_report_openmp(const struct tg_report_page *page)
 {
-    if (tg_openmp_model_worker_count(tg_openmp_statistics_model(page->report->openmp)) == 0)
+    const struct tg_openmp_model *model = tg_openmp_statistics_model(page->report->openmp);
+    uint64_t first_ns;
+    const char *first;
+    char count[TG_QUANTITY_SIZE], moment[TG_QUANTITY_SIZE];
+    if (tg_openmp_model_worker_count(model) == 0)
         return NULL;
-    struct tg_error *error = write_regions(page);
+    struct tg_error *error = write_rows(page, "OpenMP regions", collect_regions, region_fields);
     if (error == NULL)
-        error = write_zones(page);
+        error = write_rows(page, "OpenMP zones", collect_zones, zone_fields);
     if (error == NULL)
-        error = write_locks(page);
+        error = write_rows(page, "OpenMP locks and critical sections, by time waited", collect_locks,
+                           lock_fields);
     if (error == NULL)
         error = write_workers(page);
-    if (error == NULL)
-        write_impossible(page);
+    uint64_t impossible = tg_openmp_model_impossible(model, &first_ns, &first);
+    if (error == NULL && impossible > 0)
+        fprintf(page->stream, "%s inconsistent OpenMP event%s, the first at %s s: %s\n",
+                tg_quantity_count(impossible, count), tg_report_plural(impossible),
+                tg_quantity_moment(first_ns, page->report->start_ns, 6, moment), first);
     return error;
+}
+
+struct tg_error *tg_report_openmp_json(const struct tg_report *report, struct tg_json *json)
+{
+    uint64_t first_ns;
+    const char *first;
+    struct worker_row *rows = NULL;
+    size_t count;
+    tg_json_key(json, "openmp");
+    tg_json_begin_object(json);
+    struct tg_error *error = write_array(json, report, "regions", collect_regions, region_fields);
+    if (error == NULL)
+        error = write_array(json, report, "zones", collect_zones, zone_fields);
+    if (error == NULL)
+        error = write_array(json, report, "locks", collect_locks, lock_fields);
+    if (error == NULL)
+        error = collect_workers(report, &rows, &count);
+    if (error != NULL)
+        return error;
+    const struct tg_report_rows workers = {worker_fields, rows, count, sizeof *rows};
+    tg_report_array(json, report, "workers", &workers);
+    free(rows);
+    tg_json_member_unsigned(
+        json, "impossible_events",
+        tg_openmp_model_impossible(tg_openmp_statistics_model(report->openmp), &first_ns, &first));
+    tg_json_end_object(json);
+    return NULL;
 }

@@ -182,6 +182,17 @@ bool tg_report_nothing_lost(const struct tg_report *report)
            report->session->beyond_limit == 0;
 }
 
+bool tg_report_is_abnormal(const struct tg_report *report, const struct tg_process_entry *entry)
+{
+    if (!tg_selection_admits_process(report->selection, entry))
+        return false;
+    if (entry->end == TG_PROCESS_RUNNING)
+        return !report->selection->has_to && !report->summary.is_recording;
+    return entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
+           (entry->end == TG_PROCESS_EXITED && entry->status != 0 &&
+            (entry->rank >= 0 || entry->parent == NULL));
+}
+
 char *tg_report_end(const struct tg_process_entry *entry, char *buffer, size_t size)
 {
     char text[48];

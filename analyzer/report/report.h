@@ -55,9 +55,16 @@ void tg_report_destroy(struct tg_report *report);
 /* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */
 bool tg_report_nothing_lost(const struct tg_report *report);
 
+/* Whether ENTRY, one of the selected ones, was killed, exited with an error as a rank or first process, or had no end when
+ * it should have one. */
+bool tg_report_is_abnormal(const struct tg_report *report, const struct tg_process_entry *entry);
+
 struct tg_report_text_options {
-    bool all; /* every process on its own line, every library */
+    bool all;     /* every process on its own line, every library */
+    bool summary; /* one screen instead */
     bool colour;
+    size_t columns; /* that lines fit where that is possible; 0: no limit */
+    size_t lines;   /* of the screen */
 };
 
 /* Equal traces give equal bytes. Only error: NO_MEMORY. */

@@ -5,22 +5,31 @@
 #include "analyzer/report/page.h"
 #include "format/base/json_writer.h"
 
-/* Sections that analyzer/report/text.c puts in order. Only error: NO_MEMORY. */
+/* The text's sections. Only error: NO_MEMORY. */
+
+/* What is wrong and what to do next, on about LINES lines where the width is limited. The page's first section. */
+struct tg_error *tg_report_verdict(const struct tg_report_page *page, size_t lines);
+/* The facts about the job and its trace, without a title. */
+void tg_report_header(const struct tg_report_page *page);
 struct tg_error *tg_report_bad_ends(const struct tg_report_page *page);
 struct tg_error *tg_report_tree(const struct tg_report_page *page);
-struct tg_error *tg_report_libraries(const struct tg_report_page *page);
-struct tg_error *tg_report_verdict(const struct tg_report_page *page);
-struct tg_error *tg_report_openmp(const struct tg_report_page *page);
-struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_mpir(const struct tg_report_page *page);
 struct tg_error *tg_report_control(const struct tg_report_page *page);
-
-/* Members "post_mortem", "openmp" and "mpi" of the JSON report. Only error: NO_MEMORY. */
-struct tg_error *tg_report_parallel_json(const struct tg_report *report, struct tg_json *json);
-/* Member "control". */
-void tg_report_control_json(const struct tg_report *report, struct tg_json *json);
-/* Member "mpir", likewise. */
-struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_mpi(const struct tg_report_page *page);
+struct tg_error *tg_report_openmp(const struct tg_report_page *page);
+struct tg_error *tg_report_libraries(const struct tg_report_page *page);
 struct tg_error *tg_report_load_calls(const struct tg_report_page *page);
+/* All that fits on one screen, in place of the others. */
+struct tg_error *tg_report_summary(const struct tg_report_page *page);
+
+/* Members of the JSON report. Only error: NO_MEMORY. */
+void tg_report_control_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_openmp_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_libraries_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_load_calls_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_kinds_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_breakpoints_json(const struct tg_report *report, struct tg_json *json);
 
 #endif

@@ -1,4 +1,5 @@
-/* The text report's processes: what ended badly, and the tree. */
+/* Processes in a report: abnormal exits, and the tree. */
+#include "analyzer/report/tree.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/text_table.h"
@@ -30,15 +31,6 @@ struct line_totals {
     uint64_t stops, stop_ns;
 };
 
-static bool ended_badly(const struct tg_report *report, const struct tg_process_entry *entry)
-{
-    if (entry->end == TG_PROCESS_RUNNING)
-        return !report->selection->has_to;
-    return entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
-           (entry->end == TG_PROCESS_EXITED && entry->status != 0 &&
-            (entry->rank >= 0 || entry->parent == NULL));
-}
-
 static void describe_bad_end(const struct tg_report_page *page, const struct tg_process_entry *entry)
 {
     char name[128], end[64], last[256], moment[TG_QUANTITY_SIZE];
@@ -49,12 +41,13 @@ static void describe_bad_end(const struct tg_report_page *page, const struct tg_
     fprintf(page->stream, "%s (pid %" PRId32 "): %s", name, entry->pid,
             tg_report_end(entry, end, sizeof end));
     if (entry->end == TG_PROCESS_RUNNING)
-        fputs(" where the trace ends", page->stream);
+        fputs(" at the end of the trace", page->stream);
     else
         fprintf(page->stream, " at %s s",
                 tg_quantity_moment(entry->ended_ns, page->report->start_ns, 6, moment));
     if (entry->last.kind != 0)
-        fprintf(page->stream, "; last: %s (%s s)", tg_event_headline_print(&entry->last, last, sizeof last),
+        fprintf(page->stream, "; last event: %s (%s s)",
+                tg_event_headline_print(&entry->last, last, sizeof last),
                 tg_quantity_moment(entry->last.time_ns, page->report->start_ns, 6, moment));
     if (entry->last_library.kind != 0 && entry->last.kind != TG_EVENT_LIBRARY_LOAD)
         fprintf(page->stream, "; last library: %s (%s s)",
@@ -68,19 +61,16 @@ struct tg_error *tg_report_bad_ends(const struct tg_report_page *page)
     uint64_t found = 0, shown = 0;
     for (size_t i = 0; i < tg_process_model_count(page->report->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(page->report->processes, i);
-        if (!ended_badly(page->report, entry) || !tg_selection_admits_process(page->report->selection, entry))
+        if (!tg_report_is_abnormal(page->report, entry))
             continue;
         if (found++ == 0)
-            tg_report_title(page, "Ended badly, or not at all");
+            tg_report_title(page, "Abnormal or missing exits");
         if (page->options->all || shown < BAD_ENDS_SHOWN) {
             describe_bad_end(page, entry);
             shown++;
         }
     }
-    if (shown < found) {
-        char count[TG_QUANTITY_SIZE];
-        fprintf(page->stream, "  and %s more; --all shows them\n", tg_quantity_count(found - shown, count));
-    }
+    tg_report_more(page, 2, found - shown);
     return NULL;
 }
 
@@ -178,7 +168,7 @@ static struct tg_error *fill_row(const struct tg_report_page *page, const struct
     tg_quantity_count(totals.stops, row->stops);
     tg_quantity_duration(totals.stop_ns, row->stopped);
     tg_report_end(entry, row->how, sizeof row->how);
-    if (in_each) /* these differ from one to the other */
+    if (in_each) /* different in each */
         row->pid[0] = row->start[0] = row->end[0] = row->stops[0] = row->stopped[0] = '\0';
     row->last[0] = row->last_at[0] = '\0';
     if (entry->last.kind == 0)
@@ -191,7 +181,7 @@ static struct tg_error *fill_row(const struct tg_report_page *page, const struct
 
 /* Rows in preorder; what a leader's line stands for is left out with all below it. */
 static struct tg_error *add_rows(const struct tg_report_page *page, const struct tg_process_fold *folds,
-                                 struct tg_text_table *table, uint64_t *lines)
+                                 bool is_brief, size_t most, struct tg_text_table *table, uint64_t *lines)
 {
     const struct tg_process_model *model = page->report->processes;
     unsigned depth = 0, hidden_below = UINT32_MAX, each_below = UINT32_MAX;
@@ -215,8 +205,9 @@ static struct tg_error *add_rows(const struct tg_report_page *page, const struct
             fill_row(page, entry, folds, flat ? 0 : depth, each_below != UINT32_MAX, &row);
         const char *cells[] = {row.name,  row.rank,    row.pid, row.start,   row.end, row.threads,
                                row.stops, row.stopped, row.how, row.last_at, row.last};
-        if (error == NULL)
-            error = tg_text_table_add(table, cells);
+        const char *brief[] = {row.name, row.rank, row.pid, row.threads, row.how, row.last};
+        if (error == NULL && *lines < most)
+            error = tg_text_table_add(table, is_brief ? brief : cells);
         if (error != NULL)
             return error;
         ++*lines;
@@ -245,31 +236,57 @@ static struct tg_error *find_folds(const struct tg_report_page *page, struct tg_
     return error;
 }
 
-struct tg_error *tg_report_tree(const struct tg_report_page *page)
+/* A table of at most MOST lines; *LINES: how many there would be, before it is printed below the title. */
+static struct tg_error *write_table(const struct tg_report_page *page, const char *const *headings,
+                                    bool is_brief, size_t most, uint64_t *lines)
 {
-    static const char *const headings[] = {"PROCESS", "RANK",     ">PID",  ">START",   ">END", ">THREADS",
-                                           ">STOPS",  ">STOPPED", "ENDED", ">LAST AT", "LAST", NULL};
     size_t count = tg_process_model_count(page->report->processes);
-    tg_report_title(page, "Processes");
-    if (count == 0) {
-        fputs("none\n", page->stream);
-        return NULL;
-    }
-    struct tg_process_fold *folds = calloc(count, sizeof *folds);
+    struct tg_process_fold *folds = calloc(count + 1, sizeof *folds);
     struct tg_text_table *table = NULL;
     struct tg_error *error = folds == NULL ? tg_error_no_memory() : NULL;
     if (error == NULL)
         error = tg_text_table_create(headings, page->options->colour, &table);
     if (error == NULL)
         error = find_folds(page, folds);
-    uint64_t lines = 0;
     if (error == NULL)
-        error = add_rows(page, folds, table, &lines);
+        error = add_rows(page, folds, is_brief, most, table, lines);
+    if (error == NULL && is_brief && page->options->columns > 0)
+        tg_text_table_limit(table, page->options->columns);
     if (error == NULL)
         error = tg_text_table_print(table, page->stream);
-    if (error == NULL && lines < count && !tg_selection_limits_processes(page->report->selection))
-        fputs("Processes that are alike share a line; --all shows each.\n", page->stream);
     tg_text_table_destroy(table);
     free(folds);
+    return error;
+}
+
+struct tg_error *tg_report_tree(const struct tg_report_page *page)
+{
+    static const char *const headings[] = {"PROCESS", "RANK",     ">PID",  ">START",   ">END", ">THREADS",
+                                           ">STOPS",  ">STOPPED", "ENDED", ">LAST AT", "LAST", NULL};
+    size_t count = tg_process_model_count(page->report->processes);
+    uint64_t lines = 0;
+    tg_report_title(page, "Processes");
+    if (count == 0) {
+        fputs("none\n", page->stream);
+        return NULL;
+    }
+    struct tg_error *error = write_table(page, headings, false, SIZE_MAX, &lines);
+    if (error == NULL && lines < count && !tg_selection_limits_processes(page->report->selection))
+        fputs("Similar processes share a line; --all shows each.\n", page->stream);
+    return error;
+}
+
+struct tg_error *tg_report_tree_brief(const struct tg_report_page *page, size_t lines)
+{
+    static const char *const headings[] = {"PROCESS", "RANK",       ">PID", ">THREADS",
+                                           "ENDED",   "LAST EVENT", NULL};
+    enum { AROUND = 4, LEAST = 1 }; /* lines: a blank one, title, headings, how many more */
+    uint64_t found = 0;
+    if (lines < AROUND + LEAST || tg_process_model_count(page->report->processes) == 0)
+        return NULL;
+    tg_report_title(page, "Processes");
+    struct tg_error *error = write_table(page, headings, true, lines - AROUND, &found);
+    if (error == NULL && found > lines - AROUND)
+        tg_report_more(page, 0, found - (lines - AROUND));
     return error;
 }

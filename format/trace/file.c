@@ -1,6 +1,7 @@
 #include "format/trace/file.h"
 
 #include "format/trace/index.h"
+#include "format/trace/recording_lock.h"
 #include "format/trace/section_codec.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ struct tg_trace_file {
     char *incomplete_name;
     int directory_fd; /* a change of the working directory must not move the file */
     int fd;
+    bool is_locked; /* readers see that the file is being written */
     bool overwrite;
     uint64_t size_bytes;
     uint32_t sequence;
@@ -62,6 +64,18 @@ static struct tg_error *open_directory(struct tg_trace_file *file)
     return error;
 }
 
+/* Whether another process writes the file that is in the way; errno stays as it is. */
+static bool is_recording(const struct tg_trace_file *file)
+{
+    int errno_value = errno,
+        fd = openat(file->directory_fd, file->incomplete_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool result = fd >= 0 && tg_recording_lock_owner(fd) != 0;
+    if (fd >= 0)
+        close(fd);
+    errno = errno_value;
+    return result;
+}
+
 static struct tg_error *open_incomplete(struct tg_trace_file *file)
 {
     struct stat status;
@@ -72,12 +86,17 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
         unlinkat(file->directory_fd, file->incomplete_name, 0);
     file->fd = openat(file->directory_fd, file->incomplete_name,
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file->fd >= 0)
+    if (file->fd >= 0) {
+        file->is_locked = tg_recording_lock_take(file->fd);
         return NULL;
+    }
+    if (errno == EEXIST && is_recording(file))
+        return tg_error_create(TG_ERROR_EXISTS, "%s is still being recorded: choose another name",
+                               file->incomplete_path);
     if (errno == EEXIST)
         return tg_error_create(TG_ERROR_EXISTS,
-                               "%s exists already, from a recording that still runs or was interrupted (then "
-                               "`tollgate recover` makes a trace of it): choose another name, or add --force",
+                               "%s exists already, from an interrupted recording (`tollgate recover` makes a "
+                               "trace of it): choose another name, or add --force",
                                file->incomplete_path);
     return tg_error_create_errno(errno, "cannot create %s (-o FILE writes the trace elsewhere)",
                                  file->incomplete_path);
@@ -145,6 +164,8 @@ static struct tg_error *append_payload(struct tg_trace_file *file, struct tg_sec
         error = write_all(file, file->section.data, file->section.size);
     if (error == NULL)
         file->sequence++;
+    if (file->is_locked) /* a reader in this process may have closed the file, and taken the lock with it */
+        file->is_locked = tg_recording_lock_take(file->fd);
     return error;
 }
 

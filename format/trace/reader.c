@@ -2,6 +2,7 @@
 
 #include "format/trace/chunk_decoder.h"
 #include "format/trace/index.h"
+#include "format/trace/recording_lock.h"
 #include "format/trace/section_codec.h"
 
 #include <errno.h>
@@ -339,11 +340,12 @@ static struct tg_error *open_file(struct tg_trace_reader *reader, const char *pa
         return tg_error_no_memory();
     reader->fd = standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
     if (reader->fd < 0 && errno == ENOENT)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: there is no such trace", path);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: no such file", path);
     struct stat status;
     if (reader->fd < 0 || fstat(reader->fd, &status) != 0)
         return tg_error_create_errno(errno, "cannot open %s", reader->path);
     if (S_ISREG(status.st_mode)) {
+        reader->summary.recorder = tg_recording_lock_owner(reader->fd);
         reader->seekable = lseek(reader->fd, 0, SEEK_SET) == 0;
         reader->summary.size_bytes = (uint64_t)status.st_size;
     }
@@ -511,6 +513,7 @@ struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *re
     struct tg_trace_summary summary = reader->summary;
     if (!reader->seekable)
         summary.size_bytes = reader->position;
+    summary.is_recording = summary.recorder != 0 && !summary.complete;
     if (!reader->has_index)
         return summary;
     const struct tg_trace_index *index = &reader->index;

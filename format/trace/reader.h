@@ -7,12 +7,15 @@
 #include "format/trace/meta.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct tg_trace_reader;
 
 struct tg_trace_summary {
-    bool complete;  /* closed cleanly: has an index and nothing is missing */
-    bool truncated; /* ends inside a chunk; the bytes from damaged_offset on were not used */
+    bool complete;     /* closed cleanly: has an index and nothing is missing */
+    bool is_recording; /* not closed, because another process was writing it when it was opened */
+    int32_t recorder;  /* that process; -1: of another host or pid namespace, 0: none */
+    bool truncated;    /* ends inside a chunk; the bytes from damaged_offset on were not used */
     uint64_t damaged_offset;
     uint64_t size_bytes;     /* of the file */
     uint64_t chunks;         /* read so far, or all where the index tells */

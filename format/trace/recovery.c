@@ -4,6 +4,7 @@
 #include "format/trace/event_appender.h"
 #include "format/trace/file.h"
 #include "format/trace/index.h"
+#include "format/trace/recording_lock.h"
 #include "format/trace/section_codec.h"
 
 #include <errno.h>
@@ -347,14 +348,18 @@ static struct tg_error *open_pass(struct pass *pass)
 {
     pass->fd = open(pass->path, O_RDONLY | O_CLOEXEC);
     if (pass->fd < 0 && errno == ENOENT)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: there is no such trace", pass->path);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: no such file", pass->path);
     struct stat status;
     if (pass->fd < 0 || fstat(pass->fd, &status) != 0)
         return tg_error_create_errno(errno, "cannot open %s", pass->path);
     if (!S_ISREG(status.st_mode))
-        return tg_error_create(TG_ERROR_INPUT, "%s: not a regular file, only such can be recovered",
-                               pass->path);
+        return tg_error_create(TG_ERROR_INPUT, "%s: not a regular file", pass->path);
     pass->size_bytes = pass->recovery->size_bytes = (uint64_t)status.st_size;
+    pass->recovery->recorder = tg_recording_lock_owner(pass->fd);
+    if (pass->recovery->recorder != 0 && pass->out_path != NULL)
+        return tg_error_create(TG_ERROR_EXISTS,
+                               "%s is still being recorded: recover it when the recording has ended",
+                               pass->path);
     struct stat out;
     if (pass->out_path != NULL && !pass->overwrite && stat(pass->out_path, &out) == 0)
         return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or add --force",

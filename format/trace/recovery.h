@@ -26,8 +26,10 @@ enum { TG_RECOVERY_MAX_GAPS = 1000 };
 
 /* Free with tg_recovery_deinit. */
 struct tg_recovery {
-    bool was_whole;          /* closed cleanly and nothing damaged: recovery was not needed */
-    bool has_index;          /* the recording was closed cleanly */
+    bool was_whole; /* closed cleanly and nothing damaged: recovery was not needed */
+    bool has_index; /* the recording was closed cleanly */
+    int32_t
+        recorder; /* the process that still records the file, only looked at then; -1: on another host; 0: none */
     bool meta_lost;          /* what the trace said about itself was damaged */
     uint64_t chunks, events; /* kept */
     uint64_t skipped_bytes;

@@ -1,0 +1,118 @@
+/* What a report begins with: what is wrong, who it is, and what to do next. */
+#include "analyzer/output/quantity.h"
+#include "analyzer/report/sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINDINGS_SHOWN = 12 };
+
+static uint64_t count_abnormal(const struct tg_report *report)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < tg_process_model_count(report->processes); i++)
+        count += tg_report_is_abnormal(report, tg_process_model_at(report->processes, i));
+    return count;
+}
+
+/* How many lines TEXT takes at COLUMNS (0: one), approximately. */
+static size_t count_lines(const char *text, size_t columns)
+{
+    return columns == 0 ? 1 : 1 + strlen(text) / (columns > 8 ? columns - 4 : 4);
+}
+
+static void write_findings(const struct tg_report_page *page, size_t lines)
+{
+    const struct tg_verdict *verdict = &page->report->verdict;
+    size_t most = page->options->all ? SIZE_MAX : FINDINGS_SHOWN, shown = 0;
+    while (shown < verdict->count && shown < most) {
+        const char *text = verdict->findings[shown].text;
+        size_t needed = count_lines(text, page->options->columns);
+        if (shown > 0 && needed > lines)
+            break;
+        char number[32];
+        snprintf(number, sizeof number, "%zu. ", ++shown);
+        tg_report_paragraph(page, number, text);
+        lines -= needed < lines ? needed : lines;
+    }
+    tg_report_more(page, 0, verdict->count - shown);
+}
+
+static void write_no_findings(const struct tg_report_page *page)
+{
+    const struct tg_report *report = page->report;
+    uint64_t abnormal = count_abnormal(report);
+    char text[200];
+    if (tg_process_model_count(report->processes) == 0)
+        snprintf(text, sizeof text, "The trace has no processes.");
+    else if (abnormal == 0)
+        snprintf(text, sizeof text, "Nothing wrong found: no crash, no deadlock, no abnormal exit.");
+    else
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " process%s exited abnormally or did not exit; the trace does not show why.",
+                 abnormal, abnormal == 1 ? "" : "es");
+    tg_report_paragraph(page, NULL, text);
+}
+
+/* What limits the verdict, or changes what it is about. */
+static void write_reservation(const struct tg_report_page *page)
+{
+    const struct tg_report *report = page->report;
+    char moment[TG_QUANTITY_SIZE], text[200];
+    tg_quantity_moment(report->end_ns, report->start_ns, 6, moment);
+    if (report->damage != NULL)
+        snprintf(text, sizeof text, "The trace is damaged: this is the state at %s s, before the damage.",
+                 moment);
+    else if (report->summary.is_recording)
+        snprintf(text, sizeof text, "Still recording: this is the state at %s s.", moment);
+    else if (!report->summary.complete || report->summary.truncated)
+        snprintf(text, sizeof text, "The recording was interrupted: this is the state at %s s.", moment);
+    else if (!tg_report_nothing_lost(report))
+        snprintf(text, sizeof text, "Events were lost (see Losses): the verdict may be incomplete.");
+    else
+        return;
+    tg_report_paragraph(page, NULL, text);
+}
+
+static void write_command(const struct tg_report_page *page, const char *before, const char *command,
+                          const char *what)
+{
+    fprintf(page->stream, "%stollgate %s ", before, command);
+    tg_report_argument(page->stream, page->report->path);
+    fprintf(page->stream, "   %s\n", what);
+}
+
+/* The commands to type next. */
+static void write_next(const struct tg_report_page *page)
+{
+    const struct tg_report *report = page->report;
+    bool is_parallel = tg_mpi_model_thread_count(report->mpi) > 0 ||
+                       tg_openmp_model_worker_count(tg_openmp_statistics_model(report->openmp)) > 0;
+    bool is_wrong = report->verdict.count > 0 || count_abnormal(report) > 0;
+    const char *before = "Next: ", *after = "      ";
+    if (strcmp(report->path, "-") == 0)
+        return;
+    if (report->damage != NULL || (!report->summary.complete && !report->summary.is_recording)) {
+        write_command(page, before, "recover", "(make a complete trace of what there is)");
+        before = after;
+    }
+    if (is_wrong && is_parallel) {
+        write_command(page, before, "sequence", "(draw who waits for whom)");
+        before = after;
+    }
+    if (is_wrong)
+        write_command(page, before, "replay", "(inspect it: goto end, where, info workers)");
+}
+
+struct tg_error *tg_report_verdict(const struct tg_report_page *page, size_t lines)
+{
+    fputs(page->options->colour ? "\033[1mVerdict\033[0m\n" : "Verdict\n", page->stream);
+    if (page->report->verdict.count > 0)
+        write_findings(page, lines);
+    else
+        write_no_findings(page);
+    write_reservation(page);
+    write_next(page);
+    return ferror(page->stream) ? tg_error_no_memory() : NULL;
+}
