@@ -235,7 +235,7 @@ static void what_is_no_trace_is_refused(void **state)
 {
     char *path = temporary_path(*state, "trace");
     struct tg_trace_reader *reader = NULL;
-    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_NOT_FOUND, "no such trace");
+    expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_NOT_FOUND, "no such file");
     temporary_write(path, "", 0);
     expect_error(tg_trace_reader_open(path, &reader), TG_ERROR_INPUT, "empty");
     temporary_write(path, "#!/bin/sh\n", 10);
