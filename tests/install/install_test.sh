@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install_test.sh BUILD-DIRECTORY CONSUMER.c TRACE_FROM_JSON
+# install_test.sh BUILD-DIRECTORY CONSUMER.c TRACE_FROM_JSON SOURCE
 set -euo pipefail
-build=$1 consumer=$2 trace_from_json=$3
+build=$1 consumer=$2 trace_from_json=$3 source=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() {
@@ -12,7 +12,8 @@ fail() {
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 [[ $("$work/prefix/bin/tollgate" --version) == "tollgate "[0-9]* ]] || fail "the installed program does not run"
 for page in tollgate tollgate-record tollgate-report tollgate-filter tollgate-dump tollgate-replay tollgate-recover; do
-    [ -s "$work/prefix/share/man/man1/$page.1" ] || fail "$page.1 is not installed"
+    { cat "$work/prefix/share/man/man1/$page.1" || gzip -dc "$work/prefix/share/man/man1/$page.1.gz"; } 2>/dev/null |
+        cmp - "$source/docs/man/$page.1" || fail "$page.1 is not installed"
 done
 [ -s "$work/prefix/share/bash-completion/completions/tollgate" ] || fail "the bash completion is not installed"
 [ -s "$work/prefix/share/zsh/vendor-completions/_tollgate" ] || fail "the zsh completion is not installed"
@@ -36,18 +37,4 @@ printf '%s\n' '{"t_ns":1,"pid":7,"tid":7,"kind":"process_start","origin":"launch
     '{"t_ns":2,"pid":7,"tid":7,"kind":"process_exit","how":"exited","status":0,"core_dumped":false}' >"$work/two.json"
 "$trace_from_json" "$work/two.json" "$work/two.tgt"
 [ "$("$work/count_events" "$work/two.tgt")" = 2 ] || fail "the built program does not count 2 events"
-
-command -v dpkg-shlibdeps >/dev/null || { echo "skipped: no dpkg-shlibdeps for the Debian package"; exit 77; }
-(cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1) ||
-    fail "cpack failed: $(tail -n 5 "$work/cpack.log")"
-deb=$(echo "$work"/deb/*.deb)
-dpkg-deb -c "$deb" >"$work/contents" # not a pipe to grep -q: dpkg-deb dislikes readers that leave early
-grep -q ' \./usr/bin/tollgate$' "$work/contents" || fail "the package has no /usr/bin/tollgate"
-for library in tollgate-agent.so tollgate-audit.so; do
-    grep -q " \./usr/lib/.*tollgate/$library\$" "$work/contents" || fail "the package has no $library"
-done
-depends=$(dpkg-deb -f "$deb" Depends)
-for library in libdw1 libtcl8.6 libedit2; do
-    [[ $depends == *$library* ]] || fail "the package does not depend on $library: $depends"
-done
-echo "install and package are complete"
+echo "the installation is complete"
