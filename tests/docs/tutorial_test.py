@@ -1,7 +1,7 @@
-"""The tutorial's commands print what the tutorial shows.
+"""The commands of a document (docs/tutorial.md, README.md) print what the document shows.
 
-usage: tutorial_test.py TOLLGATE SOURCE_DIRECTORY
-TG_GOLDEN_UPDATE=1 writes what they print now into docs/tutorial.md: read the difference before you commit it.
+usage: tutorial_test.py TOLLGATE SOURCE_DIRECTORY DOCUMENT
+TG_GOLDEN_UPDATE=1 writes what they print now into DOCUMENT: read the difference before you commit it.
 
 Commands are the lines behind `$ ` in the blocks ```console. They run one after the other in one empty folder (with
 tests/ in it) by bash. Output is compared line by line, with numbers that vary made equal (see normalized). What else is
@@ -57,7 +57,7 @@ def normalized(line):
 
 
 def comparable(lines):
-    """LINES normalized; those of a block that is declared unordered are sorted, without their indentation."""
+    """LINES normalized; those of a block that is declared unordered are sorted, without indentation and [...]."""
     result, is_unordered, start = [], False, None
     for line in lines:
         result.append(normalized(line))
@@ -66,7 +66,7 @@ def comparable(lines):
         elif line == "```console":
             start = len(result)
         elif line == "```" and is_unordered:
-            result[start:-1] = sorted(text.strip() for text in result[start:-1])
+            result[start:-1] = sorted(text.strip() for text in result[start:-1] if text.strip() != "[...]")
             is_unordered = False
     return result
 
@@ -148,7 +148,7 @@ def commands_of(block):
 
 
 def play(lines, session):
-    """The tutorial's LINES with the output that its commands have now."""
+    """The document's LINES with the output that its commands have now."""
     made, at = [], 0
     while at < len(lines):
         directive = DIRECTIVE.match(lines[at])
@@ -182,9 +182,9 @@ def check_possible(tollgate):
 
 
 def main():
-    tollgate, source = sys.argv[1:]
+    tollgate, source, document = sys.argv[1:]
     check_possible(tollgate)
-    path = f"{source}/docs/tutorial.md"
+    path = f"{source}/{document}"
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     with tempfile.TemporaryDirectory() as folder:
@@ -198,8 +198,7 @@ def main():
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(line.rstrip() for line in made[:-1]) + "\n")
         return 0
-    differences = list(difflib.unified_diff(comparable(lines), comparable(made), "docs/tutorial.md", "printed now",
-                                            lineterm=""))
+    differences = list(difflib.unified_diff(comparable(lines), comparable(made), document, "printed now", lineterm=""))
     print("\n".join(differences))
     return 1 if differences else 0
 
