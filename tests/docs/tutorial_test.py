@@ -49,8 +49,8 @@ def normalized(line):
     line = re.sub(r"0x[0-9a-f]{4,}", "0xN", line)
     line = re.sub(r"\d[\d,]*\.\d{2,}(%s\b)?|\b\d[\d,]*(\.\d+)?%s(?!\w)" % (UNIT, UNIT), "TIME", line)
     line = re.sub(r"\b\d{1,3}(,\d{3})+\b|\b\d{4,}\b", "N", line)
-    line = re.sub(r"(pid|process|thread|tollgate-\w+-|workers?|waiting) *[\d,-]+\b", r"\1 N", line)
-    line = re.sub(r"(round trips|in batches|at once, mean|at once, most|Round trips:|handled|deferred ones) .*", r"\1 N", line)
+    line = re.sub(r"(pid|process|thread|tollgate-\w+-|[Ww]orkers?|waiting) *[\d,-]+\b", r"\1 N", line)
+    line = re.sub(r"([Rr]ound trips?|in batches|handled|being deferred|Cost)\b.*", r"\1 N", line)
     line = re.sub(r"^\d+ threads \([^)]*\)", "N threads (...)", line)  # attached one after the other
     line = re.sub(r"-{3,}", "---", line)
     return re.sub(r" +", " ", line).rstrip()
