@@ -3,7 +3,7 @@
 #include "analyzer/dump/dump.h"
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/trace_arguments.h"
-#include "format/base/printable.h"
+#include "analyzer/output/trace_pass.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -78,7 +78,8 @@ static struct tg_error *run_dump(void *context)
     const struct tg_trace_arguments *trace = &arguments->trace;
     struct tg_output *output = NULL;
     struct tg_error *damage = NULL;
-    bool interrupted = false;
+    struct tg_trace_summary summary;
+    uint64_t start_ns = 0;
     if (arguments->request.format == NULL)
         arguments->request.format = &tg_dump_text;
     arguments->request.path = trace->path;
@@ -88,7 +89,7 @@ static struct tg_error *run_dump(void *context)
     if (error == NULL)
         error = tg_output_open(trace->output, trace->force, &output);
     if (error == NULL)
-        error = tg_dump_write(&arguments->request, output, &damage, &interrupted);
+        error = tg_dump_write(&arguments->request, output, &damage, &summary, &start_ns);
     bool whole = error == NULL && !tg_output_closed(output);
     if (error == NULL)
         error = tg_output_commit(output);
@@ -97,11 +98,8 @@ static struct tg_error *run_dump(void *context)
         error = damage;
     else
         tg_error_destroy(damage);
-    if (error == NULL && whole && interrupted) {
-        fputs("tollgate: ", stderr);
-        tg_printable_write(stderr, trace->path);
-        fputs(": the trace was interrupted; these are the events up to its last whole chunk\n", stderr);
-    }
+    if (error == NULL && whole)
+        tg_trace_write_extent(stderr, trace->path, &summary, start_ns);
     return error;
 }
 

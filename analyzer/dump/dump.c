@@ -94,7 +94,7 @@ static struct tg_error *run_dump(struct dump_run *run)
 }
 
 struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_output *output,
-                               struct tg_error **damage, bool *interrupted)
+                               struct tg_error **damage, struct tg_trace_summary *summary, uint64_t *start_ns)
 {
     struct dump_run run = {.request = request,
                            .output = output,
@@ -114,8 +114,8 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
     if (error == NULL)
         error = run_dump(&run);
     if (error == NULL) {
-        struct tg_trace_summary summary = tg_trace_reader_summary(run.reader);
-        *interrupted = summary.truncated || !summary.complete;
+        *summary = tg_trace_reader_summary(run.reader);
+        *start_ns = run.dump.start_ns;
     }
     tg_code_names_destroy(run.dump.names);
     tg_process_model_destroy(run.processes);

@@ -9,6 +9,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/trace/meta.h"
+#include "format/trace/reader.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,9 +55,10 @@ struct tg_dump_request {
 
 /* Writes the events of the trace that were asked for to OUTPUT, which is not committed. Stops early where
  * nobody reads any more. Where the trace is damaged, everything before the damage is written, properly
- * closed, and the error comes back in *DAMAGE (owned by the caller; NULL: none). *INTERRUPTED: the trace was
- * not closed. */
+ * closed, and the error comes back in *DAMAGE (owned by the caller; NULL: none). *SUMMARY describes the trace
+ * as far as it was read; moments are relative to *START_NS. */
 struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_output *output,
-                               struct tg_error **damage, bool *interrupted);
+                               struct tg_error **damage, struct tg_trace_summary *summary,
+                               uint64_t *start_ns);
 
 #endif

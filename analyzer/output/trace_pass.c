@@ -1,5 +1,8 @@
 #include "analyzer/output/trace_pass.h"
 
+#include "analyzer/output/quantity.h"
+#include "format/base/printable.h"
+
 #include <string.h>
 
 uint64_t tg_trace_start_ns(const struct tg_trace_reader *reader, const struct tg_event *first)
@@ -43,4 +46,20 @@ struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selectio
     tg_process_model_destroy(model);
     tg_trace_reader_close(reader);
     return error;
+}
+
+void tg_trace_write_extent(FILE *stream, const char *path, const struct tg_trace_summary *summary,
+                           uint64_t start_ns)
+{
+    char moment[TG_QUANTITY_SIZE];
+    if (summary->complete && !summary->truncated)
+        return;
+    fputs("tollgate: ", stream);
+    tg_printable_write(stream, path);
+    fputs(summary->is_recording ? ": still recording" : ": the recording was interrupted", stream);
+    if (summary->events == 0)
+        fputs(": no events\n", stream);
+    else
+        fprintf(stream, ": events up to %s s\n",
+                tg_quantity_moment(summary->last_time_ns, start_ns, 6, moment));
 }

@@ -167,7 +167,12 @@ typedef struct tg_error *part_fn(const struct tg_report_page *page, size_t lines
 
 static struct tg_error *verdict_part(const struct tg_report_page *page, size_t lines)
 {
-    return tg_report_verdict(page, lines / 2);
+    enum {
+        FACTS = 14,
+        AROUND = 4,
+        LEAST = 4
+    }; /* lines: of the facts; the title and what to do next; for findings */
+    return tg_report_verdict(page, lines > FACTS + AROUND + LEAST ? lines - FACTS - AROUND : LEAST);
 }
 
 static struct tg_error *facts_part(const struct tg_report_page *page, size_t lines)
@@ -206,6 +211,6 @@ struct tg_error *tg_report_summary(const struct tg_report_page *page)
     if (error == NULL)
         error = write_part(page, tg_report_tree_brief, &lines);
     if (error == NULL)
-        fputs("--all shows every process, MPI call, OpenMP zone, library, event and note\n", page->stream);
+        tg_report_paragraph(page, NULL, "--all shows all processes, MPI, OpenMP, libraries, events");
     return error;
 }

@@ -4,6 +4,7 @@
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/trace_arguments.h"
+#include "analyzer/output/trace_pass.h"
 #include "analyzer/sequence/format.h"
 #include "analyzer/sequence/read.h"
 #include "format/base/near_name.h"
@@ -232,11 +233,8 @@ static void tell(const struct sequence_arguments *arguments, const struct tg_seq
     if (arguments->format->max_characters != 0 && arguments->n_characters > arguments->format->max_characters)
         fprintf(stderr, "tollgate: %s characters; %s\n", tg_quantity_count(arguments->n_characters, count),
                 arguments->format->how_more);
-    if (reading->interrupted) {
-        fputs("tollgate: ", stderr);
-        tg_printable_write(stderr, arguments->trace.path);
-        fputs(": the trace was interrupted; this is the state of its last whole chunk\n", stderr);
-    }
+    if (reading->damage == NULL)
+        tg_trace_write_extent(stderr, arguments->trace.path, &reading->summary, reading->start_ns);
 }
 
 static struct tg_error *write_diagram(struct sequence_arguments *arguments,

@@ -71,8 +71,8 @@ static struct tg_error *pass(struct reading *reading,
         if (error == NULL && (!selection->has_to || event->time_ns <= selection->to_ns))
             error = feed(reading, event);
     }
-    struct tg_trace_summary summary = tg_trace_reader_summary(reader);
-    reading->result->interrupted = *damage == NULL && (summary.truncated || !summary.complete);
+    reading->result->start_ns = reading->survey.start_ns;
+    reading->result->summary = tg_trace_reader_summary(reader);
     tg_trace_reader_close(reader);
     return error;
 }

@@ -7,6 +7,7 @@
 #include "analyzer/sequence/rows.h"
 #include "analyzer/sequence/sequence.h"
 #include "format/settings/command.h"
+#include "format/trace/reader.h"
 
 enum tg_sequence_by { TG_SEQUENCE_BY_WHAT_MATTERS, TG_SEQUENCE_BY_WORKER, TG_SEQUENCE_BY_RANK };
 
@@ -25,9 +26,10 @@ struct tg_sequence_request {
 struct tg_sequence_reading {
     struct tg_sequence *sequence;
     struct tg_sequence_rows rows;
-    char *title, *note;      /* printable */
-    struct tg_error *damage; /* why reading stopped early, NULL */
-    bool interrupted;        /* the trace was not closed */
+    char *title, *note;              /* printable */
+    struct tg_error *damage;         /* why reading stopped early, NULL */
+    uint64_t start_ns;               /* moments are relative to it */
+    struct tg_trace_summary summary; /* of the trace, as far as it was read */
 };
 
 /* Reads the trace, twice. Caller's storage. USAGE where what was asked for cannot be; NOT_FOUND where nothing

@@ -53,6 +53,11 @@ static struct tg_error *run_console(void *context)
     struct tg_console_options console_options = {
         .out = stdout, .errors = stderr, .table = &tg_command_table, .services = arguments->trace.symbols};
     struct tg_error *error = tg_trace_source_create(arguments->trace.path, NULL, &source);
+    if (error == NULL && source->is_recording) {
+        fputs("tollgate: ", stderr);
+        tg_printable_write(stderr, arguments->trace.path);
+        fputs(": still recording: later events are not shown\n", stderr);
+    }
     if (error == NULL && arguments->script.as_json)
         error = tg_json_console_create(&json);
     if (json != NULL)

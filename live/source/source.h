@@ -56,6 +56,7 @@ struct tg_source {
     uint64_t n_events;              /* in all, 0 not known (yet) */
     const char *name;               /* of the trace or the command */
     const char *trace_path;         /* of the trace that has these events, NULL: none */
+    bool is_recording;              /* another process still writes the trace */
     int wake_fd;                    /* readable: `attend` has something to do; -1: it never has */
     struct tg_error *damage;        /* why events end early, NULL they do not; owned by the source */
 };

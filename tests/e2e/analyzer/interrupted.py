@@ -66,7 +66,7 @@ def main():
             continue
         text = tollgate("report", "cut")
         assert text.returncode == 0 and b"INTERRUPTED" in text.stdout, (size, text)
-        assert b"nothing lost" not in text.stdout and b"the trace is not whole" in text.stdout, text.stdout
+        assert b"nothing lost" not in text.stdout and b"the trace is incomplete" in text.stdout, text.stdout
         report = json.loads(tollgate("report", "--json", "cut").stdout)
         assert report["trace"]["events"] == count, (report["trace"], count)
         assert report["trace"]["nothing_lost"] is False and report["trace"]["complete"] is False, report["trace"]
