@@ -1,5 +1,6 @@
 #include "analyzer/job/action_points.h"
 
+#include "format/base/array.h"
 #include "format/base/printable.h"
 #include "format/base/search.h"
 #include "format/base/tcl_quote.h"
@@ -76,16 +77,10 @@ struct tg_error *tg_action_points_add(struct tg_action_points *points, const str
                                       uint32_t *id)
 {
     if (points->last_id == INT32_MAX)
-        return tg_error_create(TG_ERROR_LIMIT, "there have been %d action points: no number is left",
-                               INT32_MAX);
-    if (points->n_points == points->capacity) {
-        size_t larger = points->capacity == 0 ? 16 : points->capacity * 2;
-        struct tg_action_point *moved = reallocarray(points->points, larger, sizeof *moved);
-        if (moved == NULL)
-            return tg_error_no_memory();
-        points->points = moved;
-        points->capacity = larger;
-    }
+        return tg_error_create(TG_ERROR_LIMIT, "too many action points (limit %d)", INT32_MAX);
+    struct tg_error *error = TG_ARRAY_RESERVE(points->points, points->capacity, points->n_points + 1);
+    if (error != NULL)
+        return error;
     struct tg_action_point *added = &points->points[points->n_points];
     if (!copy_point(point, added))
         return tg_error_no_memory();
@@ -134,18 +129,17 @@ struct tg_error *tg_action_points_remove(struct tg_action_points *points, uint32
     if (error != NULL)
         return error;
     deinit_point(point);
-    size_t behind = (size_t)(points->points + points->n_points - (point + 1));
-    memmove(point, point + 1, behind * sizeof *point);
-    points->n_points--;
+    TG_ARRAY_REMOVE(points->points, points->n_points, (size_t)(point - points->points));
     return NULL;
 }
 
 void tg_action_points_take_back(struct tg_action_points *points, uint32_t id)
 {
-    struct tg_error *error = tg_action_points_remove(points, id);
-    if (error == NULL && id == points->last_id)
+    if (get(points, id) == NULL)
+        return;
+    tg_error_destroy(tg_action_points_remove(points, id)); /* cannot fail: the point exists */
+    if (id == points->last_id)
         points->last_id--;
-    tg_error_destroy(error);
 }
 
 struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32_t id, bool enabled)
@@ -206,10 +200,8 @@ bool tg_action_points_are_suppressed(const struct tg_action_points *points)
 
 bool tg_action_points_in_force(const struct tg_action_points *points, uint32_t id)
 {
-    struct tg_action_point *point = NULL;
-    struct tg_error *error = find(points, id, &point);
-    tg_error_destroy(error);
-    return error == NULL && point->enabled && !point->pending && !points->suppressed;
+    const struct tg_action_point *point = get(points, id);
+    return point != NULL && point->enabled && !point->pending && !points->suppressed;
 }
 
 size_t tg_action_points_count(const struct tg_action_points *points)
@@ -233,12 +225,12 @@ struct tg_error *tg_action_point_parse_stop(const char *option, const char *word
     else if (strcmp(word, "none") == 0 || strcmp(word, "thread") == 0)
         *stop = TG_BARRIER_STOP_NONE;
     else
-        return tg_error_create(TG_ERROR_USAGE, "%s: '%s' is no width; give group, process or none", option,
+        return tg_error_create(TG_ERROR_USAGE, "%s: invalid width '%s'; use group, process or none", option,
                                word);
     return NULL;
 }
 
-/* What really stops: a process barrier holds its processes, whatever it was asked to stop. */
+/* Names what really stops: a process barrier always holds its processes. */
 static const char *stop_word(const struct tg_action_point *point, enum tg_barrier_stop stop, const char *none)
 {
     bool of_processes = point->kind == TG_ACTION_BARRIER && !point->of_threads;
@@ -288,7 +280,7 @@ static void print_heading(const struct tg_action_point *point, size_t count, FIL
 void tg_action_points_print_suppressed(const struct tg_action_points *points, FILE *stream)
 {
     if (points->suppressed)
-        fputs("Action points are suppressed: none is in force\n", stream);
+        fputs("Action points are suppressed: none is in effect\n", stream);
 }
 
 void tg_action_point_print(const struct tg_action_point *point, FILE *stream)
@@ -405,7 +397,7 @@ static void save_point(const struct tg_action_point *point, FILE *stream)
 
 void tg_action_points_save(const struct tg_action_points *points, FILE *stream)
 {
-    fputs("# action points of tollgate: dactions -load reads them\n", stream);
+    fputs("# tollgate action points; `dactions -load` reads them\n", stream);
     for (size_t i = 0; i < points->n_points; i++)
         save_point(&points->points[i], stream);
     if (points->suppressed)

@@ -1,6 +1,8 @@
 #include "analyzer/job/barrier_trace.h"
 
 #include "analyzer/job/run_state.h"
+#include "format/base/array.h"
+#include "format/base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -150,15 +152,10 @@ static struct tg_error *put_name(struct tg_barrier_trace *trace, int32_t pid, in
 {
     struct name *name = find_name(trace, pid, tid);
     if (name == NULL) {
-        name = calloc(1, sizeof *name);
-        if (name == NULL)
-            return tg_error_no_memory();
-        name->key = key_of(pid, tid);
-        HASH_ADD(hh, trace->names, key, sizeof name->key, name);
-        if (name->hh.tbl == NULL) { /* memory was short */
-            free(name);
-            return tg_error_no_memory();
-        }
+        const uint64_t key = key_of(pid, tid);
+        struct tg_error *error = TG_HASH_CREATE(hh, trace->names, key, &key, name);
+        if (error != NULL)
+            return error;
     }
     name->id = unit;
     return NULL;
@@ -187,7 +184,7 @@ static void drop_location(struct tg_barrier_trace *trace, uint32_t id)
     free(location);
 }
 
-/* Of a barrier that has none yet. */
+/* Keeps the location of a barrier that has none yet. */
 static struct tg_error *put_location(struct tg_barrier_trace *trace, uint32_t id, const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -196,11 +193,10 @@ static struct tg_error *put_location(struct tg_barrier_trace *trace, uint32_t id
         return tg_error_no_memory();
     location->id = id;
     memcpy(location->text, text, size);
-    HASH_ADD(hh, trace->locations, id, sizeof location->id, location);
-    if (location->hh.tbl != NULL)
-        return NULL;
-    free(location); /* memory was short */
-    return tg_error_no_memory();
+    struct tg_error *error = TG_HASH_ADD(hh, trace->locations, id, location);
+    if (error != NULL)
+        free(location);
+    return error;
 }
 
 const char *tg_barrier_trace_location(const struct tg_barrier_trace *trace, uint32_t id)
@@ -219,15 +215,10 @@ static struct tg_error *copy_tables(const struct tg_barrier_trace *from, struct 
     for (const struct location *location = from->locations; error == NULL && location != NULL;
          location = location->hh.next)
         error = put_location(to, location->id, location->text);
-    size_t left = from->n_expected - from->next;
-    if (error != NULL || left == 0)
-        return error;
-    to->expected = calloc(left, sizeof *to->expected);
-    if (to->expected == NULL)
-        return tg_error_no_memory();
-    memcpy(to->expected, from->expected + from->next, left * sizeof *to->expected);
-    to->n_expected = to->capacity = left;
-    return NULL;
+    if (error == NULL)
+        error = TG_ARRAY_COPY(to->expected, to->n_expected, to->capacity, from->expected + from->next,
+                              from->n_expected - from->next);
+    return error;
 }
 
 struct tg_error *tg_barrier_trace_copy(const struct tg_barrier_trace *trace, struct tg_barrier_trace **copy)
@@ -267,7 +258,7 @@ static void differ(struct tg_barrier_trace *trace, const char *who, const struct
                  event->barrier_held.barrier);
 }
 
-/* What was expected and did not come before the next thing happened. */
+/* Counts the expected decisions that did not come before the next thing happened. */
 static void flush(struct tg_barrier_trace *trace)
 {
     for (; trace->next < trace->n_expected; trace->next++) {
@@ -284,14 +275,9 @@ static struct tg_error *expect(struct tg_barrier_trace *trace)
     size_t count;
     const struct tg_run_decision *decisions = tg_run_model_decisions(trace->model, &count);
     struct tg_event event = {0};
-    if (trace->n_expected + count > trace->capacity) {
-        size_t larger = (trace->n_expected + count) * 2;
-        struct tg_run_decision *moved = reallocarray(trace->expected, larger, sizeof *moved);
-        if (moved == NULL)
-            return tg_error_no_memory();
-        trace->expected = moved;
-        trace->capacity = larger;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(trace->expected, trace->capacity, trace->n_expected + count);
+    if (error != NULL)
+        return error;
     for (size_t i = 0; i < count; i++)
         if (tg_barrier_trace_event(&decisions[i], &event))
             trace->expected[trace->n_expected++] = decisions[i];

@@ -2,6 +2,8 @@
 
 #include "analyzer/job/list.h"
 #include "analyzer/job/set.h"
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/base/printable.h"
 #include "format/base/string_pool.h"
 
@@ -93,20 +95,6 @@ void tg_call_tree_destroy(struct tg_call_tree *tree)
     free(tree);
 }
 
-static bool add_place(struct places *places, struct place place)
-{
-    if (places->count == places->capacity) {
-        size_t larger = places->capacity == 0 ? 4 : places->capacity * 2;
-        struct place *moved = reallocarray(places->all, larger, sizeof *moved);
-        if (moved == NULL)
-            return false;
-        places->all = moved;
-        places->capacity = larger;
-    }
-    places->all[places->count++] = place;
-    return true;
-}
-
 /* ---- adding */
 
 /* PARENT's child for FUNCTION at PLACE, both of the pool; NULL where memory is short. */
@@ -122,15 +110,8 @@ static struct node *child_of(struct tg_call_tree *tree, struct node *parent, con
     HASH_FIND(hh, tree->nodes, &key, sizeof key, node);
     if (node != NULL)
         return node;
-    node = calloc(1, sizeof *node);
-    if (node == NULL)
+    if (TG_HASH_CREATE(hh, tree->nodes, key, &key, node) != NULL)
         return NULL;
-    node->key = key;
-    HASH_ADD(hh, tree->nodes, key, sizeof key, node);
-    if (node->hh.tbl == NULL) { /* memory was short */
-        free(node);
-        return NULL;
-    }
     if (parent->last == NULL)
         parent->first = node;
     else
@@ -146,13 +127,10 @@ static struct variable *variable_of(struct node *node, const char *name, unsigne
     for (size_t i = 0; i < node->n_variables; i++)
         if (node->variables[i].name == name && node->variables[i].occurrence == occurrence)
             return &node->variables[i];
-    struct variable *variables = reallocarray(node->variables, node->n_variables + 1, sizeof *variables);
-    if (variables == NULL)
+    const struct variable made = {.name = name, .occurrence = occurrence, .is_argument = is_argument};
+    if (TG_ARRAY_APPEND_EXACT(node->variables, node->n_variables, made) != NULL)
         return NULL;
-    node->variables = variables;
-    variables[node->n_variables] =
-        (struct variable){.name = name, .occurrence = occurrence, .is_argument = is_argument};
-    return &variables[node->n_variables++];
+    return &node->variables[node->n_variables - 1];
 }
 
 /* The answer VALUE, of the pool. NULL where memory is short. */
@@ -161,12 +139,10 @@ static struct answer *answer_of(struct variable *variable, const char *value)
     for (size_t i = 0; i < variable->n_answers; i++)
         if (variable->answers[i].value == value)
             return &variable->answers[i];
-    struct answer *answers = reallocarray(variable->answers, variable->n_answers + 1, sizeof *answers);
-    if (answers == NULL)
+    if (TG_ARRAY_APPEND_EXACT(variable->answers, variable->n_answers, (struct answer){.value = value}) !=
+        NULL)
         return NULL;
-    variable->answers = answers;
-    answers[variable->n_answers] = (struct answer){.value = value};
-    return &answers[variable->n_answers++];
+    return &variable->answers[variable->n_answers - 1];
 }
 
 static struct tg_error *add_variables(struct tg_call_tree *tree, struct node *node, struct place place,
@@ -185,7 +161,8 @@ static struct tg_error *add_variables(struct tg_call_tree *tree, struct node *no
             return error;
         struct variable *variable = variable_of(node, name, occurrence, given->is_argument);
         struct answer *answer = variable == NULL ? NULL : answer_of(variable, value);
-        if (answer == NULL || !add_place(&answer->places, place))
+        if (answer == NULL ||
+            TG_ARRAY_APPEND(answer->places.all, answer->places.count, answer->places.capacity, place) != NULL)
             return tg_error_no_memory();
     }
     return NULL;
@@ -197,7 +174,7 @@ struct tg_error *tg_call_tree_add(struct tg_call_tree *tree, const struct tg_job
     static const struct tg_call_tree_frame more = {.function = "...", .place = ""};
     const struct place place = {process, i};
     struct node *node = &tree->root;
-    if (!add_place(&node->places, place))
+    if (TG_ARRAY_APPEND(node->places.all, node->places.count, node->places.capacity, place) != NULL)
         return tg_error_no_memory();
     for (size_t at = 0; at < n_frames && at <= TG_CALL_TREE_MAX_DEPTH; at++) {
         const struct tg_call_tree_frame *frame = at < TG_CALL_TREE_MAX_DEPTH ? &frames[at] : &more;
@@ -208,7 +185,8 @@ struct tg_error *tg_call_tree_add(struct tg_call_tree *tree, const struct tg_job
         if (error != NULL)
             return error;
         node = child_of(tree, node, function, where);
-        if (node == NULL || !add_place(&node->places, place))
+        if (node == NULL ||
+            TG_ARRAY_APPEND(node->places.all, node->places.count, node->places.capacity, place) != NULL)
             return tg_error_no_memory();
         node->has_arguments |= frame->has_arguments;
         error = add_variables(tree, node, place, frame);

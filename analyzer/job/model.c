@@ -1,6 +1,8 @@
 #include "analyzer/job/model.h"
 
 #include "analyzer/job/list.h"
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/base/string_pool.h"
 
 #include <inttypes.h>
@@ -109,19 +111,6 @@ void tg_job_model_destroy(struct tg_job_model *model)
     free(model);
 }
 
-static bool make_room(void **items, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t larger = *capacity == 0 ? 8 : *capacity * 2;
-    void *moved = reallocarray(*items, larger, size);
-    if (moved == NULL)
-        return false;
-    *items = moved;
-    *capacity = larger;
-    return true;
-}
-
 /* ---- processes */
 
 static struct process *find_process(const struct tg_job_model *model, int32_t pid)
@@ -148,17 +137,10 @@ static struct tg_error *find_share(struct tg_job_model *model, uint32_t control_
     key.program = program;
     HASH_FIND(hh, model->shares, &key, sizeof key, share);
     if (share == NULL) {
-        share = calloc(1, sizeof *share);
-        if (share == NULL)
-            return tg_error_no_memory();
-        share->key = key;
-        share->number = model->last_group + 1;
-        HASH_ADD(hh, model->shares, key, sizeof key, share);
-        if (share->hh.tbl == NULL) { /* memory was short */
-            free(share);
-            return tg_error_no_memory();
-        }
-        model->last_group++;
+        struct tg_error *error = TG_HASH_CREATE(hh, model->shares, key, &key, share);
+        if (error != NULL)
+            return error;
+        share->number = ++model->last_group;
     }
     *number = share->number;
     return NULL;
@@ -182,21 +164,16 @@ static struct tg_error *add_thread(struct process *process, int32_t tid)
 {
     if (find_tid(process, tid) != NULL)
         return NULL;
-    struct thread *thread = calloc(1, sizeof *thread);
-    if (thread == NULL)
-        return tg_error_no_memory();
-    thread->tid = tid;
+    struct thread *thread;
+    struct tg_error *error = TG_HASH_CREATE(hh, process->threads, tid, &tid, thread);
+    if (error != NULL)
+        return error;
     thread->dtid = process->last_dtid + 1;
-    HASH_ADD(hh, process->threads, tid, sizeof thread->tid, thread);
-    if (thread->hh.tbl == NULL) { /* memory was short */
-        free(thread);
-        return tg_error_no_memory();
-    }
-    HASH_ADD(hh_dtid, process->by_dtid, dtid, sizeof thread->dtid, thread);
-    if (thread->hh_dtid.tbl == NULL) {
+    error = TG_HASH_ADD(hh_dtid, process->by_dtid, dtid, thread);
+    if (error != NULL) {
         HASH_DEL(process->threads, thread);
         free(thread);
-        return tg_error_no_memory();
+        return error;
     }
     process->last_dtid++;
     return NULL;
@@ -217,8 +194,7 @@ static struct tg_error *need_process(struct tg_job_model *model, const struct tg
     *found = process;
     if (process != NULL)
         return NULL;
-    if (!make_room((void **)&model->processes, model->n_processes, &model->capacity,
-                   sizeof *model->processes))
+    if (TG_ARRAY_RESERVE(model->processes, model->capacity, model->n_processes + 1) != NULL)
         return tg_error_no_memory();
     const struct process *parent = NULL;
     if (event->kind == TG_EVENT_PROCESS_START && event->process_start.parent_pid > 0 &&
@@ -243,9 +219,7 @@ static struct tg_error *need_process(struct tg_job_model *model, const struct tg
         error =
             find_share(model, process->groups.control_group, process->program, &process->groups.share_group);
     if (error == NULL)
-        HASH_ADD(hh, model->by_pid, pid, sizeof process->pid, process);
-    if (error == NULL && process->hh.tbl == NULL)
-        error = tg_error_no_memory();
+        error = TG_HASH_ADD(hh, model->by_pid, pid, process);
     if (error != NULL) {
         remove_threads(process, NULL);
         free(process);
@@ -256,7 +230,7 @@ static struct tg_error *need_process(struct tg_job_model *model, const struct tg
     return NULL;
 }
 
-/* The share group that was made for a process of which no program was known yet becomes the program's. */
+/* Gives PROGRAM the share group that was made for the process when its program was not yet known. */
 static struct tg_error *name_share(struct tg_job_model *model, struct process *process, const char *program)
 {
     struct share_key key;
@@ -271,11 +245,10 @@ static struct tg_error *name_share(struct tg_job_model *model, struct process *p
         return find_share(model, process->groups.control_group, program, &process->groups.share_group);
     HASH_DEL(model->shares, share);
     share->key = key;
-    HASH_ADD(hh, model->shares, key, sizeof key, share);
-    if (share->hh.tbl != NULL)
-        return NULL;
-    free(share);
-    return tg_error_no_memory();
+    struct tg_error *error = TG_HASH_ADD(hh, model->shares, key, share);
+    if (error != NULL)
+        free(share);
+    return error;
 }
 
 static struct tg_error *take_program(struct tg_job_model *model, struct process *process, const char *path)
@@ -410,7 +383,7 @@ static struct user_group *find_group(const struct tg_job_model *model, const cha
 
 static struct tg_error *no_such_group(const char *name)
 {
-    return tg_error_create(TG_ERROR_NOT_FOUND, "there is no group '%.80s'; `dgroups -list` lists them", name);
+    return tg_error_create(TG_ERROR_NOT_FOUND, "no group '%.80s'; `dgroups -list` lists them", name);
 }
 
 struct tg_error *tg_job_model_add_group(struct tg_job_model *model, const char *name, uint32_t *number)
@@ -418,12 +391,12 @@ struct tg_error *tg_job_model_add_group(struct tg_job_model *model, const char *
     if (!is_name(name))
         return tg_error_create(
             TG_ERROR_USAGE,
-            "'%.80s' is no name of a group: that is a letter or '_', then these, digits, . : + - "
-            "(63 characters in all)",
+            "invalid group name '%.80s': use letters, digits and _ . : + -, and begin with a letter or '_' "
+            "(63 characters at most)",
             name);
     if (find_group(model, name) != NULL)
-        return tg_error_create(TG_ERROR_EXISTS, "there is a group '%s' already", name);
-    if (!make_room((void **)&model->groups, model->n_groups, &model->groups_capacity, sizeof *model->groups))
+        return tg_error_create(TG_ERROR_EXISTS, "group '%s' exists already", name);
+    if (TG_ARRAY_RESERVE(model->groups, model->groups_capacity, model->n_groups + 1) != NULL)
         return tg_error_no_memory();
     char *copy = strdup(name);
     if (copy == NULL)
@@ -449,9 +422,8 @@ struct tg_error *tg_job_model_delete_group(struct tg_job_model *model, const cha
 static struct tg_error *no_such_unit(struct tg_thread_id unit)
 {
     if (unit.dtid == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no process %" PRIu32, unit.dpid);
-    return tg_error_create(TG_ERROR_NOT_FOUND, "there is no thread %" PRIu32 ".%" PRIu32, unit.dpid,
-                           unit.dtid);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no process %" PRIu32, unit.dpid);
+    return tg_error_create(TG_ERROR_NOT_FOUND, "no thread %" PRIu32 ".%" PRIu32, unit.dpid, unit.dtid);
 }
 
 struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char *name,
@@ -466,7 +438,7 @@ struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char 
     for (size_t i = 0; i < group->n_members; i++)
         if (group->members[i].dpid == unit.dpid && group->members[i].dtid == unit.dtid)
             return NULL;
-    if (!make_room((void **)&group->members, group->n_members, &group->capacity, sizeof *group->members))
+    if (TG_ARRAY_RESERVE(group->members, group->capacity, group->n_members + 1) != NULL)
         return tg_error_no_memory();
     group->members[group->n_members++] = unit;
     return NULL;

@@ -1,5 +1,7 @@
 #include "analyzer/job/session_review.h"
 
+#include "format/base/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,29 +57,12 @@ void tg_session_review_destroy(struct tg_session_review *model)
     free(model);
 }
 
-/* ITEMS with room for one more behind COUNT; NULL without memory. */
-static void *make_room(void *items, size_t count, size_t *capacity, size_t size)
+static struct tg_error *add_thread(struct tg_session_review_threads *threads, struct tg_thread_id thread)
 {
-    if (count < *capacity)
-        return items;
-    size_t larger = *capacity == 0 ? 16 : *capacity * 2;
-    void *moved = reallocarray(items, larger, size);
-    if (moved != NULL)
-        *capacity = larger;
-    return moved;
+    return TG_ARRAY_APPEND(threads->items, threads->count, threads->capacity, thread);
 }
 
-static struct tg_error *add_unit(struct tg_session_review_threads *units, struct tg_thread_id unit)
-{
-    void *items = make_room(units->items, units->count, &units->capacity, sizeof *units->items);
-    if (items == NULL)
-        return tg_error_no_memory();
-    units->items = items;
-    units->items[units->count++] = unit;
-    return NULL;
-}
-
-/* ---- who is there */
+/* ---- processes and threads */
 
 static struct tg_error *add_process(struct tg_session_review *model, int32_t pid, struct process **process)
 {
@@ -87,14 +72,11 @@ static struct tg_error *add_process(struct tg_session_review *model, int32_t pid
         *process = &model->processes[i];
         return NULL;
     }
-    void *items =
-        make_room(model->processes, model->n_processes, &model->processes_capacity, sizeof(struct process));
-    if (items == NULL)
-        return tg_error_no_memory();
-    model->processes = items;
-    *process = &model->processes[model->n_processes++];
-    **process = (struct process){.pid = pid, .rank = -1};
-    return NULL;
+    struct tg_error *error = TG_ARRAY_APPEND(model->processes, model->n_processes, model->processes_capacity,
+                                             (struct process){.pid = pid, .rank = -1});
+    if (error == NULL)
+        *process = &model->processes[model->n_processes - 1];
+    return error;
 }
 
 static struct tg_error *meet(struct tg_session_review *model, const struct tg_event *event)
@@ -106,7 +88,7 @@ static struct tg_error *meet(struct tg_session_review *model, const struct tg_ev
             (struct tg_thread_id){(uint32_t)event->control_thread.dpid, (uint32_t)event->control_thread.dtid};
         return tg_run_model_has_thread(tg_barrier_trace_model(model->trace), unit)
                    ? NULL /* told again: it is a manager */
-                   : add_unit(&model->units, unit);
+                   : add_thread(&model->units, unit);
     }
     struct tg_error *error = add_process(model, event->pid, &process);
     if (error != NULL)
@@ -122,7 +104,7 @@ static struct tg_error *meet(struct tg_session_review *model, const struct tg_ev
     if (process->dpid != 0)
         process->rank = -1; /* another process of that pid */
     process->dpid = unit.dpid;
-    return add_unit(&model->units, unit);
+    return add_thread(&model->units, unit);
 }
 
 /* ---- barriers */
@@ -138,11 +120,10 @@ static struct barrier *find(const struct tg_session_review *model, uint64_t id)
 static struct tg_error *create(struct tg_session_review *model, const struct tg_event *event)
 {
     const struct tg_event_barrier_created *told = &event->barrier_created;
-    void *items =
-        make_room(model->barriers, model->n_barriers, &model->barriers_capacity, sizeof(struct barrier));
-    if (items == NULL)
-        return tg_error_no_memory();
-    model->barriers = items;
+    struct tg_error *error =
+        TG_ARRAY_RESERVE(model->barriers, model->barriers_capacity, model->n_barriers + 1);
+    if (error != NULL)
+        return error;
     char *location = strdup(told->location);
     if (location == NULL)
         return tg_error_no_memory();
@@ -156,7 +137,7 @@ static struct tg_error *create(struct tg_session_review *model, const struct tg_
     return NULL;
 }
 
-/* Who has arrived at a barrier that somebody waits at, and who has not. */
+/* Keeps who has arrived at a barrier that threads wait at, and who has not. */
 static struct tg_error *freeze(const struct tg_session_review *model, struct barrier *barrier)
 {
     const struct tg_run_model *now = tg_barrier_trace_model(model->trace);
@@ -172,7 +153,7 @@ static struct tg_error *freeze(const struct tg_session_review *model, struct bar
         if ((unit.dtid != 0) == public->of_threads)
             membership = tg_barriers_membership(now, public->id, unit);
         if (membership.is_member)
-            error = add_unit(membership.has_arrived ? &public->arrived : &public->missing, unit);
+            error = add_thread(membership.has_arrived ? &public->arrived : &public->missing, unit);
     }
     return error;
 }

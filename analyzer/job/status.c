@@ -1,6 +1,7 @@
 #include "analyzer/job/status.h"
 
 #include "analyzer/job/list.h"
+#include "format/base/hash.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ static struct tg_error *no_such_key(const char *word, size_t size)
     char all[256] = "";
     for (size_t i = 0; i < TG_STATUS_KEY_COUNT; i++)
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i == 0 ? "" : ", ", key_names[i]);
-    return tg_error_create(TG_ERROR_USAGE, "-group_by: '%.*s' is nothing to group by; there are %s",
+    return tg_error_create(TG_ERROR_USAGE, "-group_by: invalid key '%.*s'; use %s",
                            size > 40 ? 40 : (int)size, word, all);
 }
 
@@ -42,7 +43,7 @@ struct tg_error *tg_status_parse_keys(const char *text, enum tg_status_key keys[
         if (key == TG_STATUS_KEY_COUNT)
             return no_such_key(word, size);
         if (seen[key])
-            return tg_error_create(TG_ERROR_USAGE, "-group_by: '%s' stands there twice", key_names[key]);
+            return tg_error_create(TG_ERROR_USAGE, "-group_by: '%s' is given twice", key_names[key]);
         seen[key] = true;
         found[n++] = (enum tg_status_key)key;
         if (word[size] == '\0')
@@ -125,7 +126,7 @@ static void name_of(const struct tg_status_input *input, const struct entry *ent
     if (input->name != NULL)
         input->name(input->context, entry->process, entry->i, key, raw, sizeof raw);
     if (raw[0] == '\0')
-        snprintf(value, VALUE_SIZE, "%s not known", key_names[key]);
+        snprintf(value, VALUE_SIZE, "%s unknown", key_names[key]);
     else
         tg_printable(raw, value, VALUE_SIZE);
 }
@@ -175,7 +176,7 @@ static void value_of(const struct tg_status_input *input, const struct entry *en
         return;
     case TG_STATUS_PC:
         if (thread == NULL || thread->pc == 0)
-            snprintf(value, VALUE_SIZE, "pc not known");
+            snprintf(value, VALUE_SIZE, "pc unknown");
         else
             snprintf(value, VALUE_SIZE, "0x%" PRIx64, thread->pc);
         return;
@@ -231,8 +232,7 @@ static struct value *find_or_add(struct value **values, const char *text)
         return NULL;
     memcpy(value->text, text, size);
     value->group = HASH_COUNT(*values);
-    HASH_ADD(hh, *values, text[0], size, value);
-    if (value->hh.tbl == NULL) { /* memory was short */
+    if (TG_HASH_ADD_KEY(hh, *values, value->text, size, value) != NULL) {
         free(value);
         return NULL;
     }

@@ -1,5 +1,8 @@
 #include "analyzer/job/view.h"
 
+#include "format/base/array.h"
+#include "format/base/search.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,47 +71,24 @@ void tg_job_view_destroy(struct tg_job_view *view)
     free(view);
 }
 
-/* Room for one more of SIZE bytes behind COUNT items. */
-static bool make_room(void **items, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t larger = *capacity == 0 ? 16 : *capacity * 2;
-    void *moved = reallocarray(*items, larger, size);
-    if (moved == NULL)
-        return false;
-    *items = moved;
-    *capacity = larger;
-    return true;
-}
-
-/* Where RANK is in the ranks, or would be. */
+/* The index of RANK in the ranks, or where it would be. */
 static size_t place_of_rank(const struct tg_job_view *view, int64_t rank)
 {
-    size_t low = 0, high = view->n_ranks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->ranks[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TG_LOWER_BOUND(view->ranks, view->n_ranks, rank, rank);
 }
 
 struct tg_error *tg_job_view_add_process(struct tg_job_view *view, const struct tg_job_process_info *info)
 {
     assert(info->dpid != 0);
     assert(view->n_processes == 0 || view->processes[view->n_processes - 1].info.dpid < info->dpid);
-    if (!make_room((void **)&view->processes, view->n_processes, &view->processes_capacity,
-                   sizeof *view->processes) ||
-        !make_room((void **)&view->ranks, view->n_ranks, &view->ranks_capacity, sizeof *view->ranks))
+    if (TG_ARRAY_RESERVE(view->processes, view->processes_capacity, view->n_processes + 1) != NULL)
         return tg_error_no_memory();
     size_t at = place_of_rank(view, info->rank);
     if (info->rank >= 0 && (at == view->n_ranks || view->ranks[at].rank != info->rank)) {
-        memmove(view->ranks + at + 1, view->ranks + at, (view->n_ranks - at) * sizeof *view->ranks);
-        view->ranks[at] = (struct rank_place){info->rank, view->n_processes};
-        view->n_ranks++;
+        struct tg_error *error = TG_ARRAY_INSERT(view->ranks, view->n_ranks, view->ranks_capacity, at,
+                                                 (struct rank_place){info->rank, view->n_processes});
+        if (error != NULL)
+            return error;
     } else if (info->rank >= 0 && info->exists && !view->processes[view->ranks[at].process].info.exists) {
         view->ranks[at].process = view->n_processes; /* who had the rank before is gone */
     }
@@ -123,7 +103,7 @@ struct tg_error *tg_job_view_add_thread(struct tg_job_view *view, const struct t
     assert(view->n_processes > 0 && thread->dtid != 0);
     struct tg_job_process *process = &view->processes[view->n_processes - 1];
     assert(process->n_threads == 0 || view->threads[view->n_threads - 1].dtid < thread->dtid);
-    if (!make_room((void **)&view->threads, view->n_threads, &view->threads_capacity, sizeof *view->threads))
+    if (TG_ARRAY_RESERVE(view->threads, view->threads_capacity, view->n_threads + 1) != NULL)
         return tg_error_no_memory();
     view->threads[view->n_threads++] = *thread;
     if (process->n_threads++ > 0) /* the first one has the process's slot */
@@ -135,8 +115,8 @@ struct tg_error *tg_job_view_add_group(struct tg_job_view *view, uint32_t number
 {
     struct tg_job_group other;
     if (tg_job_view_group(view, number, &other) || tg_job_view_named_group(view, name, &other))
-        return tg_error_create(TG_ERROR_EXISTS, "there is another group %u or /%s/", number, name);
-    if (!make_room((void **)&view->groups, view->n_groups, &view->groups_capacity, sizeof *view->groups))
+        return tg_error_create(TG_ERROR_EXISTS, "group %u or /%s/ exists already", number, name);
+    if (TG_ARRAY_RESERVE(view->groups, view->groups_capacity, view->n_groups + 1) != NULL)
         return tg_error_no_memory();
     char *copy = strdup(name);
     if (copy == NULL)
@@ -148,16 +128,9 @@ struct tg_error *tg_job_view_add_group(struct tg_job_view *view, uint32_t number
 /* The place of the first member that is not before (DPID, DTID). */
 static size_t place_of_member(const struct user_group *group, uint32_t dpid, uint32_t dtid)
 {
-    size_t low = 0, high = group->n_members;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct member *member = &group->members[middle];
-        if (member->dpid < dpid || (member->dpid == dpid && member->dtid < dtid))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct member *members = group->members;
+    return TG_PARTITION_POINT(group->n_members, i,
+                              members[i].dpid < dpid || (members[i].dpid == dpid && members[i].dtid < dtid));
 }
 
 static bool has_member(const struct user_group *group, uint32_t dpid, uint32_t dtid)
@@ -172,14 +145,8 @@ struct tg_error *tg_job_view_add_member(struct tg_job_view *view, uint32_t dpid,
     struct user_group *group = &view->groups[view->n_groups - 1];
     if (has_member(group, dpid, dtid))
         return NULL;
-    if (!make_room((void **)&group->members, group->n_members, &group->members_capacity,
-                   sizeof *group->members))
-        return tg_error_no_memory();
-    size_t at = place_of_member(group, dpid, dtid);
-    memmove(group->members + at + 1, group->members + at, (group->n_members - at) * sizeof *group->members);
-    group->members[at] = (struct member){dpid, dtid};
-    group->n_members++;
-    return NULL;
+    return TG_ARRAY_INSERT(group->members, group->n_members, group->members_capacity,
+                           place_of_member(group, dpid, dtid), (struct member){dpid, dtid});
 }
 
 size_t tg_job_view_count(const struct tg_job_view *view)

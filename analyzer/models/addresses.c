@@ -1,5 +1,8 @@
 #include "analyzer/models/addresses.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+#include "format/base/search.h"
 #include "format/base/string_pool.h"
 
 #include <stdlib.h>
@@ -64,15 +67,7 @@ static struct address_space *need_space(struct tg_addresses *model, int32_t pid)
     struct address_space *space = find_space(model, pid);
     if (space != NULL)
         return space;
-    space = calloc(1, sizeof *space);
-    if (space == NULL)
-        return NULL;
-    space->pid = pid;
-    HASH_ADD(hh, model->spaces, pid, sizeof space->pid, space);
-    if (space->hh.tbl == NULL) {
-        free(space);
-        return NULL;
-    }
+    (void)TG_HASH_CREATE(hh, model->spaces, pid, &pid, space); /* NULL without memory */
     return space;
 }
 
@@ -83,37 +78,26 @@ struct tg_error *tg_addresses_copy(const struct tg_addresses *model, struct tg_a
     if (error != NULL)
         return error;
     tg_string_pool_share(&model->strings, &made->strings);
-    for (const struct address_space *from = model->spaces; from != NULL; from = from->hh.next) {
+    for (const struct address_space *from = model->spaces; error == NULL && from != NULL;
+         from = from->hh.next) {
         struct address_space *space = need_space(made, from->pid);
-        struct tg_mapped_object *items = calloc(from->count + 1, sizeof *items);
-        if (space == NULL || items == NULL) {
-            free(items);
-            tg_addresses_destroy(made);
-            return tg_error_no_memory();
-        }
-        if (from->count > 0)
-            memcpy(items, from->items, from->count * sizeof *items);
-        space->program = from->program;
-        space->items = items;
-        space->count = from->count;
-        space->capacity = from->count + 1;
+        error = space == NULL
+                    ? tg_error_no_memory()
+                    : TG_ARRAY_COPY(space->items, space->count, space->capacity, from->items, from->count);
+        if (error == NULL)
+            space->program = from->program;
     }
-    *copy = made;
-    return NULL;
+    if (error == NULL)
+        *copy = made;
+    else
+        tg_addresses_destroy(made);
+    return error;
 }
 
 /* Index of the first object whose base is beyond ADDRESS. */
 static size_t upper_bound(const struct address_space *space, uint64_t address)
 {
-    size_t low = 0, high = space->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->items[middle].base <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TG_UPPER_BOUND(space->items, space->count, base, address);
 }
 
 static struct tg_error *make_object(struct tg_addresses *model, const char *path, const char *build_id,
@@ -141,18 +125,7 @@ static struct tg_error *add_library(struct tg_addresses *model, struct address_s
         space->items[at - 1] = object;
         return NULL;
     }
-    if (space->count == space->capacity) {
-        size_t capacity = space->capacity == 0 ? 16 : space->capacity * 2;
-        struct tg_mapped_object *items = reallocarray(space->items, capacity, sizeof *items);
-        if (items == NULL)
-            return tg_error_no_memory();
-        space->items = items;
-        space->capacity = capacity;
-    }
-    memmove(space->items + at + 1, space->items + at, (space->count - at) * sizeof *space->items);
-    space->items[at] = object;
-    space->count++;
-    return NULL;
+    return TG_ARRAY_INSERT(space->items, space->count, space->capacity, at, object);
 }
 
 static void remove_library(struct address_space *space, const struct tg_library *library)
@@ -160,11 +133,10 @@ static void remove_library(struct address_space *space, const struct tg_library 
     size_t at = upper_bound(space, library->base);
     if (at == 0 || space->items[at - 1].base != library->base)
         return;
-    memmove(space->items + at - 1, space->items + at, (space->count - at) * sizeof *space->items);
-    space->count--;
+    TG_ARRAY_REMOVE(space->items, space->count, at - 1);
 }
 
-/* A child begins with what its parent has. */
+/* A child begins with the objects of its parent. */
 static struct tg_error *inherit(struct tg_addresses *model, const struct tg_event *event)
 {
     drop_space(model, find_space(model, event->pid)); /* the kernel used the pid again */
@@ -174,18 +146,10 @@ static struct tg_error *inherit(struct tg_addresses *model, const struct tg_even
          event->process_start.origin != TG_ORIGIN_CLONE))
         return NULL;
     struct address_space *space = need_space(model, event->pid);
-    struct tg_mapped_object *items = calloc(parent->count + 1, sizeof *items);
-    if (space == NULL || items == NULL) {
-        free(items);
+    if (space == NULL)
         return tg_error_no_memory();
-    }
-    if (parent->count > 0)
-        memcpy(items, parent->items, parent->count * sizeof *items);
     space->program = parent->program;
-    space->items = items;
-    space->count = parent->count;
-    space->capacity = parent->count + 1;
-    return NULL;
+    return TG_ARRAY_COPY(space->items, space->count, space->capacity, parent->items, parent->count);
 }
 
 static struct tg_error *load(struct tg_addresses *model, const struct tg_event *event)

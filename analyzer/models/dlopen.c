@@ -1,5 +1,6 @@
 #include "analyzer/models/dlopen.h"
 
+#include "format/base/array.h"
 #include "format/base/string_pool.h"
 #include "format/base/tcl_match.h"
 
@@ -125,15 +126,9 @@ bool tg_dlopen_is_cuda(const char *path)
 static struct tg_error *find_process(struct tg_dlopen_model *model, size_t index,
                                      struct tg_dlopen_process **process)
 {
-    if (index >= model->capacity) {
-        size_t capacity = 2 * index + 8;
-        struct tg_dlopen_process *processes =
-            reallocarray(model->processes, capacity, sizeof *model->processes);
-        if (processes == NULL)
-            return tg_error_no_memory();
-        model->processes = processes;
-        model->capacity = capacity;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(model->processes, model->capacity, index + 1);
+    if (error != NULL)
+        return error;
     for (; model->count <= index; model->count++)
         model->processes[model->count] = (struct tg_dlopen_process){0};
     *process = &model->processes[index];
@@ -146,17 +141,11 @@ static struct tg_error *add_library(struct tg_dlopen_model *model, struct tg_dlo
 {
     if (process->n_libraries == TG_DLOPEN_MAX_LIBRARIES)
         return NULL;
-    if (process->n_libraries == process->capacity) {
-        size_t capacity = process->capacity == 0 ? 8 : 2 * process->capacity;
-        struct tg_dlopen_library *libraries =
-            reallocarray(process->libraries, capacity, sizeof *process->libraries);
-        if (libraries == NULL)
-            return tg_error_no_memory();
-        process->libraries = libraries;
-        process->capacity = capacity;
-    }
     const char *path = NULL;
-    struct tg_error *error = tg_string_pool_intern(&model->strings, library->path, &path);
+    struct tg_error *error =
+        TG_ARRAY_RESERVE(process->libraries, process->capacity, process->n_libraries + 1);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->strings, library->path, &path);
     if (error != NULL)
         return error;
     process->libraries[process->n_libraries++] = (struct tg_dlopen_library){.path = path,

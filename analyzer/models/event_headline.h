@@ -7,21 +7,21 @@
 
 #include <stdint.h>
 
-/* What a headline needs to know, kept when the event is gone. Zero-initialised: no event (kind 0). */
+/* The gist of an event, kept when the event is gone. Zero-initialised: no event (kind 0). */
 struct tg_event_headline {
     uint64_t time_ns;
     int32_t tid;
     unsigned kind;
     int64_t number;   /* signal, status, or count of what came along */
     uint64_t address; /* of a fault or breakpoint */
-    char *text;       /* path or text the event is about, "" none; owned; raw, not printable */
-    uint64_t text_capacity;
+    char *text;       /* path or other text, "" none; owned; raw, not printable */
+    size_t text_capacity;
 };
 
-/* Keeps what EVENT is about, replacing what was kept. NO_MEMORY leaves it as it was. */
+/* Keeps the gist of EVENT in place of the former one. NO_MEMORY changes nothing. */
 struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event);
 
-/* A second one like FROM; TO is zero-initialised. NO_MEMORY leaves it so. */
+/* Makes TO, which is zero-initialised, a copy of FROM. NO_MEMORY changes nothing. */
 struct tg_error *tg_event_headline_copy(const struct tg_event_headline *from, struct tg_event_headline *to);
 
 void tg_event_headline_deinit(struct tg_event_headline *headline);
@@ -30,9 +30,9 @@ void tg_event_headline_deinit(struct tg_event_headline *headline);
  * time and thread; paths are shortened to their last component. Returns BUFFER. */
 char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size);
 
-/* Of libraries that came or went together, a list of struct tg_library, the one that they are called by: the
- * first that is no dependency of another one. Tollgate's own are left out; *COUNT is how many others there
- * are. NULL: none. Lives as long as the list. */
+/* The library that names a LIST of struct tg_library, loaded or unloaded together: the first that is not a
+ * dependency of another one. Tollgate's own libraries are left out; *COUNT is the number of the others. NULL: none.
+ * Lives as long as the list. */
 const struct tg_library *tg_event_headline_library(const struct tg_list *list, uint64_t *count);
 
 /* The last component of PATH; PATH itself where it ends with a slash or has none. */

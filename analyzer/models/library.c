@@ -1,5 +1,8 @@
 #include "analyzer/models/library.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,11 +63,10 @@ static struct tg_error *copy_entry(struct tg_library_model *copy, const struct l
     entry->use = from->use;
     entry->use.path = entry->key;
     entry->use.build_id = entry->key + (from->use.build_id - from->key);
-    HASH_ADD_KEYPTR(hh, copy->by_key, entry->key, entry->key_size, entry);
-    if (entry->hh.tbl != NULL)
-        return NULL;
-    free(entry);
-    return tg_error_no_memory();
+    struct tg_error *error = TG_HASH_ADD_KEY(hh, copy->by_key, entry->key, entry->key_size, entry);
+    if (error != NULL)
+        free(entry);
+    return error;
 }
 
 struct tg_error *tg_library_model_copy(const struct tg_library_model *model, struct tg_library_model **copy)
@@ -140,13 +142,9 @@ static struct tg_error *build_key(struct tg_library_model *model, const struct t
     *path_size = strlen(library->path) + 1;
     size_t id_size = strlen(library->build_id) + 1;
     *key_size = *path_size + id_size;
-    if (*key_size > model->key_capacity) {
-        char *larger = realloc(model->key, *key_size);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        model->key = larger;
-        model->key_capacity = *key_size;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(model->key, model->key_capacity, *key_size);
+    if (error != NULL)
+        return error;
     memcpy(model->key, library->path, *path_size);
     memcpy(model->key + *path_size, library->build_id, id_size);
     return NULL;
@@ -174,10 +172,10 @@ static struct tg_error *find_use(struct tg_library_model *model, const struct tg
                                              .first_ns = event->time_ns,
                                              .first_process = process,
                                              .startup = true};
-        HASH_ADD_KEYPTR(hh, model->by_key, entry->key, key_size, entry);
-        if (entry->hh.tbl == NULL) {
+        error = TG_HASH_ADD_KEY(hh, model->by_key, entry->key, key_size, entry);
+        if (error != NULL) {
             free(entry);
-            return tg_error_no_memory();
+            return error;
         }
     }
     *use = &entry->use;

@@ -1,5 +1,7 @@
 #include "analyzer/models/load_calls.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/base/string_pool.h"
 
 #include <stdbool.h>
@@ -80,17 +82,8 @@ static struct tg_error *get_thread(struct tg_load_calls *model, const struct tg_
     *found = find_thread(model, event);
     if (*found != NULL || HASH_COUNT(model->threads) >= MAX_THREADS)
         return NULL;
-    struct thread *thread = calloc(1, sizeof *thread);
-    if (thread == NULL)
-        return tg_error_no_memory();
-    thread->key = (struct thread_key){.pid = event->pid, .tid = event->tid};
-    HASH_ADD(hh, model->threads, key, sizeof thread->key, thread);
-    if (thread->hh.tbl == NULL) {
-        free(thread);
-        return tg_error_no_memory();
-    }
-    *found = thread;
-    return NULL;
+    const struct thread_key key = {.pid = event->pid, .tid = event->tid};
+    return TG_HASH_CREATE(hh, model->threads, key, &key, *found);
 }
 
 static struct tg_error *begin_call(struct tg_load_calls *model, const struct tg_event *event,
@@ -140,15 +133,10 @@ static struct tg_error *add_failure(struct tg_load_calls *model, const struct tg
         model->totals.beyond_limit++;
         return NULL;
     }
-    if (failure == NULL && model->n_failures == model->capacity) {
-        size_t capacity = model->capacity == 0 ? 8 : model->capacity * 2;
-        struct tg_load_failure *failures = reallocarray(model->failures, capacity, sizeof *failures);
-        if (failures == NULL)
-            return tg_error_no_memory();
-        model->failures = failures;
-        model->capacity = capacity;
-    }
     if (failure == NULL) {
+        error = TG_ARRAY_RESERVE(model->failures, model->capacity, model->n_failures + 1);
+        if (error != NULL)
+            return error;
         failure = &model->failures[model->n_failures++];
         *failure = (struct tg_load_failure){.call = open->call,
                                             .path = open->path,

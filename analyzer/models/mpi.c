@@ -3,6 +3,8 @@
 #include "analyzer/models/mpi_collectives.h"
 #include "analyzer/models/mpi_comms.h"
 #include "analyzer/models/mpi_messages.h"
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/base/string_pool.h"
 
 #include <stdlib.h>
@@ -79,18 +81,6 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
 
 /* ---- processes and threads */
 
-/* ITEMS, an array of pointers, with room for one more than COUNT; NULL without memory. */
-static void *with_room(void *items, size_t count, size_t *capacity)
-{
-    if (count < *capacity)
-        return items;
-    size_t larger = *capacity == 0 ? 16 : 2 * *capacity;
-    void *grown = reallocarray(items, larger, sizeof(void *));
-    if (grown != NULL)
-        *capacity = larger;
-    return grown;
-}
-
 static struct process *find_process(const struct tg_mpi_model *model, size_t process)
 {
     struct process *found;
@@ -102,21 +92,17 @@ static struct tg_error *get_process(struct tg_mpi_model *model, size_t index, st
 {
     struct process *found = find_process(model, index);
     if (found == NULL) {
-        struct process **processes =
-            with_room(model->processes, model->n_processes, &model->process_capacity);
-        if (processes == NULL)
-            return tg_error_no_memory();
-        model->processes = processes;
+        struct tg_error *error =
+            TG_ARRAY_RESERVE(model->processes, model->process_capacity, model->n_processes + 1);
+        if (error != NULL)
+            return error;
         found = calloc(1, sizeof *found);
         if (found == NULL)
             return tg_error_no_memory();
         found->public = (struct tg_mpi_process){.process = index, .rank = -1, .alive = true};
-        struct tg_error *error = tg_string_pool_intern(&model->names, "", &found->public.job);
-        if (error == NULL) {
-            HASH_ADD(hh, model->by_process, public.process, sizeof index, found);
-            if (find_process(model, index) != found)
-                error = tg_error_no_memory();
-        }
+        error = tg_string_pool_intern(&model->names, "", &found->public.job);
+        if (error == NULL)
+            error = TG_HASH_ADD(hh, model->by_process, public.process, found);
         if (error != NULL) {
             free(found);
             return error;
@@ -143,10 +129,10 @@ static struct tg_error *get_thread(struct tg_mpi_model *model, size_t process, i
 {
     struct thread *found = find_thread(model, process, tid);
     if (found == NULL) {
-        struct thread **threads = with_room(model->threads, model->n_threads, &model->thread_capacity);
-        if (threads == NULL)
-            return tg_error_no_memory();
-        model->threads = threads;
+        struct tg_error *error =
+            TG_ARRAY_RESERVE(model->threads, model->thread_capacity, model->n_threads + 1);
+        if (error != NULL)
+            return error;
         found = calloc(1, sizeof *found);
         if (found == NULL)
             return tg_error_no_memory();
@@ -403,11 +389,9 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
 
 static struct tg_error *copy_threads(const struct tg_mpi_model *model, struct tg_mpi_model *copy)
 {
-    struct tg_error *error = NULL;
-    copy->threads = calloc(model->n_threads + 1, sizeof(struct thread *));
-    if (copy->threads == NULL)
-        return tg_error_no_memory();
-    copy->thread_capacity = model->n_threads + 1;
+    struct tg_error *error = TG_ARRAY_RESERVE(copy->threads, copy->thread_capacity, model->n_threads);
+    if (error != NULL)
+        return error;
     for (size_t i = 0; i < model->n_threads; i++) {
         struct thread *thread = calloc(1, sizeof *thread);
         if (thread == NULL)
@@ -417,9 +401,9 @@ static struct tg_error *copy_threads(const struct tg_mpi_model *model, struct tg
         copy->threads[copy->n_threads++] = thread;
         if (!thread->public.alive)
             continue;
-        HASH_ADD(hh, copy->live, key, sizeof thread->key, thread);
-        if (thread->hh.tbl == NULL)
-            error = tg_error_no_memory();
+        error = TG_HASH_ADD(hh, copy->live, key, thread);
+        if (error != NULL)
+            return error;
     }
     return error;
 }

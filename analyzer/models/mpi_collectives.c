@@ -1,5 +1,8 @@
 #include "analyzer/models/mpi_collectives.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,14 +90,9 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
     if (*again)
         return NULL;
     size_t count = (size_t)entry->public.n_entered;
-    if (count == entry->capacity) {
-        size_t capacity = count == 0 ? 4 : 2 * count;
-        struct tg_mpi_comer *comers = reallocarray(entry->comers, capacity, sizeof *comers);
-        if (comers == NULL)
-            return tg_error_no_memory();
-        entry->comers = comers;
-        entry->capacity = capacity;
-    }
+    error = TG_ARRAY_RESERVE(entry->comers, entry->capacity, count + 1);
+    if (error != NULL)
+        return error;
     entry->comers[count] = (struct tg_mpi_comer){.process = process,
                                                  .entered_ns = call->since_ns,
                                                  .code = call->code,
@@ -128,23 +126,21 @@ void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char
 
 static struct tg_error *copy_entry(const struct tg_mpi_collective_entry *from, struct tg_mpi_collectives *to)
 {
-    size_t count = (size_t)from->public.n_entered;
     struct tg_mpi_collective_entry *entry = calloc(1, sizeof *entry);
-    struct tg_mpi_comer *comers = calloc(count + 1, sizeof *comers);
-    if (entry != NULL && comers != NULL) {
-        if (count > 0)
-            memcpy(comers, from->comers, count * sizeof *comers);
-        entry->key = from->key;
-        entry->public = from->public;
-        entry->comers = comers;
-        entry->capacity = count; /* entering grows what is full */
-        HASH_ADD(hh, to->entries, key, sizeof entry->key, entry);
-        if (entry->hh.tbl != NULL)
-            return NULL;
+    if (entry == NULL)
+        return tg_error_no_memory();
+    entry->key = from->key;
+    entry->public = from->public;
+    size_t count = 0;
+    struct tg_error *error =
+        TG_ARRAY_COPY(entry->comers, count, entry->capacity, from->comers, (size_t)from->public.n_entered);
+    if (error == NULL)
+        error = TG_HASH_ADD(hh, to->entries, key, entry);
+    if (error != NULL) {
+        free(entry->comers);
+        free(entry);
     }
-    free(entry);
-    free(comers);
-    return tg_error_no_memory();
+    return error;
 }
 
 struct tg_error *tg_mpi_collectives_copy(const struct tg_mpi_collectives *from, struct tg_mpi_collectives *to)

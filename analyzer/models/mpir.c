@@ -1,5 +1,7 @@
 #include "analyzer/models/mpir.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/base/string_pool.h"
 
 #include <stdlib.h>
@@ -70,54 +72,19 @@ void tg_mpir_model_destroy(struct tg_mpir_model *model)
 /* Takes ENTRY, also where it fails. */
 static struct tg_error *add_entry(struct tg_mpir_model *model, struct entry *entry)
 {
-    if (model->count == model->capacity) {
-        size_t capacity = model->capacity == 0 ? 16 : model->capacity * 2;
-        struct entry **larger = reallocarray(model->entries, capacity, sizeof *larger);
-        if (larger == NULL) {
-            destroy_entry(entry);
-            return tg_error_no_memory();
-        }
-        model->entries = larger;
-        model->capacity = capacity;
-    }
-    HASH_ADD(by_process, model->by_process, process, sizeof entry->process, entry);
-    if (entry->by_process.tbl == NULL) {
+    struct tg_error *error = TG_ARRAY_RESERVE(model->entries, model->capacity, model->count + 1);
+    if (error == NULL)
+        error = TG_HASH_ADD(by_process, model->by_process, process, entry);
+    if (error != NULL) {
         destroy_entry(entry);
-        return tg_error_no_memory();
+        return error;
     }
     model->entries[model->count++] = entry;
     struct entry *former = NULL;
     HASH_FIND(by_pid, model->by_pid, &entry->pid, sizeof entry->pid, former);
     if (former != NULL)
         HASH_DELETE(by_pid, model->by_pid, former);
-    HASH_ADD(by_pid, model->by_pid, pid, sizeof entry->pid, entry);
-    return entry->by_pid.tbl == NULL ? tg_error_no_memory() : NULL;
-}
-
-/* Room for one more item in *LIST. */
-static struct tg_error *make_room(void **list, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return NULL;
-    size_t larger = *capacity == 0 ? 4 : *capacity * 2;
-    void *moved = reallocarray(*list, larger, size);
-    if (moved == NULL)
-        return tg_error_no_memory();
-    *list = moved;
-    *capacity = larger;
-    return NULL;
-}
-
-static struct tg_error *copy_list(const void *from, size_t count, size_t size, void **to, size_t *capacity)
-{
-    if (count == 0)
-        return NULL;
-    *to = malloc(count * size);
-    if (*to == NULL)
-        return tg_error_no_memory();
-    memcpy(*to, from, count * size);
-    *capacity = count;
-    return NULL;
+    return TG_HASH_ADD(by_pid, model->by_pid, pid, entry);
 }
 
 static struct tg_error *copy_entry(const struct entry *from, struct tg_mpir_model *copy)
@@ -125,21 +92,21 @@ static struct tg_error *copy_entry(const struct entry *from, struct tg_mpir_mode
     struct entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL)
         return tg_error_no_memory();
-    void *objects = NULL, *steps = NULL;
     entry->starter = from->starter;
-    entry->n_steps = from->n_steps;
+    entry->starter.objects = NULL;
+    entry->starter.n_objects = 0;
     entry->unkept_steps = from->unkept_steps;
     entry->next_index = from->next_index;
     entry->process = from->process;
     entry->pid = from->pid;
     struct tg_error *error = tg_mpir_ranks_copy(&from->ranks, &entry->ranks);
     if (error == NULL)
-        error = copy_list(from->objects, from->starter.n_objects, sizeof *from->objects, &objects,
-                          &entry->objects_capacity);
-    entry->starter.objects = entry->objects = objects;
+        error = TG_ARRAY_COPY(entry->objects, entry->starter.n_objects, entry->objects_capacity,
+                              from->objects, from->starter.n_objects);
+    entry->starter.objects = entry->objects;
     if (error == NULL)
-        error = copy_list(from->steps, from->n_steps, sizeof *from->steps, &steps, &entry->steps_capacity);
-    entry->steps = steps;
+        error =
+            TG_ARRAY_COPY(entry->steps, entry->n_steps, entry->steps_capacity, from->steps, from->n_steps);
     if (error != NULL) {
         destroy_entry(entry);
         return error;
@@ -241,13 +208,7 @@ static struct tg_error *add_step(struct tg_mpir_model *model, struct entry *entr
     struct tg_error *error = intern(model, step.text == NULL ? "" : step.text, &step.text);
     if (error == NULL)
         error = intern(model, step.detail == NULL ? "" : step.detail, &step.detail);
-    void *steps = entry->steps;
-    if (error == NULL)
-        error = make_room(&steps, entry->n_steps, &entry->steps_capacity, sizeof *entry->steps);
-    entry->steps = steps;
-    if (error == NULL)
-        entry->steps[entry->n_steps++] = step;
-    return error;
+    return error != NULL ? error : TG_ARRAY_APPEND(entry->steps, entry->n_steps, entry->steps_capacity, step);
 }
 
 /* ---- events of a starter */
@@ -288,12 +249,10 @@ static struct tg_error *take_symbols(struct tg_mpir_model *model, const struct t
         model->beyond_limit++;
         return NULL;
     }
-    void *objects = entry->objects;
-    error = make_room(&objects, entry->starter.n_objects, &entry->objects_capacity, sizeof object);
-    entry->starter.objects = entry->objects = objects;
+    error = TG_ARRAY_APPEND(entry->objects, entry->starter.n_objects, entry->objects_capacity, object);
+    entry->starter.objects = entry->objects;
     if (error != NULL)
         return error;
-    entry->objects[entry->starter.n_objects++] = object;
     return add_step(model, entry, event,
                     (struct tg_mpir_step){.kind = TG_MPIR_STEP_SYMBOLS, .text = symbols->object});
 }
@@ -417,7 +376,7 @@ static void begin_table(struct tg_mpir_model *model, const struct tg_event *even
 {
     struct tg_mpir_starter *starter = &entry->starter;
     if (event->mpir_table.snapshot <= starter->snapshots)
-        count_impossible(model, event, "a table was read again under a number that had been");
+        count_impossible(model, event, "a table was read again under a number already used");
     if (starter->snapshots != 0 && !starter->is_whole)
         count_impossible(model, event, "the end of a table is missing");
     if (starter->has_ended)
@@ -481,9 +440,9 @@ static struct tg_error *tell_rank(struct tg_mpir_model *model, const struct tg_e
     /* one that was not selected may have been traced until it was let go */
     bool fits = told->state == TG_MPIR_NOT_SELECTED || is_traced == (told->way != TG_MPIR_WAY_NONE);
     if (told->state >= TG_MPIR_RANK_STATES)
-        count_impossible(model, event, "a rank is in a state that there is not");
+        count_impossible(model, event, "a rank has an unknown state");
     else if (!fits)
-        count_impossible(model, event, "how a rank was acquired does not fit what became of it");
+        count_impossible(model, event, "how a rank was acquired contradicts its state");
     rank->is_told = true;
     rank->rank = told->rank;
     rank->state = told->state;
@@ -534,7 +493,7 @@ static struct tg_error *take_rank(struct tg_mpir_model *model, const struct tg_e
     struct entry *entry = find_starter(model, told->starter_pid);
     struct tg_mpir_rank *rank = NULL;
     if (entry == NULL) {
-        count_impossible(model, event, "a rank belongs to a starter that there is not");
+        count_impossible(model, event, "a rank belongs to an unknown starter");
         return NULL;
     }
     rank = tg_mpir_ranks_find(&entry->ranks, told->rank);

@@ -1,5 +1,8 @@
 #include "analyzer/models/mpir_ranks.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -24,29 +27,17 @@ void tg_mpir_ranks_deinit(struct tg_mpir_ranks *ranks)
 
 static struct tg_error *add_slot(struct tg_mpir_ranks *ranks, int64_t key, size_t at)
 {
-    struct tg_mpir_ranks_slot *slot = calloc(1, sizeof *slot);
-    if (slot == NULL)
-        return tg_error_no_memory();
-    slot->key = key;
-    slot->at = at;
-    HASH_ADD(hh, ranks->slots, key, sizeof slot->key, slot);
-    if (slot->hh.tbl == NULL) {
-        free(slot);
-        return tg_error_no_memory();
-    }
-    return NULL;
+    struct tg_mpir_ranks_slot *slot;
+    struct tg_error *error = TG_HASH_CREATE(hh, ranks->slots, key, &key, slot);
+    if (error == NULL)
+        slot->at = at;
+    return error;
 }
 
 struct tg_error *tg_mpir_ranks_copy(const struct tg_mpir_ranks *ranks, struct tg_mpir_ranks *copy)
 {
-    if (ranks->count == 0)
-        return NULL;
-    copy->ranks = malloc(ranks->count * sizeof *copy->ranks);
-    if (copy->ranks == NULL)
-        return tg_error_no_memory();
-    memcpy(copy->ranks, ranks->ranks, ranks->count * sizeof *copy->ranks);
-    copy->count = copy->capacity = ranks->count;
-    struct tg_error *error = NULL;
+    struct tg_error *error =
+        TG_ARRAY_COPY(copy->ranks, copy->count, copy->capacity, ranks->ranks, ranks->count);
     for (const struct tg_mpir_ranks_slot *slot = ranks->slots; error == NULL && slot != NULL;
          slot = slot->hh.next)
         error = add_slot(copy, slot->key, slot->at);
@@ -67,16 +58,11 @@ struct tg_error *tg_mpir_ranks_get(struct tg_mpir_ranks *ranks, int64_t key, str
     *found = tg_mpir_ranks_find(ranks, key);
     if (*found != NULL)
         return NULL;
-    if (ranks->count == ranks->capacity) {
-        size_t capacity = ranks->capacity == 0 ? 16 : ranks->capacity * 2;
-        struct tg_mpir_rank *larger = reallocarray(ranks->ranks, capacity, sizeof *larger);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        ranks->ranks = larger;
-        ranks->capacity = capacity;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(ranks->ranks, ranks->capacity, ranks->count + 1);
+    if (error != NULL)
+        return error;
     if (key < 0 || (uint64_t)key != ranks->count) {
-        struct tg_error *error = add_slot(ranks, key, ranks->count);
+        error = add_slot(ranks, key, ranks->count);
         if (error != NULL)
             return error;
     }

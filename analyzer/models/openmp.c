@@ -66,7 +66,7 @@ static struct tg_error *enter(struct tg_openmp_model *model, struct tg_openmp_wo
                               const struct tg_event *event, const struct tg_openmp_place *place)
 {
     if (worker->public.n_places == TG_OPENMP_MAX_PLACES) {
-        count_impossible(model, event, "a thread inside of more zones than any program nests");
+        count_impossible(model, event, "zones are nested too deeply");
         return NULL;
     }
     if (model->options.entered != NULL) {
@@ -130,7 +130,7 @@ static struct tg_error *leave(struct tg_openmp_model *model, struct tg_openmp_wo
 {
     size_t at = find_place(worker, pattern);
     if (at == SIZE_MAX) {
-        count_impossible(model, event, "a thread leaves what it has not entered");
+        count_impossible(model, event, "a thread leaves a zone that it has not entered");
         return NULL;
     }
     return leave_down_to(model, worker, at, event->time_ns);
@@ -184,7 +184,7 @@ static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_
     const struct tg_event_omp_parallel_begin *begin = &event->omp_parallel_begin;
     struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, begin->new_team);
     if (team != NULL && team->public.owner != SIZE_MAX) {
-        count_impossible(model, event, "a region begins that has begun already");
+        count_impossible(model, event, "a region begins twice");
         return NULL;
     }
     struct tg_error *error =
@@ -219,7 +219,7 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_op
         tg_openmp_teams_find(&model->teams, process, event->omp_parallel_end.ended_team);
     struct tg_error *error = leave_join(model, worker, event->omp_parallel_end.ended_team, event->time_ns);
     if (team == NULL) {
-        count_impossible(model, event, "a region ends that has not begun");
+        count_impossible(model, event, "a region ends without having begun");
         return error;
     }
     team->is_over = true;
@@ -271,7 +271,7 @@ static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_
         team->public.level = begin->level;
     }
     if (tg_openmp_team_find_member(team, worker->public.index) != NULL)
-        count_impossible(model, event, "a thread begins a region that it is in");
+        count_impossible(model, event, "a thread begins a region that it is already in");
     else
         error = tg_openmp_team_add_member(team, worker->public.index, begin->thread_num);
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_REGION, 0, begin->team);
@@ -345,7 +345,7 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
         tg_openmp_teams_find(&model->teams, process, begin->team), worker->public.index);
     if (member != NULL && is_barrier(begin->sync)) {
         if (begin->instance <= member->arrived)
-            count_impossible(model, event, "a thread comes to a barrier that it has been to");
+            count_impossible(model, event, "a thread arrives at a barrier that it has passed");
         else
             member->arrived = begin->instance;
         member->sync = begin->sync;
@@ -400,7 +400,7 @@ static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_ope
         if (place->kind == TG_OPENMP_IN_MUTEX && place->what == gone->mutex && place->id == gone->lock)
             return leave_only(model, worker, i, event->time_ns);
     }
-    count_impossible(model, event, "a thread gives back what it has not got");
+    count_impossible(model, event, "a thread releases a lock that it does not hold");
     return NULL;
 }
 
@@ -439,7 +439,7 @@ static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker
     const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = TG_OMP_ZONE_SECTIONS};
     size_t at = find_place(worker, &pattern);
     if (at == SIZE_MAX)
-        count_impossible(model, event, "a section outside of a sections zone");
+        count_impossible(model, event, "a section outside a sections construct");
     else
         worker->places[at].section = event->omp_section.section;
 }

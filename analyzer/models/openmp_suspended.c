@@ -1,5 +1,8 @@
 #include "analyzer/models/openmp_suspended.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -58,22 +61,18 @@ struct tg_error *tg_openmp_suspended_put(struct tg_openmp_suspended *suspended, 
     if (count == 0 || HASH_COUNT(suspended->entries) >= TG_OPENMP_MAX_SUSPENDED)
         return NULL;
     entry = calloc(1, sizeof *entry);
-    struct tg_openmp_place *kept = calloc(count, sizeof *kept);
-    if (entry == NULL || kept == NULL) {
-        free(entry);
-        free(kept);
+    if (entry == NULL)
         return tg_error_no_memory();
-    }
-    memcpy(kept, places, count * sizeof *kept);
+    size_t capacity = 0;
     entry->key = (struct suspended_key){.process = process, .task = task};
-    entry->places = kept;
-    entry->count = count;
-    HASH_ADD(hh, suspended->entries, key, sizeof entry->key, entry);
-    if (find(suspended, process, task) == entry)
-        return NULL;
-    free(kept);
-    free(entry);
-    return tg_error_no_memory();
+    struct tg_error *error = TG_ARRAY_COPY(entry->places, entry->count, capacity, places, count);
+    if (error == NULL)
+        error = TG_HASH_ADD(hh, suspended->entries, key, entry);
+    if (error != NULL) {
+        free(entry->places);
+        free(entry);
+    }
+    return error;
 }
 
 struct tg_openmp_place *tg_openmp_suspended_take(struct tg_openmp_suspended *suspended, size_t process,

@@ -1,5 +1,8 @@
 #include "analyzer/models/openmp_teams.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,23 +22,23 @@ void tg_openmp_teams_deinit(struct tg_openmp_teams *teams)
 
 static struct tg_error *copy_team(const struct tg_openmp_team_entry *from, struct tg_openmp_teams *to)
 {
-    struct tg_openmp_team_entry *team = calloc(1, sizeof *team);
-    struct tg_openmp_member *members = calloc(from->public.n_members + 1, sizeof *members);
-    if (team != NULL && members != NULL) {
-        if (from->public.n_members > 0)
-            memcpy(members, from->members, from->public.n_members * sizeof *members);
-        *team = *from;
-        team->members = members;
-        team->capacity = from->public.n_members + 1;
-        team->public.members = members;
-        memset(&team->hh, 0, sizeof team->hh);
-        HASH_ADD(hh, to->entries, key, sizeof team->key, team);
-        if (team->hh.tbl != NULL)
-            return NULL;
+    struct tg_openmp_team_entry *team = malloc(sizeof *team);
+    if (team == NULL)
+        return tg_error_no_memory();
+    *team = *from;
+    memset(&team->hh, 0, sizeof team->hh);
+    team->members = NULL;
+    team->capacity = 0;
+    struct tg_error *error = TG_ARRAY_COPY(team->members, team->public.n_members, team->capacity,
+                                           from->members, from->public.n_members);
+    team->public.members = team->members;
+    if (error == NULL)
+        error = TG_HASH_ADD(hh, to->entries, key, team);
+    if (error != NULL) {
+        free(team->members);
+        free(team);
     }
-    free(team);
-    free(members);
-    return tg_error_no_memory();
+    return error;
 }
 
 struct tg_error *tg_openmp_teams_copy(const struct tg_openmp_teams *from, struct tg_openmp_teams *to)
@@ -71,10 +74,10 @@ struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t proce
         found->key.id = id;
         found->public =
             (struct tg_openmp_team){.process = process, .id = id, .owner = SIZE_MAX, .begin_ns = begin_ns};
-        HASH_ADD(hh, teams->entries, key, sizeof found->key, found);
-        if (tg_openmp_teams_find(teams, process, id) != found) {
+        struct tg_error *error = TG_HASH_ADD(hh, teams->entries, key, found);
+        if (error != NULL) {
             free(found);
-            return tg_error_no_memory();
+            return error;
         }
     }
     *team = found;
@@ -108,16 +111,9 @@ struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry 
 struct tg_error *tg_openmp_team_add_member(struct tg_openmp_team_entry *team, size_t worker,
                                            uint64_t thread_num)
 {
-    if (team->public.n_members == team->capacity) {
-        size_t capacity = team->capacity == 0 ? 4 : 2 * team->capacity;
-        struct tg_openmp_member *members = reallocarray(team->members, capacity, sizeof *members);
-        if (members == NULL)
-            return tg_error_no_memory();
-        team->members = members;
-        team->public.members = members;
-        team->capacity = capacity;
-    }
-    team->members[team->public.n_members++] =
-        (struct tg_openmp_member){.worker = worker, .thread_num = thread_num};
-    return NULL;
+    struct tg_error *error =
+        TG_ARRAY_APPEND(team->members, team->public.n_members, team->capacity,
+                        (struct tg_openmp_member){.worker = worker, .thread_num = thread_num});
+    team->public.members = team->members;
+    return error;
 }

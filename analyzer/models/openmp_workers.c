@@ -1,5 +1,8 @@
 #include "analyzer/models/openmp_workers.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,15 +42,9 @@ static struct tg_error *next_number(struct tg_openmp_workers *workers, size_t pr
 {
     struct tg_openmp_numbering *numbering = find_numbering(workers, process);
     if (numbering == NULL) {
-        numbering = calloc(1, sizeof *numbering);
-        if (numbering == NULL)
-            return tg_error_no_memory();
-        numbering->process = process;
-        HASH_ADD(hh, workers->numberings, process, sizeof process, numbering);
-        if (find_numbering(workers, process) != numbering) {
-            free(numbering);
-            return tg_error_no_memory();
-        }
+        struct tg_error *error = TG_HASH_CREATE(hh, workers->numberings, process, &process, numbering);
+        if (error != NULL)
+            return error;
     }
     *number = ++numbering->last;
     return NULL;
@@ -76,17 +73,11 @@ struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_wor
 
 static struct tg_error *add_worker(struct tg_openmp_workers *workers, struct tg_openmp_worker_entry *worker)
 {
-    if (workers->count == workers->capacity) {
-        size_t capacity = workers->capacity == 0 ? 16 : 2 * workers->capacity;
-        struct tg_openmp_worker_entry **items = reallocarray(workers->items, capacity, sizeof *items);
-        if (items == NULL)
-            return tg_error_no_memory();
-        workers->items = items;
-        workers->capacity = capacity;
-    }
-    HASH_ADD(hh, workers->live, key, sizeof worker->key, worker);
-    if (tg_openmp_workers_find(workers, worker->key.process, worker->public.tid) != worker)
-        return tg_error_no_memory();
+    struct tg_error *error = TG_ARRAY_RESERVE(workers->items, workers->capacity, workers->count + 1);
+    if (error == NULL)
+        error = TG_HASH_ADD(hh, workers->live, key, worker);
+    if (error != NULL)
+        return error;
     worker->public.index = workers->count;
     workers->items[workers->count++] = worker;
     return NULL;
@@ -133,17 +124,10 @@ void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t pr
 struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
                                        const struct tg_openmp_place *place)
 {
-    if (worker->public.n_places == worker->capacity) {
-        size_t capacity = worker->capacity == 0 ? 8 : 2 * worker->capacity;
-        struct tg_openmp_place *places = reallocarray(worker->places, capacity, sizeof *places);
-        if (places == NULL)
-            return tg_error_no_memory();
-        worker->places = places;
-        worker->capacity = capacity;
-        worker->public.places = places;
-    }
-    worker->places[worker->public.n_places++] = *place;
-    return NULL;
+    struct tg_error *error =
+        TG_ARRAY_APPEND(worker->places, worker->public.n_places, worker->capacity, *place);
+    worker->public.places = worker->places;
+    return error;
 }
 
 /* ---- copies */
@@ -151,21 +135,16 @@ struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
 static struct tg_error *copy_worker(const struct tg_openmp_worker_entry *from, struct tg_openmp_workers *to)
 {
     struct tg_openmp_worker_entry *worker = calloc(1, sizeof *worker);
-    struct tg_openmp_place *places = calloc(from->public.n_places + 1, sizeof *places);
-    if (worker == NULL || places == NULL) {
-        free(worker);
-        free(places);
+    if (worker == NULL)
         return tg_error_no_memory();
-    }
-    if (from->public.n_places > 0)
-        memcpy(places, from->places, from->public.n_places * sizeof *places);
-    worker->public = from->public;
-    worker->key = from->key;
-    worker->places = places;
-    worker->capacity = from->public.n_places + 1;
-    worker->public.places = places;
     to->items[to->count++] = worker;
-    return NULL;
+    worker->public = from->public;
+    worker->public.n_places = 0;
+    worker->key = from->key;
+    struct tg_error *error = TG_ARRAY_COPY(worker->places, worker->public.n_places, worker->capacity,
+                                           from->places, from->public.n_places);
+    worker->public.places = worker->places;
+    return error;
 }
 
 static struct tg_error *copy_numberings(const struct tg_openmp_workers *from, struct tg_openmp_workers *to)
@@ -183,19 +162,13 @@ static struct tg_error *copy_numberings(const struct tg_openmp_workers *from, st
 
 struct tg_error *tg_openmp_workers_copy(const struct tg_openmp_workers *from, struct tg_openmp_workers *to)
 {
-    struct tg_error *error = NULL;
-    to->items = calloc(from->count + 1, sizeof *to->items);
-    if (to->items == NULL)
-        return tg_error_no_memory();
-    to->capacity = from->count + 1;
+    struct tg_error *error = TG_ARRAY_RESERVE(to->items, to->capacity, from->count);
     for (size_t i = 0; error == NULL && i < from->count; i++)
         error = copy_worker(from->items[i], to);
     const struct tg_openmp_worker_entry *live = from->live;
     for (; error == NULL && live != NULL; live = live->hh.next) {
         struct tg_openmp_worker_entry *worker = to->items[live->public.index];
-        HASH_ADD(hh, to->live, key, sizeof worker->key, worker);
-        if (worker->hh.tbl == NULL)
-            error = tg_error_no_memory();
+        error = TG_HASH_ADD(hh, to->live, key, worker);
     }
     return error != NULL ? error : copy_numberings(from, to);
 }

@@ -1,5 +1,8 @@
 #include "analyzer/models/process.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -99,18 +102,10 @@ struct tg_error *tg_process_model_copy(const struct tg_process_model *model, str
         error = copy_entries(model, made);
     }
     for (const struct pid_slot *from = model->pids; error == NULL && from != NULL; from = from->hh.next) {
-        struct pid_slot *slot = calloc(1, sizeof *slot);
-        if (slot == NULL) {
-            error = tg_error_no_memory();
-            break;
-        }
-        slot->pid = from->pid;
-        slot->entry = counterpart(made, from->entry);
-        HASH_ADD(hh, made->pids, pid, sizeof slot->pid, slot);
-        if (slot->hh.tbl == NULL) {
-            free(slot);
-            error = tg_error_no_memory();
-        }
+        struct pid_slot *slot;
+        error = TG_HASH_CREATE(hh, made->pids, pid, &from->pid, slot);
+        if (error == NULL)
+            slot->entry = counterpart(made, from->entry);
     }
     if (error != NULL) {
         tg_process_model_destroy(made);
@@ -154,26 +149,12 @@ static void link_child(struct tg_process_entry *parent, struct tg_process_entry 
 static struct tg_error *add_entry(struct tg_process_model *model, const struct tg_event *event,
                                   struct tg_process_entry **added)
 {
-    if (model->count == model->capacity) {
-        size_t capacity = model->capacity == 0 ? 16 : model->capacity * 2;
-        void *larger = reallocarray(model->entries, capacity, sizeof *model->entries);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        model->entries = larger;
-        model->capacity = capacity;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(model->entries, model->capacity, model->count + 1);
     struct pid_slot *slot = find_slot(model, event->pid);
-    if (slot == NULL) {
-        slot = calloc(1, sizeof *slot);
-        if (slot == NULL)
-            return tg_error_no_memory();
-        slot->pid = event->pid;
-        HASH_ADD(hh, model->pids, pid, sizeof slot->pid, slot);
-        if (slot->hh.tbl == NULL) {
-            free(slot);
-            return tg_error_no_memory();
-        }
-    }
+    if (error == NULL && slot == NULL)
+        error = TG_HASH_CREATE(hh, model->pids, pid, &event->pid, slot);
+    if (error != NULL)
+        return error;
     struct tg_process_entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL)
         return tg_error_no_memory();

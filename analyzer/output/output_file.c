@@ -26,7 +26,7 @@ struct tg_output {
 
 static struct tg_error *already_exists(const char *path)
 {
-    return tg_error_create(TG_ERROR_EXISTS, "'%s' exists already; --force replaces it", path);
+    return tg_error_create(TG_ERROR_EXISTS, "'%s' already exists; --force overwrites it", path);
 }
 
 /* stdio forgets why a write failed; the stream's own write function does not. */
@@ -73,7 +73,7 @@ static struct tg_error *open_temporary(struct tg_output *output)
         int reason = errno;
         free(output->temporary);
         output->temporary = NULL;
-        return tg_error_create_errno(reason, "cannot create a file beside '%s'", output->path);
+        return tg_error_create_errno(reason, "cannot create a temporary file beside '%s'", output->path);
     }
     mode_t mask = umask(0);
     umask(mask);
@@ -140,7 +140,7 @@ struct tg_error *tg_output_refuse_input(const char *output_path, const char *inp
         stat(output_path, &output) != 0 || stat(input_path, &input) != 0 || !S_ISREG(output.st_mode) ||
         output.st_dev != input.st_dev || output.st_ino != input.st_ino)
         return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "'%s' is the trace itself; give --output another name",
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is the trace itself; choose another name for --output",
                            output_path);
 }
 

@@ -1,5 +1,6 @@
 #include "analyzer/output/selection.h"
 
+#include "format/base/array.h"
 #include "format/base/near_name.h"
 
 #include <errno.h>
@@ -111,16 +112,14 @@ static struct tg_error *add_ranges(const char *option, const char *what, const c
             ok = parse_number(&rest, &range.last) && range.first <= range.last;
         }
         if (!ok || *rest != '\0')
-            return tg_error_create(TG_ERROR_USAGE, "%s: '%s' is no %s; give numbers like 3 or 0-7,12", option,
-                                   word, what);
+            return tg_error_create(TG_ERROR_USAGE, "%s: invalid %s '%s'; give numbers like 3 or 0-7,12",
+                                   option, what, word);
         if (*count == MAX_RANGES)
             return tg_error_create(TG_ERROR_LIMIT, "%s: more than %d numbers; give ranges like 0-7", option,
                                    (int)MAX_RANGES);
-        void *larger = reallocarray(*ranges, *count + 1, sizeof **ranges);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        *ranges = larger;
-        (*ranges)[(*count)++] = range;
+        error = TG_ARRAY_APPEND_EXACT(*ranges, *count, range);
+        if (error != NULL)
+            return error;
     }
     return NULL;
 }
@@ -170,8 +169,9 @@ struct tg_error *tg_selection_parse_time(const char *text, uint64_t *time_ns)
     ok = ok && digits && !__builtin_mul_overflow(whole, scale, &whole) &&
          !__builtin_add_overflow(whole, fraction, &whole);
     if (!ok)
-        return tg_error_create(
-            TG_ERROR_USAGE, "'%s' is no time; give seconds like 1.5, or a number with s, ms, us or ns", text);
+        return tg_error_create(TG_ERROR_USAGE,
+                               "invalid time '%s'; give seconds like 1.5, or a number with s, ms, us or ns",
+                               text);
     *time_ns = whole;
     return NULL;
 }
@@ -199,7 +199,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (selection->has_from && selection->has_to && selection->from_ns > selection->to_ns)
-            error = tg_error_create(TG_ERROR_USAGE, "--from is later than --to: nothing lies between them");
+            error = tg_error_create(TG_ERROR_USAGE, "--from is later than --to");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -216,7 +216,7 @@ static const struct argp_option options[] = {
     {"rank", KEY_RANK, "RANK[,RANK...]", 0, "Only the processes of these ranks (numbers and ranges like 0-7)",
      1},
     {"from", KEY_FROM, "TIME", 0,
-     "Only from TIME on: seconds after the start of the trace, or a number with s, ms, us or ns", 1},
+     "Only from TIME on: seconds after the start of the trace, or with a unit: s, ms, us, ns", 1},
     {"to", KEY_TO, "TIME", 0, "Only up to TIME", 1},
     {0},
 };
@@ -259,9 +259,9 @@ static struct tg_error *check_ranges(const struct tg_number_range *ranges, size_
             continue;
         const char *option = is_rank ? "--rank" : "--pid", *noun = is_rank ? "rank" : "process id";
         if (greatest < least)
-            return tg_error_create(TG_ERROR_USAGE, "%s: no process of the trace has a %s", option, noun);
+            return tg_error_create(TG_ERROR_USAGE, "%s: no process in the trace has a %s", option, noun);
         return tg_error_create(TG_ERROR_USAGE,
-                               "%s: no process of the trace has %s %" PRId64 "; there are %ss from %" PRId64
+                               "%s: no process in the trace has %s %" PRId64 "; %ss range from %" PRId64
                                " to %" PRId64,
                                option, noun, ranges[i].first, noun, least, greatest);
     }

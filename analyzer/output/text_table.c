@@ -1,5 +1,6 @@
 #include "analyzer/output/text_table.h"
 
+#include "format/base/array.h"
 #include "format/base/utf8.h"
 
 #include <stdlib.h>
@@ -35,14 +36,9 @@ static size_t text_width(const char *text)
 
 static struct tg_error *add_row(struct tg_text_table *table, const char *const *cells)
 {
-    if (table->n_rows == table->capacity) {
-        size_t capacity = table->capacity == 0 ? 32 : table->capacity * 2;
-        struct row *larger = reallocarray(table->rows, capacity, sizeof *larger);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        table->rows = larger;
-        table->capacity = capacity;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(table->rows, table->capacity, table->n_rows + 1);
+    if (error != NULL)
+        return error;
     struct row *row = &table->rows[table->n_rows++];
     *row = (struct row){0};
     for (size_t i = 0; i < table->n_columns; i++) {

@@ -32,8 +32,8 @@ struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selectio
         return NULL;
     if (is_input)
         return tg_error_create(TG_ERROR_USAGE,
-                               "--rank reads the trace twice, which standard input does not allow; "
-                               "name the trace's file");
+                               "--rank reads the trace twice, so it cannot come from standard input; "
+                               "name a file");
     struct tg_trace_reader *reader = NULL;
     struct tg_process_model *model = NULL;
     struct tg_error *error = tg_trace_reader_open(path, &reader);

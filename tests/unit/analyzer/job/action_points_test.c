@@ -180,7 +180,7 @@ static void the_list_is_short_and_by_group(void **state)
     assert_non_null(strstr(text, "suppressed"));
     free(text);
     text = shown(points, 1, TG_ACTION_POINTS_ALL);
-    assert_int_equal(strncmp(text, "Action points are suppressed: none is in force\n1 unshared", 57), 0);
+    assert_int_equal(strncmp(text, "Action points are suppressed: none is in effect\n1 unshared", 58), 0);
     free(text);
 }
 
@@ -292,7 +292,7 @@ static void widths_are_words(void **state)
     }
     struct tg_error *error = tg_action_point_parse_stop("-stop_when_hit", "all", &stop);
     assert_non_null(error);
-    assert_non_null(strstr(tg_error_message(error), "-stop_when_hit: 'all'"));
+    assert_non_null(strstr(tg_error_message(error), "-stop_when_hit: invalid width 'all'"));
     tg_error_destroy(error);
 }
 

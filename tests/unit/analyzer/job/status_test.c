@@ -95,10 +95,10 @@ static void threads_come_together_by_what_is_asked_for(void **state)
     assert_status("held", "not held: 4:9[0-1.1-3, 3.1-2, p1.1]\n"
                           "process held: 1:3[2.1-3]\n"
                           "thread held: 1:1[3.3]\n");
-    assert_status("pc", "pc not known: 1:1[p1.1]\n0x1000: 4:4[0-3.1]\n0x1001: 4:8[0-3.2-3]\n");
+    assert_status("pc", "pc unknown: 1:1[p1.1]\n0x1000: 4:4[0-3.1]\n0x1001: 4:8[0-3.2-3]\n");
     assert_status("control_group", "control group 1: 5:13[0-3.1-3, p1.1]\n"); /* as documented */
     assert_status("dtid", "thread 1: 5:5[0-3.1, p1.1]\nthread 2: 4:4[0-3.2]\nthread 3: 4:4[0-3.3]\n");
-    assert_status("function,hostname", "function not known: 1:1[p1.1]\n"
+    assert_status("function,hostname", "function unknown: 1:1[p1.1]\n"
                                        "  node0\\x1b[2J: 1:1[p1.1]\n"
                                        "main: 4:4[0-3.1]\n"
                                        "  node0\\x1b[2J: 2:2[0-1.1]\n"
@@ -106,8 +106,8 @@ static void threads_come_together_by_what_is_asked_for(void **state)
                                        "work: 4:8[0-3.2-3]\n"
                                        "  node0\\x1b[2J: 2:4[0-1.2-3]\n"
                                        "  node1\\x1b[2J: 2:4[2-3.2-3]\n");
-    assert_status("line", "line not known: 5:13[0-3.1-3, p1.1]\n");
-    assert_status("stop_reason", "stop_reason not known: 5:13[0-3.1-3, p1.1]\n");
+    assert_status("line", "line unknown: 5:13[0-3.1-3, p1.1]\n");
+    assert_status("stop_reason", "stop_reason unknown: 5:13[0-3.1-3, p1.1]\n");
 }
 
 static void those_that_have_ended_are_one_line(void **state)
@@ -142,10 +142,10 @@ static void those_that_have_ended_are_one_line(void **state)
          "  running: 1:1[p2.1]\n"
          "    running: 1:1[p2.1]\n"
          "      share group 3: 1:1[p2.1]\n"
-         "        function not known: 1:1[p2.1]\n"},
-        {"held,pc", "has ended: 2:0[p1,3]\nnot held: 1:1[p2.1]\n  pc not known: 1:1[p2.1]\n"},
+         "        function unknown: 1:1[p2.1]\n"},
+        {"held,pc", "has ended: 2:0[p1,3]\nnot held: 1:1[p2.1]\n  pc unknown: 1:1[p2.1]\n"},
         {"dpid,line", "process 1: 1:0[p1]\n  has ended: 1:0[p1]\n"
-                      "process 2: 1:1[p2.1]\n  line not known: 1:1[p2.1]\n"
+                      "process 2: 1:1[p2.1]\n  line unknown: 1:1[p2.1]\n"
                       "process 3: 1:0[p3]\n  has ended: 1:0[p3]\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
