@@ -19,7 +19,7 @@ static void choose_format(struct dump_arguments *arguments, const struct tg_dump
                           struct argp_state *state)
 {
     if (arguments->request.format != NULL && arguments->request.format != format)
-        argp_error(state, "--json and --chrome exclude each other");
+        argp_error(state, "--json and --chrome cannot be combined");
     arguments->request.format = format;
 }
 
@@ -51,9 +51,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "One JSON object a line, as tollgate-dump(1) documents it", 0},
-    {"chrome", KEY_CHROME, NULL, 0, "One JSON document that the Perfetto UI and chrome://tracing read", 0},
-    {"meta", KEY_META, NULL, 0, "First say what the trace says about itself (text and --json)", 0},
+    {"json", KEY_JSON, NULL, 0, "One JSON object per line, as tollgate-dump(1) documents it", 0},
+    {"chrome", KEY_CHROME, NULL, 0, "One JSON document for the Perfetto UI and chrome://tracing", 0},
+    {"meta", KEY_META, NULL, 0, "Print the metadata of the trace first (text and --json)", 0},
     {"kind", KEY_KIND, "KIND[,KIND...]", 0, "Only events of these kinds (names and globs like 'library_*')",
      1},
     {0},
@@ -68,7 +68,7 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "[TRACE]",
-    .doc = "Show the events of a recorded trace: as text, one line an event, or for programs.",
+    .doc = "Print the events of a recorded trace: as text, one line per event, or in JSON.",
     .children = children,
 };
 

@@ -145,7 +145,7 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
 {
     char chunks[TG_QUANTITY_SIZE], events[TG_QUANTITY_SIZE];
     tg_printable_write(stream, arguments->path);
-    fprintf(stream, ": %s, %s events in %s chunk%s", recovery->was_whole ? "whole" : "kept",
+    fprintf(stream, ": %s, %s events in %s chunk%s", recovery->was_whole ? "intact" : "kept",
             tg_quantity_count(recovery->events, events), tg_quantity_count(recovery->chunks, chunks),
             recovery->chunks == 1 ? "" : "s");
     if (recovery->events > 0) {
@@ -170,7 +170,7 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
         if (recovery->events == 0) {
             fputs(recovery->recorder != 0 ? "no events yet\n" : "it has no events\n", stream);
         } else {
-            fputs("nothing is known after ", stream);
+            fputs("no events after ", stream);
             print_moment(stream, recovery, recovery->last_time_ns);
             fputc('\n', stream);
         }

@@ -28,7 +28,7 @@ static void write_barrier(const struct tg_report_page *page, const struct tg_ses
     FILE *stream = page->stream;
     fprintf(stream, "  %" PRIu32 " ", barrier->id);
     tg_printable_write(stream, barrier->location);
-    fprintf(stream, ": over %s, made at %s s, satisfied %" PRIu64 " time%s%s\n",
+    fprintf(stream, ": of %s, created at %s s, satisfied %" PRIu64 " time%s%s\n",
             barrier->of_threads ? "threads" : "processes",
             tg_quantity_moment(barrier->created_ns, page->report->start_ns, 6, moment), barrier->rounds,
             barrier->rounds == 1 ? "" : "s",
@@ -37,15 +37,15 @@ static void write_barrier(const struct tg_report_page *page, const struct tg_ses
                                : ", disabled");
     if (barrier->stuck) {
         fprintf(stream,
-                "      can be satisfied no more: %s is held at barrier %" PRIu32 ", which waits in turn",
+                "      can no longer be satisfied: %s is held at barrier %" PRIu32 ", which is waiting too",
                 tg_session_review_name(page->report->control, barrier->stuck_unit, name, sizeof name),
                 barrier->holder);
         if (barrier->blocked > 1)
-            fprintf(stream, "; %" PRIu64 " more cannot come", barrier->blocked - 1);
+            fprintf(stream, "; %" PRIu64 " more cannot arrive", barrier->blocked - 1);
         fputc('\n', stream);
     }
-    write_units(page, "waited", &barrier->arrived);
-    write_units(page, "never came", &barrier->missing);
+    write_units(page, "arrived", &barrier->arrived);
+    write_units(page, "never arrived", &barrier->missing);
 }
 
 struct tg_error *tg_report_control(const struct tg_report_page *page)
@@ -61,12 +61,12 @@ struct tg_error *tg_report_control(const struct tg_report_page *page)
     if (tg_session_review_count(model) == 0)
         fputs("  no barriers\n", page->stream);
     else if (verdict.n_differences == 0 && verdict.n_ignored == 0)
-        fprintf(page->stream, "  the model decides as the session did, %" PRIu64 " time%s\n",
-                verdict.n_decisions, verdict.n_decisions == 1 ? "" : "s");
+        fprintf(page->stream, "  the model repeats all %" PRIu64 " decisions of the session\n",
+                verdict.n_decisions);
     else
         fprintf(page->stream,
-                "  the model decides otherwise than the session did, %" PRIu64 " times; %" PRIu64
-                " events make no sense%s%s\n",
+                "  the model differs from the session in %" PRIu64 " decisions; %" PRIu64
+                " inconsistent events%s%s\n",
                 verdict.n_differences, verdict.n_ignored, *verdict.first == '\0' ? "" : ": ", verdict.first);
     return NULL;
 }

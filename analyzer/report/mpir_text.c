@@ -33,11 +33,11 @@ const char *tg_mpir_text_name(enum tg_event_kind kind, const char *field, uint64
 
 static const char *state_words(uint64_t state)
 {
-    static const char *const words[] = {[TG_MPIR_STATE_NULL] = "nothing to tell",
+    static const char *const words[] = {[TG_MPIR_STATE_NULL] = "NULL",
                                         [TG_MPIR_STATE_SPAWNED] = "SPAWNED",
                                         [TG_MPIR_STATE_ABORTING] = "ABORTING",
-                                        [TG_MPIR_STATE_OTHER] = "a state that MPIR has not",
-                                        [TG_MPIR_STATE_UNREADABLE] = "unreadable state"};
+                                        [TG_MPIR_STATE_OTHER] = "a state that MPIR does not define",
+                                        [TG_MPIR_STATE_UNREADABLE] = "state not readable"};
     return state < sizeof words / sizeof *words ? words[state] : "unknown state";
 }
 
@@ -45,9 +45,9 @@ static const char *seen_words(uint64_t seen)
 {
     static const char *const words[] = {[TG_MPIR_AT_BREAKPOINT] = "in MPIR_Breakpoint",
                                         [TG_MPIR_AT_ATTACH] = "when attached",
-                                        [TG_MPIR_AT_EXIT] = "at its end",
-                                        [TG_MPIR_AT_DETACH] = "when let go"};
-    return seen < sizeof words / sizeof *words ? words[seen] : "seen in an unknown way";
+                                        [TG_MPIR_AT_EXIT] = "at exit",
+                                        [TG_MPIR_AT_DETACH] = "at detach"};
+    return seen < sizeof words / sizeof *words ? words[seen] : "seen";
 }
 
 static const char *rank_state_words(uint64_t state)
@@ -66,8 +66,8 @@ static const char *acquisition_words(uint64_t acquisition)
         [TG_MPIR_NO_WAY] = "no ranks found",
         [TG_MPIR_BY_LAUNCH] = "ranks by MPIR, launched",
         [TG_MPIR_BY_ATTACH] = "ranks by MPIR, attached",
-        [TG_MPIR_BY_FOLLOWING] = "no MPIR: ranks by following forks, their numbers from the environment"};
-    return acquisition < sizeof words / sizeof *words ? words[acquisition] : "ranks found in an unknown way";
+        [TG_MPIR_BY_FOLLOWING] = "no MPIR: ranks by following forks, rank numbers from the environment"};
+    return acquisition < sizeof words / sizeof *words ? words[acquisition] : "ranks by unknown means";
 }
 
 static void write_after(FILE *stream, const char *before, const char *text)
@@ -97,18 +97,18 @@ static void write_end_step(FILE *stream, const struct tg_mpir_step *step)
     else if (step->seen == TG_EXIT_SIGNAL)
         fprintf(stream, "ended: %s", tg_signal_name(step->value, text, sizeof text));
     else
-        fputs("ended, how was not seen", stream);
+        fputs("ended, status unknown", stream);
 }
 
 void tg_mpir_text_step(FILE *stream, const struct tg_mpir_step *step)
 {
     switch (step->kind) {
     case TG_MPIR_STEP_SYMBOLS:
-        write_after(stream, "symbols of MPIR in ", step->text);
+        write_after(stream, "MPIR symbols in ", step->text);
         break;
     case TG_MPIR_STEP_RECOGNISED:
         fputs("recognised as ", stream);
-        tg_printable_write(stream, *step->text == '\0' ? "a starter" : step->text);
+        tg_printable_write(stream, *step->text == '\0' ? "a job launcher" : step->text);
         fprintf(stream, "; %s", acquisition_words((uint64_t)step->value));
         write_after(stream, ": ", step->detail);
         break;
@@ -123,14 +123,14 @@ void tg_mpir_text_step(FILE *stream, const struct tg_mpir_step *step)
         break;
     case TG_MPIR_STEP_TABLE:
         fprintf(stream, "table read: %" PRId64 " entr%s", step->count, step->count == 1 ? "y" : "ies");
-        write_after(stream, ", not whole: ", step->detail);
+        write_after(stream, ", incomplete: ", step->detail);
         break;
     case TG_MPIR_STEP_RANKS:
         fprintf(stream, "%" PRId64 " rank%s %s", step->count, step->count == 1 ? "" : "s",
                 rank_state_words((uint64_t)step->value));
         break;
     case TG_MPIR_STEP_LET_GO:
-        fputs("let go", stream);
+        fputs("detached", stream);
         write_after(stream, ": ", step->detail);
         break;
     case TG_MPIR_STEP_ENDED:
@@ -150,14 +150,14 @@ static void write_steps(const struct tg_mpir_text *text, size_t i, FILE *stream)
         fprintf(stream, "  %s s  ", tg_quantity_moment(steps[at].time_ns, text->start_ns, 6, moment));
         tg_mpir_text_step(stream, &steps[at]);
         if (steps[at].last_ns != steps[at].time_ns)
-            fprintf(stream, ", the last at %s s",
+            fprintf(stream, ", last at %s s",
                     tg_quantity_moment(steps[at].last_ns, text->start_ns, 6, moment));
         fputc('\n', stream);
     }
     if (shown < count)
         fprintf(stream, "  and %zu more steps; --all shows them\n", count - shown);
     if (unkept > 0)
-        fprintf(stream, "  and %" PRIu64 " more steps were not kept\n", unkept);
+        fprintf(stream, "  and %" PRIu64 " more steps were dropped\n", unkept);
 }
 
 /* ---- ranks */
@@ -172,7 +172,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* What became of a rank, as one number. */
+/* The state of RANK as one number. */
 static uint64_t fate(const struct tg_mpir_rank *rank)
 {
     return rank->is_told ? rank->state : rank->in_table ? TG_MPIR_RANK_STATES : TG_MPIR_RANK_STATES + 1;
@@ -202,7 +202,7 @@ static int compare_by_rank(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Those that are alike next to each other, of these those of one host, in the order of ranks. */
+/* Like ranks next to each other, then by host, then by rank. */
 static int compare_to_fold(const void *left, const void *right)
 {
     const struct tg_mpir_rank *a = *(const struct tg_mpir_rank *const *)left;
@@ -236,12 +236,12 @@ static void name_hosts(const struct tg_mpir_rank *const *ranks, size_t count, ch
         snprintf(buffer, size, "%zu hosts", hosts);
 }
 
-/* "not selected", or for what nothing was said of "not acquired yet". */
+/* "acquired", "not selected"; where nothing was recorded of the rank, whether it is in the table. */
 static const char *fate_words(const struct tg_mpir_rank *rank)
 {
     if (rank->is_told)
         return rank_state_words(rank->state);
-    return rank->in_table ? "in the table" : "left the table";
+    return rank->in_table ? "in the table" : "removed";
 }
 
 static const char *way_words(const struct tg_mpir_rank *rank)
@@ -249,7 +249,7 @@ static const char *way_words(const struct tg_mpir_rank *rank)
     static const char *const words[] = {[TG_MPIR_WAY_NONE] = "-",
                                         [TG_MPIR_WAY_FORK] = "followed",
                                         [TG_MPIR_WAY_ATTACHED] = "attached",
-                                        [TG_MPIR_WAY_ALREADY] = "was traced already"};
+                                        [TG_MPIR_WAY_ALREADY] = "already traced"};
     if (!rank->is_told)
         return "-";
     return rank->way < sizeof words / sizeof *words ? words[rank->way] : "unknown";
@@ -273,7 +273,7 @@ static void name_why(const struct tg_mpir_rank *rank, char *buffer, size_t size)
     tg_printable(rank->problem, problem, sizeof problem);
     snprintf(buffer, size, "%s%s%s%s%s", reason, *reason != '\0' && *problem != '\0' ? "; " : "", problem,
              (*reason != '\0' || *problem != '\0') && rank->woken ? "; " : "",
-             rank->woken ? "had been stopped, was woken" : "");
+             rank->woken ? "had been stopped, woken up" : "");
 }
 
 static struct tg_error *add_line(const struct tg_mpir_rank *const *sorted, const struct line *line,
@@ -373,7 +373,7 @@ static void write_layout(const struct tg_mpir_starter *starter, FILE *stream)
         tg_printable_write(stream, object->path);
         if (object->layout == TG_MPIR_LAYOUT_DWARF || object->layout == TG_MPIR_LAYOUT_ELF_CLASS)
             fprintf(stream, ", entries of %" PRIu64 " bytes by %s", object->stride_bytes,
-                    object->layout == TG_MPIR_LAYOUT_DWARF ? "its DWARF" : "the word size");
+                    object->layout == TG_MPIR_LAYOUT_DWARF ? "DWARF" : "word size");
         write_after(stream, ", MPIR_dll_name ", object->dll_name);
         fputc('\n', stream);
     }
@@ -405,22 +405,22 @@ static void write_tally(const struct tg_mpir_tally *tally, FILE *stream)
             fprintf(stream, "%s%" PRIu64 " %s", written++ == 0 ? "" : ", ", tally->states[i],
                     rank_state_words(i));
     if (tally->untold > 0)
-        fprintf(stream, "%s%" PRIu64 " in the table alone", written++ == 0 ? "" : ", ", tally->untold);
+        fprintf(stream, "%s%" PRIu64 " in the table only", written++ == 0 ? "" : ", ", tally->untold);
     if (tally->gone > 0)
-        fprintf(stream, "%s%" PRIu64 " that left the table", written++ == 0 ? "" : ", ", tally->gone);
+        fprintf(stream, "%s%" PRIu64 " removed from the table", written++ == 0 ? "" : ", ", tally->gone);
 }
 
 static void write_table_facts(const struct tg_mpir_starter *starter, FILE *stream)
 {
     char duration[TG_QUANTITY_SIZE];
     if (starter->has_state || starter->snapshots > 0)
-        fprintf(stream, "  table of %" PRId64, starter->claimed_size);
+        fprintf(stream, "  table of %" PRId64 " entries", starter->claimed_size);
     if (starter->snapshots > 0)
-        fprintf(stream, ", read %" PRIu64 " time%s, the last time %" PRIu64 " entr%s in %s",
-                starter->snapshots, starter->snapshots == 1 ? "" : "s", starter->read_entries,
+        fprintf(stream, ", read %" PRIu64 " time%s, last %" PRIu64 " entr%s in %s", starter->snapshots,
+                starter->snapshots == 1 ? "" : "s", starter->read_entries,
                 starter->read_entries == 1 ? "y" : "ies", tg_quantity_duration(starter->read_ns, duration));
     if (starter->snapshots > 0 && !starter->is_whole)
-        fputs(", not to its end", stream);
+        fputs(", incomplete", stream);
     write_after(stream, ": ", starter->table_reason);
     if (starter->has_state || starter->snapshots > 0)
         fputc('\n', stream);
@@ -433,7 +433,7 @@ static void write_facts(const struct tg_mpir_text *text, const struct tg_mpir_st
     write_markers(starter, stream);
     if (starter->is_written)
         fprintf(stream, "  MPIR_being_debugged %s%" PRId64,
-                *starter->write_error == '\0' ? "" : "could not be made ", starter->being_debugged);
+                *starter->write_error == '\0' ? "" : "could not be set to ", starter->being_debugged);
     if (starter->is_written)
         write_after(stream, ": ", starter->write_error);
     if (starter->is_written)
@@ -458,7 +458,7 @@ static struct tg_error *write_starter(const struct tg_mpir_text *text, size_t i,
     struct tg_mpir_tally tally = tg_mpir_ranks_tally(ranks, count);
     tg_printable_write(stream, tg_process_entry_name(entry));
     fprintf(stream, " (pid %" PRId32 "): ", starter->pid);
-    tg_printable_write(stream, *starter->launcher == '\0' ? "a starter of no known kind" : starter->launcher);
+    tg_printable_write(stream, *starter->launcher == '\0' ? "unknown job launcher" : starter->launcher);
     write_after(stream, " ", starter->job);
     if (starter->is_recognised)
         fprintf(stream, "; %s", acquisition_words(starter->acquisition));
@@ -498,11 +498,11 @@ static struct tg_error *write_others(const struct tg_mpir_text *text, const stru
     for (size_t i = 0; error == NULL && i < others->count; i++)
         error = add_other(&others->groups[i], table);
     if (error == NULL && others->count > 0)
-        fputs("Ranks that no table of MPIR has:\n", stream);
+        fputs("Ranks without an MPIR table entry:\n", stream);
     if (error == NULL)
         error = tg_text_table_print(table, stream);
     if (error == NULL && others->unkept > 0)
-        fprintf(stream, "and %" PRIu64 " ranks of further jobs\n", others->unkept);
+        fprintf(stream, "and %" PRIu64 " ranks of other jobs\n", others->unkept);
     tg_text_table_destroy(table);
     return error;
 }
@@ -532,11 +532,10 @@ struct tg_error *tg_mpir_text_write(const struct tg_mpir_text *text, FILE *strea
     uint64_t impossible = tg_mpir_model_impossible(text->mpir, &first_ns, &first);
     char moment[TG_QUANTITY_SIZE];
     if (error == NULL && impossible > 0)
-        fprintf(stream, "%" PRIu64 " event%s of MPIR cannot be as recorded, the first at %s s: %s\n",
-                impossible, impossible == 1 ? "" : "s",
-                tg_quantity_moment(first_ns, text->start_ns, 6, moment), first);
+        fprintf(stream, "%" PRIu64 " inconsistent MPIR event%s, the first at %s s: %s\n", impossible,
+                impossible == 1 ? "" : "s", tg_quantity_moment(first_ns, text->start_ns, 6, moment), first);
     if (error == NULL && tg_mpir_model_beyond_limit(text->mpir) > 0)
-        fprintf(stream, "%" PRIu64 " more things of MPIR were too many to keep\n",
+        fprintf(stream, "%" PRIu64 " more MPIR items were dropped: too many to keep\n",
                 tg_mpir_model_beyond_limit(text->mpir));
     return error;
 }

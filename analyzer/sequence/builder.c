@@ -152,7 +152,7 @@ struct tg_error *tg_sequence_builder_finish(struct tg_sequence_builder *builder,
     const char *first;
     if (error == NULL && builder->options.team != 0) {
         if (!builder->has_found)
-            return tg_error_create(TG_ERROR_NOT_FOUND, "region %llu is not in this part of the trace",
+            return tg_error_create(TG_ERROR_NOT_FOUND, "no region %llu in this part of the trace",
                                    (unsigned long long)builder->options.team);
         builder->made->list = builder->found;
         builder->found = (struct tg_sequence_list){0};

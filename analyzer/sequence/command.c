@@ -48,7 +48,7 @@ static void parse_by(struct sequence_arguments *arguments, const char *word, str
     else if (strcmp(word, "rank") == 0)
         arguments->request.by = TG_SEQUENCE_BY_RANK;
     else
-        argp_error(state, "--by is 'worker' or 'rank', not '%s'", word);
+        argp_error(state, "--by: invalid value '%s' (worker or rank)", word);
 }
 
 static void parse_format(struct sequence_arguments *arguments, const char *word, struct argp_state *state)
@@ -75,10 +75,10 @@ static void parse_team(struct sequence_arguments *arguments, const char *word, s
     errno = 0;
     unsigned long long number = strtoull(word, &end, 0);
     if (errno != 0 || *word < '0' || *word > '9' || *end != '\0' || number == 0)
-        argp_error(state,
-                   "--team: '%s' is no number of a region, as `tollgate dump --kind omp_parallel_begin` "
-                   "tells them",
-                   word);
+        argp_error(
+            state,
+            "--team: invalid region number '%s' (`tollgate dump --kind omp_parallel_begin` lists them)",
+            word);
     arguments->request.team = number;
 }
 
@@ -90,8 +90,7 @@ static error_t parse_around(struct sequence_arguments *arguments)
     tg_error_destroy(selection->error);
     selection->error = NULL;
     if (selection->has_from || selection->has_to) {
-        selection->error =
-            tg_error_create(TG_ERROR_USAGE, "--around is a moment of its own: without --from and --to");
+        selection->error = tg_error_create(TG_ERROR_USAGE, "--around cannot be combined with --from or --to");
         return EINVAL;
     }
     selection->has_to = true;
@@ -103,12 +102,12 @@ static error_t parse_around(struct sequence_arguments *arguments)
 static void check(struct sequence_arguments *arguments, struct argp_state *state)
 {
     if (arguments->print && arguments->trace.output != NULL)
-        argp_error(state, "--print and --output exclude each other");
+        argp_error(state, "--print and --output cannot be combined");
     if (arguments->open &&
         (arguments->print || (arguments->trace.output != NULL && strcmp(arguments->trace.output, "-") == 0)))
-        argp_error(state, "--open needs a file");
+        argp_error(state, "--open needs an output file");
     if (arguments->request.team != 0 && arguments->request.by == TG_SEQUENCE_BY_RANK)
-        argp_error(state, "--team is a region of workers: without --by rank");
+        argp_error(state, "--team cannot be combined with --by rank");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -158,21 +157,20 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0,
-     "svg (unless something else is asked for), html, seqdiag, mermaid or plantuml", 0},
-    {"output", KEY_OUTPUT, "FILE", 0,
-     "Write to FILE instead of a file named after the trace; - is standard output", 0},
-    {"force", KEY_FORCE, NULL, 0, "Replace the file where it exists", 0},
-    {"print", KEY_PRINT, NULL, 0, "Write to standard output; seqdiag's text unless --format says otherwise",
+    {"format", KEY_FORMAT, "FORMAT", 0, "svg (default), html, seqdiag, mermaid or plantuml", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE (default: named after the trace); - is standard output",
      0},
+    {"force", KEY_FORCE, NULL, 0, "Replace the file where it exists", 0},
+    {"print", KEY_PRINT, NULL, 0, "Write to standard output, as seqdiag unless --format says otherwise", 0},
     {"show", KEY_PRINT, NULL, OPTION_ALIAS, NULL, 0},
-    {"no-gen", KEY_NO_GEN, NULL, 0, "Write the description alone: the same as --format seqdiag", 0},
+    {"no-gen", KEY_NO_GEN, NULL, 0, "Write only the description: the same as --format seqdiag", 0},
     {"open", KEY_OPEN, NULL, 0, "Open the file with xdg-open", 0},
-    {"all", KEY_ALL, NULL, 0, "Draw everything, not the last state alone", 1},
+    {"all", KEY_ALL, NULL, 0, "Draw everything, not just the final state", 1},
     {"by", KEY_BY, "WHAT", 0,
-     "What lifelines are: worker (of one process) or rank (of the job); without, whichever matters", 1},
+     "One lifeline for each worker (of one process) or each rank (of the job); default: what fits the job",
+     1},
     {"team", KEY_TEAM, "NUMBER", 0, "Only the parallel region with this number", 1},
-    {"around", KEY_AROUND, "TIME", 0, "The state at TIME instead of the last one; 'last' is the last one", 1},
+    {"around", KEY_AROUND, "TIME", 0, "Draw the state at TIME instead of the final one ('last')", 1},
     {0},
 };
 
@@ -185,7 +183,7 @@ static const struct argp argp = {
     .args_doc = "[TRACE]",
     .doc = "Draw the sequence diagram of a recorded job: who was in which region, single, critical or "
            "collective, "
-           "who passed which barrier, and where everybody is.",
+           "who passed which barrier, and where each thread or rank is at the end.",
     .children = children,
 };
 
@@ -294,6 +292,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_sequence_command = {
     .name = "sequence",
-    .summary = "a sequence diagram: who is in which region, barrier or collective",
+    .summary = "draw who is in which region, barrier or collective",
     .run = run,
 };

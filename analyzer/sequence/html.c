@@ -249,4 +249,4 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
 }
 
 const struct tg_sequence_format tg_sequence_html = {
-    .name = "html", .suffix = ".html", .summary = "a page to look around in", .write = write};
+    .name = "html", .suffix = ".html", .summary = "an interactive page", .write = write};

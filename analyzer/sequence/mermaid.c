@@ -161,6 +161,6 @@ const struct tg_sequence_format tg_sequence_mermaid = {
     .suffix = ".mmd",
     .summary = "text for Mermaid",
     .max_characters = 50000,
-    .how_more = "Mermaid draws that only where its maxTextSize is raised",
+    .how_more = "Mermaid needs a larger maxTextSize for that",
     .write = write,
 };

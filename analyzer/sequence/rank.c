@@ -103,9 +103,8 @@ struct tg_error *sequence_rank_state(struct tg_sequence_builder *builder, const 
     if (error != NULL || !search.is_found)
         return error;
     if (search.is_stuck)
-        snprintf(text, sizeof text,
-                 "in a region of %" PRIu64 ": %" PRIu64 " at the %s, %" PRIu64 " not there yet", search.size,
-                 search.barrier.waiting + search.barrier.passed,
+        snprintf(text, sizeof text, "in a region of %" PRIu64 ": %" PRIu64 " at the %s, %" PRIu64 " missing",
+                 search.size, search.barrier.waiting + search.barrier.passed,
                  search.barrier.sync == TG_OMP_SYNC_BARRIER_JOIN ? "end" : "barrier", search.barrier.missing);
     else
         snprintf(text, sizeof text, "in a region of %" PRIu64, search.size);

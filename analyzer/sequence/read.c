@@ -240,11 +240,11 @@ static struct tg_error *make_note(const struct reading *reading, char **note)
     const struct tg_sequence *sequence = reading->result->sequence;
     char left_out[96] = "", impossible[96] = "", count[TG_QUANTITY_SIZE];
     if (sequence->left_out > 0)
-        snprintf(left_out, sizeof left_out, "%s things of lifelines that were too far ahead are left out",
+        snprintf(left_out, sizeof left_out, "%s items left out: too far ahead of other lifelines",
                  tg_quantity_count(sequence->left_out, count));
     if (sequence->impossible > 0)
-        snprintf(impossible, sizeof impossible, "%s%s events make no sense where they stand",
-                 *left_out == '\0' ? "" : "; ", tg_quantity_count(sequence->impossible, count));
+        snprintf(impossible, sizeof impossible, "%s%s inconsistent events", *left_out == '\0' ? "" : "; ",
+                 tg_quantity_count(sequence->impossible, count));
     return asprintf(note, "%s%s", left_out, impossible) < 0 ? (*note = NULL, tg_error_no_memory()) : NULL;
 }
 
@@ -289,7 +289,7 @@ static struct tg_error *build(struct reading *reading, const struct tg_sequence_
 static struct tg_error *nothing_there(const struct reading *reading)
 {
     const char *what = reading->by_rank ? "no rank called MPI" : "no process used OpenMP or called MPI";
-    return tg_error_create(TG_ERROR_NOT_FOUND, "%s: %s in the part that was asked for; nothing to draw",
+    return tg_error_create(TG_ERROR_NOT_FOUND, "%s: nothing to draw: %s in the selected part of the trace",
                            reading->request->path, what);
 }
 
@@ -330,9 +330,9 @@ struct tg_error *tg_sequence_read(const struct tg_sequence_request *request,
 {
     *result = (struct tg_sequence_reading){0};
     if (strcmp(request->path, "-") == 0)
-        return tg_error_create(TG_ERROR_USAGE,
-                               "a diagram needs the trace twice, which standard input does not "
-                               "allow; name the trace's file");
+        return tg_error_create(
+            TG_ERROR_USAGE,
+            "a diagram cannot be drawn from standard input: the trace is read twice; name its file");
     struct reading reading = {.request = request, .result = result};
     struct tg_error *error = survey(&reading);
     if (error == NULL)

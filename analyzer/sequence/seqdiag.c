@@ -69,7 +69,7 @@ static void begin_fragment(struct seqdiag *seqdiag, size_t level)
     indent(seqdiag);
     fprintf(seqdiag->stream, "%s \"", is_loop ? "loop" : "alt");
     write_text(seqdiag->stream, row->label);
-    fputs(open->again ? " (goes on)\" {\n" : "\" {\n", seqdiag->stream);
+    fputs(open->again ? " (continued)\" {\n" : "\" {\n", seqdiag->stream);
     seqdiag->n_written = level + 1;
     seqdiag->open[level].again = true;
     if (row->n_lanes == 0)

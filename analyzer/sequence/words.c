@@ -132,7 +132,7 @@ static void call_text(const struct tg_sequence_node *node, char *buffer, size_t 
     if (node->peer >= 0)
         snprintf(peer, sizeof peer, " %s %" PRId64, way, node->peer);
     else if (node->peer == -1)
-        snprintf(peer, sizeof peer, " %s anybody", way);
+        snprintf(peer, sizeof peer, " %s any rank", way);
     if (node->tag >= 0)
         snprintf(tag, sizeof tag, ", tag %" PRId64, node->tag);
     snprintf(buffer, size, "%s%s%s", tg_printable(node->name, name, sizeof name), peer, tag);
@@ -143,7 +143,7 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
 {
     char call[192], place[PLACE_SIZE];
     const char *where = place_text(words, node, place);
-    const char *last = node->what == TG_SEQUENCE_OUTSIDE && node->name != NULL ? ", last was " : "";
+    const char *last = node->what == TG_SEQUENCE_OUTSIDE && node->name != NULL ? ", last call " : "";
     if (*last != '\0')
         tg_printable(node->name, call, sizeof call);
     switch ((enum tg_sequence_here)node->what) {
@@ -155,7 +155,7 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
             snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
         break;
     case TG_SEQUENCE_WAITING:
-        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended waiting here%s" : "waits here%s",
+        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended waiting here%s" : "waiting here%s",
                  where);
         break;
     case TG_SEQUENCE_IN_CALL:
@@ -168,7 +168,7 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
             snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "has ended%s%s%s", last, *last == '\0' ? "" : call,
                      where);
         else
-            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "is behind%s%s", *last == '\0' ? "" : " ",
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "is past%s%s", *last == '\0' ? "" : " ",
                      *last != '\0'    ? call
                      : *where != '\0' ? where + 1
                                       : "all of this");
@@ -183,14 +183,14 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
     if (node->name != NULL) {
         tg_printable(node->name, name, sizeof name);
         if (node->differs)
-            strncat(name, " (others call another one)", sizeof name - strlen(name) - 1);
+            strncat(name, " (others call a different one)", sizeof name - strlen(name) - 1);
     } else if (node->what == TG_OMP_SYNC_BARRIER_JOIN) {
         snprintf(name, sizeof name, "end of the region");
     } else {
         snprintf(name, sizeof name, "%s %" PRIu64, tg_openmp_words_sync(node->what)->label, node->id);
     }
     if (node->is_open && node->absent > 0)
-        snprintf(absent, sizeof absent, ", %" PRIu64 " of the team %s not begun", node->absent,
+        snprintf(absent, sizeof absent, ", %" PRIu64 " of the team %s not started", node->absent,
                  node->absent == 1 ? "has" : "have");
     snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s", name, place_text(words, node, place), absent);
 }
@@ -204,7 +204,7 @@ void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer
              times_text(node, times, sizeof times));
 }
 
-/* ---- details, for whoever points at something */
+/* ---- details, shown for what the mouse points at */
 
 char *tg_sequence_words_detail(const struct tg_sequence_words *words, const struct tg_sequence_node *node)
 {
@@ -225,7 +225,7 @@ char *tg_sequence_words_detail(const struct tg_sequence_words *words, const stru
             ADD(" to %s s", tg_quantity_moment(node->end_ns, words->start_ns, 6, to));
     }
     if (node->executions > 1 && node->max_ns > 0)
-        ADD("\n%s times: %s each, at most %s", tg_quantity_count(node->executions, a),
+        ADD("\n%s times: mean %s, longest %s", tg_quantity_count(node->executions, a),
             tg_quantity_duration(node->total_ns / node->executions, b),
             tg_quantity_duration(node->max_ns, c));
     else if (!node->is_open && node->end_ns > node->begin_ns)

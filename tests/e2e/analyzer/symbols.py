@@ -197,7 +197,7 @@ def case_off(compiler):
     late = [json.loads(line) for line in run(TOLLGATE, "dump", "--json", "--from", "9ns", "trace.tgt").splitlines()]
     assert [event["kind"] for event in late] == ["library_call"] and "caller_file" in late[0], late
     wrong = subprocess.run([TOLLGATE, "dump", "--symbols=some", "trace.tgt"], capture_output=True, text=True)
-    assert wrong.returncode == 2 and "--symbols is auto or off" in wrong.stderr, wrong
+    assert wrong.returncode == 2 and "--symbols takes auto or off" in wrong.stderr, wrong
 
 
 def case_exec(compiler):

@@ -110,7 +110,7 @@ def team():
     check([unit["dpid"] for unit in work["waited"]] == [1], work)
     check([unit["dpid"] for unit in work["never_came"]] == [2], work)
     report = run([TOLLGATE, "report", "dead-end.tgt"]).output
-    check("can be satisfied no more: 2 is held at barrier 3, which waits in turn" in report, report)
+    check("can no longer be satisfied: 2 is held at barrier 3, which is waiting too" in report, report)
 
 
 def documented(command, environment):
@@ -126,7 +126,7 @@ def documented(command, environment):
     missing = [line for line in said if line not in done.output.splitlines()]
     check(len(said) > 3 and not missing, missing, done.output)
     report = run([TOLLGATE, "report", "example.tgt"]).output
-    check(re.search(r"^  2 work: over threads, .* satisfied 1 time$", report, re.M), report)
+    check(re.search(r"^  2 work: of threads, .* satisfied 1 time$", report, re.M), report)
 
 
 STUCK = """\
