@@ -43,14 +43,14 @@ enum {
     TG_AGENT_RING_HEADER_BYTES = 4096,
     TG_AGENT_RING_PRIVATE_OFFSET = 1024, /* from here on in the header page only the agent looks */
     TG_AGENT_RING_MARKS = 16,            /* more than chunks are under way to a trace's file at any time */
-    TG_AGENT_RING_MIN_BYTES = 1 << 16,   /* of the data part, which is a power of two */
+    TG_AGENT_RING_MIN_BYTES = 1 << 16,   /* smallest data part, which is a power of two */
     TG_AGENT_RING_MAX_BYTES = 1 << 28,
 };
 
 enum tg_agent_flag {
     TG_AGENT_LOSSY = 1,  /* a full ring drops records and counts them; otherwise its thread waits */
     TG_AGENT_HIDE = 2,   /* take the variables out of the environment (they come anew at every exec) */
-    TG_AGENT_OPENMP = 4, /* what to observe */
+    TG_AGENT_OPENMP = 4, /* kinds of events to observe */
     TG_AGENT_MPI = 8,
     TG_AGENT_DLOPEN = 16, /* calls of dlopen, dlmopen, dlclose */
 };
@@ -78,13 +78,13 @@ struct tg_agent_control {
 };
 
 enum tg_agent_ring_kind {
-    TG_AGENT_RING_THREAD, /* of one thread at a time: TG_RECORD_THREAD says which */
-    TG_AGENT_RING_LOADER, /* of the audit library: one for a process; its records name their threads */
+    TG_AGENT_RING_THREAD, /* one thread's at a time: TG_RECORD_THREAD says which */
+    TG_AGENT_RING_LOADER, /* audit library's: one for a process; records name their threads */
 };
 
 enum tg_agent_ring_state {
     TG_AGENT_RING_OPEN,
-    TG_AGENT_RING_IDLE,   /* its thread has ended; another one of the process may take it over */
+    TG_AGENT_RING_IDLE,   /* thread has ended; another one of the process may take the ring over */
     TG_AGENT_RING_CLOSED, /* nothing comes any more */
 };
 
@@ -132,7 +132,7 @@ struct tg_agent_ring_header {
 _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFSET,
                "the agent's own begins there");
 
-/* What all rings of one program in one process have in common; another one after fork and exec. RANDOM are
+/* Number that all rings of one program in one process share; another one after fork and exec. RANDOM are
  * the 16 bytes that AT_RANDOM points to; they cannot be told from the result. */
 static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pid)
 {
@@ -167,10 +167,9 @@ enum {
 };
 
 /* Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST stand last: a list is
- * its count and then its items.
- * "place(x)" is one word: bits 0-47 the code address behind the call (0 unknown), 48-55 enum tg_omp_seen,
- * 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those of format/event/event.h, "call" of MPI
- * is enum tg_mpi_call of recorder/agent/mpi/calls.h. */
+ * its count and then its items. "place(x)" is one word: bits 0-47 the code address behind the call (0
+ * unknown), 48-55 enum tg_omp_seen, 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those
+ * of format/event/event.h, "call" of MPI is enum tg_mpi_call of recorder/agent/mpi/calls.h. */
 #define TG_AGENT_RECORDS(X)                                                                                  \
     X(PAD, 0)             /* up to the end of the data; its words field counts */                            \
     X(THREAD, 1)          /* tid: what follows in this ring is of this thread, outside of all teams */       \

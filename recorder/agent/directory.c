@@ -13,7 +13,7 @@
 
 enum { MAX_TRIES = 1000 }; /* names of rings that exist already: pids come round */
 
-/* Where the directory is; set once, before there is a second thread that could ask. A path and no descriptor:
+/* Path of the directory; set once, before there is a second thread that could ask. A path and no descriptor:
  * descriptors of the agent would be seen by the program, and closed by it. */
 static char directory_path[PATH_MAX];
 static uint32_t next_ring; /* __atomic */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the agent's constructor was given. It runs before libc's own. */
+/* Array that the agent's constructor was given. It runs before libc's own. */
 static char **given;
 
 static char **current(void)

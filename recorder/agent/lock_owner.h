@@ -1,4 +1,4 @@
-/* Which thread was the last one to enter a lock. Who enters and finds itself there knows that nobody was in
+/* The last thread that entered a lock. A thread that enters and finds itself there knows that nobody was in
  * the lock since it left, so that it did not wait: it enters when it arrives, and one look at the clock says
  * both.
  *

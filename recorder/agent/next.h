@@ -1,5 +1,6 @@
-/* Definitions in loaded objects, found without the dynamic loader's help: dlsym would change what dlerror says, and does not
- * see what was opened with RTLD_LOCAL. Async-signal-safe, but for the lock of dl_iterate_phdr. */
+/* Definitions in loaded objects, found without the dynamic loader's help: dlsym would change what dlerror
+ * says, and does not see what was opened with RTLD_LOCAL. Async-signal-safe, but for the lock of
+ * dl_iterate_phdr. */
 #ifndef TG_RECORDER_AGENT_NEXT_H
 #define TG_RECORDER_AGENT_NEXT_H
 

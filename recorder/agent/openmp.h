@@ -28,13 +28,13 @@ struct tg_openmp_backend {
     void (*before_sealing)(void);   /* the program is about to forbid itself system calls */
 };
 
-/* Where OpenMP says that a thread is. By value: a back end that brings the thread into a region keeps the
+/* Place of a thread by OpenMP. By value: a back end that brings the thread into a region keeps the
  * frame around it somewhere, and gives it back when the region is left; nothing here points into a stack that
  * a longjmp may have left. */
 struct tg_openmp_frame {
     uint64_t team;     /* id of the innermost region, 0 outside of all */
     uint64_t task;     /* id of the explicit task that runs, 0: the implicit one */
-    uint64_t barriers; /* that this thread has met in this team */
+    uint64_t barriers; /* met by this thread in this team */
     uint32_t thread_num;
     uint32_t level;          /* how many regions are around */
     uint16_t workshare;      /* 1 + enum tg_omp_zone of the worksharing construct it is in, 0 none */
@@ -63,7 +63,7 @@ static inline void tg_openmp_parallel_begin(const void *code, unsigned seen, uin
                      (uintptr_t)body);
 }
 
-/* It has left it, and is back in the frame around (tg_openmp_return comes first). */
+/* The thread has left the region, and is back in the frame around (tg_openmp_return comes first). */
 static inline void tg_openmp_parallel_end(const void *code, unsigned seen, uint64_t team)
 {
     tg_agent_record2(TG_RECORD_OMP_PARALLEL_END, tg_agent_place(code, seen, 0), team);
@@ -76,8 +76,8 @@ static inline void tg_openmp_return(const struct tg_openmp_frame *frame)
     tg_agent_set_place(frame->team, frame->thread_num);
 }
 
-/* This thread begins TEAM's body as number THREAD_NUM of SIZE (0 unknown); LEVEL regions are around it, TEAM
- * is one of them. What the frame was before is the caller's to keep. */
+/* The calling thread begins TEAM's body as number THREAD_NUM of SIZE (0 unknown); LEVEL regions are around
+ * it, TEAM is one of them. What the frame was before is the caller's to keep. */
 static inline tg_agent_moment tg_openmp_enter(const void *code, unsigned seen, uint64_t team,
                                               uint64_t parent_team, uint32_t thread_num, uint32_t size,
                                               uint32_t level)
@@ -89,7 +89,7 @@ static inline tg_agent_moment tg_openmp_enter(const void *code, unsigned seen, u
                             size, level);
 }
 
-/* It is through with the body and arrives at the join. It stays in the frame: tasks may run there. */
+/* The thread is through with the body and arrives at the join. The frame stays: tasks may run there. */
 static inline tg_agent_moment tg_openmp_implicit_end(tg_agent_moment moment, const void *code, unsigned seen)
 {
     return tg_agent_record2_at(moment, TG_RECORD_OMP_IMPLICIT_END, tg_agent_place(code, seen, 0), 0);
@@ -185,7 +185,8 @@ void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint6
                            uint64_t flags, const struct tg_openmp_dependence *dependences,
                            size_t n_dependences);
 
-/* This thread runs TASK from here on: tg_openmp_frame.task. Does not say what becomes of the one before. */
+/* The calling thread runs TASK from here on: tg_openmp_frame.task. Does not say what becomes of the one
+ * before. */
 static inline void tg_openmp_task_begin(tg_agent_moment moment, const void *code, unsigned seen,
                                         uint64_t task, bool resumed)
 {
@@ -194,7 +195,7 @@ static inline void tg_openmp_task_begin(tg_agent_moment moment, const void *code
                         task | (uint64_t)resumed << 63);
 }
 
-/* It leaves TASK, for good or not, and is in the implicit task. */
+/* The calling thread leaves TASK, for good or not, and is in the implicit task. */
 static inline tg_agent_moment tg_openmp_task_end(const void *code, unsigned seen, uint64_t task,
                                                  enum tg_omp_task_end how)
 {

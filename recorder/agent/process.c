@@ -14,7 +14,7 @@ enum setup_state {
     SETUP_DONE,
 };
 
-static uint64_t no_generation; /* what a thread has that never recorded, in a process that never will */
+static uint64_t no_generation; /* of a thread that never recorded, in a process that never will */
 
 struct tg_agent tg_agent = {.generation = &no_generation};
 

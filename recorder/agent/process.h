@@ -1,5 +1,5 @@
-/* The process that the agent is in: what all parts read of it. Set up by the constructor, or by the first record if that
- * comes earlier. */
+/* The process that the agent is in: what all parts read of it. Set up by the constructor, or by the first
+ * record if that comes earlier. */
 #ifndef TG_RECORDER_AGENT_PROCESS_H
 #define TG_RECORDER_AGENT_PROCESS_H
 
@@ -46,7 +46,8 @@ bool tg_agent_is_set_up(void);
  * be called before the constructor ran. */
 bool tg_agent_observes(uint32_t flags);
 
-/* Counts the times when a library may have been unloaded, so that what is remembered of libraries can be dropped. */
+/* Counts the times when a library may have been unloaded, so that what is remembered of libraries can be
+ * dropped. */
 uint64_t tg_agent_unloads(void);
 void tg_agent_count_unload(void);
 

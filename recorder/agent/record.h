@@ -1,15 +1,16 @@
-/* Records: where the agent's parts put what they see. Everything here may be called at any time, by
- * any thread, also in signal handlers, before main, in fork children and while a thread ends; where nothing
- * is recorded (no recorder, stepped aside) it does nothing. It never changes errno.
+/* Records: where the agent's parts put what they see. Everything here may be called at any time, by any
+ * thread, also in signal handlers, before main, in fork children and while a thread ends; where nothing is
+ * recorded (no recorder, stepped aside) it does nothing. It never changes errno.
  *
  * The agent links libc alone, allocates nothing with malloc, and takes no lock while it records. What belongs
  * to the process and is read by all parts is in `tg_agent`; each part keeps what it alone needs in a static
- * struct of its own (recorder/agent/gomp/gomp.c the runtimes that it found, mpi_*.c tables of handles, dl_calls.c its sites).
+ * struct of its own (recorder/agent/gomp/gomp.c the runtimes that it found, mpi_*.c tables of handles,
+ * dl_calls.c its sites).
  *
  * Thread-local variables are initial-exec: a handler can reach them, and they are there before a thread's
  * first instruction. They come out of the static thread-local storage, which the recorder enlarges by what
- * they take (recorder/inject/files.h); all of them together stay below 640 bytes (a test holds them to
- * that). */
+ * they take (recorder/inject/files.h); all of them together stay below 640 bytes (a test holds them to that).
+ * */
 #ifndef TG_RECORDER_AGENT_RECORD_H
 #define TG_RECORDER_AGENT_RECORD_H
 

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 enum {
-    NESTED_BYTES = 1536, /* of records that handlers made while a record was being written */
+    NESTED_BYTES = 1536, /* room for records that handlers made while a record was being written */
     WAIT_NS = 20000000,  /* between looks whether the recorder still lives */
-    MAX_SPINS = 1 << 26, /* of a pause each: some tenths of a second to some seconds */
+    MAX_SPINS = 1 << 26, /* pauses: some tenths of a second to some seconds */
     LOCK_TRIES = 1000,   /* the list of idle rings is never worth waiting for */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
 };
@@ -26,15 +26,16 @@ enum {
 struct private_part {
     struct tg_agent_ring_header *next;
     uint64_t unused;
-    /* What handlers of the ring's thread recorded while it was writing a record, and a header that takes the
-     * stores which go to a ring's: here and not in thread-local storage, of which programs have little. */
+    /* Records by handlers of the ring's thread while the thread was writing a record, and a header that takes
+     * the stores which go to a ring's: here and not in thread-local storage, of which programs have little.
+     * */
     unsigned char nested[NESTED_BYTES];
     struct tg_agent_ring_header nested_header;
 };
 _Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
                "beyond the header page");
 
-/* What only the slow paths need of a thread. */
+/* State of a thread that only the slow paths need. */
 struct thread_slow {
     uint64_t dropped; /* records since the last one that was kept */
     unsigned destructor_rounds;
@@ -93,7 +94,7 @@ static void put_idle(struct tg_agent_ring_header *header)
 {
     __atomic_store_n(&header->state, TG_AGENT_RING_IDLE, __ATOMIC_RELEASE);
     if (!lock_idle())
-        return; /* it stays mapped, and is nobody's */
+        return; /* the ring stays mapped, and is nobody's */
     private_part(header)->next = rings.idle;
     rings.idle = header;
     unlock_idle();
@@ -272,7 +273,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
         return false;
     if (thread->header != NULL && thread->generation == *tg_agent.generation)
         return true;
-    /* who has none yet would also have to ask for its thread's id */
+    /* a thread without a ring would also have to ask for its id */
     struct tg_agent_ring_header *header = tg_agent.no_calls ? NULL : take_idle();
     if (header == NULL)
         header = make_ring();
@@ -292,7 +293,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
     return true;
 }
 
-/* What handlers left behind goes into the ring, with the times that it had. */
+/* Puts the records that handlers left behind into the ring, with their times. */
 static void flush_nested(struct tg_agent_thread *thread)
 {
     for (uint64_t at = 0; at < slow.nested_used;) {

@@ -10,7 +10,7 @@ struct tg_agent_thread {
     uint64_t mask;             /* data bytes - 1 */
     uint64_t written;          /* position behind what was written */
     uint64_t limit;            /* up to here a record may be written without another look; 0: look */
-    uint64_t generation;       /* of the process that the ring belongs to */
+    uint64_t generation;       /* generation of the process that the ring belongs to */
     uint64_t place;            /* bits of a record's second word that say where OpenMP says the thread is */
     const void *volatile busy; /* the frame that is writing a record */
     struct tg_agent_ring_header *header;
@@ -24,8 +24,8 @@ static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
                             (thread_num & 0xffff) << TG_AGENT_THREAD_NUM_SHIFT;
 }
 
-/* Slow halves of tg_agent_begin and tg_agent_commit: where a handler interrupted a record of the same thread (FRAME is the
- * handler's); where there is no room, no ring, another process. */
+/* Slow halves of tg_agent_begin and tg_agent_commit: where a handler interrupted a record of the same thread
+ * (FRAME is the handler's); where there is no room, no ring, another process. */
 uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame);
 uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words);
 void tg_agent_commit_slowly(void);

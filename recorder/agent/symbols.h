@@ -1,5 +1,5 @@
-/* What an object in this process defines, read from its dynamic section. No libc, async-signal-safe; the
- * object must stay loaded meanwhile. */
+/* The definitions of an object in this process, read from its dynamic section. No libc, async-signal-safe;
+ * the object must stay loaded meanwhile. */
 #ifndef TG_RECORDER_AGENT_SYMBOLS_H
 #define TG_RECORDER_AGENT_SYMBOLS_H
 
@@ -38,10 +38,10 @@ uint32_t tg_agent_symbols_index(const struct tg_agent_symbols *symbols, const ch
  * bit is set in the last one of its bucket instead. */
 struct tg_agent_hash_table {
     const uint64_t *bloom;
-    uint32_t n_words, shift; /* of the bloom filter */
+    uint32_t n_words, shift; /* bloom filter's */
     const uint32_t *buckets;
     uint32_t n_buckets;
-    const uint32_t *chain; /* of symbol FIRST and those behind it */
+    const uint32_t *chain; /* hashes of symbol FIRST and those behind it */
     uint32_t first;
 };
 

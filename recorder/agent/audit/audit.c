@@ -1,7 +1,7 @@
 /* tollgate-audit.so, for LD_AUDIT: tells of every load and unload of the program, libc's own included,
  * without a stop, and keeps the agent's entry points out of programs that have no such runtime
- * (recorder/agent/audit/entries.h), which it does also where nobody listens. It links nothing at all and defines no
- * la_symbind and no PLT hook, so that binding is as ever.
+ * (recorder/agent/audit/entries.h), which it does also where nobody listens. It links nothing at all and
+ * defines no la_symbind and no PLT hook, so that binding is as ever.
  *
  * The loader's lists say what there is: when it says that they are consistent again (la_activity), what is
  * new at a list's end is told. So the order, and what has no la_objopen (the loader's own entry in another
@@ -46,9 +46,9 @@ struct namespace
 };
 
 static struct {
-    int32_t pid;    /* whose ring it is */
+    int32_t pid;    /* process that the ring belongs to */
     uint64_t owner; /* pid << 32 | tid of who is in here, 0 nobody; __atomic */
-    int32_t tid;    /* of the same */
+    int32_t tid;    /* thread of the same */
     bool added;     /* LA_ACT_ADD of a namespace that is not known yet */
     struct namespace namespaces[MAX_NAMESPACES];
     struct closing {
@@ -232,7 +232,7 @@ static bool enter(void)
     watch.tid = tid;
     if (watch.pid != pid) {
         watch.pid = pid;
-        (void)tg_audit_ring_make(pid); /* where it fails, records are counted */
+        (void)tg_audit_ring_make(pid); /* on failure records are counted */
         tell_inherited();
     }
     return true;
@@ -264,7 +264,7 @@ static void begin_deleting(struct namespace *namespace)
         namespace->ending = true;
         return;
     }
-    tell_new(namespace); /* of a dlopen that failed */
+    tell_new(namespace); /* objects of a dlopen that failed */
     record_activity(namespace, LA_ACT_DELETE);
     (void)last_of(namespace, &namespace->objects);
     namespace->deleting = true;
@@ -357,7 +357,7 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
     struct namespace *namespace = of_cookie(*cookie, &map);
     if (namespace != NULL) {
         if (namespace->adding && !namespace->ending)
-            tell_new(namespace); /* of a dlopen that failed */
+            tell_new(namespace); /* objects of a dlopen that failed */
         watch.closing[watch.n_closing++ % MAX_CLOSING] =
             (struct closing){.map = map, .id = (unsigned)(namespace - watch.namespaces)};
         namespace->closing++;

@@ -13,10 +13,10 @@ enum {
     LAST_OF_BUCKET = 1, /* in a hash of the table */
 };
 
-/* What the names of entries begin with. */
+/* Beginnings of the names of entries. */
 static const char prefixes[][8] = {"GOMP_", "omp_", "MPI_", "PMPI_", "mpi_"};
 
-/* Who has none of these has no other entry either: objects without are most, and are not asked for each. */
+/* An object with none of these has no other entry either: most have none, and are not asked for each. */
 static const char signs[][20] = {"GOMP_barrier", "MPI_Init",      "PMPI_Init",      "mpi_init_",
                                  "mpi_init__",   "mpi_init_f08_", "mpi_init_f08ts_"};
 

@@ -1,4 +1,4 @@
-/* Which libraries the DT_NEEDED entries of others name. No libc, async-signal-safe. */
+/* The libraries that DT_NEEDED entries of others name. No libc, async-signal-safe. */
 #ifndef TG_RECORDER_AGENT_AUDIT_NEEDS_H
 #define TG_RECORDER_AGENT_AUDIT_NEEDS_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TG_AUDIT_MAX_NEEDS = 4096 }; /* what is beyond counts as needed by nobody */
+enum { TG_AUDIT_MAX_NEEDS = 4096 }; /* entries beyond count as needed by nobody */
 
 struct tg_audit_needs {
     size_t count;
-    uint32_t hashes[TG_AUDIT_MAX_NEEDS]; /* of the names */
+    uint32_t hashes[TG_AUDIT_MAX_NEEDS]; /* hashes of the names */
 };
 
 /* Adds what MAP needs. */

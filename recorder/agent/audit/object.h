@@ -1,4 +1,4 @@
-/* What the ELF headers of an object in this process's memory say. No libc, async-signal-safe. */
+/* Reads the ELF headers of an object in this process's memory. No libc, async-signal-safe. */
 #ifndef TG_RECORDER_AGENT_AUDIT_OBJECT_H
 #define TG_RECORDER_AGENT_AUDIT_OBJECT_H
 

@@ -1,4 +1,4 @@
-/* What compilers call for assignments and loops wherever there is no C library to have it. */
+/* Functions that compilers call for assignments and loops, where no C library has them. */
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size);

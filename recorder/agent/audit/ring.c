@@ -12,7 +12,7 @@ enum {
     MAX_DATA_BYTES = 1 << 18, /* loads are few: one ring of 256 KiB holds a thousand */
     MAX_NAMES = 1000,         /* rings that exist already: pids come round */
     MAX_AUXILIARY = 64,
-    MAX_STACK_BYTES = 1 << 18, /* of the initial stack: what is added may hold an LD_PRELOAD of 128 KiB */
+    MAX_STACK_BYTES = 1 << 18, /* initial stack that is looked through: may hold an LD_PRELOAD of 128 KiB */
 };
 
 /* All that there is: no other mutable state but audit.c's. */
@@ -23,7 +23,7 @@ static struct {
     struct tg_agent_control *control; /* NULL: no recorder */
     struct tg_agent_ring_header *ring;
     unsigned char *data;
-    uint64_t size; /* of the data; what the header says can be written to by the program */
+    uint64_t size; /* bytes of data; the program can overwrite the size in the header */
     uint64_t written;
     uint64_t dropped; /* since the last record that was kept */
     uint32_t next_name;
@@ -79,8 +79,8 @@ static void search_byte(struct search *search, char byte)
     }
 }
 
-/* What was added to the environment at exec by way of the initial stack (recorder/process/initial_stack.h) is not in
- * /proc/self/environ; its strings are the last thing on that stack. */
+/* Variables added to the environment at exec by way of the initial stack (recorder/process/initial_stack.h)
+ * are not in /proc/self/environ; its strings are the last thing on that stack. */
 static bool read_stack(void)
 {
     const char *start = __builtin_frame_address(0), *end = agent.initial_stack_end;
@@ -310,7 +310,7 @@ static bool find_room(uint64_t n_bytes)
     }
 }
 
-/* Where the next record goes. */
+/* Position of the next record. */
 static uint64_t *place(void)
 {
     return (uint64_t *)(void *)(agent.data + (agent.written & (agent.size - 1)));

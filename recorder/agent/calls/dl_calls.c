@@ -33,7 +33,7 @@ typedef void *real_dlopen(const char *path, int flags);
 typedef void *real_dlmopen(Lmid_t namespace_id, const char *path, int flags);
 typedef int real_dlclose(void *handle);
 
-/* What the thunk does next. Returned in rax and rdx. */
+/* Next thing for the thunk to do. Returned in rax and rdx. */
 struct plan {
     void *function;
     uint64_t site; /* bits 0-47 address of a `ret`, 48-57 what its row skips, 62 plain, 63 framed; 0: leave it
@@ -67,8 +67,8 @@ static struct {
     real_dlmopen *dlmopen;
     real_dlclose *dlclose;
     int error_state;       /* enum error_state, __atomic */
-    intptr_t error_offset; /* of libc's variable, from the thread pointer */
-    char lock;             /* of the sites, __atomic; whoever does not get it does without */
+    intptr_t error_offset; /* from the thread pointer to libc's variable */
+    char lock;             /* for the sites, __atomic; a thread that does not get it does without */
     struct {
         uint64_t caller; /* 0: none */
         uint64_t unloads;
@@ -126,7 +126,7 @@ static void learn_errors(void)
     __atomic_store_n(&calls.error_state, known ? ERRORS_KNOWN : ERRORS_UNKNOWN, __ATOMIC_RELEASE);
 }
 
-/* What dlerror would say, untranslated; "" where it would say nothing. */
+/* Writes what dlerror would say, untranslated; "" where it would say nothing. */
 static void describe_error(char *text, size_t size)
 {
     if (__atomic_load_n(&calls.error_state, __ATOMIC_ACQUIRE) != ERRORS_KNOWN) {
@@ -272,7 +272,7 @@ void *tg_dl_returned_dlmopen(void *handle)
     return handle;
 }
 
-/* It does not ask who called it. */
+/* libc's dlclose does not ask who called it. */
 int dlclose(void *handle)
 {
     uint64_t value = (uint64_t)(uintptr_t)handle;

@@ -8,15 +8,15 @@
 #include <string.h>
 
 enum {
-    MAX_FUNCTIONS = 512,      /* of an object that are looked at */
-    MAX_CODE_BYTES = 1 << 16, /* of these, where functions end otherwise */
+    MAX_FUNCTIONS = 512,      /* looked at in an object */
+    MAX_CODE_BYTES = 1 << 16, /* looked at in these, where functions end otherwise */
     PAGE_BYTES = 4096,
     RET = 0xc3,
 };
 
 typedef int find_object(void *address, struct dl_find_object *object);
 
-/* Where the object's code can be read as well as run. */
+/* Tells whether the object's code can be read as well as run. */
 static bool is_readable_code(const struct dl_find_object *object, uint64_t address)
 {
     const Elf64_Ehdr *header = object->dlfo_map_start;

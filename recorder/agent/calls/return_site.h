@@ -22,7 +22,7 @@ enum tg_return_frame {
 enum { TG_RETURN_MAX_SKIPPED = 1008 };
 
 struct tg_return_site {
-    uint64_t address; /* of the `ret` */
+    uint64_t address; /* address of the `ret` */
     enum tg_return_frame frame;
     unsigned skipped; /* bytes; a multiple of 16 */
 };

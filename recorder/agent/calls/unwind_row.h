@@ -1,4 +1,4 @@
-/* What an object's unwind table (.eh_frame_hdr, .eh_frame) says of its functions: enough of DWARF's call
+/* Unwind rows of an object's functions, by its table (.eh_frame_hdr, .eh_frame): enough of DWARF's call
  * frame information to judge the plain rows that compilers write; whatever is beyond that is refused.
  *
  * The tables are the program's own and are read where they are mapped. Async-signal-safe. */
@@ -29,7 +29,7 @@ struct tg_unwind_function {
     int64_t data_alignment;
     uint64_t code_alignment;
     const unsigned char *initial, *initial_end; /* instructions of the CIE */
-    const unsigned char *program, *program_end; /* of the FDE */
+    const unsigned char *program, *program_end; /* instructions of the FDE */
 };
 
 struct tg_unwind_row {

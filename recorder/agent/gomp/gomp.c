@@ -54,7 +54,7 @@ static int one_thread(void)
 
 typedef void any_function(void);
 
-/* What PLACE, a pointer to a function, is to point to: NAME of PROVIDER, which may be none at all; NULL: of
+/* Makes PLACE, a pointer to a function, point to NAME of PROVIDER, which may be none at all; NULL: of
  * the first one behind us. */
 static void resolve(void *place, const struct tg_gomp_provider *provider, const char *name,
                     any_function *otherwise)
@@ -81,7 +81,8 @@ static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *pro
         (any_function *)gomp->GOMP_barrier != (any_function *)missing_GOMP_barrier && !tg_ompt_covers(object);
 }
 
-/* What all have; a program may use locks alone, or no region, but who has this one has all of them. */
+/* Entry that every libgomp has: a program may use locks alone, or no region, but a library with this one has
+ * all. */
 static const char ANY_ENTRY[] = "GOMP_barrier";
 
 static void tell_runtime(const struct tg_gomp *gomp)
@@ -122,7 +123,7 @@ static struct {
     unsigned n_filled;
     struct slot {
         uint64_t epoch;
-        uintptr_t start, end; /* of the caller's object */
+        uintptr_t start, end; /* bounds of the caller's object */
         const struct tg_gomp *gomp;
     } slots[CACHE_SLOTS];
 } cache;

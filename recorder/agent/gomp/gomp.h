@@ -58,7 +58,7 @@ static inline bool tg_gomp_records(const struct tg_gomp *gomp)
     return TG_AGENT_LIKELY((tg_agent.flags & TG_AGENT_OPENMP) != 0 && gomp->is_ours);
 }
 
-/* Where the agent lies; the linker knows. */
+/* Bounds of the agent's code; the linker knows. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
@@ -84,7 +84,7 @@ static inline const void *tg_gomp_in_body(tg_gomp_body *body)
     return (const void *)((uintptr_t)body + 1);
 }
 
-/* What closes a construct whose end is not seen: this thread's next worksharing construct or barrier, or the
+/* Closes a construct whose end is not seen: at this thread's next worksharing construct or barrier, or the
  * end of the body. */
 tg_agent_moment tg_gomp_close_unseen_slowly(void);
 
@@ -110,7 +110,7 @@ static inline tg_agent_moment tg_gomp_workshare_end(const void *code)
 {
     unsigned workshare = tg_openmp_frame.workshare;
     tg_openmp_frame.workshare = 0;
-    if (TG_AGENT_UNLIKELY(workshare == 0)) /* it began before anything was recorded */
+    if (TG_AGENT_UNLIKELY(workshare == 0)) /* the construct began before anything was recorded */
         return 0;
     return tg_openmp_zone_end(0, code, TG_OMP_WRAPPED, workshare - 1);
 }

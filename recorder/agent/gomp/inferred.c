@@ -17,7 +17,7 @@ tg_agent_moment tg_gomp_inferred_end(void)
     return zone == 0 ? 0 : tg_openmp_zone_end(0, NULL, TG_OMP_INFERRED, zone - 1);
 }
 
-/* Where the function that the construct is in will go on, for one that was called from there and has STACK;
+/* Address where the function that the construct is in will go on, for a function called there that has STACK;
  * 0: not to be seen. */
 static uintptr_t resumed_at(const struct tg_gomp_inferred *inferred, const void *stack)
 {

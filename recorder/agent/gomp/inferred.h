@@ -9,17 +9,17 @@
  * static loop that was left counts as one that is passed. */
 enum tg_gomp_single {
     TG_GOMP_SINGLE_NONE,
-    TG_GOMP_SINGLE_EXECUTES, /* this thread is in it, or was */
+    TG_GOMP_SINGLE_EXECUTES, /* by this thread, now or before */
     TG_GOMP_SINGLE_PASSED,   /* the next barrier is the one behind it */
 };
 
 /* The construct that a thread is in, as the code says behind a call that it made. */
 struct tg_gomp_inferred {
-    const void *site;     /* where that call returns to, NULL: none since the last call from elsewhere */
+    const void *site;     /* return address of that call, NULL: none since the last call from elsewhere */
     const void *stack;    /* the stack pointer before that call */
     uintptr_t start, end; /* the construct's code is (START, END]; the same: not known */
     uint16_t zone;        /* 1 + enum tg_omp_zone, 0: it has left it */
-    uint16_t repeats;     /* of SITE with nothing else between */
+    uint16_t repeats;     /* calls at SITE with nothing else between */
     uint32_t numbers;     /* registers that keep the thread number in the function with NUMBERS_STACK */
     const void *numbers_stack;
     const void *paired; /* the thread number will be asked for from here */
@@ -37,13 +37,13 @@ static inline void tg_gomp_inferred_pass(const void *caller, const void *stack)
         tg_gomp_inferred_pass_slowly(caller, stack);
 }
 
-/* Ends the construct that the thread is inferred to be in, if any: it is met no more, or something is met that cannot be
- * inside of it. `leave` also forgets the call that it was concluded from. */
+/* Ends the construct that the thread is inferred to be in, if any: it is met no more, or something is met
+ * that cannot be inside of it. `leave` also forgets the call that it was concluded from. */
 tg_agent_moment tg_gomp_inferred_end(void);
 tg_agent_moment tg_gomp_inferred_leave(void);
 
-/* Whether a call that returns to CALLER, with STACK before it, is made in the construct: in its own code, or in what that
- * calls. */
+/* Whether a call that returns to CALLER, with STACK before it, is made in the construct: in its own code, or
+ * in what that calls. */
 bool tg_gomp_inferred_holds(const void *caller, const void *stack);
 
 #endif

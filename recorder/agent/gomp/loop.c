@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 enum {
-    FEW_DOACROSS_LOOPS = 6, /* what fits into registers */
+    FEW_DOACROSS_LOOPS = 6, /* as many as fit into registers */
     MAX_DOACROSS_LOOPS = 64,
 };
 

@@ -1,14 +1,14 @@
 /* Critical and atomic regions, and locks.
  *
- * A lock that nobody else was in since is entered when the thread arrives (recorder/agent/lock_owner.h), where all ways into
- * it are seen. They are not where a library was opened with RTLD_DEEPBIND, which binds past the agent; a nest
- * lock has another address for Fortran than for C. Who gets at the runtime's functions by dlsym is not seen:
- * of a lock at least whether it is held shows in its first word, which is 0 when it is free, to all libgomps
- * of today. */
+ * A lock that nobody else was in since is entered when the thread arrives (recorder/agent/lock_owner.h),
+ * where all ways into it are seen. They are not where a library was opened with RTLD_DEEPBIND, which binds
+ * past the agent; a nest lock has another address for Fortran than for C. Who gets at the runtime's functions
+ * by dlsym is not seen: of a lock at least whether it is held shows in its first word, which is 0 when it is
+ * free, to all libgomps of today. */
 #include "recorder/agent/gomp/gomp.h"
 #include "recorder/agent/lock_owner.h"
 
-/* What locks are called in the table of owners; 0: not there. */
+/* Name of a lock in the table of owners; 0: not there. */
 #define OWNER_KEY_CRITICAL(lock)       ((uintptr_t)gomp)
 #define OWNER_KEY_ATOMIC(lock)         ((uintptr_t)gomp + 1)
 #define OWNER_KEY_CRITICAL_NAMED(lock) ((uintptr_t)(lock))

@@ -107,10 +107,10 @@ struct queries {
     query *num_threads;
 };
 
-/* Those of the runtime that the process started with: of all callers. */
+/* Queries of the runtime that the process started with: for all callers. */
 static struct queries startup; /* __atomic, each; NULL: not known */
 
-/* What calls from [START, END), a library that came later, reach, as long as no library goes. */
+/* Queries that calls from [START, END), a library that came later, reach, as long as no library goes. */
 static __thread struct {
     uintptr_t start, end;
     uint64_t epoch;
@@ -138,7 +138,7 @@ static query *or_else(void *found, query *otherwise)
 static void remember_late(const struct tg_gomp_provider *provider, uint64_t epoch,
                           const struct queries *queries)
 {
-    if (late.is_changing) /* this is a handler that interrupted the rest */
+    if (late.is_changing) /* a handler that interrupted the rest */
         return;
     late.is_changing = true;
     tg_agent_signal_fence();

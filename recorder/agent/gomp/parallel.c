@@ -46,7 +46,7 @@ static void run_body(void *argument)
     end_body();
 }
 
-/* Where a thread is that meets a region, and to where it comes back. */
+/* Place of a thread that meets a region, to which the thread comes back. */
 struct around {
     struct tg_openmp_frame frame;
     const struct tg_gomp *inside;
@@ -64,7 +64,7 @@ static void meet(struct region *region, unsigned n_threads, struct around *aroun
                              (const void *)(uintptr_t)region->body);
 }
 
-/* It is back from it. */
+/* The thread is back from the region. */
 static void leave(const struct region *region, const struct around *around)
 {
     tg_gomp_inside = around->inside;

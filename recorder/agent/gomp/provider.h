@@ -1,4 +1,4 @@
-/* Which of the loaded objects a program's call of an OpenMP entry point would have reached without the agent.
+/* The loaded object that a program's call of an OpenMP entry point would have reached without the agent.
  *
  * Where a runtime is among the libraries that the program started with, it is the same one for all callers,
  * and stays: that is asked once. A runtime that came later by dlopen may be one of several (wheels of Python

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum {
-    CODE_BYTES = 384,  /* that are looked at behind a call */
-    BODY_BYTES = 1024, /* of a body that lies elsewhere, to find where it ends */
+    CODE_BYTES = 384,  /* looked at behind a call */
+    BODY_BYTES = 1024, /* looked at in a body that lies elsewhere, to find its end */
     MAX_INSTRUCTIONS = 96,
     MAX_PAIR_BYTES = 64,
     PAGE_BYTES = 4096,
@@ -151,9 +151,9 @@ struct walk {
     void *context;
     uint8_t code[CODE_BYTES];
     size_t size;
-    int64_t at;          /* of the next instruction */
+    int64_t at;          /* next instruction's address */
     uint32_t numbers;    /* registers that hold the thread number */
-    uint32_t remainders; /* of a division */
+    uint32_t remainders; /* left by a division */
     bool shares;         /* the remainder was compared with the thread number: iterations are shared out */
     bool is_checked;     /* flags say whether the thread number is FILTER */
     enum { NOT_COMPARED, WITH_VALUE, WITH_CONSTANT } compared; /* by the last cmp since the last jump */
@@ -203,7 +203,7 @@ static bool fits(int64_t distance)
     return distance > INT32_MIN && distance < INT32_MAX;
 }
 
-/* Where the body at START, which lies apart and goes back to RESUME, ends; TG_GOMP_SITE_OPEN: that is not to
+/* End of the body at START, which lies apart and goes back to RESUME; TG_GOMP_SITE_OPEN: the end is not to
  * be seen. What it jumps forward to is a part of it. */
 static int32_t end_of_body(const struct walk *walk, int64_t start, int64_t resume)
 {
@@ -284,12 +284,12 @@ static bool shares_out(const struct walk *walk, const struct tg_x86_code *instru
     uint32_t operands = 1U << instruction->reg | (instruction->mod == 3 ? 1U << instruction->rm : 0);
     if ((operands & walk->remainders) == 0)
         return false;
-    /* it may be in memory, or, where it was asked for before, in any register */
+    /* the number may be in memory, or, where it was asked for before, in any register */
     return (operands & walk->numbers) != 0 || instruction->mod != 3 ||
            walk->situation->asked == TG_GOMP_ASKED_NUM_THREADS;
 }
 
-/* What INSTRUCTION, one that goes on, says of the construct. */
+/* Reads from INSTRUCTION, one that goes on, what the construct is. */
 static void meet_plain(struct walk *walk, const struct tg_x86_code *instruction)
 {
     if (is_comparison(instruction) && !walk->shares && shares_out(walk, instruction)) {
@@ -363,7 +363,7 @@ static struct slot {
     struct tg_gomp_site site;
 } slots[SLOTS];
 
-/* Of this process, from the address CONTEXT on; without a fault where nothing is. */
+/* Reads this process from the address CONTEXT on; without a fault where nothing is. */
 static size_t read_own(void *context, int64_t at, uint8_t *buffer, size_t size)
 {
     uintptr_t start = (uintptr_t)context + (uintptr_t)at;

@@ -1,4 +1,4 @@
-/* What the program does behind a call that it makes of libgomp: GCC compiles a static loop and a masked (or
+/* The program's code behind a call of libgomp: GCC compiles a static loop and a masked (or
  * master) construct without a call of their own, but with omp_get_num_threads, omp_get_thread_num, and
  * arithmetic on what they return. That is read in the code behind the call, once for each call site.
  *
@@ -29,9 +29,8 @@ struct tg_gomp_site {
     int32_t filter;
     /* calls in the construct's code return to addresses in (START, END]; both 0: not known */
     int32_t start, end;
-    int32_t
-        next_call;    /* where the next call returns to, if nothing else comes before it; 0: something does */
-    uint32_t numbers; /* registers that keep the thread number over calls: bit N is number N */
+    int32_t next_call; /* return address of the next call; 0: something else comes first */
+    uint32_t numbers;  /* registers that keep the thread number over calls: bit N is number N */
 };
 
 enum { TG_GOMP_SITE_OPEN = INT32_MAX }; /* END: not known */
@@ -45,7 +44,7 @@ struct tg_gomp_situation {
     uint32_t numbers; /* ASKED_NOTHING: registers that keep the thread number */
 };
 
-/* What the code behind a call does. Pure but for READ. */
+/* Reads the code behind a call. Pure but for READ. */
 struct tg_gomp_site tg_gomp_site_read(const struct tg_gomp_situation *situation, tg_gomp_read_code *read,
                                       void *context);
 

@@ -28,7 +28,7 @@ enum {
 
 struct header {
     uint64_t words[FIRST_WORDS]; /* the data's first words, as the runtime reads and writes them */
-    const struct header *self;   /* where it was made: there the data was not copied */
+    const struct header *self;   /* place where the task was made: there the data was not copied */
     tg_gomp_body *body;
     tg_gomp_copy *copy;
     void *data;      /* the program's */
@@ -36,7 +36,7 @@ struct header {
     uint64_t parent; /* explicit task */
     uint64_t flags;  /* enum tg_omp_task_flag */
     const void *code;
-    size_t offset; /* of the data from here, in a copy */
+    size_t offset; /* from here to the data, in a copy */
 };
 
 static size_t round_up(size_t n, size_t alignment)
@@ -165,7 +165,7 @@ static uint64_t event_take(uintptr_t handle)
         uint64_t running = tg_openmp_frame.task;                                                             \
         if (task != 0) /* before the call: after it whoever waits for the task goes on */                    \
             tg_openmp_task_end(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, task, TG_OMP_TASK_FULFILLED); \
-        tg_openmp_frame.task = running; /* it may be called from within any task */                          \
+        tg_openmp_frame.task = running; /* may be called from within any task */                             \
         gomp->name(handle);                                                                                  \
     }
 FULFILL(omp_fulfill_event)

@@ -9,7 +9,7 @@ enum {
     NO_BASE = 5,
 };
 
-/* What is left of an instruction that is being read. */
+/* Rest of an instruction that is being read. */
 struct reader {
     const uint8_t *code;
     size_t at, size;

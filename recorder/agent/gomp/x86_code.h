@@ -19,7 +19,7 @@ enum tg_x86_flow {
 struct tg_x86_code {
     uint8_t length; /* in bytes */
     uint8_t flow;   /* enum tg_x86_flow */
-    uint8_t map;    /* of opcodes: 0 one byte, 1 0f, 2 0f38, 3 0f3a; others for vectors */
+    uint8_t map;    /* map of opcodes: 0 one byte, 1 0f, 2 0f38, 3 0f3a; others for vectors */
     uint8_t opcode;
     bool is_vector; /* has a VEX or EVEX prefix */
     bool has_modrm;

@@ -1,4 +1,4 @@
-/* What the binary interfaces of MPI implementations disagree about. The agent is built without any mpi.h: it
+/* Differences between the binary interfaces of MPI implementations. The agent is built without any mpi.h: it
  * takes handles as words and finds everything else here, chosen when the first MPI call shows which
  * implementation is loaded.
  *
@@ -20,7 +20,7 @@
 /* A handle as passed: a pointer, or an int whose upper half in the register is undefined. */
 typedef uintptr_t tg_mpi_handle;
 
-/* What is known of a completed receive. */
+/* Facts about a completed receive. */
 struct tg_mpi_status {
     int source; /* as the implementation has it */
     int tag;
@@ -53,7 +53,7 @@ struct tg_mpi_abi {
     int topology_dist_graph;
     uintptr_t in_place;
     uintptr_t status_ignore; /* MPI_STATUSES_IGNORE is the same */
-    size_t status_bytes;     /* of one MPI_Status, at most TG_MPI_STATUS_MAX_BYTES */
+    size_t status_bytes;     /* size of one MPI_Status, at most TG_MPI_STATUS_MAX_BYTES */
     void (*read_status)(const void *status, struct tg_mpi_status *read);
 };
 

@@ -15,7 +15,7 @@ static bool is_in_place(const void *buffer)
     return (uintptr_t)buffer == tg_mpi.abi->in_place;
 }
 
-/* Whom a collective call exchanges data with: of an intercommunicator, the other group. */
+/* The group that a collective call exchanges data with: of an intercommunicator, the other one. */
 static int others(const object_t *object)
 {
     return object->remote_size > 0 ? object->remote_size : object->size;

@@ -1,4 +1,4 @@
-/* What communicates: communicators, and windows and files, which are given ids as communicators are.
+/* Communicators, and windows and files, which are given ids as communicators are.
  *
  * An id is made without communication, from what all members know alike: the parent's id, how many were made
  * from the parent before, and the world rank of the first member; so every process counts what is made from

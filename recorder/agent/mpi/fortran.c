@@ -39,7 +39,7 @@ __attribute__((used)) void *tg_mpi_fortran_find(unsigned entry)
 
 _Static_assert(offsetof(struct tg_mpi_thread, fortran) == 8, "the assembler below says so too");
 
-/* Of what a caller does not expect to be kept only %rax, %r10 and %r11 hold no argument. Fortran passes
+/* Only %rax, %r10 and %r11 are neither expected to be kept by a caller nor hold an argument. Fortran passes
  * nothing in vector registers. */
 __asm__(".text\n"
         ".balign 16\n"

@@ -16,10 +16,10 @@ enum { TG_MPI_NOTHING = -3 };
 struct tg_mpi_frame {
     enum tg_mpi_call call;
     const void *code;
-    bool is_quiet; /* its entry is not recorded unless it finds something */
+    bool is_quiet; /* entry is not recorded unless the call finds something */
 };
 
-/* What MPI_ENTER says besides. */
+/* Further arguments of MPI_ENTER. */
 struct tg_mpi_enter {
     uint64_t comm;
     uint64_t instance;
@@ -29,7 +29,7 @@ struct tg_mpi_enter {
     uint64_t bytes;
 };
 
-/* What MPI_LEAVE says besides. */
+/* Further arguments of MPI_LEAVE. */
 struct tg_mpi_leave {
     uint64_t request;
     int64_t peer;
@@ -37,13 +37,14 @@ struct tg_mpi_leave {
     uint64_t bytes;
 };
 
-/* What is known of a thread. */
+/* State of a thread. */
 struct tg_mpi_thread {
     const void *outermost; /* frame of the wrapper in progress */
-    const void *fortran; /* where Fortran code called the library, which has not called the agent yet; set by
+    const void
+        *fortran; /* address where Fortran code called the library, which has not called the agent yet; set by
                             recorder/agent/mpi/fortran.c */
     unsigned n_polls;
-    const void *polls[6]; /* where from in vain, since something else was recorded */
+    const void *polls[6]; /* places that polled in vain since something else was recorded */
 };
 extern __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
 
@@ -78,7 +79,7 @@ void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t
                         uint64_t bytes);
 void tg_mpi_enter(const struct tg_mpi_frame *frame);
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result);
-/* Where there is nothing to say but the result. */
+/* Records a return with nothing but the result. */
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);
 
 /* Calls that poll. Programs make them by the million while they wait: of an unbroken row of those that found

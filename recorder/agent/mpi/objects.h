@@ -1,5 +1,5 @@
-/* Objects that collective calls are made on: communicators, and windows and files, which are given ids as communicators are;
- * and the members of their groups. */
+/* Objects that collective calls are made on: communicators, and windows and files, which are given ids as
+ * communicators are; and the members of their groups. */
 #ifndef TG_RECORDER_AGENT_MPI_OBJECTS_H
 #define TG_RECORDER_AGENT_MPI_OBJECTS_H
 
@@ -31,8 +31,8 @@ enum tg_mpi_origin {
 struct tg_mpi_object {
     uint64_t id; /* 0: not known, and then all else is 0 */
     int rank;
-    int size;          /* of this process's group */
-    int remote_size;   /* of an intercommunicator's other group, else 0 */
+    int size;          /* size of this process's group */
+    int remote_size;   /* size of an intercommunicator's other group, else 0 */
     uint64_t instance; /* tg_mpi_object_of_collective: ordinal number of this collective call on it, from 1 */
 };
 
@@ -61,8 +61,8 @@ bool tg_mpi_objects_take(enum tg_mpi_object_kind kind, tg_mpi_handle handle,
 void tg_mpi_objects_put_back(enum tg_mpi_object_kind kind, tg_mpi_handle handle,
                              const uint64_t words[TG_MPI_TABLE_WORDS]);
 
-/* Remembers OBJECT as HANDLE, and records that it has come to be of the object with id PARENT; its first member records who
- * all of MEMBERS are. */
+/* Remembers OBJECT as HANDLE, and records that it has come to be of the object with id PARENT; its first
+ * member records who all of MEMBERS are. */
 struct tg_mpi_members;
 void tg_mpi_objects_add(enum tg_mpi_object_kind kind, tg_mpi_handle handle,
                         const struct tg_mpi_object *object, uint64_t parent, enum tg_mpi_origin origin,
@@ -73,7 +73,7 @@ void tg_mpi_objects_record_freed(tg_mpi_handle handle, const struct tg_mpi_objec
 struct tg_mpi_members {
     tg_mpi_handle group, world_group;
     int size;
-    int rank; /* of this process */
+    int rank; /* rank of this process */
 };
 /* Members of the group of COMM, or of the remote one of an intercommunicator. */
 void tg_mpi_members_open(struct tg_mpi_members *members, tg_mpi_handle comm, bool remote);

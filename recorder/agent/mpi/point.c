@@ -4,7 +4,7 @@
 #include "recorder/agent/mpi/request.h"
 #include "recorder/agent/mpi/world.h"
 
-/* Where a status goes that the program ignores. */
+/* Room for a status that the program ignores. */
 struct own_status {
     uint64_t words[TG_MPI_STATUS_MAX_BYTES / sizeof(uint64_t)];
 };

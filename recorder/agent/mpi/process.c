@@ -24,7 +24,7 @@ TG_MPI_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
     return initialized(frame, next(argc, argv, required, provided));
 }
 
-/* Who has not arrived here is worth as much as at a barrier: it counts as the last collective call. The
+/* A missing rank matters here as much as at a barrier: MPI_Finalize counts as the last collective call. The
  * library is not asked for anything from here on. */
 static int finalize(const struct tg_mpi_frame *frame, int (*next)(void))
 {

@@ -10,11 +10,11 @@
 #include "recorder/agent/mpi/frame.h"
 
 enum tg_mpi_request_kind {
-    TG_MPI_REQUEST_UNKNOWN, /* its status is believed */
+    TG_MPI_REQUEST_UNKNOWN, /* status is believed */
     TG_MPI_REQUEST_SEND,
     TG_MPI_REQUEST_RECEIVE,
     TG_MPI_REQUEST_COLLECTIVE, /* or one-sided: nothing to tell at its end */
-    TG_MPI_REQUEST_FILE,       /* its status tells how much */
+    TG_MPI_REQUEST_FILE,       /* status tells how much */
     TG_MPI_REQUEST_BIRTH,      /* makes a communicator */
     TG_MPI_REQUEST_MESSAGE,    /* not a request, but a matched message that waits to be received */
     TG_MPI_REQUEST_KIND = 15,  /* bits of the above */
@@ -42,22 +42,22 @@ struct tg_mpi_pending {
     unsigned kind;
 };
 
-/* What is known of request HANDLE, before the library is called. */
+/* Looks up request HANDLE, before the library is called. */
 struct tg_mpi_pending tg_mpi_pending(tg_mpi_handle handle);
 
-/* It is complete: records MPI_COMPLETE from STATUS, which may be NULL where nothing is known. */
+/* The request is complete: records MPI_COMPLETE from STATUS, which may be NULL where nothing is known. */
 void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *status);
 
 /* Element I of an array of handles of requests, or messages; 0 where ARRAY is NULL. */
 tg_mpi_handle tg_mpi_handle_in(const void *array, size_t i);
 
-/* Where the library is to put COUNT statuses that the program may have no interest in. */
+/* Room where the library can put COUNT statuses that the program may have no interest in. */
 static inline bool tg_mpi_is_ignored(const void *status)
 {
     return (uintptr_t)status == tg_mpi.abi->status_ignore;
 }
 
-/* What a receive's or probe's STATUS says, for MPI_LEAVE; of a call that failed, nothing. */
+/* Reads a receive's or probe's STATUS for MPI_LEAVE; nothing where the call failed. */
 struct tg_mpi_leave tg_mpi_leave_of_status(const void *status, int result);
 
 #endif

@@ -9,8 +9,8 @@
 enum { ON_STACK = 64 };
 
 struct batch {
-    struct tg_mpi_pending *pending; /* of each request; NULL: too many, and no memory */
-    void *statuses;                 /* what to hand to the library */
+    struct tg_mpi_pending *pending; /* one for each request; NULL: too many, and no memory */
+    void *statuses;                 /* array to hand to the library */
     size_t n_mapped_bytes;
     struct tg_mpi_pending pending_on_stack[ON_STACK];
     uint64_t statuses_on_stack[ON_STACK * TG_MPI_STATUS_MAX_BYTES / sizeof(uint64_t)];

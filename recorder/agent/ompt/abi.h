@@ -27,8 +27,8 @@ typedef struct tg_ompt_start_tool_result *(*tg_ompt_start_tool)(unsigned omp_ver
                                                                 const char *runtime_version);
 
 struct tg_ompt_frame {
-    union tg_ompt_data exit_frame;  /* of the task's code in the program; NULL: it is not on the stack */
-    union tg_ompt_data enter_frame; /* where the runtime was entered */
+    union tg_ompt_data exit_frame;  /* frame of the task's code in the program; NULL: not on the stack */
+    union tg_ompt_data enter_frame; /* frame that entered the runtime */
     int exit_frame_flags;
     int enter_frame_flags;
 };
@@ -215,7 +215,7 @@ enum tg_ompt_cancel_flag {
     TG_OMPT_CANCEL_DISCARDED_TASK = 0x40,
 };
 
-/* What a runtime's lookup function gives by these names. */
+/* Functions that a runtime's lookup function gives by these names. */
 typedef int (*tg_ompt_set_callback)(int callback, tg_ompt_function function);  /* "ompt_set_callback" */
 typedef int (*tg_ompt_get_callback)(int callback, tg_ompt_function *function); /* "ompt_get_callback" */
 typedef int (*tg_ompt_get_task_info)(int ancestor_level, int *flags, union tg_ompt_data **task,

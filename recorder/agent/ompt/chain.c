@@ -131,7 +131,7 @@ static void hand_on_target_data_op_emi(int endpoint, union tg_ompt_data *target_
                      destination, destination_device, bytes, code));
 }
 
-/* What is registered with the runtime so that FUNCTION gets CALLBACK. */
+/* The function to register with the runtime so that FUNCTION gets CALLBACK. */
 static tg_ompt_function translated(int callback, tg_ompt_function function)
 {
     switch (callback) {
@@ -240,7 +240,7 @@ void tg_ompt_chain_initialize(tg_ompt_lookup lookup, int initial_device_num)
     chain.set_callback = (tg_ompt_set_callback)lookup("ompt_set_callback");
     if (chain.tool->initialize(look_up, initial_device_num, &chain.tool->tool_data) != 0)
         return;
-    /* It wants nothing; no callback has come yet, so that no word of its is about. */
+    /* The tool wants nothing; no callback has come yet, so that no word of the tool's is in use. */
     chain.tool = NULL;
     tg_ompt_chained = false;
     for (int callback = 1; callback < TG_OMPT_CALLBACK_COUNT; callback++) {

@@ -49,8 +49,8 @@ static void enter_process(struct tg_ompt_thread *thread)
     thread->pending_task = 0;
 }
 
-/* Where the thread is as a callback comes; NULL outside of all regions. A task whose creation waits for its
- * dependences is recorded before whatever follows it. */
+/* The region of the thread as a callback comes; NULL outside of all regions. A task whose creation waits for
+ * its dependences is recorded before whatever follows it. */
 static struct tg_ompt_place *enter(void)
 {
     struct tg_ompt_thread *thread = &tg_ompt_thread;
@@ -405,7 +405,8 @@ static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, u
 {
     enter();
     tg_ompt_thread.acquire = 0;
-    if (kind != TG_OMPT_MUTEX_TEST_LOCK && kind != TG_OMPT_MUTEX_TEST_NEST_LOCK) /* these do not wait */
+    if (kind != TG_OMPT_MUTEX_TEST_LOCK &&
+        kind != TG_OMPT_MUTEX_TEST_NEST_LOCK) /* tests of locks do not wait */
         tg_ompt_thread.acquire =
             tg_openmp_mutex_wait(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
     TG_OMPT_HAND_ON(MUTEX_ACQUIRE, (kind, hint, implementation, wait_id, code));
@@ -527,7 +528,7 @@ static tg_agent_moment leave_task(union tg_ompt_data *task, int status)
         record_sync(TG_OMP_SYNC_TASKWAIT, TG_OMPT_END, NULL);
         return 0;
     }
-    if (id == NULL || *id == 0 || status == TG_OMPT_TASK_EARLY_FULFILL) /* that one goes on */
+    if (id == NULL || *id == 0 || status == TG_OMPT_TASK_EARLY_FULFILL) /* the task goes on */
         return 0;
     /* LLVM's runtime tells the switches between the parts of an untied task more than once. */
     uint64_t number = *id & ~TG_OMPT_TASK_BEGUN;

@@ -4,11 +4,11 @@
 
 #include "recorder/agent/ompt/words.h"
 
-/* What the callbacks know of the runtime; set before the first one comes, constant then. */
+/* The runtime, as the callbacks know it; set before the first one comes, constant then. */
 struct tg_ompt_runtime {
     tg_ompt_get_task_info get_task_info; /* NULL: it has none */
-    uintptr_t start, end;                /* where its code is; equal: among the program's */
-    bool has_dependences;                /* it tells dependences behind the creation of a task */
+    uintptr_t start, end;                /* bounds of the runtime's code; equal: among the program's */
+    bool has_dependences;                /* the runtime tells dependences behind the creation of a task */
 };
 extern struct tg_ompt_runtime tg_ompt_runtime;
 
@@ -17,7 +17,7 @@ struct tg_ompt_event {
     tg_ompt_function function;
 };
 
-/* What the agent registers; a NULL function ends the list. */
+/* Callbacks that the agent registers; a NULL function ends the list. */
 extern const struct tg_ompt_event tg_ompt_events[];
 
 #endif

@@ -1,5 +1,5 @@
-/* How the agent becomes the tool of an OpenMP runtime: which one, when, and what comes after it. Its callbacks are in
- * events.c. */
+/* How the agent becomes the tool of an OpenMP runtime: which one, when, and what comes after it. Its
+ * callbacks are in events.c. */
 #include "recorder/agent/ompt/ompt.h"
 
 #include "recorder/agent/environment.h"
@@ -117,7 +117,7 @@ static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const 
     return &result;
 }
 
-/* What the runtime calls, by the search order. */
+/* The function that the runtime calls, by the search order. */
 TG_AGENT_EXPORT struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version,
                                                                   const char *runtime_version);
 struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const char *runtime_version)

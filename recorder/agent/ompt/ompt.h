@@ -6,8 +6,8 @@
 
 extern const struct tg_openmp_backend tg_ompt_backend;
 
-/* True where the back end records what the runtime does that OBJECT is an address in: one that speaks OMPT. May be called
- * at any time, by any thread. */
+/* True where the back end records what the runtime does that OBJECT is an address in: one that speaks OMPT.
+ * May be called at any time, by any thread. */
 bool tg_ompt_covers(const void *object);
 
 #endif

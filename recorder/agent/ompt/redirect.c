@@ -10,14 +10,14 @@
 static const char TOOL[] = "ompt_start_tool";
 static const char RUNTIME[] = "__kmpc_fork_call";
 
-/* Where an object's references are kept. */
+/* Tables of an object's references. */
 struct references {
     const ElfW(Sym) * symbols;
     const char *names;
-    const ElfW(Rela) * tables[2]; /* of functions, and of addresses */
+    const ElfW(Rela) * tables[2]; /* one of functions, one of addresses */
     size_t bytes[2];
     uintptr_t base;
-    uintptr_t read_only, read_only_end; /* what the loader protected after relocation */
+    uintptr_t read_only, read_only_end; /* range that the loader protected after relocation */
 };
 
 static const void *first_address(const struct dl_phdr_info *info)

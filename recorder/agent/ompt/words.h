@@ -1,6 +1,6 @@
-/* What the OMPT back end keeps for regions, tasks and threads. Runtimes keep one word per region and task for
- * their tool, and copy it as they like; the agent's words lead to what it keeps. Where the program brings its
- * own tool, that tool's words live here too (see recorder/agent/ompt/chain.h).
+/* State that the OMPT back end keeps for regions, tasks and threads. Runtimes keep one word per region and
+ * task for their tool, and copy it as they like; the agent's words lead to what it keeps. Where the program
+ * brings its own tool, that tool's words live here too (see recorder/agent/ompt/chain.h).
  *
  * Nothing here takes a lock or calls malloc; memory comes in slabs that are never given back, so that a word
  * that a runtime still hands out after its region's end leads to memory that is there. */
@@ -12,17 +12,17 @@
 
 enum tg_ompt_region_kind {
     TG_OMPT_REGION_PARALLEL,
-    TG_OMPT_REGION_LEAGUE, /* of teams: each team's initial thread is outside of all parallel regions */
+    TG_OMPT_REGION_LEAGUE, /* league of teams: each team's initial thread is outside of all parallel regions */
     TG_OMPT_REGION_HIDDEN, /* the runtime's own, inside of a league: not in the program */
 };
 
 /* A parallel region, from parallel_begin to parallel_end: what its word points to. */
 struct tg_ompt_region {
     union tg_ompt_data theirs; /* the chained tool's word */
-    uint64_t team;             /* its id; of other kinds: the team around */
+    uint64_t team;             /* id of the team; for other kinds: of the team around */
     uint64_t parent_team;
     const void *code;
-    uint32_t level; /* of the threads in it */
+    uint32_t level; /* nesting level of the threads in the region */
     uint32_t kind;  /* enum tg_ompt_region_kind */
 };
 
@@ -43,7 +43,7 @@ struct tg_ompt_place {
     bool ended;    /* through with the body: at the join, or its end was never told */
 };
 
-/* Of one thread. */
+/* State of one thread. */
 struct tg_ompt_thread {
     struct tg_ompt_place *top; /* innermost implicit task, NULL outside of all */
     const void *code;          /* the last address in the program that the runtime told */
@@ -64,7 +64,7 @@ extern __thread struct tg_ompt_thread tg_ompt_thread __attribute__((tls_model("i
 /* Zeroed memory for one of the structs above, NULL where there is none; given back by any thread. */
 void *tg_ompt_take(void);
 void tg_ompt_give(void *cell);
-/* What the calling thread, which ends, has in store goes to the others. */
+/* Gives the store of the calling thread, which ends, to the others. */
 void tg_ompt_give_all(void);
 
 /* True from the start on where a tool is chained. */
@@ -79,7 +79,7 @@ static inline struct tg_ompt_region *tg_ompt_region_of(const union tg_ompt_data 
 /* The task of TASK where a tool is chained; made where the runtime never told of it. */
 struct tg_ompt_task *tg_ompt_task_of(union tg_ompt_data *task);
 
-/* Where the id of TASK, a word as the runtime hands it out, is; NULL for NULL. */
+/* Place of the id of TASK, a word as the runtime hands it out; NULL for NULL. */
 static inline uint64_t *tg_ompt_task_id(union tg_ompt_data *task)
 {
     if (task == NULL)
