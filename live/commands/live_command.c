@@ -6,8 +6,8 @@
 #include "live/console/console.h"
 #include "live/console/json_console.h"
 #include "live/console/script.h"
-#include "live/control/job_source.h"
 #include "live/control/end_signals.h"
+#include "live/control/job_source.h"
 #include "live/control/traced_job.h"
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
@@ -49,10 +49,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"run", KEY_RUN, NULL, 0, "Let the job run from the start: nothing stops before it is told to", 5},
+    {"run", KEY_RUN, NULL, 0, "Let the job run from the start instead of stopping it", 5},
     {"input", KEY_INPUT, "FILE", 0,
-     "What the command reads (default: nothing where the console reads standard input or that is a terminal, "
-     "else that)",
+     "Standard input of COMMAND (default: nothing if the console reads standard input or that is a terminal)",
      5},
     {0},
 };
@@ -62,11 +61,13 @@ static const struct argp_child children[] = {{.argp = &tg_console_script_argp, .
 static const struct argp argp = {.options = options, .parser = parse_option, .children = children};
 
 static const char doc[] =
-    "Run COMMAND, or attach to processes, under control: breakpoints and barriers for ranks and threads, who "
-    "stands where, dlopen filter modes, while everything is recorded. Commands are Tcl and come from -x, -e "
-    "or standard input; `help` lists them."
-    "\vThe exit status is that of `quit`, else 1 where a command failed, else that of COMMAND as a shell has "
-    "it, 0 where it had not ended. tollgate-live(1) tells more.";
+    "Run COMMAND, or attach to processes, and control them: breakpoints and barriers for ranks and threads, "
+    "stacks and variables, dlopen filter modes. Everything is recorded as well. Commands are Tcl and come "
+    "from "
+    "-x, -e or standard input; `help` lists them."
+    "\vThe exit status is that of `quit`; otherwise 1 if a command failed; otherwise that of COMMAND as a "
+    "shell "
+    "shows it, or 0 if COMMAND was still running. See tollgate-live(1).";
 
 /* Opens what the command is to read. */
 static struct tg_error *open_input(const struct live_arguments *arguments,
@@ -113,7 +114,7 @@ static int exit_status(const struct tg_console *console, int of_job, bool all_we
 static enum tg_job_end ask(enum tg_job_end usual)
 {
     char line[80];
-    printf("The job has not ended: kill it, or detach from it? [%s] ",
+    printf("The job is still running: kill it or detach from it? [%s] ",
            usual == TG_JOB_END_KILL ? "kill" : "detach");
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) == NULL)
@@ -180,7 +181,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
     const struct tg_console_start start = {
         .mode = "live",
         .name = recording->command != NULL ? recording->command[0] : recording->trace,
-        .greeting = "`help` lists the commands; `dgo` lets the job run, `quit` ends it."};
+        .greeting = "Type `help` for the commands, `dgo` (or `c`) to start the job, `quit` to end."};
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);
@@ -235,6 +236,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_live_command = {
     .name = "live",
-    .summary = "the console on a job that runs: control it, and record while that",
+    .summary = "control and record a running job",
     .run = run,
 };

@@ -38,9 +38,10 @@ static const struct argp argp = {
     .children = children,
     .parser = parse_option,
     .args_doc = "[TRACE]",
-    .doc = "Ask a recorded job, at any moment of its trace, what a live console would be asked: who is in "
-           "which OpenMP zone and MPI call, who waits and who is missing. Commands are Tcl and come from "
-           "-x, -e or standard input; `help` lists them.",
+    .doc =
+        "Ask about a recorded job at any moment of its trace: who is in which OpenMP zone and MPI call, who "
+        "is waiting and who is missing. Commands are Tcl and come from "
+        "-x, -e or standard input; `help` lists them.",
 };
 
 static struct tg_error *run_console(void *context)
@@ -68,7 +69,7 @@ static struct tg_error *run_console(void *context)
     const struct tg_console_start start = {
         .mode = "replay",
         .name = arguments->trace.path,
-        .greeting = "`help` lists the commands, `goto end` goes to the last moment."};
+        .greeting = "Type `help` for the commands, `goto end` for the last moment, `quit` to end."};
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     if (error == NULL) {
@@ -97,6 +98,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_replay_command = {
     .name = "replay",
-    .summary = "the console on a recorded trace: forward, back, goto; who is where, who is missing",
+    .summary = "ask a recorded trace at any moment: who is where, who is missing",
     .run = run,
 };

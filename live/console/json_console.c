@@ -267,7 +267,7 @@ static struct tg_error *read_script(const char *path, char **script)
     else if (size > TG_JSON_MAX_SCRIPT)
         error = tg_error_create(TG_ERROR_LIMIT, "%s is longer than %d bytes", path, TG_JSON_MAX_SCRIPT);
     else if (memchr(text, '\0', size) != NULL)
-        error = tg_error_create(TG_ERROR_INPUT, "%s has a NUL byte: it is no script", path);
+        error = tg_error_create(TG_ERROR_INPUT, "%s contains a NUL byte and is not a script", path);
     if (error != NULL) {
         free(text);
         return error;
@@ -338,8 +338,7 @@ static bool run_object(struct tg_json_console *json, const char *line, size_t si
     char message[256];
     json_t *object = json_loadb(line, size, JSON_REJECT_DUPLICATES, &problem);
     if (object == NULL) {
-        snprintf(message, sizeof message, "this is no JSON object: %s at byte %d", problem.text,
-                 problem.position);
+        snprintf(message, sizeof message, "not a JSON object: %s at byte %d", problem.text, problem.position);
         tell_refusal(json, "INPUT", message);
         return false;
     }
@@ -348,13 +347,13 @@ static bool run_object(struct tg_json_console *json, const char *line, size_t si
     json->id = json_object_get(object, "id");
     if (json->id != NULL && !json_is_string(json->id) && !json_is_integer(json->id) &&
         !json_is_null(json->id))
-        tell_refusal(json, "INPUT", "an id is a string, an integer or null");
+        tell_refusal(json, "INPUT", "\"id\" must be a string, an integer or null");
     else if (json_is_string(command) && word == NULL)
         well = tg_json_console_eval(json, NULL, json_string_value(command));
     else if (json_is_string(word) && command == NULL)
         complete(json, json_string_value(word));
     else
-        tell_refusal(json, "INPUT", "an object has the text of a \"command\", or of a line to \"complete\"");
+        tell_refusal(json, "INPUT", "an object needs a \"command\" or a line to \"complete\", a string");
     well |= json_is_string(word) && command == NULL;
     json->id = NULL;
     json_decref(object);
@@ -371,7 +370,7 @@ static bool run_line(struct tg_json_console *json, char *line, size_t size)
     if (start == size)
         return true;
     if (strlen(line) < size) {
-        tell_refusal(json, "INPUT", "a command has no NUL byte");
+        tell_refusal(json, "INPUT", "a command must not contain a NUL byte");
         return false;
     }
     return line[start] == '{' ? run_object(json, line + start, size - start)
@@ -400,7 +399,7 @@ static bool run_lines(struct tg_json_console *json)
         memmove(json->line, json->line + done, json->size - done);
     json->size -= done;
     if (json->size > TG_JSON_MAX_LINE && !json->is_too_long) {
-        tell_refusal(json, "LIMIT", "a command has at most 1 MiB");
+        tell_refusal(json, "LIMIT", "a command is longer than 1 MiB");
         json->is_too_long = true;
         all_well = false;
     }
@@ -450,7 +449,7 @@ bool tg_json_console_read(struct tg_json_console *json)
     tg_interrupt_catch();
     while (!json->at_end && !tg_console_has_quit(json->console, &status)) {
         if (!wait_and_read(json)) {
-            tell_refusal(json, "OS", "commands can be read no more");
+            tell_refusal(json, "OS", "cannot read commands");
             all_well = false;
             break;
         }

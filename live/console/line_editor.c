@@ -234,14 +234,14 @@ struct tg_error *tg_line_editor_create(struct tg_console *console, struct tg_lin
     made->console = console;
     if (tcgetattr(STDIN_FILENO, &made->terminal) != 0) {
         free(made);
-        return tg_error_create(TG_ERROR_OS, "the terminal cannot be asked for its modes");
+        return tg_error_create(TG_ERROR_OS, "cannot read the terminal's modes");
     }
     made->end_key = (char)made->terminal.c_cc[VEOF];
     made->edit = el_init("tollgate", stdin, stdout, stderr);
     made->history = history_init();
     if (made->edit == NULL || made->history == NULL) {
         tg_line_editor_destroy(made);
-        return tg_error_create(TG_ERROR_OS, "the terminal cannot be used for editing lines");
+        return tg_error_create(TG_ERROR_OS, "cannot edit lines on this terminal");
     }
     history(made->history, &event, H_SETSIZE, HISTORY_LINES);
     history(made->history, &event, H_SETUNIQUE, 1);

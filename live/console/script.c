@@ -53,9 +53,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"rc", KEY_RC, "FILE", 0, "Run the commands in FILE before all others; the console goes on behind it", 0},
-    {"script", KEY_SCRIPT, "FILE", 0, "Run the commands in FILE, then end", 0},
-    {"execute", KEY_COMMAND, "COMMAND", 0, "Run COMMAND, then end; -x and -e are run in their order", 0},
+    {"rc", KEY_RC, "FILE", 0, "Run the commands in FILE first, then continue", 0},
+    {"script", KEY_SCRIPT, "FILE", 0, "Run the commands in FILE, then exit", 0},
+    {"execute", KEY_COMMAND, "COMMAND", 0, "Run COMMAND, then exit; -x and -e run in the order given", 0},
     {"interactive", KEY_INTERACTIVE, NULL, 0, "Read commands from standard input after -x and -e", 0},
     {"json", KEY_JSON, NULL, 0, "Speak one JSON object per line, for an editor or a program", 0},
     {0},

@@ -19,49 +19,49 @@ const struct tg_setting tg_setting_table[] = {
      .initial = "group",
      .words = widths,
      .is_live = true,
-     .meaning = "whom dbarrier stops when somebody comes to it, without -stop_when_hit"},
+     .meaning = "what dbarrier stops when a thread arrives, unless -stop_when_hit is given"},
     {.name = "BARRIER_STOP_WHEN_DONE",
      .type = TG_SETTING_WORD,
      .initial = "none",
      .words = widths,
      .is_live = true,
-     .meaning = "whom dbarrier stops when it is satisfied, without -stop_when_done"},
+     .meaning = "what dbarrier stops when it is satisfied, unless -stop_when_done is given"},
     {.name = "STOP_ALL",
      .type = TG_SETTING_WORD,
      .initial = "process",
      .words = widths,
      .is_live = true,
-     .meaning = "whom dbreak stops when somebody comes to it, without -p, -g, -t"},
+     .meaning = "what dbreak stops when a thread hits it, unless -p, -g or -t is given"},
     {.name = "TV::dlopen_always_recalculate",
      .type = TG_SETTING_BOOL,
      .initial = "true",
      .is_live = true,
-     .meaning = "stop at each library that is loaded and handle it there (Slow); false: the pattern decides"},
+     .meaning = "handle each library when it is loaded (Slow); false: the pattern decides"},
     {.name = "TV::dlopen_recalculate_on_match",
      .type = TG_SETTING_TEXT,
      .initial = "",
      .is_live = true,
-     .meaning = "libraries that are handled when they are loaded: a glob-list (Medium); empty: none (Fast)"},
+     .meaning = "glob-list of libraries to handle when they are loaded (Medium); empty: none (Fast)"},
     {.name = "manager_libraries",
      .type = TG_SETTING_TEXT,
      .initial = TG_MANAGER_LIBRARIES,
      .is_live = true,
-     .meaning = "whose own threads, of those that begin from now on, are no workers: a glob-list"},
+     .meaning = "glob-list of libraries whose threads, from now on, are MPI helper threads, not workers"},
     {.name = "SEARCH_PATH",
      .type = TG_SETTING_TEXT,
      .initial = "",
-     .meaning = "directories with a : between them where dlist looks for sources"},
+     .meaning = "directories, separated by :, in which dlist looks for sources"},
     {.name = "MAX_LIST",
      .type = TG_SETTING_NUMBER,
      .initial = "20",
      .lowest = 1,
      .highest = 10000,
-     .meaning = "how many lines dlist shows"},
+     .meaning = "number of lines that dlist shows"},
     {.name = "ASSEMBLER_SYNTAX",
      .type = TG_SETTING_WORD,
      .initial = "att",
      .words = syntaxes,
-     .meaning = "how instructions are written"},
+     .meaning = "syntax of instructions"},
     {.name = NULL},
 };
 
@@ -134,7 +134,7 @@ int64_t tg_console_settings_number(const struct tg_console_settings *settings, c
 static struct tg_error *refuse(const struct tg_setting *setting, const char *value, const char *wanted)
 {
     char shown[128];
-    return tg_error_create(TG_ERROR_USAGE, "%s: '%s' is no value for it; give %s", setting->name,
+    return tg_error_create(TG_ERROR_USAGE, "%s: invalid value '%s'; give %s", setting->name,
                            tg_printable(value, shown, sizeof shown), wanted);
 }
 
@@ -212,7 +212,7 @@ struct tg_error *tg_console_settings_set(struct tg_console_settings *settings, c
     char shown[128], *kept = NULL;
     const struct tg_setting *setting = tg_setting_find(name);
     if (setting == NULL)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no setting '%s'; `dset` lists them",
+        return tg_error_create(TG_ERROR_NOT_FOUND, "unknown setting '%s' (`dset` lists the settings)",
                                tg_printable(name, shown, sizeof shown));
     size_t i = (size_t)(setting - tg_setting_table);
     struct tg_error *error = normalize(setting, value == NULL ? setting->initial : value, &kept);

@@ -263,7 +263,7 @@ static struct tg_error *refuse_missing(const struct tg_focus *now, const struct 
             arena->group == TG_GROUP_NUMBER || arena->group == TG_GROUP_NAME)
             continue;
         *position = arena->position;
-        return tg_error_create(TG_ERROR_USAGE, "all processes are in focus; say of which process");
+        return tg_error_create(TG_ERROR_USAGE, "all processes are in focus; name a process");
     }
     return NULL;
 }

@@ -62,8 +62,8 @@ static int focus_point(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     struct loading *loading = data;
     const char *command = argc > 2 ? Tcl_GetString(argv[2]) : "";
     if (strcmp(command, "dbreak") != 0 && strcmp(command, "dbarrier") != 0)
-        return refuse(interp,
-                      "in a file of action points dfocus is for `dfocus SET dbreak ...` and dbarrier");
+        return refuse(interp, "a file of action points may use dfocus only as in `dfocus SET dbreak ...` or "
+                              "`dfocus SET dbarrier ...`");
     Tcl_Obj *words = copy_words(2, argv);
     Tcl_ListObjAppendElement(NULL, words, copy_words(argc - 2, argv + 2));
     int code = forward(loading, interp, words);
@@ -75,14 +75,14 @@ static int disable_point(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj 
 {
     Tcl_WideInt id;
     if (argc != 2 || Tcl_GetWideIntFromObj(NULL, argv[1], &id) != TCL_OK)
-        return refuse(interp, "ddisable takes the number of an action point");
+        return refuse(interp, "a file of action points may use ddisable only with a number");
     return forward(data, interp, copy_words(argc, argv));
 }
 
 static int suppress_points(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     if (argc != 2 || strcmp(Tcl_GetString(argv[1]), "-suppress") != 0)
-        return refuse(interp, "in a file of action points dactions is for `dactions -suppress`");
+        return refuse(interp, "a file of action points may use dactions only as `dactions -suppress`");
     return forward(data, interp, copy_words(argc, argv));
 }
 
@@ -154,7 +154,7 @@ static struct tg_error *run(const char *path, const char *script, size_t size, s
         return tg_error_create(TG_ERROR_INPUT, "%s: " TG_SCRIPT_NESTS_TOO_DEEP, path);
     Tcl_Interp *interp = make_interpreter(loading);
     if (interp == NULL)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "this Tcl makes no safe interpreter");
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "this version of Tcl has no safe interpreters");
     struct tg_error *error = NULL;
     int code = Tcl_EvalEx(interp, script, (int)size, TCL_EVAL_GLOBAL | TCL_EVAL_DIRECT);
     if (code != TCL_OK) {
@@ -184,7 +184,7 @@ static struct tg_error *read_file(const char *path, char **text, size_t *size)
     if (made == NULL)
         error = tg_error_no_memory();
     else if (!S_ISREG(status.st_mode))
-        error = tg_error_create(TG_ERROR_INPUT, "%s is no file", path);
+        error = tg_error_create(TG_ERROR_INPUT, "%s is not a regular file", path);
     while (error == NULL && got > 0 && used <= TG_ACTION_FILE_MAX) {
         got = read(descriptor, made + used, TG_ACTION_FILE_MAX + 1 - used);
         if (got < 0 && errno != EINTR)

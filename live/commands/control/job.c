@@ -67,7 +67,7 @@ static struct tg_error *run_ddetach(struct tg_console *console, int argc, Tcl_Ob
 const struct tg_console_command tg_console_ddetach = {
     .name = "ddetach",
     .arguments = "",
-    .summary = "lets the processes in focus go: they run on as if nobody had looked",
+    .summary = "detaches from the processes in focus; they continue",
     .example = "dfocus p2 ddetach",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_ddetach,
@@ -138,7 +138,7 @@ static struct tg_error *find_rank(const struct tg_console *console, int64_t rank
     }
     return tg_error_create(TG_ERROR_NOT_FOUND, "rank %" PRId64 " %s", rank,
                            is_known ? "is not on this host"
-                                    : "is in no table of ranks; `info mpi` shows them");
+                                    : "is not in any table of ranks (`info mpi` shows them)");
 }
 
 static struct tg_error *take_number(Tcl_Obj *word, const char *what, Tcl_WideInt lowest, Tcl_WideInt *number)
@@ -179,10 +179,11 @@ static const char *const dattach_words[] = {"-rank", NULL};
 const struct tg_console_command tg_console_dattach = {
     .name = "dattach",
     .arguments = "PID... | -rank N...",
-    .summary = "takes running processes under control as well, or ranks that the job's starter names",
+    .summary = "attaches to more processes, or to ranks that the job launcher's table names",
     .example = "dattach -rank 3",
-    .more = "They stand then, but with --run. Ranks are those of `info mpi` that were left out (--ranks), on "
-            "this host.",
+    .more =
+        "The processes are stopped, unless tollgate was started with --run. -rank N: a rank of `info mpi`\n"
+        "that --ranks left out and that is on this host.",
     .words = dattach_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dattach,
@@ -231,8 +232,8 @@ static struct tg_error *run_again(struct tg_console *console, struct rerun *reru
     struct tg_traced_job *job = console->options.live;
     char *trace = next_trace(tg_traced_job_first_trace(job));
     if (trace == NULL)
-        return tg_error_create(TG_ERROR_LIMIT, "there is no name left for the trace of another run");
-    fprintf(out, "the trace of the run that is over is ");
+        return tg_error_create(TG_ERROR_LIMIT, "no free name for the trace of another run");
+    fprintf(out, "trace of the previous run: ");
     tg_printable_write(out, tg_traced_job_trace(job));
     fputc('\n', out);
     struct tg_error *error = tg_traced_job_restart(job, trace);
@@ -262,7 +263,7 @@ static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *
         return tg_console_usage(&tg_console_drun);
     if (!tg_traced_job_has_command(job))
         return tg_error_create(TG_ERROR_USAGE,
-                               "there is no command to run: the session attached to what ran");
+                               "there is no command to run: this session attached to running processes");
     struct tg_remade_points *remade = tg_console_state(console, &tg_remade_points_kind);
     remade->is_at_it = true; /* what waits is for the new run, and nothing is made in this one */
     struct tg_error *error = tg_control_run_all(console, look_at, &rerun, out);
@@ -279,11 +280,11 @@ static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *
 const struct tg_console_command tg_console_drun = {
     .name = "drun",
     .arguments = "",
-    .summary = "runs the command from its start, once more where it has run",
+    .summary = "runs the command from its start, again if it has already run",
     .example = "drun",
-    .more = "What is left of a former run is killed; each run has its own trace. Action points are made "
-            "again, those\n"
-            "about ranks and others that are not there yet as soon as these come.",
+    .more =
+        "What is left of the previous run is killed; each run writes a trace of its own. Action points are\n"
+        "set again, those for ranks and other processes that do not exist yet as soon as they appear.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_drun,
 };

@@ -16,7 +16,7 @@ static struct tg_error *refuse(const char *text)
 {
     char shown[200];
     return tg_error_create(TG_ERROR_USAGE,
-                           "'%s' is no location: give a LINE, FILE#LINE, FUNCTION or *ADDRESS",
+                           "'%s' is not a location: give LINE, FILE#LINE, FUNCTION or *ADDRESS",
                            tg_printable(text, shown, sizeof shown));
 }
 
@@ -89,13 +89,13 @@ static struct tg_error *find_file(const char *default_file, const struct tg_loca
         *file = file_of(code, parts->image, parts->function, "");
         if (*file == NULL)
             return tg_error_create(TG_ERROR_NOT_FOUND,
-                                   "which file is '%s' in? no process has it with its lines: write "
+                                   "no process has line information for function '%s': write "
                                    "FILE#FUNCTION#LINE",
                                    tg_printable(parts->function, shown, sizeof shown));
         return NULL;
     }
     if (*parts->file == '\0' && default_file == NULL)
-        return tg_error_create(TG_ERROR_USAGE, "line %s of which file? write FILE#%s", parts->line,
+        return tg_error_create(TG_ERROR_USAGE, "line %s needs a file: write FILE#%s", parts->line,
                                parts->line);
     if (*parts->file != '\0' && *parts->function == '\0' && strpbrk(parts->file, "./") == NULL) {
         char *there = file_of(code, parts->image, parts->file, parts->line);

@@ -200,16 +200,17 @@ static const char *const dbreak_words[] = {"-g", "-p", "-t", "-pending", "-if", 
 const struct tg_console_command tg_console_dbreak = {
     .name = "dbreak",
     .arguments = "LOCATION | -address ADDRESS ?-g | -p | -t? ?-pending? ?-if CONDITION?",
-    .summary = "makes a breakpoint, and returns its number",
+    .summary = "sets a breakpoint and returns its number",
     .example = "dbreak solver.c#120 -g",
     .more =
-        "LOCATION is LINE (of the file where the thread in focus stands), FILE#LINE, FUNCTION or\n"
-        "LIBRARY`FUNCTION; of C++ space::f, of Fortran module::f as well. In FUNCTION#LINE and\n"
-        "FILE#FUNCTION#LINE the line has to be in that function; ##LIBRARY# may be in front. What stops\n"
-        "with the thread that comes there: its group (-g), process (-p, the default) or nothing else (-t).\n"
-        "It is planted in the share group of the process in focus, or, with a width p or t, in that\n"
-        "process. -pending: also where it is in no process yet. CONDITION is a Tcl expression: $rdi is a\n"
-        "register, $count a variable, ${p->a[3]} what dprint takes; where it is false nobody stops.",
+        "LOCATION is LINE (in the file where the thread in focus is stopped), FILE#LINE or FILE:LINE,\n"
+        "FUNCTION or LIBRARY`FUNCTION, in C++ also space::f, in Fortran module::f. FUNCTION#LINE and\n"
+        "FILE#FUNCTION#LINE require the line to be in that function; any of them may start with ##LIBRARY#.\n"
+        "-g, -p and -t say what stops together with the thread that hits: its group, its process (the\n"
+        "default) or nothing else. The breakpoint is planted in the share group of the process in focus,\n"
+        "or, with width p or t, in that process alone. -pending accepts a LOCATION that no process has yet.\n"
+        "CONDITION is a Tcl expression: $rdi is a register, $count a variable, ${p->a[3]} an expression of\n"
+        "dprint; where it is false nothing stops.",
     .words = dbreak_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,
@@ -221,13 +222,13 @@ static const char *const dbarrier_words[] = {
 const struct tg_console_command tg_console_dbarrier = {
     .name = "dbarrier",
     .arguments = "LOCATION | -address ADDRESS ?-stop_when_hit WIDTH? ?-stop_when_done WIDTH? ?-pending?",
-    .summary = "makes a barrier for the processes or threads in focus, and returns its number",
+    .summary = "sets a barrier for the processes or threads in focus and returns its number",
     .example = "dfocus gW dbarrier 642 -stop_when_hit none",
     .more =
-        "Who comes there is held until all are there; then all are released, and stay standing until dgo.\n"
-        "A focus with a group of threads (W, L) makes a thread barrier; any other one a process barrier,\n"
-        "without a group across the share group. WIDTH is group, process or none: what else stops when\n"
-        "somebody comes, and when all are there.",
+        "A thread that reaches LOCATION is held until all members have arrived; then all are released and\n"
+        "stay stopped until dgo. A focus with a group of threads (W, L) makes a thread barrier, any other\n"
+        "focus a process barrier, by default of the share group. WIDTH is group, process or none: what else\n"
+        "stops when a member arrives (-stop_when_hit), and when all have arrived (-stop_when_done).",
     .words = dbarrier_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbarrier,
@@ -273,7 +274,7 @@ static struct tg_error *take_ids(int argc, Tcl_Obj *const *argv, struct numbers 
         Tcl_WideInt id;
         if (Tcl_GetWideIntFromObj(NULL, argv[i], &id) != TCL_OK || id < 1 || id > UINT32_MAX)
             return tg_error_create(TG_ERROR_USAGE,
-                                   "'%s' is no number of an action point; `dactions` lists them",
+                                   "'%s' is not the number of an action point (`dactions` lists them)",
                                    Tcl_GetString(argv[i]));
         numbers->ids[numbers->count++] = (uint32_t)id;
     }
@@ -316,7 +317,7 @@ static const char *const all_words[] = {"-a", NULL};
 const struct tg_console_command tg_console_denable = {
     .name = "denable",
     .arguments = "N... | -a",
-    .summary = "enables action points, -a all",
+    .summary = "enables action points; -a: all",
     .example = "denable 2",
     .words = all_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
@@ -326,9 +327,9 @@ const struct tg_console_command tg_console_denable = {
 const struct tg_console_command tg_console_ddisable = {
     .name = "ddisable",
     .arguments = "N... | -a",
-    .summary = "disables action points, -a all: they stay, and stop nobody",
+    .summary = "disables action points without deleting them; -a: all",
     .example = "ddisable 1 3",
-    .more = "What a barrier holds is released by that.",
+    .more = "Threads held by a disabled barrier are released.",
     .words = all_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_ddisable,
@@ -337,9 +338,9 @@ const struct tg_console_command tg_console_ddisable = {
 const struct tg_console_command tg_console_ddelete = {
     .name = "ddelete",
     .arguments = "N... | -a",
-    .summary = "deletes action points, -a all",
+    .summary = "deletes action points; -a: all",
     .example = "ddelete 2",
-    .more = "What a barrier holds is released by that, and stays standing until dgo.",
+    .more = "Threads held by a deleted barrier are released; they stay stopped until dgo.",
     .words = all_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_ddelete,
@@ -469,11 +470,11 @@ static const char *const dactions_words[] = {"-enabled",  "-disabled",   "-save"
 const struct tg_console_command tg_console_dactions = {
     .name = "dactions",
     .arguments = "?N...? | -enabled | -disabled | -save FILE | -load FILE | -suppress | -unsuppress",
-    .summary = "lists action points, or says all of some, or saves them as a script",
+    .summary = "lists action points (breakpoints and barriers), shows details, or saves them as a script",
     .example = "dactions 2",
-    .more =
-        "-save writes a script that makes them again, and -load runs such a file, in which nothing else can\n"
-        "be. -suppress: all stay, and stop nobody, until -unsuppress; what barriers hold is released.",
+    .more = "-save writes a script that sets the points again; -load runs such a file, which may contain\n"
+            "nothing else. -suppress disables all points until -unsuppress; threads held by barriers are\n"
+            "released.",
     .words = dactions_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dactions,

@@ -40,7 +40,7 @@ static void write_failure(const struct tg_console *console, const char *command,
     char shown[SHOWN], why[SHOWN];
     const char *message = Tcl_GetStringResult(console->interp);
     snprintf(why, sizeof why, "%.*s", (int)strcspn(message, "\n"), message);
-    fprintf(stream, "not made again: %s (", tg_printable(command, shown, sizeof shown));
+    fprintf(stream, "not set again: %s (", tg_printable(command, shown, sizeof shown));
     tg_printable_write(stream, why);
     fputc(')', stream);
 }
@@ -69,8 +69,9 @@ void tg_remade_points_begin(struct tg_console *console, char *script, FILE *out)
     forget(&before);
     points->is_at_it = false;
     if (points->count > 0)
-        fprintf(out, "%zu action point%s made again when those are there whom %s about\n", points->count,
-                points->count == 1 ? " is" : "s are", points->count == 1 ? "it is" : "they are");
+        fprintf(out, "%zu action point%s set again as soon as %s exist%s\n", points->count,
+                points->count == 1 ? " is" : "s are", points->count == 1 ? "its process" : "their processes",
+                points->count == 1 ? "s" : "");
     Tcl_ResetResult(console->interp);
 }
 
@@ -84,7 +85,7 @@ static void tell(const struct tg_console *console, const char *command, bool mad
     if (stream == NULL)
         return;
     if (made)
-        fprintf(stream, "made again: %s", tg_printable(command, shown, sizeof shown));
+        fprintf(stream, "set again: %s", tg_printable(command, shown, sizeof shown));
     else
         write_failure(console, command, stream);
     if (fclose(stream) == 0)

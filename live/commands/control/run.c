@@ -14,7 +14,8 @@ static struct tg_error *go(const struct tg_request *control)
     size_t n_held = 0;
     struct tg_error *error = tg_controller_go(control->controller, control->view, control->set, &n_held);
     if (error == NULL && n_held > 0)
-        fprintf(control->out, "%zu thread%s held and left standing\n", n_held, n_held == 1 ? " is" : "s are");
+        fprintf(control->out, "%zu thread%s stopped\n", n_held,
+                n_held == 1 ? " is held and stays" : "s are held and stay");
     return error;
 }
 
@@ -32,9 +33,10 @@ static struct tg_error *run_dgo(struct tg_console *console, int argc, Tcl_Obj *c
 const struct tg_console_command tg_console_dgo = {
     .name = "dgo",
     .arguments = "",
-    .summary = "lets those in focus run that nothing holds",
+    .summary = "resumes all threads in focus except held ones",
     .example = "dfocus g dgo",
-    .more = "Without a width in the focus it is the process. The console does not wait: dwait does.",
+    .more =
+        "If the focus has no width, the whole process is resumed. dgo does not wait for a stop; dwait does.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "dcont",
     .run = run_dgo,
@@ -50,9 +52,9 @@ static struct tg_error *run_dhalt(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_dhalt = {
     .name = "dhalt",
     .arguments = "",
-    .summary = "stops those in focus",
+    .summary = "stops all threads in focus",
     .example = "dfocus t1.3 dhalt",
-    .more = "Threads come to a stop by and by: `dwait` waits until all stand.",
+    .more = "dhalt does not wait: `dwait` waits until all threads are stopped.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dhalt,
 };
@@ -122,10 +124,10 @@ static const char *const dwait_words[] = {"-any", "-ranks", "-timeout", NULL};
 const struct tg_console_command tg_console_dwait = {
     .name = "dwait",
     .arguments = "?-any? ?-ranks N? ?-timeout SECONDS?",
-    .summary = "waits until all in focus stand or have ended, or with -any somebody does",
+    .summary = "waits until all threads in focus are stopped or have ended; with -any, until one is",
     .example = "dfocus g dwait -timeout 30",
-    .more = "-ranks: until the ranks 0 to N - 1 of an MPI job are there and all their threads stand.\n"
-            "Ctrl-C ends the waiting, and so does the time: that is an error, and who runs runs on.",
+    .more = "-ranks N waits until ranks 0 to N - 1 of an MPI job exist and all their threads are stopped.\n"
+            "Ctrl-C or the timeout ends the wait with an error; running threads keep running.",
     .words = dwait_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dwait,
@@ -174,8 +176,8 @@ static struct tg_error *unhold(const struct tg_request *control)
         tg_controller_unhold(control->controller, control->view, control->set, of_processes);
     size_t n_left = error != NULL ? 0 : count_left(control, of_processes);
     if (n_left > 0)
-        fprintf(control->out, "%zu thread%s held %s: dunhold %s releases %s\n", n_left,
-                n_left == 1 ? " stays" : "s stay", of_processes ? "alone" : "with the process",
+        fprintf(control->out, "%zu thread%s still held %s; `dunhold %s` releases %s\n", n_left,
+                n_left == 1 ? " is" : "s are", of_processes ? "by a thread hold" : "by a process hold",
                 of_processes ? "-thread" : "-process", n_left == 1 ? "it" : "them");
     return error;
 }
@@ -214,11 +216,12 @@ static const char *const shape_words[] = {"-process", "-thread", NULL};
 const struct tg_console_command tg_console_dhold = {
     .name = "dhold",
     .arguments = "?-process | -thread?",
-    .summary = "holds those in focus: they stop, and no go or step moves them",
+    .summary = "holds the threads in focus: they stop, and nothing resumes them until dunhold",
     .example = "dfocus t2.1 dhold",
-    .more = "A process's hold and a thread's are two things: a thread runs when neither is on. Without an\n"
-            "option it is processes, or threads where the focus has the width t or a group of threads (W, "
-            "L).",
+    .more =
+        "Process holds and thread holds are separate: a thread can run when neither is set. Without an\n"
+        "option dhold holds processes, or threads if the focus has the width t or a group of threads (W,\n"
+        "L).",
     .words = shape_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dhold,
@@ -227,7 +230,7 @@ const struct tg_console_command tg_console_dhold = {
 const struct tg_console_command tg_console_dunhold = {
     .name = "dunhold",
     .arguments = "?-process | -thread?",
-    .summary = "takes holds away, also those of barriers; nobody runs on by that",
+    .summary = "releases held threads, also from barriers; this does not resume anything",
     .example = "dfocus p2 dunhold",
     .words = shape_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,

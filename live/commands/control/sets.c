@@ -55,11 +55,10 @@ static struct tg_error *run_dptsets(struct tg_console *console, int argc, Tcl_Ob
 const struct tg_console_command tg_console_dptsets = {
     .name = "dptsets",
     .arguments = "?SET...?",
-    .summary = "who is in these sets; without one, who exists, runs, stands, is held",
+    .summary = "lists the members of sets; without SET, who exists, is running, stopped, held",
     .example = "dptsets gW stopped(g)",
-    .more = "Sets are those of dfocus. breakpoint(S), error(S), existent(S), held(S), nonexistent(S), "
-            "running(S),\n"
-            "stopped(S), unheld(S) and watchpoint(S) pick those of S that are so.",
+    .more = "SET is a set as in dfocus. breakpoint(S), error(S), existent(S), held(S), nonexistent(S),\n"
+            "running(S), stopped(S), unheld(S) and watchpoint(S) select the members of S in that state.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dptsets,
 };
@@ -147,7 +146,7 @@ static const char *const dgroups_words[] = {"-list", "-new", "-add", "-remove", 
 const struct tg_console_command tg_console_dgroups = {
     .name = "dgroups",
     .arguments = "?-list? | -new NAME | -add NAME | -remove NAME | -delete NAME",
-    .summary = "lists groups; makes named ones, and puts those in focus into them",
+    .summary = "lists groups; creates named groups and adds the threads in focus to them",
     .example = "dgroups -new solvers; dfocus {r0 r1} dgroups -add solvers; dfocus g/solvers/ dgo",
     .words = dgroups_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,

@@ -132,12 +132,12 @@ static const char *const dstatus_words[] = {"-group_by", NULL};
 const struct tg_console_command tg_console_dstatus = {
     .name = "dstatus",
     .arguments = "?-group_by KEY,KEY...?",
-    .summary = "who is in which state and where, brought together",
+    .summary = "states and locations of the threads in focus, grouped",
     .example = "dfocus g dstatus -group_by thread_state,function",
     .more =
-        "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc,\n"
-        "dpid, dtid, held, stop_reason. 2:8[0-1.1-4] is 2 processes and 8 threads: threads 1 to 4 of the\n"
-        "ranks 0 and 1; p3 is the process with number 3.",
+        "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
+        "dtid, held, stop_reason. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 to 4 of ranks 0\n"
+        "and 1; p3 is the process with number 3.",
     .words = dstatus_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "info workers",

@@ -134,12 +134,12 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct st
     const char *line;
     if (!stepping->is_address &&
         (file_part(stepping->place, &line) != NULL || (*line >= '0' && *line <= '9')))
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no code for line '%s'",
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no code for line '%s'",
                                tg_printable(stepping->place, shown, sizeof shown));
     stepping->request.n_addresses = 1;
     struct tg_error *error = tg_standing_address(standing, stepping->place, &stepping->addresses[0]);
     if (error == NULL && !is_code(standing, stepping->addresses[0]))
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no code at %s (0x%" PRIx64 ")",
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "no code at %s (0x%" PRIx64 ")",
                                 tg_printable(stepping->place, shown, sizeof shown), stepping->addresses[0]);
     return error;
 }
@@ -183,8 +183,9 @@ static struct tg_error *prepare_all(const struct tg_request *control, struct tg_
         }
     }
     if (error == NULL && n_prepared == 0)
-        error = tg_error_create(TG_ERROR_TARGET, n_held > 0 ? "all threads in focus that stand are held"
-                                                            : "no thread in focus stands; dhalt stops them");
+        error =
+            tg_error_create(TG_ERROR_TARGET, n_held > 0 ? "all stopped threads in focus are held"
+                                                        : "no thread in focus is stopped; dhalt stops them");
     return error;
 }
 
@@ -219,7 +220,7 @@ static struct tg_error *find_leader(const struct tg_request *control, const stru
                                    (*process)->info.held ? "-process" : "-thread");
     }
     if (error == NULL && !stands)
-        error = tg_error_create(TG_ERROR_TARGET, "the thread of interest does not stand; dhalt stops it");
+        error = tg_error_create(TG_ERROR_TARGET, "the thread of interest is running; dhalt stops it");
     return error;
 }
 
@@ -373,11 +374,11 @@ static struct tg_error *prepare_workers(const struct tg_request *control, struct
         return error;
     if (n_standing == 0)
         return tg_error_create(TG_ERROR_TARGET,
-                               "no worker in focus stands, or all are held; dhalt stops them");
+                               "all workers in focus are running or held; dhalt stops running ones");
     return has_begun
                ? tg_error_create(TG_ERROR_NOT_FOUND, "no library of the processes in focus has what such a "
                                                      "construct calls (yet)")
-               : tg_error_create(TG_ERROR_UNSUPPORTED, "the libraries of the program are not loaded yet");
+               : tg_error_create(TG_ERROR_UNSUPPORTED, "the program's libraries are not loaded yet");
 }
 
 static struct tg_error *begin(const struct tg_request *control)
@@ -509,16 +510,15 @@ static struct tg_error *run_duntil(struct tg_console *console, int argc, Tcl_Obj
 }
 
 #define WHO                                                                                                  \
-    "The thread of interest steps, the others in focus run meanwhile and stop when it is there; in other\n"  \
-    "processes in focus a thread at the same place does the same. With the width t or the lockstep group\n"  \
-    "(dfocus t1.2, dfocus pL) each thread in focus steps and nobody else runs. Of a list ({p1.2 p2.3}) "     \
-    "each\n"                                                                                                 \
-    "process's first one of interest steps. Who is held stays."
+    "The thread of interest steps; the other threads in focus run meanwhile and stop when it arrives. In\n"  \
+    "each other process in focus a thread at the same place steps too. With width t or the lockstep group\n" \
+    "(dfocus t1.2, dfocus pL) each thread in focus steps and no other thread runs. With a list\n"            \
+    "({p1.2 p2.3}) the first thread of interest of each process steps. Held threads do not move."
 
 const struct tg_console_command tg_console_dstep = {
     .name = "dstep",
     .arguments = "?N?",
-    .summary = "to another source line, into functions that have lines",
+    .summary = "steps to another source line, into functions that have line information",
     .example = "dfocus t1.2 dstep",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
@@ -529,7 +529,7 @@ const struct tg_console_command tg_console_dstep = {
 const struct tg_console_command tg_console_dnext = {
     .name = "dnext",
     .arguments = "?N?",
-    .summary = "to another source line, over calls",
+    .summary = "steps to another source line, over calls",
     .example = "dnext 3",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
@@ -540,7 +540,7 @@ const struct tg_console_command tg_console_dnext = {
 const struct tg_console_command tg_console_dstepi = {
     .name = "dstepi",
     .arguments = "?N?",
-    .summary = "one machine instruction",
+    .summary = "steps one machine instruction",
     .example = "dfocus t dstepi 5",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
@@ -550,7 +550,7 @@ const struct tg_console_command tg_console_dstepi = {
 const struct tg_console_command tg_console_dnexti = {
     .name = "dnexti",
     .arguments = "?N?",
-    .summary = "one machine instruction, over a call",
+    .summary = "steps one machine instruction, over calls",
     .example = "dfocus t dnexti",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
@@ -560,7 +560,7 @@ const struct tg_console_command tg_console_dnexti = {
 const struct tg_console_command tg_console_dout = {
     .name = "dout",
     .arguments = "?N?",
-    .summary = "out of the function, or of N of them",
+    .summary = "finishes the current function, or N of them",
     .example = "dfocus t1.2 dout",
     .more = WHO,
     .needs = TG_CONSOLE_NEEDS_LIVE,
@@ -572,9 +572,9 @@ static const char *const duntil_words[] = {"-address", NULL};
 const struct tg_console_command tg_console_duntil = {
     .name = "duntil",
     .arguments = "?LINE | FILE#LINE | FUNCTION | -address ADDRESS?",
-    .summary = "to a line, a function or an address, or out of this function",
+    .summary = "continues to a line, a function or an address, or until the function returns",
     .example = "duntil 120",
-    .more = "Without a place: to a line further down, so that a loop ends.\n" WHO,
+    .more = "Without a place: to a line further down, so that a loop finishes.\n" WHO,
     .words = duntil_words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_duntil,

@@ -84,7 +84,7 @@ static struct tg_error *leave(struct tg_console *console)
     console->has_quit = true;
     console->quit_status = -1;
     tg_console_stop(console);
-    return tg_error_create(TG_ERROR_USAGE, "nobody reads what is answered");
+    return tg_error_create(TG_ERROR_USAGE, "the reader of the answers has gone");
 }
 
 /* Until something may have changed. */
@@ -98,7 +98,8 @@ static struct tg_error *sleep_on(struct tg_console *console, double until)
         !tg_interrupt_pending())
         return (wake[1].revents & (POLLERR | POLLHUP)) != 0 ? leave(console) : NULL;
     struct tg_error *error = tg_control_halt(console);
-    return error != NULL ? error : tg_error_create(TG_ERROR_USAGE, "interrupted: those in focus are stopped");
+    return error != NULL ? error
+                         : tg_error_create(TG_ERROR_USAGE, "interrupted: the threads in focus are stopped");
 }
 
 /* News come in bursts: people are told together of what comes in a moment, and in a longer one while it goes
@@ -159,7 +160,7 @@ struct tg_error *tg_control_await(struct tg_console *console, const struct tg_pt
         if (has_ended)
             error = tg_error_create(TG_ERROR_TARGET, "the job has ended");
         else if (until >= 0 && now_seconds() >= until)
-            error = tg_error_create(TG_ERROR_TARGET, "after %g seconds they still run", seconds);
+            error = tg_error_create(TG_ERROR_TARGET, "still running after %g seconds", seconds);
         else
             error = sleep_between(console, until, &gathering);
     }

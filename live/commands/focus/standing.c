@@ -43,7 +43,7 @@ struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_st
                 return error;
         }
     }
-    return tg_error_create(TG_ERROR_TARGET, "no thread in focus stands; dhalt stops them");
+    return tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
 }
 
 const char *tg_standing_program(const struct tg_standing *standing, uint64_t address)
@@ -137,12 +137,13 @@ struct tg_error *tg_standing_address(const struct tg_standing *standing, const c
     tg_printable(text, shown, sizeof shown);
     if (length == 0 || length >= sizeof name || (sign != NULL && !take_number(sign + 1, &offset)))
         return tg_error_create(
-            TG_ERROR_USAGE, "'%s' is no address: give a number, a register or a name, with +N or -N behind",
+            TG_ERROR_USAGE,
+            "'%s' is not an address: give a number, a register or a name, optionally followed by +N or -N",
             shown);
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (!take_number(name, &base) && !find_register(standing, name, &base) &&
         !find_name(standing, true, name, &base) && !find_name(standing, false, name, &base))
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no register, function or variable '%s'", shown);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "unknown register, function or variable '%s'", shown);
     *address = sign != NULL && *sign == '-' ? base - offset : base + offset;
     return NULL;
 }

@@ -82,15 +82,15 @@ static void write_stuck(const struct tg_barrier_states *states, uint32_t id, FIL
     if (!tg_barriers_why_stuck(states->model, id, &why))
         return;
     const struct tg_job_process *process = tg_job_view_process(states->view, why.thread.dpid);
-    fprintf(out, "  can be satisfied no more: %s %" PRIu32, why.thread.dtid == 0 ? "process" : "thread",
+    fprintf(out, "  can no longer be satisfied: %s %" PRIu32, why.thread.dtid == 0 ? "process" : "thread",
             why.thread.dpid);
     if (why.thread.dtid != 0)
         fprintf(out, ".%" PRIu32, why.thread.dtid);
     if (process != NULL && process->info.rank >= 0)
         fprintf(out, " (rank %" PRId64 ")", process->info.rank);
-    fprintf(out, " is held at barrier %" PRIu32 ", which waits in turn", why.number);
+    fprintf(out, " is held at barrier %" PRIu32 ", which cannot be satisfied before", why.number);
     if (why.count > 1)
-        fprintf(out, "; %" PRIu64 " more cannot come", why.count - 1);
+        fprintf(out, "; %" PRIu64 " more cannot arrive", why.count - 1);
     fputc('\n', out);
 }
 

@@ -82,7 +82,7 @@ static struct tg_error *write_missing(const struct writing *w, const struct tg_o
     if (list.count > 0) {
         fprintf(w->out, "  missing  worker%s ", list.count > 1 ? "s" : "");
         tg_number_list_print(&list, MAX_RANGES, w->out);
-        fputs(" as well; `info workers` tells where\n", w->out);
+        fputs(" more (`info workers` shows where)\n", w->out);
     }
     tg_number_list_deinit(&list);
     if (team->size > team->n_members)
@@ -113,7 +113,7 @@ static struct tg_error *write_barrier(const struct writing *w, const struct tg_o
     fputs(barrier->is_open ? "open" : "closed", w->out);
     tg_words_code(w->out, &w->input, team->process, barrier->code);
     if (barrier->since_ns != 0)
-        fprintf(w->out, ", the first came at %s s",
+        fprintf(w->out, ", waiting since %s s (first arrival)",
                 tg_quantity_moment(barrier->since_ns, w->input.start_ns, 6, since));
     fputs("\n  passed   ", w->out);
     struct tg_error *error = write_standing(w, team, barrier, TG_OPENMP_PASSED);
@@ -252,21 +252,20 @@ static const char *const words[] = {"-teams", "-points", "-list", NULL};
 const struct tg_console_command tg_console_info_barrier = {
     .name = "info barrier",
     .arguments = "?-teams | -points? ?-list?",
-    .summary = "the barriers that teams are at, and those of dbarrier: who waits, who is missing",
+    .summary = "barriers of OpenMP teams and of dbarrier: who is waiting, who is missing",
     .example = "info barrier",
     .more =
-        "-teams: OpenMP's alone. A barrier is open once somebody has gone on from it. A team that is at "
-        "several is told by the one\n"
-        "that holds it up. -list gives a list of dictionaries instead: rank (-1: none), pid, team, level, "
-        "size,\n"
-        "kind (explicit or implicit), join, number, open, code, since_ns, the lists of workers passed,\n"
-        "waiting and missing, and not_begun, how many of the team have not begun the region.\n"
-        "-points: those of dbarrier alone, of a live job, or at this moment of a session's trace. Missing\n"
-        "is who is in the satisfaction set and has not arrived, with what keeps it: it runs, is stopped, is\n"
-        "held by dhold, or at another barrier. One that can be satisfied no more says why. With -list: id,\n"
-        "location, over (threads or processes), enabled, satisfied (how often), the lists arrived, held and\n"
-        "missing of sets as p2 or t2.1, stuck, and, where it is, stuck_for (a member that cannot arrive),\n"
-        "holder (the barrier that holds it) and blocked (how many cannot).",
+        "-teams: barriers of OpenMP only. A barrier is open once a worker has gone on from it. Of a team at\n"
+        "several barriers only the one that holds it up is shown. -list returns a list of dictionaries\n"
+        "instead: rank (-1: none), pid, team, level, size, kind (explicit or implicit), join, number, open,\n"
+        "code, since_ns, the lists of workers passed, waiting and missing, and not_begun, how many of the\n"
+        "team have not begun the region.\n"
+        "-points: barriers of dbarrier only, of a live job or at this moment of its trace. Missing members\n"
+        "are in the satisfaction set and have not arrived; each is shown with its reason: running, stopped,\n"
+        "held by dhold, or held at another barrier. A barrier that can no longer be satisfied says why.\n"
+        "With -list: id, location, over (threads or processes), enabled, satisfied (how often), the lists\n"
+        "arrived, held and missing of sets as p2 or t2.1, stuck, and, if stuck, stuck_for (a member that\n"
+        "cannot arrive), holder (the barrier that holds it) and blocked (how many cannot arrive).",
     .words = words,
     .is_of_now = true,
     .run = run,

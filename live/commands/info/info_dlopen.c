@@ -46,7 +46,7 @@ static void write_settings(const struct tg_console *console, FILE *out)
 {
     const struct tg_totals *session = console->source->moment->session;
     if (session->n_settings == 0)
-        fputs("filter: not known\n", out);
+        fputs("filter: unknown\n", out);
     for (size_t i = 0; i < session->n_settings; i++) {
         const struct tg_settings_period *period = &session->settings[i];
         char at[TG_QUANTITY_SIZE], match[400] = "";
@@ -284,14 +284,14 @@ static struct tg_error *run_dinfo_dlopen(struct tg_console *console, int argc, T
 }
 
 #define MEANING                                                                                              \
-    "Events are loads after start-up. Reported ones are handled at once; what is deferred, or not stopped\n" \
-    "for, waits for the process's next stop for another reason, or its next reported event, and is\n"        \
-    "handled late, in a batch. Null events are loader stops at which nothing came or went."
+    "Events are loads after start-up. Reported loads are handled at once; deferred loads, and loads at\n"    \
+    "which the process was not stopped, wait until it stops for another reason or has its next reported\n"   \
+    "event, and are then handled late, in a batch. Null events are stops in the loader without a change."
 
 const struct tg_console_command tg_console_info_dlopen = {
     .name = "info dlopen",
     .arguments = "",
-    .summary = "the dlopen filter: its settings, what it made of each process's events, latest decisions",
+    .summary = "the dlopen filter: its settings, its effect on each process, its latest decisions",
     .example = "info dlopen",
     .more = MEANING,
     .is_of_now = true,
@@ -301,7 +301,7 @@ const struct tg_console_command tg_console_info_dlopen = {
 const struct tg_console_command tg_console_dinfo_dlopen = {
     .name = "dinfo dlopen",
     .arguments = "",
-    .summary = "the same as info dlopen",
+    .summary = "same as info dlopen",
     .example = "dinfo dlopen",
     .more = MEANING,
     .run = run_dinfo_dlopen,
@@ -471,11 +471,11 @@ static struct tg_error *run_dinfo_libraries(struct tg_console *console, int argc
 const struct tg_console_command tg_console_dinfo_libraries = {
     .name = "dinfo libraries",
     .arguments = "?PATTERN?",
-    .summary = "the libraries that are loaded now, in which processes, handled or deferred",
+    .summary = "libraries that are loaded now, by process, handled or deferred",
     .example = "dinfo libraries *mca_*",
-    .more = "PATTERN is a glob of Tcl's `string match` for paths. Breakpoints are planted in libraries that "
-            "were\n"
-            "handled; deferred ones wait for their process's next stop for another reason. A focus of one\n"
-            "process tells the address of what lies elsewhere in each.",
+    .more =
+        "PATTERN is a glob of Tcl's `string match` for paths. Breakpoints are planted in libraries that are\n"
+        "handled; deferred ones wait until the process stops for another reason. With a focus of one\n"
+        "process its own addresses are shown where they differ between processes.",
     .run = run_dinfo_libraries,
 };

@@ -98,7 +98,7 @@ static struct tg_error *run_processes(struct tg_console *console, int argc, Tcl_
 const struct tg_console_command tg_console_info_processes = {
     .name = "info processes",
     .arguments = "",
-    .summary = "processes and ranks, whether they live, and what each did last",
+    .summary = "processes and ranks, whether they are alive, and what each did last",
     .example = "info processes",
     .is_of_now = true,
     .run = run_processes,
@@ -173,7 +173,7 @@ static struct tg_error *run_libraries(struct tg_console *console, int argc, Tcl_
 const struct tg_console_command tg_console_info_libraries = {
     .name = "info libraries",
     .arguments = "?PATTERN?",
-    .summary = "the libraries loaded so far, by all processes, in the order of their first load",
+    .summary = "libraries loaded so far by any process, in the order of their first load",
     .example = "info libraries *mpi*",
     .more = "PATTERN is a glob of Tcl's `string match` for paths.",
     .is_of_now = true,

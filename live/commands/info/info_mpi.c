@@ -183,10 +183,10 @@ static struct tg_error *visit_collective(void *context, const struct tg_mpi_coll
     fprintf(w->out, ": %" PRIu64, collective->n_entered);
     if (collective->size != 0)
         fprintf(w->out, " of %" PRId64, collective->size);
-    fprintf(w->out, " have come, the first at %s s\n",
+    fprintf(w->out, " arrived, waiting since %s s (first arrival)\n",
             tg_quantity_moment(collective->first_ns, w->input.start_ns, 6, moment));
     if (collective->differs)
-        fputs("    others are in another collective in its place\n", w->out);
+        fputs("    other ranks are in a different collective instead\n", w->out);
     fputs("    passed   ", w->out);
     write_ranks(w, arrivals, n_arrivals, TG_MPI_PASSED);
     fputs("    waiting  ", w->out);
@@ -239,7 +239,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         return write_acquisition(&w);
     }
     struct tg_error *error = write_calls(&w);
-    w.title = "Collectives under way";
+    w.title = "Unfinished collectives";
     if (error == NULL)
         error = tg_mpi_model_visit_collectives(w.input.mpi, visit_collective, &w);
     w.shown = 0;
@@ -247,7 +247,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (error == NULL)
         error = tg_mpi_model_visit_sends(w.input.mpi, visit_message, &w);
     w.shown = 0;
-    w.title = "Receives that wait";
+    w.title = "Receives that are waiting";
     if (error == NULL)
         error = tg_mpi_model_visit_receives(w.input.mpi, visit_message, &w);
     return error != NULL ? error : write_acquisition(&w);
@@ -256,7 +256,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
 const struct tg_console_command tg_console_info_mpi = {
     .name = "info mpi",
     .arguments = "",
-    .summary = "ranks, calls, collectives under way, messages that wait, how MPIR found the ranks",
+    .summary = "ranks, MPI calls, unfinished collectives, unmatched messages, how the ranks were found",
     .example = "info mpi",
     .is_of_now = true,
     .run = run,
@@ -271,15 +271,14 @@ static struct tg_error *run_mpir(struct tg_console *console, int argc, Tcl_Obj *
     const struct tg_mpir_text text = acquisition_of(&w);
     if (tg_mpir_text_is_called_for(&text))
         return tg_mpir_text_write(&text, out);
-    fputs("no ranks so far, and no starter of an MPI job\n", out);
+    fputs("no ranks and no MPI job launcher so far\n", out);
     return NULL;
 }
 
 const struct tg_console_command tg_console_info_mpir = {
     .name = "info mpir",
     .arguments = "",
-    .summary =
-        "how the ranks were found: starters, their tables of MPIR with what became of each rank, the steps",
+    .summary = "how the ranks were found: job launchers, their MPIR tables, the steps of the protocol",
     .example = "info mpir",
     .is_of_now = true,
     .run = run_mpir,

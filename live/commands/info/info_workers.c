@@ -111,15 +111,15 @@ static const char *const words[] = {"-all", "-list", NULL};
 const struct tg_console_command tg_console_info_workers = {
     .name = "info workers",
     .arguments = "?-all | -list?",
-    .summary = "every worker, alive or dead, and what it is inside of",
+    .summary = "all OpenMP workers and the regions, zones and calls that each is inside of",
     .example = "info workers",
     .more =
-        "> marks the current worker, # a dead one. What it is inside of stands below it, the outermost\n"
-        "first: regions with its place in their teams, zones, locks, barriers, tasks, and its MPI call.\n"
-        "Workers that are at the same places share a paragraph, and so do ranks whose workers do; -all\n"
-        "tells each by itself. -list gives a list of dictionaries instead, one for each worker: rank (-1:\n"
-        "none), pid, worker, tid, alive, current, and places, a list of dictionaries: kind (parallel, zone,\n"
-        "wait, mutex, sync or task), what, team, thread_num, level, id, code, since_ns.",
+        "> marks the current worker, # one that has ended. Below each worker: what it is inside of,\n"
+        "outermost first: regions with its number in the team, zones, locks, barriers, tasks, and its MPI\n"
+        "call. Workers at the same places share a paragraph, and so do ranks whose workers do; -all lists\n"
+        "each worker. -list returns a list of dictionaries instead, one for each worker: rank (-1: none),\n"
+        "pid, worker, tid, alive, current, and places, a list of dictionaries: kind (parallel, zone, wait,\n"
+        "mutex, sync or task), what, team, thread_num, level, id, code, since_ns.",
     .words = words,
     .is_of_now = true,
     .run = run,

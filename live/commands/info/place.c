@@ -155,9 +155,9 @@ static const char *const event_words[] = {"-dict", NULL};
 const struct tg_console_command tg_console_info_event = {
     .name = "info event",
     .arguments = "?-dict?",
-    .summary = "the event taken last, with all of its fields",
+    .summary = "the current event with all of its fields",
     .example = "dict get [info event -dict] kind",
-    .more = "-dict gives a dictionary with the field names of `tollgate dump --json`, and number.",
+    .more = "-dict returns a dictionary with the field names of `tollgate dump --json`, and number.",
     .words = event_words,
     .is_of_now = true,
     .run = run_event,
@@ -200,7 +200,7 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
     if (json != NULL)
         tg_json_end_array(json);
     if (error == NULL && shown == 0)
-        fputs("nobody waits for another one\n", out);
+        fputs("no process is waiting for another\n", out);
     tg_verdict_deinit(&findings);
     return error;
 }
@@ -208,9 +208,9 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_where = {
     .name = "where",
     .arguments = "",
-    .summary = "who waits where at this moment, who is missing there, and what that one did last",
+    .summary = "who is waiting where, who is missing there, and what the missing one did last",
     .example = "where",
-    .more = "What `tollgate report` calls the verdict, for the moment that the console is at.",
+    .more = "The verdict of `tollgate report`, for the present moment of the console.",
     .is_of_now = true,
     .run = run_where,
 };

@@ -62,7 +62,7 @@ static struct tg_error *take_number(const char *option, Tcl_Obj *word, Tcl_WideI
     if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= lowest && *number <= highest)
         return NULL;
     char shown[64];
-    return tg_error_create(TG_ERROR_USAGE, "%s: '%s' is no number from %lld to %lld", option,
+    return tg_error_create(TG_ERROR_USAGE, "%s: invalid number '%s', give %lld to %lld", option,
                            tg_printable(Tcl_GetString(word), shown, sizeof shown), (long long)lowest,
                            (long long)highest);
 }
@@ -78,15 +78,16 @@ static struct tg_error *take_option(const char *option, Tcl_Obj *value, struct w
     } else if (strcmp(option, "-size") == 0) {
         error = take_number(option, value, 1, 8, &number);
         if (error == NULL && (number & (number - 1)) != 0)
-            error = tg_error_create(TG_ERROR_USAGE, "a size is 1, 2, 4 or 8");
+            error = tg_error_create(TG_ERROR_USAGE, "-size takes 1, 2, 4 or 8");
         wanted->format.size = (unsigned)number;
     } else if (strcmp(option, "-format") == 0) {
         char shown[64];
         if (!tg_memory_format_find(Tcl_GetString(value), &wanted->format))
-            error = tg_error_create(TG_ERROR_USAGE,
-                                    "'%s' is no format: hex, decimal, unsigned, octal, float, double, char, "
-                                    "string, address or instruction",
-                                    tg_printable(Tcl_GetString(value), shown, sizeof shown));
+            error = tg_error_create(
+                TG_ERROR_USAGE,
+                "unknown format '%s': give hex, decimal, unsigned, octal, float, double, char, "
+                "string, address or instruction",
+                tg_printable(Tcl_GetString(value), shown, sizeof shown));
     } else {
         error = tg_console_usage(&tg_console_dexamine);
     }
@@ -230,12 +231,11 @@ const struct tg_console_command tg_console_dexamine = {
     .summary = "memory of the thread in focus, or its instructions",
     .example = "dexamine /4xg rsp",
     .more =
-        "ADDRESS is a number, a register (rsp, pc) or a name, with +N or -N behind; without one it goes\n"
-        "on, instructions begin around where the thread stands. F is hex, decimal, unsigned, octal, "
-        "float,\n"
-        "double, char, string, address or instruction; /4xg is four of them in one word: a count, x d u o\n"
-        "f c s a i for the format, b h w g for 1, 2, 4 or 8 bytes. -source puts source lines between\n"
-        "instructions, -bytes shows their bytes; dset ASSEMBLER_SYNTAX intel writes them so.",
+        "ADDRESS is a number, a register (rsp, pc) or a name, optionally followed by +N or -N. Without it\n"
+        "dexamine continues where the last one ended; instructions start around the pc. F is hex, decimal,\n"
+        "unsigned, octal, float, double, char, string, address or instruction. /4xg combines a count, a\n"
+        "format (x d u o f c s a i) and a size (b h w g: 1, 2, 4, 8 bytes). -source puts source lines\n"
+        "between instructions, -bytes shows their bytes; `dset ASSEMBLER_SYNTAX intel` switches the syntax.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,

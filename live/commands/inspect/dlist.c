@@ -105,7 +105,7 @@ static struct tg_error *refuse(const char *text)
 {
     char shown[200];
     return tg_error_create(TG_ERROR_USAGE,
-                           "'%s' is no place in a source: give LINE, FIRST,LAST, FILE#LINE, FUNCTION or -",
+                           "'%s' is not a source location: give LINE, FIRST,LAST, FILE#LINE, FUNCTION or -",
                            tg_printable(text, shown, sizeof shown));
 }
 
@@ -233,7 +233,7 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
         if (wanted->where == IN_FILE) /* no code: the name may be one of a file all the same */
             return keep(wanted, standing, wanted->name, 0, wanted->first);
         return tg_error_create(TG_ERROR_NOT_FOUND, "%s%s'",
-                               address == 0 ? "there is no function '" : "no source line is known of '",
+                               address == 0 ? "no function '" : "no source line is known of '",
                                tg_printable(wanted->name, shown, sizeof shown));
     }
     if (goes_on) {
@@ -244,8 +244,8 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
     }
     if (here == NULL)
         return tg_error_create(TG_ERROR_NOT_FOUND,
-                               "no source line is known of where the thread stands, 0x%" PRIx64
-                               "; see dexamine -format instruction",
+                               "no source line is known for the pc, 0x%" PRIx64
+                               "; `dexamine /i` shows instructions",
                                wanted->pc);
     return keep(wanted, standing, here->file, wanted->pc, wanted->where == AT_LINE ? wanted->first : 0);
 }
@@ -301,7 +301,7 @@ static void warn(struct tg_listing *listing, const struct tg_source_text *text, 
     tg_printable_write(out, text->path);
     fputs(" is newer than ", out);
     tg_printable_write(out, program);
-    fputs(": its lines may be others\n", out);
+    fputs(": its lines may differ\n", out);
 }
 
 static struct tg_error *show(struct tg_console *console, struct wanted *wanted, FILE *out)
@@ -315,9 +315,9 @@ static struct tg_error *show(struct tg_console *console, struct wanted *wanted, 
     struct tg_source_range range = choose(wanted, listing);
     if (range.first > text->n_lines || range.count == 0) {
         char shown[300];
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s has %zu lines: there is nothing %s",
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s has %zu lines; there are none %s",
                                tg_printable(text->path, shown, sizeof shown), text->n_lines,
-                               wanted->where == BACK ? "before the first" : "behind the last");
+                               wanted->where == BACK ? "before the first" : "after the last");
     }
     warn(listing, text, wanted->program, out);
     tg_source_text_print(text, &range, out);
@@ -359,12 +359,12 @@ static const char *const words[] = {"-n", NULL};
 const struct tg_console_command tg_console_dlist = {
     .name = "dlist",
     .arguments = "?LINE | FIRST,LAST | FILE#LINE | FUNCTION | -? ?-n COUNT?",
-    .summary = "source text around where the thread in focus stands, or of another place",
+    .summary = "source lines where the thread in focus is stopped, or at another place",
     .example = "dlist solver.c#120 -n 10",
-    .more = "Without a place it goes on from the last list, and begins at the thread where that stands\n"
-            "elsewhere than then; - goes back. > is where the thread stands, b an action point there, B a\n"
-            "barrier, d one that is disabled. dset MAX_LIST says how many lines, SEARCH_PATH where sources "
-            "are.",
+    .more =
+        "Without a place dlist continues after the last lines it listed, or starts at the pc if the thread\n"
+        "has moved; - goes back. > marks the pc, b a breakpoint, B a barrier, d a disabled action point.\n"
+        "dset MAX_LIST sets how many lines are listed, SEARCH_PATH where sources are looked for.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,

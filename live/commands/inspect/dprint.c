@@ -59,7 +59,7 @@ static struct tg_error *take_number(const char *option, Tcl_Obj *word, Tcl_WideI
     Tcl_WideInt given;
     char shown[64];
     if (Tcl_GetWideIntFromObj(NULL, word, &given) != TCL_OK || given < 0 || given > highest)
-        return tg_error_create(TG_ERROR_USAGE, "%s: '%s' is no number from 0 to %lld", option,
+        return tg_error_create(TG_ERROR_USAGE, "%s: invalid number '%s', give 0 to %lld", option,
                                tg_printable(Tcl_GetString(word), shown, sizeof shown), (long long)highest);
     *number = (uint32_t)given;
     return NULL;
@@ -81,7 +81,7 @@ static struct tg_error *take_options(int argc, Tcl_Obj *const *argv, struct ques
         } else if (*word == '/') {
             if (!parse_format(word + 1, &question->style)) {
                 char shown[64];
-                error = tg_error_create(TG_ERROR_USAGE, "'%s' is no format: /x /d /u /o /t /c or /a",
+                error = tg_error_create(TG_ERROR_USAGE, "unknown format '%s': give /x /d /u /o /t /c or /a",
                                         tg_printable(word, shown, sizeof shown));
             }
         } else {
@@ -130,7 +130,7 @@ static struct tg_error *print_locals(const struct tg_scene *scene, const struct 
     struct locals locals = {.scene = scene, .style = style, .out = out};
     tg_lookup_each_local(scene, print_local, &locals);
     if (locals.n == 0)
-        fputs("no variables are known where it stands", out);
+        fputs("no variables are known here", out);
     return locals.error;
 }
 
@@ -251,8 +251,8 @@ static struct tg_error *print_answers(const struct tg_request *control)
         fputc('\n', control->out);
     }
     if (question->n_running > 0)
-        fprintf(control->out, "%zu in focus %s not stand\n", question->n_running,
-                question->n_running == 1 ? "does" : "do");
+        fprintf(control->out, "%zu thread%s in focus running\n", question->n_running,
+                question->n_running == 1 ? "" : "s");
     return error;
 }
 
@@ -322,7 +322,7 @@ static struct tg_error *print(const struct tg_request *control)
                 error = ask_thread(control, process, i);
     }
     if (error == NULL && question->n_answers == 0)
-        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus stands; dhalt stops them");
+        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
     else if (error == NULL && question->n_answers == 1 && question->answers[0].is_error)
         error = tg_error_create(question->answers[0].code, "%s", question->answers[0].text);
     else
@@ -373,15 +373,15 @@ static const char *const words[] = {"-frame", "-elements", "-depth", NULL};
 const struct tg_console_command tg_console_dprint = {
     .name = "dprint",
     .arguments = "?-frame N? ?/FORMAT? ?-elements N? ?-depth N? ?EXPRESSION?",
-    .summary = "values of variables of the threads in focus",
+    .summary = "values of expressions in the threads in focus",
     .example = "dfocus gW dprint {p->next->count + a[2:5]}",
     .more =
-        "EXPRESSION is C's: names, a.b p->b a[i] a[i:j] *p &x p@n (type)x, arithmetic, $rip and the other\n"
-        "registers, 'file.c'::x for one file's; of C++ also space::x and 'holder<int>::x', of Fortran\n"
-        "a(i,j) and a%b. In braces Tcl leaves $ and [] alone. Without one, arguments and variables of the\n"
-        "frame. Threads that answer the same are brought together. -frame N: as dwhere counts them. FORMAT\n"
-        "is x d u o t c or a: hex, decimal, unsigned, octal, binary, character, address. -elements and\n"
-        "-depth bound what is shown; 0: all.",
+        "EXPRESSION is as in C: names, a.b p->b a[i] a[i:j] *p &x p@n (type)x, arithmetic, $rip and the\n"
+        "other registers, 'file.c'::x for the x of a file; in C++ also space::x and 'holder<int>::x', in\n"
+        "Fortran a(i,j) and a%b. Braces keep Tcl from reading $ and []. Without EXPRESSION: arguments and\n"
+        "local variables of the frame. Threads with equal answers share a line. -frame N: a frame of\n"
+        "dwhere. FORMAT is x d u o t c or a: hex, decimal, unsigned, octal, binary, character, address.\n"
+        "-elements and -depth limit the output; 0: no limit.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,

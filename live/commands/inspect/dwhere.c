@@ -168,7 +168,7 @@ static void print_call(const struct stack *stack, size_t level, const char *text
     if (call->code.is_inlined)
         fputs("  (inlined)", out);
     if (call->is_guessed)
-        fputs("  (its caller is a guess: no unwind information)", out);
+        fputs("  (caller is a guess: no unwind information)", out);
     fputc('\n', out);
     for (size_t i = 0; stack->variables != NULL && i < stack->variables[level].count; i++) {
         const struct tg_call_variable *variable = &stack->variables[level].all[i];
@@ -202,9 +202,9 @@ static struct tg_error *print_stack(const struct stack *stack, const struct want
         free(texts[i]);
     free(texts);
     if (stack->frames.is_cut)
-        fputs("     there is more: dwhere takes the number of levels\n", out);
+        fputs("     (more levels follow: dwhere LEVELS)\n", out);
     else if (*tg_frames_remark(&stack->frames) != '\0')
-        fprintf(out, "     it ends here: %s\n", tg_frames_remark(&stack->frames));
+        fprintf(out, "     (the stack ends here: %s)\n", tg_frames_remark(&stack->frames));
     return error;
 }
 
@@ -218,7 +218,7 @@ static struct tg_error *show_stack(const struct tg_request *control)
         return error;
     error = read_stack(control, &standing, &stack);
     if (error == NULL && wanted->first >= stack.frames.count)
-        error = tg_error_create(TG_ERROR_USAGE, "its stack has no level %zu: there are %zu", wanted->first,
+        error = tg_error_create(TG_ERROR_USAGE, "the stack has no level %zu, only %zu levels", wanted->first,
                                 stack.frames.count);
     if (error == NULL)
         error = print_stack(&stack, wanted, control->out);
@@ -323,7 +323,7 @@ static struct tg_error *show_tree(const struct tg_request *control)
     if (wanted->json != NULL)
         tg_json_end_array(wanted->json);
     if (error == NULL && n_standing == 0)
-        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus stands; dhalt stops them");
+        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
     if (error == NULL)
         error = tg_call_tree_print(tree, control->out);
     if (error == NULL && n_running > 0)
@@ -377,13 +377,13 @@ static const char *const words[] = {"-level", "-args", "-locals", NULL};
 const struct tg_console_command tg_console_dwhere = {
     .name = "dwhere",
     .arguments = "?-args? ?-locals? ?-level N? ?LEVELS?",
-    .summary = "the stack of the thread in focus; those of many threads as one tree",
+    .summary = "the stack of the thread in focus; the stacks of several threads as one tree",
     .example = "dfocus g dwhere -args",
     .more =
-        "Innermost first, level 0; LEVELS of them (100), from level N on. Copies that were inlined are\n"
-        "levels of their own. A tree begins at the outermost, and says who is where as dstatus does.\n"
-        "-args shows the values of arguments, -locals those of other variables below each call. In a tree\n"
-        "calls with other values are one call: the values stand below it, with who has them.",
+        "Level 0 is innermost; at most LEVELS levels (100), starting at level N. Inlined functions are\n"
+        "levels of their own. A tree starts at the outermost function, and names threads as dstatus does.\n"
+        "-args shows the values of arguments, -locals those of local variables. In a tree, calls that\n"
+        "differ only in values are one call; the values are listed below it with their threads.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "where",

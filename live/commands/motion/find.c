@@ -56,8 +56,8 @@ static struct tg_error *check_kind(const char *kind)
     for (size_t i = 0; i < tg_event_kind_count(); i++)
         if (Tcl_StringMatch(tg_event_kind_name(tg_event_kind_at(i)), kind))
             return NULL;
-    return tg_error_create(
-        TG_ERROR_USAGE, "no kind of event is called '%s'; `help find` and tollgate-dump(1) say more", kind);
+    return tg_error_create(TG_ERROR_USAGE, "unknown kind of event '%s' (tollgate-dump(1) lists the kinds)",
+                           kind);
 }
 
 /* A condition that no kind meant has a field for would never hold. */
@@ -65,7 +65,7 @@ static struct tg_error *check_field(const char *kind, const char *condition)
 {
     size_t length = strcspn(condition, "=");
     if (condition[length] == '\0')
-        return tg_error_create(TG_ERROR_USAGE, "'%s' is no condition; write FIELD=PATTERN", condition);
+        return tg_error_create(TG_ERROR_USAGE, "invalid condition '%s': write FIELD=PATTERN", condition);
     for (size_t i = 0; i < tg_event_kind_count(); i++) {
         enum tg_event_kind candidate = tg_event_kind_at(i);
         const struct tg_record_schema *schema = tg_event_schema(candidate);
@@ -118,7 +118,7 @@ static struct tg_error *find_back(struct tg_console *console, struct pattern *pa
     if (error == NULL)
         error = tg_motion_go_event(console, found != 0 ? found : origin);
     if (error == NULL && found == 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "no such event before here");
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "no such event before this one");
     return error;
 }
 
@@ -132,7 +132,7 @@ static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *con
         if (strcmp(option, "-back") == 0) {
             *back = true;
         } else if (strcmp(option, "-worker") == 0 && worker == NULL) {
-            return tg_error_create(TG_ERROR_NOT_FOUND, "there is no current worker; choose one with dfocus");
+            return tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
         } else if (strcmp(option, "-worker") == 0) {
             pattern->has_worker = true;
             pattern->process = worker->process;
@@ -180,7 +180,7 @@ const struct tg_console_command tg_console_find = {
     .example = "find mpi_enter call=MPI_Barrier",
     .more =
         "KIND and PATTERN are globs of Tcl's `string match`; kinds and fields are those of `tollgate dump`.\n"
-        "-back looks backwards, -worker only at what the current worker does.",
+        "-back searches backwards, -worker only among events of the current worker.",
     .words = words,
     .offer = offer_kinds,
     .needs = TG_CONSOLE_NEEDS_TRACE,

@@ -76,7 +76,7 @@ struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target
 {
     struct tg_thread_id found = {0};
     if (target == TG_TARGET_NONE)
-        return tg_error_create(TG_ERROR_USAGE, "to which zone? parallel, single, critical, task, sections, "
+        return tg_error_create(TG_ERROR_USAGE, "which zone? Give parallel, single, critical, task, sections, "
                                                "barrier, master or loop");
     struct tg_error *error = tg_control_step_to(console, functions[target], &found, out);
     if (error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED) {
@@ -88,9 +88,9 @@ struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target
     if (error != NULL)
         return error;
     if (found.dpid == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "those in focus stand or have ended, and came to no %s",
-                               name);
-    fprintf(out, "thread %" PRIu32 ".%" PRIu32 " comes to a %s%s\n", found.dpid, found.dtid, name,
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "the threads in focus stopped or ended without reaching a %s", name);
+    fprintf(out, "thread %" PRIu32 ".%" PRIu32 " reaches a %s%s\n", found.dpid, found.dtid, name,
             target == TG_TARGET_PARALLEL ? " region" : "");
     struct tg_json *json = tg_console_data_begin(&console->data);
     if (json != NULL) {

@@ -17,7 +17,7 @@ struct tg_error *tg_motion_count(Tcl_Obj *word, uint64_t *count)
 {
     Tcl_WideInt value;
     if (Tcl_GetWideIntFromObj(NULL, word, &value) != TCL_OK || value < 0)
-        return tg_error_create(TG_ERROR_USAGE, "'%s' is no number of events", Tcl_GetString(word));
+        return tg_error_create(TG_ERROR_USAGE, "invalid number of events '%s'", Tcl_GetString(word));
     *count = (uint64_t)value;
     return NULL;
 }
@@ -25,7 +25,7 @@ struct tg_error *tg_motion_count(Tcl_Obj *word, uint64_t *count)
 struct tg_error *tg_motion_go(struct tg_console *console, const struct tg_target *target)
 {
     if (console->source->ops->seek == NULL)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s goes forward only", console->source->name);
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s cannot go back", console->source->name);
     return console->source->ops->seek(console->source, target);
 }
 
@@ -144,7 +144,7 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
 const struct tg_console_command tg_console_next = {
     .name = "next",
     .arguments = "?N?",
-    .summary = "takes the next event, or the next N",
+    .summary = "goes to the next event, or N events on",
     .example = "next 10",
     .more = "In a live job it is dnext: steps over calls to the next source line.",
     .needs = TG_CONSOLE_NEEDS_TRACE,
@@ -189,7 +189,7 @@ static struct tg_error *run_step(struct tg_console *console, int argc, Tcl_Obj *
 const struct tg_console_command tg_console_step = {
     .name = "step",
     .arguments = "?N?",
-    .summary = "takes events up to the next one of the worker or process in focus",
+    .summary = "goes to the next event of the worker or process in focus",
     .example = "dfocus r1.2; step",
     .more = "In a live job it is dstep: steps to the next source line, also into calls.",
     .needs = TG_CONSOLE_NEEDS_TRACE,
@@ -247,7 +247,7 @@ static struct tg_error *parse_target(const struct tg_source *source, Tcl_Obj *wo
     if (error != NULL) {
         tg_error_destroy(error);
         return tg_error_create(TG_ERROR_USAGE,
-                               "'%s' is no place: give the number of an event, a time like 1.5s, 0.25 or "
+                               "'%s' is not a place: give the number of an event, a time like 1.5s, 0.25 or "
                                "20ms, start or end",
                                text);
     }
@@ -273,10 +273,10 @@ static const char *const goto_words[] = {"end", "start", NULL};
 const struct tg_console_command tg_console_goto = {
     .name = "goto",
     .arguments = "EVENT|TIME|end|start",
-    .summary = "goes behind an event, to a time, or to an end of the trace",
+    .summary = "goes to an event, a time, or an end of the trace",
     .example = "goto 12.5ms",
     .more = "A whole number is the number of an event; a number with a point or a unit (s, ms, us, ns) is a\n"
-            "time since the start of the trace: what is not later than it has happened.",
+            "time since the start of the trace: the console goes behind the last event that is not later.",
     .words = goto_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_goto,

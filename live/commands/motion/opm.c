@@ -58,14 +58,14 @@ static const char *const next_words[] = {"parallel", "single", "critical", "task
 const struct tg_console_command tg_console_opm_next = {
     .name = "opm next",
     .arguments = "?TARGET?",
-    .summary = "goes to where the first worker comes to the next zone: parallel, single, critical, ...",
+    .summary = "goes to the next zone that any worker reaches: parallel, single, critical, ...",
     .example = "opm next barrier",
     .more =
-        "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it any of "
-        "these.\nThe worker that comes there becomes the current one. Those that come to the same zone "
-        "after it do not\ncount: each time that a team meets a construct is one zone.\n"
-        "A live job runs until a worker in focus that stood is about to enter one: TARGET must be said, and\n"
-        "zones at which the compiler calls nothing (GCC's master and static loops) are not seen.",
+        "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it, any of\n"
+        "these. The worker that reaches the zone becomes the current one. Workers that reach the same zone\n"
+        "later do not count: each time a team meets a construct is one zone.\n"
+        "A live job runs until a stopped worker in focus is about to enter one: TARGET is required, and\n"
+        "zones for which the compiler calls nothing (GCC's master and static loops) are not seen.",
     .words = next_words,
     .run = run_next,
 };
@@ -107,11 +107,10 @@ static const char *const start_words[] = {"--force", NULL};
 const struct tg_console_command tg_console_opm_start = {
     .name = "opm start",
     .arguments = "?--force?",
-    .summary = "goes to the beginning of the first, or next, parallel region",
+    .summary = "goes to the start of the first, or next, parallel region",
     .example = "opm start",
-    .more =
-        "The worker that begins it becomes the current one. Where the first worker is in a region already\n"
-        "nothing is done, unless --force is given.",
+    .more = "The worker that begins the region becomes the current one. If the first worker is in a region\n"
+            "already, nothing is done without --force.",
     .words = start_words,
     .run = run_start,
 };

@@ -26,7 +26,8 @@ static struct tg_error *take_format(struct arguments *arguments, const char *wor
     arguments->format = tg_sequence_format_find(word);
     if (arguments->format != NULL)
         return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "--format: there is no '%s'; see tollgate-sequence(1)", word);
+    return tg_error_create(TG_ERROR_USAGE, "unknown format '%s' (tollgate-sequence(1) lists the formats)",
+                           word);
 }
 
 static struct tg_error *take_by(struct arguments *arguments, const char *word)
@@ -36,7 +37,7 @@ static struct tg_error *take_by(struct arguments *arguments, const char *word)
     else if (strcmp(word, "rank") == 0)
         arguments->by = TG_SEQUENCE_BY_RANK;
     else
-        return tg_error_create(TG_ERROR_USAGE, "--by is 'worker' or 'rank', not '%s'", word);
+        return tg_error_create(TG_ERROR_USAGE, "invalid value '%s' for --by: give worker or rank", word);
     return NULL;
 }
 
@@ -44,7 +45,7 @@ static struct tg_error *take_team(struct arguments *arguments, Tcl_Obj *word)
 {
     Tcl_WideInt team;
     if (Tcl_GetWideIntFromObj(NULL, word, &team) != TCL_OK || team <= 0)
-        return tg_error_create(TG_ERROR_USAGE, "--team: '%s' is no number of a region", Tcl_GetString(word));
+        return tg_error_create(TG_ERROR_USAGE, "invalid region '%s' for --team", Tcl_GetString(word));
     arguments->team = (uint64_t)team;
     return NULL;
 }
@@ -85,13 +86,12 @@ static struct tg_error *parse(int argc, Tcl_Obj *const *argv, struct arguments *
             arguments->output = Tcl_GetString(argv[++i]);
         else
             error = strcmp(option, "--gui") == 0
-                        ? tg_error_create(TG_ERROR_UNSUPPORTED, "--gui belongs to live jobs: a recording has "
-                                                                "no window that follows it; --open shows the "
-                                                                "diagram")
+                        ? tg_error_create(TG_ERROR_UNSUPPORTED,
+                                          "--gui is not available for a recording; --open shows the diagram")
                         : tg_console_usage(&tg_console_opm_sequence);
     }
     if (error == NULL && arguments->print && (arguments->output != NULL || arguments->open))
-        error = tg_error_create(TG_ERROR_USAGE, "--print goes with neither --output nor --open");
+        error = tg_error_create(TG_ERROR_USAGE, "--print cannot be combined with --output or --open");
     if (arguments->format == NULL)
         arguments->format = arguments->print ? &tg_sequence_seqdiag : tg_sequence_format_at(0);
     return error;
@@ -171,12 +171,12 @@ static struct tg_error *draw(struct tg_console *console, const struct arguments 
 {
     struct tg_sequence_reading reading = {0};
     if (console->source->trace_path == NULL)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to be drawn from",
-                               console->source->name);
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to draw", console->source->name);
     if (console->options.is_safe && !arguments->print)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "no files are written here; --print shows the diagram");
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "this console does not write files; --print shows the diagram");
     if (console->source->number == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "before the first event there is nothing to draw");
+        return tg_error_create(TG_ERROR_NOT_FOUND, "nothing to draw before the first event");
     struct tg_error *error =
         console->source->ops->sync == NULL ? NULL : console->source->ops->sync(console->source);
     if (error == NULL)
@@ -216,15 +216,14 @@ const struct tg_console_command tg_console_opm_sequence = {
     .name = "opm sequence",
     .arguments = "?--all? ?--by worker|rank? ?--team N? ?--format F? ?--print? ?--output FILE? ?--force? "
                  "?--open?",
-    .summary = "draws the sequence diagram of this moment into a file, or prints it",
+    .summary = "draws a sequence diagram of the present moment into a file, or prints it",
     .example = "opm sequence --print",
     .more =
-        "Of the process in focus, or of the one that matters. The file is named after the trace and is not\n"
+        "Draws the process in focus, or the one that matters. The file is named after the trace and is not\n"
         "replaced without --force; its name is the result. The options are those of `tollgate sequence`;\n"
-        "--print (or --show) prints the text for seqdiag, or what --format says; --sync and --async change\n"
-        "nothing: the diagram is there when the command is done. `set opm opm-auto-sequence on` draws it "
-        "anew\n"
-        "before each prompt at which the moment or the focus is another one; `... off` ends that.",
+        "--print (or --show) prints the text for seqdiag, or the format of --format; --sync and --async\n"
+        "have no effect: the command ends when the diagram is there. `set opm opm-auto-sequence on` draws\n"
+        "it again before each prompt at which the moment or the focus has changed; `... off` ends that.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,

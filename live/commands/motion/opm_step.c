@@ -62,10 +62,9 @@ static struct tg_error *step_out(struct tg_console *console)
 {
     const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
     if (worker == NULL)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no current worker; choose one with dfocus");
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
     if (worker->n_places == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside of a zone",
-                               worker->number);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside a zone", worker->number);
     return tg_zone_exit_run(console, worker, &worker->places[worker->n_places - 1], "end of this zone", NULL);
 }
 
@@ -83,12 +82,12 @@ static const char *const words[] = {"out", NULL};
 const struct tg_console_command tg_console_opm_step = {
     .name = "opm step",
     .arguments = "?out?",
-    .summary = "goes to where the current worker enters its next zone; out: until all are out of this one",
+    .summary = "goes to where the current worker enters its next zone; out: to where all have left this zone",
     .example = "opm step out",
     .more =
-        "out goes on until the last thread of the team has left the zone that the current worker is in. A\n"
-        "thread that goes through without entering it (a nowait, a condition) counts when it comes to the\n"
-        "next barrier or to the end of the region.",
+        "out continues until the last thread of the team has left the zone that the current worker is in. A\n"
+        "thread that passes without entering it (nowait, a condition) counts when it reaches the next\n"
+        "barrier or the end of the region.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,

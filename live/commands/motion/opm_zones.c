@@ -30,9 +30,8 @@ static bool is_critical(const struct tg_openmp_place *place)
 static struct tg_error *need_worker(const struct tg_console *console, const struct tg_openmp_worker **worker)
 {
     *worker = tg_focus_worker(&console->focus, console->source);
-    return *worker != NULL
-               ? NULL
-               : tg_error_create(TG_ERROR_NOT_FOUND, "there is no current worker; choose one with dfocus");
+    return *worker != NULL ? NULL
+                           : tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
 }
 
 /* The innermost place of the current worker that IS_IT says is one; WHAT names it. */
@@ -50,7 +49,7 @@ static struct tg_error *need_place(const struct tg_console *console,
             return NULL;
         }
     }
-    return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside of a %s", (*worker)->number,
+    return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside a %s", (*worker)->number,
                            what);
 }
 
@@ -62,7 +61,7 @@ static struct tg_error *leave_place(struct tg_console *console, const struct tg_
     if (error == NULL)
         error = tg_console_print_place(console, out);
     if (error == NULL)
-        fprintf(out, "out of it: %" PRIu64 " worker%s; gone on since then: %" PRIu64 "\n", exit.out,
+        fprintf(out, "left: %" PRIu64 " worker%s; moved on since: %" PRIu64 "\n", exit.out,
                 exit.out == 1 ? "" : "s", exit.gone_on);
     return error;
 }
@@ -79,19 +78,18 @@ static struct tg_error *run_all_out(struct tg_console *console, int argc, Tcl_Ob
     if (error != NULL)
         return error;
     if (worker->n_places == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside of a zone",
-                               worker->number);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside a zone", worker->number);
     return leave_place(console, worker, &worker->places[worker->n_places - 1], "end of this zone", out);
 }
 
 const struct tg_console_command tg_console_opm_all_out = {
     .name = "opm all_out",
     .arguments = "",
-    .summary = "goes to where all workers are out of this zone, and tells how many have gone on",
+    .summary = "goes to where all workers have left this zone, and shows how many have moved on",
     .example = "opm next critical; opm step; opm all_out",
     .more =
-        "The moment of `opm step out`: a recording holds nobody at the end of the zone, so that those who\n"
-        "left it first may have gone on. The current worker stays.",
+        "Same moment as `opm step out`. A recording holds nobody at the end of a zone, so workers that left\n"
+        "it first may have moved on. The current worker does not change.",
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_all_out,
 };
@@ -105,8 +103,8 @@ static struct tg_error *catch_sections(struct tg_console *console, int argc, Tcl
         return tg_console_usage(&tg_console_opm_sections);
     struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
     catches->sections = !off;
-    fputs(off ? "`dcont` does not stop at sections zones any more\n"
-              : "`dcont` stops at the beginning of every sections zone\n",
+    fputs(off ? "`dcont` will not stop at sections zones\n"
+              : "`dcont` will stop at the start of each sections zone\n",
           out);
     return NULL;
 }
@@ -158,12 +156,13 @@ static const char *const sections_words[] = {"new", "off", "finish", "step-by-st
 const struct tg_console_command tg_console_opm_sections = {
     .name = "opm sections",
     .arguments = "new ?off? | finish | step-by-step",
-    .summary = "stops `dcont` at sections zones, ends one, or goes through it section by section",
+    .summary = "makes dcont stop at sections zones, finishes one, or goes through it section by section",
     .example = "opm sections new; dcont; opm step; opm sections step-by-step; dcont",
-    .more = "new: `dcont` stops where the first worker comes to a sections zone; off: no more.\n"
-            "finish: goes to where all are out of the sections zone that the current worker is in.\n"
-            "step-by-step: `dcont` stops at each section of that zone, and at its end. Sections are seen\n"
-            "with libgomp; LLVM's runtime tells only of the zone.",
+    .more =
+        "new: `dcont` stops where the first worker reaches a sections zone; new off: no longer.\n"
+        "finish: goes to where all have left the sections zone of the current worker.\n"
+        "step-by-step: `dcont` stops at each section of that zone, and at its end. Sections are seen with\n"
+        "libgomp; LLVM's runtime reports only the zone.",
     .words = sections_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_sections,
@@ -189,9 +188,9 @@ static void tell_catch(const struct tg_event *event, const struct continuing *co
     switch (continuing->found) {
     case TG_CATCH_SECTIONS:
         if (event->omp_zone_begin.count > 0)
-            fprintf(out, "a sections zone of %" PRIu64 " sections begins\n", event->omp_zone_begin.count);
+            fprintf(out, "start of a sections zone with %" PRIu64 " sections\n", event->omp_zone_begin.count);
         else
-            fputs("a sections zone begins\n", out);
+            fputs("start of a sections zone\n", out);
         break;
     case TG_CATCH_SECTION:
         if (event->omp_section.section > 0)
@@ -223,7 +222,7 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
         return error != NULL ? error : tg_console_print_place(console, out);
     }
     struct tg_catches former = *continuing.catches;
-    struct tg_error *error = tg_motion_until(console, is_caught, &continuing, "place that is asked for");
+    struct tg_error *error = tg_motion_until(console, is_caught, &continuing, "requested stop");
     if (error != NULL) {
         *continuing.catches = former;
         return error;
@@ -236,7 +235,7 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_dcont = {
     .name = "dcont",
     .arguments = "",
-    .summary = "goes on: to what `opm sections` asked for, else the end; of a live job until all stand",
+    .summary = "continues to what `opm sections` asked for or the end; in a live job until all threads stop",
     .example = "dcont",
     .run = run_dcont,
 };
@@ -279,10 +278,11 @@ static const char *const critical_words[] = {"next", NULL};
 const struct tg_console_command tg_console_opm_critical = {
     .name = "opm critical",
     .arguments = "next",
-    .summary = "goes to where the next worker enters the critical section that the current one is at",
+    .summary = "goes to where the next worker enters the critical section of the current worker",
     .example = "opm next critical; opm critical next",
-    .more = "The current worker must wait for the critical section or be inside of it. The one that enters\n"
-            "becomes the current one.",
+    .more =
+        "The current worker must be waiting for the critical section or be inside of it. The worker that\n"
+        "enters becomes the current one.",
     .words = critical_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_critical,
@@ -326,7 +326,8 @@ static struct tg_error *find_barrier(struct at_barrier *at)
     if (error != NULL)
         return error;
     if (at->team == NULL || at->team->n_members == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "no team is at a barrier; `opm next barrier` goes to one");
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "no team is at a barrier (`opm next barrier` goes to one)");
     bool is_member = false;
     for (size_t i = 0; at->worker != NULL && i < at->team->n_members; i++)
         is_member |= at->team->members[i].worker == at->worker->index;
@@ -353,10 +354,11 @@ static const char *const barrier_words[] = {"pass", NULL};
 const struct tg_console_command tg_console_opm_barrier = {
     .name = "opm barrier",
     .arguments = "pass",
-    .summary = "goes to where all workers have passed the barrier that the team is at",
+    .summary = "goes to where all workers have passed the team's barrier",
     .example = "opm next barrier; opm barrier pass",
-    .more = "Of the current worker's team, or of one in focus that is at a barrier. How many have gone on\n"
-            "from it is told; the current worker stays.",
+    .more =
+        "The barrier of the current worker's team, or of a team in focus that is at one. The answer says\n"
+        "how many workers have moved on; the current worker does not change.",
     .words = barrier_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_barrier,

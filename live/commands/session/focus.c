@@ -70,7 +70,7 @@ static const char *const focus_words[] = {"rank", "pid", "worker", "all", NULL};
 const struct tg_console_command tg_console_focus = {
     .name = "focus",
     .arguments = "?all | rank N ?worker M? | pid N ?worker M??",
-    .summary = "what commands are about: all processes, or one; and the current worker",
+    .summary = "shows or sets the processes that commands apply to, and the current worker",
     .example = "focus rank 1 worker 2",
     .words = focus_words,
     .run = run_focus,
@@ -143,18 +143,16 @@ static const char *const dfocus_words[] = {"all", NULL};
 const struct tg_console_command tg_console_dfocus = {
     .name = "dfocus",
     .arguments = "?SET ?COMMAND??",
-    .summary = "sets the focus to a set of processes and threads, or all; with COMMAND for that command only",
+    .summary = "shows or sets the focus, a set of processes and threads; with COMMAND for that command only",
     .example = "dfocus {r1.3} {info workers}",
     .more =
-        "SET is made of arenas, width group process . thread, of which parts may be left out: r1 is rank 1,\n"
-        "2 the process with DPID 2 (see info processes), r1.3 worker 3 of rank 1, .3 worker 3 of the "
-        "process\n"
-        "in focus, < the lowest one; t1.3 nothing but that worker, g2 the control group of process 2, gS2 "
-        "its\n"
-        "share group (the same program), pW2 its workers, pL2.1 those at the same place as its worker 1, a\n"
-        "all. {r0 r1.2} is several; | - & and ( ) join, exclude and intersect: gS2-r0; existent( ),\n"
-        "stopped( ) and others pick by state: at a moment of a trace who lives is stopped. RANK or process\n"
-        "alone leaves the current worker to follow the events.",
+        "SET consists of arenas: width, group, process, a dot, thread; parts may be left out. r1 is rank 1,\n"
+        "2 the process with DPID 2 (see info processes), r1.3 worker 3 of rank 1, .3 worker 3 of the\n"
+        "process in focus, < the lowest thread. t1.3 is only that worker, g2 the control group of process\n"
+        "2, gS2 its share group (the same program), pW2 its workers, pL2.1 those at the same place as its\n"
+        "worker 1, a all. {r0 r1.2} is both; | - & and ( ) join, exclude and intersect: gS2-r0. existent(),\n"
+        "stopped() and others select by state; in a trace every living thread is stopped. With a rank\n"
+        "or process alone the current worker follows the events.",
     .words = dfocus_words,
     .passes_on = true,
     .run = run_dfocus,

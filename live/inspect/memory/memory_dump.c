@@ -104,7 +104,7 @@ static struct tg_error *check(const struct tg_memory_format *format)
         return tg_error_create(TG_ERROR_USAGE, "a count is 1 to %d, not %" PRIu64, TG_MEMORY_DUMP_MAX,
                                format->count);
     if (format->size != 1 && format->size != 2 && format->size != 4 && format->size != 8)
-        return tg_error_create(TG_ERROR_USAGE, "a size is 1, 2, 4 or 8, not %u", format->size);
+        return tg_error_create(TG_ERROR_USAGE, "-size takes 1, 2, 4 or 8, not %u", format->size);
     if (format->kind == TG_MEMORY_FLOAT && format->size < 4)
         return tg_error_create(TG_ERROR_USAGE, "a floating-point number has 4 or 8 bytes, not %u",
                                format->size);

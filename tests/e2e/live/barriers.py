@@ -133,11 +133,11 @@ STUCK = """\
 barrier FIRST at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET, satisfied 0 times
   arrived  SET, held
   missing  SET, held at barrier SECOND
-  can be satisfied no more: process P (rank 1) is held at barrier SECOND, which waits in turn
+  can no longer be satisfied: process P (rank 1) is held at barrier SECOND, which cannot be satisfied before
 barrier SECOND at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET, satisfied 0 times
   arrived  SET, held
   missing  SET, held at barrier FIRST
-  can be satisfied no more: process P (rank 0) is held at barrier FIRST, which waits in turn
+  can no longer be satisfied: process P (rank 0) is held at barrier FIRST, which cannot be satisfied before
 """
 
 

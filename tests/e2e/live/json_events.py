@@ -54,12 +54,12 @@ def check_ranks(console):
 def check_zones(console):
     """Along the zones: each process stands where its first worker is about to enter one."""
     came = console.ask("dfocus gSr0 {opm start}")
-    check(came["data"]["dtid"] == 1 and came["text"] == f"thread {came['data']['dpid']}.1 comes to a parallel region", came)
+    check(came["data"]["dtid"] == 1 and came["text"] == f"thread {came['data']['dpid']}.1 reaches a parallel region", came)
     for zone in "loop", "critical", "barrier":
         console.ask("dfocus gSr0")
         came = console.ask(f"opm next {zone}")
         check(came["at"]["focus"].endswith(f"{came['data']['dpid']}.{came['data']['dtid']}"), f"not in focus: {came}")
-        check(came["text"] == f"thread {came['data']['dpid']}.{came['data']['dtid']} comes to a {zone}", came)
+        check(came["text"] == f"thread {came['data']['dpid']}.{came['data']['dtid']} reaches a {zone}", came)
         console.ask("dfocus gSr0 dwait")  # a thread that was made meanwhile is to stop, too
         threads = console.ask("dfocus gSr0 dstatus")["data"]
         check(all(thread["state"] == "stopped" for thread in threads), threads)
@@ -224,7 +224,7 @@ def main():
         ended = {event["dtid"] for event in console.events if event["event"] == "exited" and "dtid" in event and
                  event["dpid"] == exited["dpid"]}
         check(len(started) == len(set(started)) > 0 and set(started) <= ended, f"threads: {started}, {ended}")
-    check("stands" in console.fails("dfocus a dlist", "TARGET")["message"], "nobody is left")
+    check("is stopped" in console.fails("dfocus a dlist", "TARGET")["message"], "nobody is left")
     output = console.end(1).decode()
     check(output.count("entries") == RANKS, f"the job's output is not the protocol's: {output}")
     check_pending()

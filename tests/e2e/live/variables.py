@@ -64,7 +64,7 @@ def check_ambiguous():
                           check=False)
     table = re.search(r"^NAME +VALUE +MEANING\n(?:.+\n)+?ASSEMBLER_SYNTAX .*\n", done.stdout, re.MULTILINE)
     if table is None or max(map(len, table[0].splitlines())) > 100 or \
-            not re.search(r"^STOP_ALL +process +whom dbreak stops when .*\n +without -p, -g, -t$", table[0], re.MULTILINE):
+            not re.search(r"^STOP_ALL +process +what dbreak stops when .*\n +-p, -g or -t is given$", table[0], re.MULTILINE):
         sys.exit(f"the table of dset: {done.stdout}{done.stderr}")
     for wanted in ("'names.c' has no code at or behind line 9999: its last line with code is 2\n",
                    "'names.c' has no code at or behind line 3: its last line with code is 2\n", "'nowhere.c#1' is in none of the processes;",

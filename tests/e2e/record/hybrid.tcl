@@ -93,6 +93,6 @@ for {set rank 0} {$rank < $ranks} {incr rank} {
 }
 dfocus all
 goto end
-check {[string match "*nobody waits for another one" [where]]} "nobody waits at the end of a good run"
+check {[string match "*no process is waiting for another" [where]]} "nobody waits at the end of a good run"
 check {[llength [split [info workers] \n]] <= 3 * $ranks} "workers that are alike are told together"
 puts fine

@@ -6,7 +6,7 @@ check {members held(p1)} 1.2
 dfocus t1.2 {dhold -thread}
 dfocus t1.3 {dhold -thread}
 check {members held(p1)} 1.2-3
-check {dfocus t1.3 dgo} "1 thread is held and left standing"
+check {dfocus t1.3 dgo} "1 thread is held and stays stopped"
 check {members stopped(p1)} 1.1-4
 # what the barrier held its deletion releases, the command's hold stays
 ddelete 2
@@ -14,12 +14,12 @@ check {members held(p1)} 1.2-3
 dfocus t1.2 {dunhold -thread}
 check {members held(p1)} 1.3
 # a process's hold is another thing than its threads'
-check {dfocus p1 dunhold} "1 thread stays held alone: dunhold -thread releases it"
+check {dfocus p1 dunhold} "1 thread is still held by a thread hold; `dunhold -thread` releases it"
 check {members held(p1)} 1.3
 check_error {dfocus p1.3 dnext} {is held; dunhold -thread releases it}
 dfocus p1 {dhold -process}
 check {members held(p1)} 1.1-4
-check {dfocus t1.3 {dunhold -thread}} "1 thread stays held with the process: dunhold -process releases it"
+check {dfocus t1.3 {dunhold -thread}} "1 thread is still held by a process hold; `dunhold -process` releases it"
 check_error {dfocus p1.3 dnext} {is held; dunhold -process releases it}
 check {members held(p1)} 1.1-4
 dfocus p1 {dunhold -process}

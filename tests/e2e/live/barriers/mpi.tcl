@@ -136,7 +136,7 @@ dfocus tr1.$b dcont
 check {members held(gr0)} 1.$b
 dfocus tr1.$b {dhold -thread}
 dfocus tr1.$c {dhold -thread}
-check {dfocus tr1.$c dgo} "1 thread is held and left standing"
+check {dfocus tr1.$c dgo} "1 thread is held and stays stopped"
 ddelete $id
 check {count held(gr0)} "1 2"
 dfocus tr1.$b {dunhold -thread}

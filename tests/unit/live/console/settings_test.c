@@ -49,12 +49,12 @@ static void test_refused(void **state)
     static const struct {
         const char *name, *value, *message;
     } all[] = {
-        {"TV::dlopen_always_recalculate", "maybe", "'maybe' is no value for it; give true or false"},
+        {"TV::dlopen_always_recalculate", "maybe", "invalid value 'maybe'; give true or false"},
         {"MAX_LIST", "0", "a number from 1 to 10000"},
         {"MAX_LIST", "12x", "a number from"},
         {"MAX_LIST", "", "a number from"},
         {"MAX_LIST", "99999999999999999999", "a number from"},
-        {"BARRIER_STOP_ALL", "\x1b", "'\\x1b' is no value for it; give group, process, none or thread"},
+        {"BARRIER_STOP_ALL", "\x1b", "'\\x1b'; give group, process, none or thread"},
         {"ASSEMBLER_SYNTAX", "Intel", "give att or intel"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {

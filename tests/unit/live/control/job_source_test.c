@@ -153,9 +153,9 @@ static void test_forward(void **state)
     check_says(&live, "find signal", "event 3, ");
     assert_int_equal(live.begun, 1);
     assert_int_equal(live.ended, 1);
-    check_says(&live, "back", "job goes forward only");
-    check_says(&live, "goto start", "job goes forward only");
-    check_says(&live, "find -back signal", "job goes forward only");
+    check_says(&live, "back", "job cannot go back");
+    check_says(&live, "goto start", "job cannot go back");
+    check_says(&live, "find -back signal", "job cannot go back");
     check_says(&live, "dfocus 1 {find signal}", "event 4, ");
     assert_int_equal(live.n_running, 1);
     check_says(&live, "find signal", "no such event until the end of the job");

@@ -39,15 +39,15 @@ static const struct {
     {"work", "work", NULL},
     {"libx`work", "libx`work", NULL},
     {"*0x10", "*0x10", NULL},
-    {"##nothing#7", NULL, "which file is 'nothing' in"},
-    {"a#b#c#1", NULL, "is no location"},
-    {"##libx#a.c#work#x", NULL, "is no location"},
-    {"#libx##a.c#work#1", NULL, "is no location"},
-    {"####7", NULL, "is no location"},
-    {"a.c#work#", NULL, "is no location"},
-    {"#", NULL, "is no location"},
-    {"######", NULL, "is no location"},
-    {"#######", NULL, "is no location"},
+    {"##nothing#7", NULL, "no process has line information for function 'nothing'"},
+    {"a#b#c#1", NULL, "is not a location"},
+    {"##libx#a.c#work#x", NULL, "is not a location"},
+    {"#libx##a.c#work#1", NULL, "is not a location"},
+    {"####7", NULL, "is not a location"},
+    {"a.c#work#", NULL, "is not a location"},
+    {"#", NULL, "is not a location"},
+    {"######", NULL, "is not a location"},
+    {"#######", NULL, "is not a location"},
 };
 
 static void locations_are_specifications(void **state)
@@ -79,7 +79,7 @@ static void a_line_needs_a_file(void **state)
     char *spec = NULL, *function = NULL;
     TG_AUTO_ERROR struct tg_error *error = tg_location_parse("12", NULL, &code, &spec, &function);
     assert_non_null(error);
-    assert_non_null(strstr(tg_error_message(error), "which file"));
+    assert_non_null(strstr(tg_error_message(error), "needs a file"));
 }
 
 int main(void)
