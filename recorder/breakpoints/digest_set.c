@@ -4,7 +4,7 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* Where DIGEST is, or would be, in N_SLOTS SLOTS of which some are empty. */
+/* The slot of DIGEST, or the one where it would be, in N_SLOTS SLOTS of which some are empty. */
 static size_t find_slot(const struct tg_digest *slots, size_t n_slots, struct tg_digest digest)
 {
     size_t at = digest.low & (n_slots - 1);

@@ -30,7 +30,7 @@ struct tg_error *tg_break_object_program(struct tg_image_cache *cache, const str
                                          pid_t tid, char path[PATH_MAX], struct tg_break_object *object,
                                          struct tg_image **image);
 
-/* Where to get the image of OBJECT, which is in the memory of TID; borrows its strings. */
+/* The source for the image of OBJECT, which is in the memory of TID; borrows its strings. */
 struct tg_image_source tg_break_object_source(const struct tg_break_object *object, pid_t tid);
 
 /* Addresses in the process, at most MAX, of a FUNCTION or FILE:LINE that is looked for in OBJECT's image;

@@ -131,7 +131,7 @@ static void see_hit(void *context, struct tg_thread *thread, struct tg_breakpoin
 
 /* ---- planting */
 
-/* What specifications are resolved in. */
+/* The object in which specifications are resolved. */
 struct planting {
     struct tg_user_breakpoints *breakpoints;
     struct tg_thread *thread;
@@ -164,7 +164,7 @@ static struct tg_image *image_of(struct planting *planting)
     TG_AUTO_ERROR struct tg_error *error =
         tg_image_cache_get(planting->breakpoints->cache, &source, &planting->image);
     if (error != NULL)
-        note(planting, "no breakpoint can be looked for in %s: %s", planting->object.path,
+        note(planting, "cannot look for breakpoints in %s: %s", planting->object.path,
              tg_error_message(error));
     return planting->image;
 }
@@ -185,7 +185,7 @@ static void plant_at(const struct planting *planting, struct spec *spec, uint64_
     }
     if (error != NULL) {
         if (!optional)
-            note(planting, "breakpoint %" PRIu64 " (%s) is not planted at 0x%" PRIx64 " in %s: %s", spec->id,
+            note(planting, "breakpoint %" PRIu64 " (%s) not planted at 0x%" PRIx64 " in %s: %s", spec->id,
                  spec->parsed->text, address, planting->object.path, tg_error_message(error));
         return;
     }
@@ -209,8 +209,8 @@ static void plant_found(struct planting *planting, struct spec *spec)
     const struct tg_break_spec *parsed = spec->parsed;
     size_t n = tg_break_object_find(&planting->object, image, parsed, places, TG_BREAK_OBJECT_MAX_PLACES);
     if (n == TG_BREAK_OBJECT_MAX_PLACES)
-        note(planting, "breakpoint %" PRIu64 " (%s) has more places in %s than are planted: %d", spec->id,
-             parsed->text, planting->object.path, TG_BREAK_OBJECT_MAX_PLACES);
+        note(planting, "breakpoint %" PRIu64 " (%s) has more locations in %s than were planted (%d)",
+             spec->id, parsed->text, planting->object.path, TG_BREAK_OBJECT_MAX_PLACES);
     planting->n_places += n;
     if (n > 0 && parsed->kind == TG_BREAK_FUNCTION && !spec->resolver_told &&
         tg_image_is_resolved_at_load(image, parsed->name)) {
@@ -218,7 +218,7 @@ static void plant_found(struct planting *planting, struct spec *spec)
         note(planting,
              "breakpoint %" PRIu64
              " (%s) is at the resolver of an indirect function in %s: it is hit when the loader "
-             "chooses an implementation, not when that is called",
+             "chooses an implementation, not when the function is called",
              spec->id, parsed->text, planting->object.path);
     }
     for (size_t i = 0; i < n; i++)
@@ -310,7 +310,7 @@ static void plant_program(struct tg_user_breakpoints *breakpoints, struct tg_thr
     if (error == NULL)
         plant_object(&planting);
     else
-        note(&planting, "no breakpoint can be looked for in %s: %s", path, tg_error_message(error));
+        note(&planting, "cannot look for breakpoints in %s: %s", path, tg_error_message(error));
 }
 
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)

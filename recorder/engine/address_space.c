@@ -368,21 +368,21 @@ static struct tg_error *plant_site(struct tg_process *process, struct tg_site *s
         tg_insn_decode(process->engine->decoder, process->bits == 32 ? 32 : 64, site->address, bytes,
                        n < TG_INSN_MAX_BYTES ? n : TG_INSN_MAX_BYTES, &insn);
     if (error != NULL)
-        return tg_error_prefix(error, "no breakpoint at 0x%llx of process %d",
+        return tg_error_prefix(error, "cannot set a breakpoint at 0x%llx in process %d",
                                (unsigned long long)site->address, (int)process->pid);
     const struct tg_site *before = tg_address_space_site(process->space, site->address - 1);
     if (before != NULL && before->doubled)
         return tg_error_create(TG_ERROR_UNSUPPORTED,
-                               "no breakpoint at 0x%llx of process %d: no code is there",
+                               "cannot set a breakpoint at 0x%llx in process %d: no code there",
                                (unsigned long long)site->address, (int)process->pid);
     bool lonely_ret = is_lonely_ret(&insn, bytes, n);
     bool doubled = lonely_ret && has_internal_users(site) && is_whole_function(site->address, bytes, n) &&
                    tg_address_space_site(process->space, site->address + 1) == NULL;
     const uint8_t code[] = {INT3, RET};
     if (!write_space(process->space, tid, site->address, code, doubled ? 2 : 1)) {
-        if (read_space(process->space, tid, site->address, bytes, 1) == 0) /* it has gone since */
+        if (read_space(process->space, tid, site->address, bytes, 1) == 0) /* the memory has gone since */
             return no_memory_there(process, site->address);
-        return tg_error_create(TG_ERROR_TARGET, "cannot write a breakpoint at 0x%llx of process %d",
+        return tg_error_create(TG_ERROR_TARGET, "cannot write a breakpoint at 0x%llx in process %d",
                                (unsigned long long)site->address, (int)process->pid);
     }
     site->insn = insn;
@@ -411,7 +411,7 @@ struct tg_error *tg_breakpoint_plant(struct tg_process *process, uint64_t addres
         if (added != NULL)
             tg_breakpoint_remove(process, added);
         if (site->breakpoints == NULL && !site->planted && site->insn.length == 0)
-            remove_site(process->space, site); /* it was never there: no tombstone */
+            remove_site(process->space, site); /* never planted: no tombstone */
         return error;
     }
     if (breakpoint != NULL)

@@ -41,7 +41,7 @@ struct tg_address_space {
     unsigned *n_memories;  /* counts the files that are kept */
     struct tg_site *sites; /* uthash by address */
     bool has_doubled;      /* one of them may be */
-    /* Where displaced instructions run: slots of TG_INSN_SCRATCH_BYTES from SCRATCH on. */
+    /* Room for displaced instructions: slots of TG_INSN_SCRATCH_BYTES from SCRATCH on. */
     uint64_t scratch;
     unsigned n_slots;
     bool scratch_searched;
@@ -56,7 +56,7 @@ struct tg_address_space {
 struct tg_address_space *tg_address_space_create(void); /* NULL without memory; one reference */
 struct tg_address_space *tg_address_space_ref(struct tg_address_space *space);
 void tg_address_space_unref(struct tg_address_space *space); /* NULL is accepted */
-/* What fork does: same sites, breakpoints and scratch bytes. NULL without memory. */
+/* A copy as fork makes it: same sites, breakpoints and scratch bytes. NULL without memory. */
 struct tg_address_space *tg_address_space_copy(const struct tg_address_space *space);
 struct tg_site *tg_address_space_site(struct tg_address_space *space, uint64_t address); /* tombstones too */
 /* TID, of a process of one thread, or whose threads are all stopped, has this memory: keeps it open, unless

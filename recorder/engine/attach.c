@@ -33,23 +33,22 @@ static struct tg_error *explain(pid_t pid, int why)
 {
     struct tg_proc_status status;
     if (why == ESRCH || !tg_proc_status_read(pid, &status))
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: there is no such process",
-                               (int)pid);
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: no such process", (int)pid);
     if (tg_proc_status_is_dead(&status))
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it has ended already",
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it has already ended",
                                (int)pid, status.name);
     if (status.tracer != 0) {
         struct tg_proc_status tracer = {0};
         tg_proc_status_read(status.tracer, &tracer);
         return tg_error_create(TG_ERROR_TARGET,
-                               "cannot attach to process %d (%s): process %d (%s) is tracing it already",
+                               "cannot attach to process %d (%s): already traced by process %d (%s)",
                                (int)pid, status.name, status.tracer, tracer.name);
     }
     if (!status.has_memory)
         return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it is a kernel thread",
                                (int)pid, status.name);
     if (status.tgid == getpid())
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: that is tollgate itself",
+        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: it is tollgate itself",
                                (int)pid);
     if (geteuid() != 0 && status.uid != geteuid())
         return tg_error_create(
@@ -59,14 +58,15 @@ static struct tg_error *explain(pid_t pid, int why)
             (int)pid, status.name, status.uid);
     int scope = read_yama_scope();
     if (why == EPERM && scope > 0)
-        return tg_error_create(TG_ERROR_TARGET,
-                               "cannot attach to process %d (%s): /proc/sys/kernel/yama/ptrace_scope is %d, "
-                               "which permits it to %s; launch the program with tollgate instead, or ask the "
-                               "administrator",
-                               (int)pid, status.name, scope,
-                               scope == 1   ? "parents and root only"
-                               : scope == 2 ? "root only"
-                                            : "nobody");
+        return tg_error_create(
+            TG_ERROR_TARGET,
+            "cannot attach to process %d (%s): /proc/sys/kernel/yama/ptrace_scope is %d, "
+            "which allows attaching only for %s; launch the program with tollgate instead, or "
+            "ask the administrator",
+            (int)pid, status.name, scope,
+            scope == 1   ? "parent processes and root"
+            : scope == 2 ? "root"
+                         : "nobody");
     return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): %s", (int)pid, status.name,
                            strerror(why));
 }
@@ -198,14 +198,14 @@ static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
         return explain(pid, ESRCH);
     if (status.tgid != pid)
         return tg_error_create(TG_ERROR_TARGET,
-                               "cannot attach to %d: it is a thread of process %d; give the process",
+                               "cannot attach to %d: it is a thread of process %d; use the process id",
                                (int)pid, status.tgid);
     struct tg_process *known = tg_process_find(engine, pid);
     if (known == NULL)
         return NULL;
     if (tg_traced(known)->detaching)
-        return tg_error_create(TG_ERROR_TARGET, "process %d is still being let go; try again", (int)pid);
-    return tg_error_create(TG_ERROR_TARGET, "process %d is being recorded already", (int)pid);
+        return tg_error_create(TG_ERROR_TARGET, "process %d is still being detached; try again", (int)pid);
+    return tg_error_create(TG_ERROR_TARGET, "process %d is already being recorded", (int)pid);
 }
 
 /* One stopped thread is enough to begin with: the others are not disturbed. */
@@ -222,6 +222,17 @@ static void interrupt_one(struct tg_process *process)
         ptrace(PTRACE_INTERRUPT, chosen->tid, NULL, NULL);
 }
 
+static void create_guard(struct tg_engine *engine)
+{
+    TG_AUTO_ERROR struct tg_error *error = tg_attach_guard_create(&engine->guard);
+    char text[200];
+    if (error == NULL)
+        return;
+    snprintf(text, sizeof text, "breakpoints would stay in attached processes if the recorder was killed: %s",
+             tg_error_message(error));
+    tg_engine_emit(engine, NULL, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
 static struct tg_error *attach(struct tg_engine *engine, pid_t pid, bool attached)
 {
     struct tg_error *error = check_pid(engine, pid);
@@ -230,8 +241,8 @@ static struct tg_error *attach(struct tg_engine *engine, pid_t pid, bool attache
     struct tg_address_space *space = tg_address_space_create();
     if (space == NULL)
         return tg_error_no_memory();
-    if (attached && engine->guard == NULL) /* without one it goes as well, unless the tracer is killed */
-        tg_error_destroy(tg_attach_guard_create(&engine->guard));
+    if (attached && engine->guard == NULL)
+        create_guard(engine);
     struct tg_process *process = tg_process_add(engine, pid, TG_ORIGIN_ATTACHED, space);
     if (process == NULL) {
         tg_address_space_unref(space);
@@ -244,7 +255,7 @@ static struct tg_error *attach(struct tg_engine *engine, pid_t pid, bool attache
         return error;
     }
     if (error != NULL) { /* partly ours: let it go again, whole */
-        tg_detach_begin(process, "it could not be attached");
+        tg_detach_begin(process, "attaching failed");
         return error;
     }
     interrupt_one(process);

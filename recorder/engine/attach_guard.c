@@ -26,7 +26,7 @@ enum {
                          another file */
 };
 
-/* What /proc/PID/pagemap says of a page (Documentation/admin-guide/mm/pagemap.rst): it is there, and no
+/* Bits of /proc/PID/pagemap for a page (Documentation/admin-guide/mm/pagemap.rst): it is there, and no
  * longer the file's. */
 static const uint64_t is_there = UINT64_C(3) << 62, of_file = UINT64_C(1) << 61;
 
@@ -137,7 +137,7 @@ size_t tg_attach_guard_restore(pid_t pid)
     return patient.n_restored;
 }
 
-/* What PID forked, which the tracer may not have heard of. */
+/* Children of PID that the tracer may not have heard of. */
 static void restore_children(pid_t pid)
 {
     char path[64];

@@ -94,9 +94,9 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
     if (tracee->first_stop_due)
         tg_lineage_thread_started(tracee);
     if ((traced->detaching || tracee->stepping || halted) && tg_step_trap_is_pending(tracee)) {
-        if (!tracee->listening) /* that of a step into a system call, which is interrupted as any other is */
+        if (!tracee->listening) /* a step into a system call, which is interrupted as any other is */
             tg_restart_wait(tracee);
-        tg_tracee_resume_now(tracee, 0); /* it comes out before the thread runs any of its own code */
+        tg_tracee_resume_now(tracee, 0); /* the trap comes out before the thread runs any of its own code */
         return;
     }
     if (signal != SIGTRAP) { /* every thread of the group reports it */

@@ -40,8 +40,8 @@ struct tg_process {
 
 enum { TG_STOP_MAX_HITS = 64 };
 
-/* Why a thread stops, in the words of the observer that keeps it (the engine hands them on): zero at the beginning of
- * each stop, and given to `kept`. */
+/* Why a thread stops, in the words of the observer that keeps it (the engine hands them on): zero at the
+ * beginning of each stop, and given to `kept`. */
 struct tg_stop_reason {
     bool is_given; /* false: it was halted, or made a step */
     unsigned state;
@@ -55,7 +55,7 @@ struct tg_thread {
     struct tg_process *process;
     struct tg_stop_reason reason; /* of the stop in progress; observers and handlers of breakpoints fill it */
     UT_hash_handle hh;
-    /* what follows is the engine's own (engine_internal.h casts): observers see only the above */
+    /* the rest is the engine's own (struct tg_tracee): observers see only the above */
 };
 
 /* Why a thread stopped, for observers that act at any stop (catching up with libraries). */
@@ -115,7 +115,7 @@ struct tg_engine_options {
     bool kill_on_exit; /* PTRACE_O_EXITKILL for launched processes (docs/decisions.md) */
     bool own_group;    /* launched programs get a process group of their own: keys do not reach them */
     const int
-        *standard_input; /* what launched programs read, NULL: what the tool reads. Closed by nobody here */
+        *standard_input; /* standard input of launched programs, NULL: the tool's own. Not closed here */
 };
 
 struct tg_error *tg_engine_create(const struct tg_engine_options *options, struct tg_engine **engine);
@@ -190,7 +190,7 @@ const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
  * the thread was killed meanwhile. */
 bool tg_thread_real_registers(struct tg_thread *thread, struct user_fpregs_struct *registers);
 
-/* What the engine itself will read of THREAD's memory to let it go on from the breakpoint in progress (the
+/* The memory of THREAD that the engine itself will read to let it go on from the breakpoint in progress (the
  * return address where it sits on a `ret`). A handler that reads memory anyway may read RANGE in the same
  * system call and say so with tg_thread_took_along: that saves one at every loader stop. False: nothing. */
 bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *range);
@@ -242,9 +242,9 @@ void tg_thread_step(struct tg_thread *thread);
 
 bool tg_thread_is_kept(const struct tg_thread *thread);
 
-/* Has tg_engine_run call `serve` of its options, soon and outside of stops; several calls may come to one. From any
- * thread, while the engine exists. A request that comes when tg_engine_run has returned is served at its next
- * start, or never. */
+/* Has tg_engine_run call `serve` of its options, soon and outside of stops; several calls may come to one.
+ * From any thread, while the engine exists. A request that comes when tg_engine_run has returned is served at
+ * its next start, or never. */
 void tg_engine_wake(struct tg_engine *engine);
 
 /* ---- breakpoints

@@ -43,7 +43,7 @@ struct tg_early_status {
 
 enum { TG_MAX_GHOSTS = 8 };
 
-/* What is still to be known of a process that was killed: a child whose fork it could not report any more may
+/* Facts about a process that was killed: a child whose fork it could not report any more may
  * show up later, with a copy of its breakpoints. */
 struct tg_ghost {
     struct tg_process facts;

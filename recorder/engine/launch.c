@@ -80,8 +80,8 @@ static struct tg_error *seize_error(int why)
     if (why == EPERM)
         return tg_error_create(TG_ERROR_TARGET,
                                "cannot trace a program: ptrace is not permitted here (a container needs "
-                               "CAP_SYS_PTRACE or a seccomp profile that allows ptrace); --no-ptrace "
-                               "records what can be seen without it");
+                               "CAP_SYS_PTRACE or a seccomp profile that allows ptrace); use --no-ptrace "
+                               "to record with the agent alone");
     return tg_error_prefix(tg_error_create_errno(why, "ptrace"), "cannot trace a program");
 }
 
@@ -101,7 +101,7 @@ static struct tg_error *await_exec(struct tg_engine *engine, const char *name, p
             *reaped = true;
             if (read_retrying(failure_fd, &why, sizeof why) == (ssize_t)sizeof why)
                 return tg_error_create(TG_ERROR_TARGET, "cannot run '%s': %s", name, strerror(why));
-            return tg_error_create(TG_ERROR_TARGET, "cannot run %s: it was killed before it began", name);
+            return tg_error_create(TG_ERROR_TARGET, "cannot run '%s': killed before it started", name);
         }
         switch (status >> 16) {
         case PTRACE_EVENT_EXEC:

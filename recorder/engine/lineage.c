@@ -136,7 +136,7 @@ static struct tg_tracee *add_process(const struct tg_process *model, struct tg_a
 static void let_child_go(struct tg_engine *engine, struct tg_address_space *space, pid_t child, bool shares)
 {
     static const struct tg_event event = {.kind = TG_EVENT_NOTE,
-                                          .note = {.text = "out of memory: a child is not traced"}};
+                                          .note = {.text = "out of memory: a child process is not traced"}};
     if (!shares)
         tg_address_space_restore(space, child);
     ptrace(PTRACE_DETACH, child, NULL, NULL);
@@ -205,7 +205,7 @@ void tg_lineage_add_child(struct tg_tracee *creator, const struct tg_process *mo
         go_on(model->engine, child, status);
 }
 
-/* Who controls a job hears of a thread before its creator goes on: else the creator could be at a barrier
+/* A controller hears of a thread before the thread's creator goes on: else the creator could be at a barrier
  * that waits for all there are, before the new thread is one of them. False where the new thread is not in
  * its first stop. */
 static bool meet_thread(struct tg_engine *engine, pid_t tid, int *status)

@@ -72,8 +72,8 @@ static void load_auxv(struct tg_tracee *tracee)
     }
     if (n == 0)
         tg_stop_note(tracee,
-                     "the auxiliary vector of process %d cannot be read: its program is followed, its "
-                     "libraries are not",
+                     "cannot read the auxiliary vector of process %d: the process is recorded without its "
+                     "libraries",
                      (int)process->pid);
 }
 
@@ -101,7 +101,7 @@ static void plant_entry(struct tg_tracee *tracee)
                      tg_error_message(error));
 }
 
-/* Where the kernel lets a program begin: at the entry point of its dynamic loader, a static one at its own; 0
+/* The first instruction of a program: the entry point of its dynamic loader, a static one at its own; 0
  * unknown. */
 static uint64_t first_instruction(pid_t tid, const struct tg_process *process)
 {
@@ -130,7 +130,8 @@ void tg_program_loaded(struct tg_tracee *tracee, bool attached)
     struct tg_engine *engine = tracee->thread.process->engine;
     tg_address_space_keep_memory(tracee->thread.process->space, tracee->thread.tid, &engine->n_memories);
     load_auxv(tracee);
-    /* What is to live on without a tracer is left alone all the same: no breakpoint is planted unasked. */
+    /* A process that is to live on without a tracer is left alone all the same: no breakpoint is planted
+     * unasked. */
     if (attached && !tracee->thread.process->attached && has_not_begun(tracee))
         attached = false;
     if (!attached)
@@ -152,7 +153,7 @@ static void note_lost_privilege(struct tg_tracee *tracee, const char *link)
     if (((file.st_mode & S_ISUID) && file.st_uid != owner.st_uid) ||
         ((file.st_mode & S_ISGID) && (file.st_mode & S_IXGRP) && file.st_gid != owner.st_gid))
         tg_stop_note(tracee, "a set-uid or set-gid program runs without its privilege because it is traced; "
-                             "record it as root to keep it");
+                             "record as root to keep it");
 }
 
 void tg_program_emit_exec(struct tg_tracee *tracee, pid_t former_tid)

@@ -18,7 +18,7 @@ void tg_tracee_resume_now(struct tg_tracee *tracee, int signal)
 void tg_tracee_resume(struct tg_tracee *tracee, int signal)
 {
     if (tracee->called_off && !tracee->step.active)
-        tracee->stepping = false; /* it has not run its instruction, and need not any more */
+        tracee->stepping = false; /* the instruction has not run, and need not any more */
     if (!tg_traced_of(tracee)->detaching) {
         if (!tg_keep_instead(tracee, signal, false))
             tg_tracee_resume_now(tracee, signal);

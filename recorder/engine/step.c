@@ -93,8 +93,8 @@ static void restore_signal_mask(const struct tg_tracee *tracee)
 static void give_up(struct tg_tracee *tracee, struct tg_site *site)
 {
     tg_stop_note(tracee,
-                 "the breakpoint at 0x%llx was taken away: its instruction must run elsewhere, and no "
-                 "room for it was found",
+                 "breakpoint at 0x%llx removed: no room was found for the out-of-line copy of its "
+                 "instruction",
                  (unsigned long long)site->address);
     tg_memory_write(tracee->thread.tid, site->address, site->insn.bytes, 1);
     site->planted = false;
@@ -281,7 +281,7 @@ bool tg_step_trap_doubled(struct tg_tracee *tracee)
         return false;
     uint64_t address = site->address;
     if (tracee->passing == address && tracee->passing_sp == sp)
-        return false; /* it may still stand there, and this be a SIGTRAP from elsewhere: its siginfo tells */
+        return false; /* the thread may still be there, and this be another SIGTRAP: the siginfo tells */
     tracee->passing = 0;
     tracee->trapped_at = address;
     if (tg_site_run_handlers(tracee, site))
@@ -302,7 +302,7 @@ void tg_step_end_pass(struct tg_tracee *tracee)
     size_t word = tracee->thread.process->bits == 32 ? 4 : 8;
     uint64_t target = 0;
     if (!read_as_program(tracee, tracee->regs.rsp, &target, word))
-        return; /* it returns, or faults, by itself */
+        return; /* the thread returns, or faults, by itself */
     tracee->regs.rip = target;
     tracee->regs.rsp += word;
     tracee->regs_changed = true;
@@ -416,7 +416,7 @@ bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info)
         info->si_addr = (void *)step->address;
         ptrace(PTRACE_SETSIGINFO, tracee->thread.tid, NULL, info);
     }
-    if (own && step->user_trap) { /* it single-steps itself: the trap is as much its own */
+    if (own && step->user_trap) { /* the program single-steps itself: the trap is as much its own */
         info->si_addr = (void *)tracee->regs.rip;
         ptrace(PTRACE_SETSIGINFO, tracee->thread.tid, NULL, info);
         own = false;

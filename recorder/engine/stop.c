@@ -70,7 +70,7 @@ void tg_stop_end(struct tg_engine *engine)
         struct tg_event event = {.kind = TG_EVENT_LOSS,
                                  .loss = {.source = TG_LOSS_LIMIT,
                                           .count = engine->stop_events.lost,
-                                          .reason = "no memory for the events of a stop"}};
+                                          .reason = "out of memory for the events of a stop"}};
         engine->stop_events.lost = 0;
         tg_engine_emit(engine, NULL, &event);
     }

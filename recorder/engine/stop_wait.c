@@ -11,7 +11,7 @@ enum {
     SHORT_WAIT_NS = 300 * 1000, /* with both wake-ups across processors in it */
     LOOK_NS = 100 * 1000,       /* how long to look before sleeping */
     WANTED_NS = 100 * 1000,     /* a look that takes this long: somebody else ran */
-    MANY_SHORT_WAITS = 8,       /* where the count saturates */
+    MANY_SHORT_WAITS = 8,       /* the count saturates here */
     ENOUGH_SHORT_WAITS = 2,     /* to start looking */
     SLEEPS_AFTER_WANTED = 256,  /* waits without looking then */
     MAX_THREADS_LOOKED_AT = 64, /* the kernel walks the list of all threads at each look */

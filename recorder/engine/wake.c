@@ -37,7 +37,8 @@ static void wake(int signal, siginfo_t *info, void *context)
     errno = interrupted_errno;
 }
 
-/* What the tool was started with. Later is too late: Tcl and the console ignore SIGPIPE for themselves. */
+/* Signals that were ignored when the tool was started. Later is too late: Tcl and the console ignore SIGPIPE
+ * for themselves. */
 static sigset_t ignored_at_start;
 
 __attribute__((constructor)) static void note_ignored_signals(void)

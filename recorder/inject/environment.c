@@ -40,7 +40,7 @@ bool tg_agent_environment_find_command(const char *command, char path[PATH_MAX])
     return false;
 }
 
-/* What the program at PATH (NULL: this one) takes together with the agent, 0 where that is not known. */
+/* Static thread-local storage of the program at PATH (NULL: this one) together with the agent, 0 unknown. */
 static uint64_t tls_of(const char *path, const char *preload)
 {
     struct tg_startup_libraries *libraries;

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* That of this process with the variables that load the agent, in one with what they say already. DIRECTORY
+/* The environment of this process with the variables that load the agent added to those it has. DIRECTORY
  * is that of the rings; AUDIT as tg_agent_injector_options. COMMAND (execvp's rules) says how much
  * thread-local storage is to be made room for; programs that it starts may need a little more. */
 struct tg_error *tg_agent_environment_create(const struct tg_agent_files *files, const char *directory,

@@ -23,7 +23,7 @@ void tg_agent_files_deinit(struct tg_agent_files *files)
     *files = (struct tg_agent_files){0};
 }
 
-/* What separates names in LD_PRELOAD or LD_AUDIT, or is expanded there. */
+/* Characters that separate names in LD_PRELOAD or LD_AUDIT, or are expanded there. */
 static bool can_be_told(const char *path)
 {
     return strpbrk(path, " :$") == NULL;
@@ -40,15 +40,15 @@ struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_f
     if (found.agent == NULL || found.audit == NULL)
         error = tg_error_no_memory();
     else if (access(found.agent, R_OK) != 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "the agent's library %s cannot be read: %s", found.agent,
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "cannot read the agent's library %s: %s", found.agent,
                                 strerror(errno));
     else if (access(found.audit, R_OK) != 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "the agent's library %s cannot be read: %s", found.audit,
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "cannot read the agent's library %s: %s", found.audit,
                                 strerror(errno));
     else if (!can_be_told(directory))
         error = tg_error_create(TG_ERROR_UNSUPPORTED,
-                                "the agent is in %s, and the dynamic loader takes no path with a space, "
-                                "':' or '$' for a library to preload",
+                                "the agent is in %s, and the dynamic loader cannot preload a library whose "
+                                "path has a space, ':' or '$'",
                                 directory);
     if (error != NULL)
         tg_agent_files_deinit(&found);
@@ -74,7 +74,7 @@ struct tg_error *tg_agent_files_find(struct tg_agent_files *files)
 {
     char own[PATH_MAX];
     if (!own_directory(own))
-        return tg_error_create_errno(errno, "the place of this program cannot be read from /proc/self/exe");
+        return tg_error_create_errno(errno, "cannot read the path of this program from /proc/self/exe");
     struct tg_error *first = NULL;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char path[2 * PATH_MAX];
@@ -106,7 +106,7 @@ void tg_agent_variables_deinit(struct tg_agent_variables *variables)
     *variables = (struct tg_agent_variables){0};
 }
 
-/* What the program asked for itself, or glibc's default. */
+/* The program's own setting, or glibc's default. */
 static uint64_t own_static_tls(const char *tunables)
 {
     static const char name[] = TG_AGENT_TUNABLE "=";

@@ -1,4 +1,4 @@
-/* Where the libraries of the agent are, and the variables that make the dynamic loader load them. */
+/* The files of the agent's libraries, and the variables that make the dynamic loader load them. */
 #ifndef TG_RECORDER_INJECT_FILES_H
 #define TG_RECORDER_INJECT_FILES_H
 
@@ -16,12 +16,12 @@ struct tg_agent_files {
  * they are not there; UNSUPPORTED where the dynamic loader could not be told of such a path. */
 struct tg_error *tg_agent_files_find(struct tg_agent_files *files);
 
-/* Those of DIRECTORY (absolute). Errors as above. */
+/* The libraries in DIRECTORY (absolute). Errors as above. */
 struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_files *files);
 
 void tg_agent_files_deinit(struct tg_agent_files *files);
 
-/* What LD_PRELOAD is to say where it said OWN (NULL: nothing). Free with free; NULL without memory. */
+/* The value of LD_PRELOAD to set where it was OWN (NULL: not set). Free with free; NULL without memory. */
 char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own);
 
 /* NAME=VALUE, each to be freed; the caller's storage. */
@@ -32,7 +32,7 @@ struct tg_agent_variables {
     char *agent;
 };
 
-/* What a program's environment says already, NULL for what it does not. */
+/* Variables that a program's environment already has, NULL each that it has not. */
 struct tg_agent_own_variables {
     const char *preload;  /* LD_PRELOAD: the loader takes the last one */
     const char *tunables; /* GLIBC_TUNABLES: it takes them all, of the same tunable the last one */

@@ -44,10 +44,9 @@ static struct tg_error *aside(const char *reason)
 static bool is_dynamic_loader(const struct tg_agent_injector *injector, pid_t tid)
 {
     const struct tg_image_source source = {.pid = tid};
-    struct tg_image *image;
+    struct tg_image *image = tg_image_cache_find(injector->options.images, &source);
     uint64_t brk;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(injector->options.images, &source, &image);
-    if (error != NULL)
+    if (image == NULL)
         return false;
     bool is_loader = tg_image_is_dynamic_loader(image, &brk);
     tg_image_unref(image);
@@ -62,15 +61,14 @@ static struct tg_error *check_program(const struct tg_agent_injector *injector, 
     if (process->secure)
         return aside("the program is set-uid, set-gid or has capabilities: nothing can be preloaded into it");
     if (process->loader_base == 0)
-        return aside(is_dynamic_loader(injector, thread->tid)
-                         ? "the program is started by way of the dynamic loader"
-                         : "a static program");
+        return aside(is_dynamic_loader(injector, thread->tid) ? "started through the dynamic loader"
+                                                              : "a static program");
     char build_id[BUILD_ID_CHARS];
     uint64_t size_bytes;
     if (injector->loader_build_id[0] == '\0' ||
         !tg_image_peek(thread->tid, process->loader_base, build_id, &size_bytes) ||
         strcmp(build_id, injector->loader_build_id) != 0)
-        return aside("its C library is not the one that the agent was built for");
+        return aside("its C library is not the one the agent was built for");
     return NULL;
 }
 
@@ -83,7 +81,7 @@ static struct tg_error *check_process(const struct tg_agent_injector *injector, 
         return aside("the process runs as another user");
     if (tg_proc_status_seccomp_filters(pid) != injector->seccomp_filters)
         return aside(
-            "the process is under a seccomp filter of its own, which may forbid what the agent does");
+            "the process has a seccomp filter of its own, which may forbid system calls of the agent");
     return NULL;
 }
 
@@ -104,10 +102,10 @@ static struct tg_error *check_files(const struct tg_agent_injector *injector, pi
 {
     const struct tg_agent_injector_options *options = &injector->options;
     if (!is_same_file(pid, options->files->agent, true) || !is_same_file(pid, options->files->audit, true))
-        return aside("the agent's libraries are not there for the process, or cannot be executed (container, "
-                     "chroot, noexec)");
+        return aside("the process cannot see or execute the agent's libraries (container, chroot, "
+                     "noexec)");
     if (!is_same_file(pid, options->directory, false))
-        return aside("the directory of the agent's rings is not there for the process (container, chroot)");
+        return aside("the process cannot see the directory of the agent's rings (container, chroot)");
     return NULL;
 }
 
@@ -142,26 +140,13 @@ static struct tg_error *check_environment(const struct tg_initial_stack *stack)
 {
     const char *preload = tg_initial_stack_variable(stack, "LD_PRELOAD");
     if (tg_initial_stack_variable(stack, "LD_TRACE_LOADED_OBJECTS") != NULL)
-        return aside("the dynamic loader only lists the libraries of the program (ldd)");
+        return aside("the dynamic loader only lists the program's libraries (ldd)");
     if (preload != NULL && must_come_first(preload, strlen(preload)))
         return aside("the address sanitizer must be the first library of the program");
     return NULL;
 }
 
 /* ---- writing */
-
-/* Below the stack pointer nothing can be broken: that part is written first, and tells whether the rest can
- * be. */
-static struct tg_error *write_image(pid_t tid, const struct tg_initial_stack *stack,
-                                    const struct tg_stack_image *image)
-{
-    size_t below = (size_t)(stack->address - image->address);
-    if (tg_memory_write(tid, image->address, image->bytes, below) &&
-        tg_memory_write(tid, stack->address, (const char *)image->bytes + below, image->size - below))
-        return NULL;
-    tg_memory_write(tid, stack->address, stack->words, stack->n_words * sizeof stack->words[0]);
-    return aside("the initial stack of the program cannot be written (is its stack limited?)");
-}
 
 static bool has_audit(const struct tg_initial_stack *stack, const char *path)
 {
@@ -188,7 +173,7 @@ static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_
     };
     struct tg_error *error = tg_startup_libraries_tls(injector->libraries, &program, bytes);
     free(preload);
-    return tg_error_prefix(error, "its thread-local storage is not known beforehand");
+    return tg_error_prefix(error, "cannot predict its thread-local storage");
 }
 
 static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_thread *thread,
@@ -216,9 +201,9 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
     error = further != NULL ? tg_initial_stack_add(stack, added, 1 + TG_AGENT_VARIABLES, &image)
                             : tg_initial_stack_add(stack, added + 1, TG_AGENT_VARIABLES, &image);
     if (error == NULL)
-        error = write_image(thread->tid, stack, &image);
+        error = tg_initial_stack_write(thread->tid, stack, &image);
     if (error == NULL && !tg_thread_set_stack(thread, image.address)) {
-        tg_memory_write(thread->tid, stack->address, stack->words, stack->n_words * sizeof stack->words[0]);
+        tg_initial_stack_write_back(thread->tid, stack);
         error = aside("its registers cannot be written");
     }
     free(image.bytes);
@@ -226,7 +211,7 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
     return error;
 }
 
-/* What the agent will call this program, not 0; where it cannot be known it will be taken for one that did
+/* The agent's id for this program, not 0; a program whose id is unknown will be taken for one that did
  * not come up. */
 static uint64_t instance_of(const struct tg_thread *thread, const struct tg_initial_stack *stack)
 {
@@ -269,7 +254,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     process->data[injector->slot] = NULL;
     if (attached) {
         tell_aside(injector, thread,
-                   "the program ran already when it was attached: it is seen by stops alone");
+                   "the program was already running when attached: it is observed by stops alone");
         return;
     }
     struct tg_error *error = check_program(injector, thread);
@@ -335,7 +320,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
                  (uint64_t)(uintptr_t)process->data[injector->slot]))
         return;
     process->data[injector->slot] = NULL;
-    tell_aside(injector, thread, "the agent was put into the program and records nothing");
+    tell_aside(injector, thread, "the agent was loaded but records nothing");
 }
 
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,

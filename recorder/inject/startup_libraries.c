@@ -32,7 +32,7 @@ struct file_key {
     off_t size;
 };
 
-/* What is to be known of a library's file. */
+/* Facts about a library's file. */
 struct file {
     struct file_key key;
     bool fits; /* for a 64-bit x86-64 program */
@@ -52,7 +52,7 @@ struct tg_startup_libraries {
 struct library {
     const struct file *file;
     char *path;
-    const struct library *loader; /* that needs it, NULL: the program itself, or preloaded */
+    const struct library *loader; /* the library that needs it, NULL: the program itself, or preloaded */
     struct library *next;
 };
 
@@ -77,7 +77,7 @@ struct search {
 static struct file_key key_of(const struct stat *status)
 {
     struct file_key key;
-    memset(&key, 0, sizeof key); /* it is compared as bytes */
+    memset(&key, 0, sizeof key); /* compared as bytes */
     key.device = status->st_dev;
     key.inode = status->st_ino;
     key.changed.tv_sec = status->st_ctim.tv_sec;
@@ -96,7 +96,7 @@ static void drop_files(struct tg_startup_libraries *libraries)
     }
 }
 
-/* What no loader would take does not fit. False without memory. */
+/* A file that no loader would take does not fit. False without memory. */
 static bool read_file(int fd, struct file *file)
 {
     struct tg_elf_object *object;
@@ -202,7 +202,7 @@ static struct tg_error *add_library(struct search *search, const struct file *fi
     *search->end = library;
     search->end = &library->next;
     if (++search->n_libraries > MAX_LIBRARIES)
-        return tg_error_create(TG_ERROR_LIMIT, "it has too many libraries");
+        return tg_error_create(TG_ERROR_LIMIT, "too many libraries");
     return NULL;
 }
 
@@ -414,7 +414,7 @@ static struct tg_error *take(struct search *search, const struct library *loader
     if (error != NULL)
         return error;
     if (found.file == NULL)
-        return must ? tg_error_create(TG_ERROR_NOT_FOUND, "the library %s is not found", name) : NULL;
+        return must ? tg_error_create(TG_ERROR_NOT_FOUND, "library %s not found", name) : NULL;
     bool loaded = is_known(search, found.path) ||
                   (found.file->dynamic.soname != NULL && is_known(search, found.file->dynamic.soname));
     if (!add_name(search, name))
@@ -449,7 +449,7 @@ static struct tg_error *take_all(struct search *search)
         snprintf(path, sizeof path, "%s", given);
     struct tg_error *error = get_file(search, given != NULL ? path : "/proc/self/exe", &program);
     if (error == NULL && program == NULL)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "the program's file cannot be read");
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "cannot read the program's file");
     if (error == NULL)
         error = add_library(search, program, strdup(path), NULL);
     if (error == NULL)

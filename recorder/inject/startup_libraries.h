@@ -1,4 +1,4 @@
-/* Which libraries the dynamic loader is going to map when a program starts, before it does: what the program
+/* Libraries that the dynamic loader is going to map when a program starts, before it does: what the program
  * needs, and what these need, searched for as ld.so(8) says. Known of them is the thread-local storage that
  * they take. */
 #ifndef TG_RECORDER_INJECT_STARTUP_LIBRARIES_H
@@ -13,7 +13,7 @@
 struct tg_startup_libraries;
 
 struct tg_startup_program {
-    pid_t pid;                /* whose file system is looked at */
+    pid_t pid;                /* files are looked up in its file system */
     const char *path;         /* of the program, NULL: the one that PID runs */
     const char *library_path; /* LD_LIBRARY_PATH, NULL none */
     const char *preload;      /* LD_PRELOAD, NULL none */

@@ -83,9 +83,7 @@ static void add_place(struct question *question, const struct tg_break_object *o
 static struct tg_image *open_image(const struct question *question, const struct tg_break_object *object)
 {
     const struct tg_image_source source = tg_break_object_source(object, question->tid);
-    struct tg_image *image = NULL;
-    tg_error_destroy(tg_image_cache_get(question->places->cache, &source, &image));
-    return image;
+    return tg_image_cache_find(question->places->cache, &source);
 }
 
 /* Whether an object's file is known not to have the place, or a look at its names says so. */

@@ -1,4 +1,4 @@
-/* Where breakpoints can be: a breakpoint specification is looked for in a process, at any time, in its
+/* Places for breakpoints: a breakpoint specification is looked for in a process, at any time, in its
  * program and in all libraries that were handled there (recorder/loader/loader.h). It plants nothing. */
 #ifndef TG_RECORDER_LOADER_BREAK_PLACES_H
 #define TG_RECORDER_LOADER_BREAK_PLACES_H

@@ -13,7 +13,7 @@ bool tg_loader_has_users(const struct tg_loader *loader)
 
 /* ---- libraries as events */
 
-static void describe(const struct tg_object *object, bool dependency, struct tg_library *library)
+static void describe(const struct tg_loaded_object *object, bool dependency, struct tg_library *library)
 {
     *library = (struct tg_library){
         .path = object->path,
@@ -25,13 +25,13 @@ static void describe(const struct tg_object *object, bool dependency, struct tg_
     };
 }
 
-/* Which objects of an event were not asked for themselves. At a loader stop only the first one was, and the
- * loader lists it first; events that may hold several loads are sorted out by DT_NEEDED. */
+/* Marks the objects of an event that were not asked for themselves. At a loader stop only the first one was,
+ * and the loader lists it first; events that may hold several loads are sorted out by DT_NEEDED. */
 static void mark_dependencies(const struct tg_thread *thread, enum tg_library_found found,
-                              struct tg_object *const *objects, size_t count, bool *dependency)
+                              struct tg_loaded_object *const *objects, size_t count, bool *dependency)
 {
     if (found != TG_FOUND_LOADER) {
-        tg_object_mark_dependencies(thread->tid, thread->process->bits, objects, count, dependency);
+        tg_loaded_object_mark_dependencies(thread->tid, thread->process->bits, objects, count, dependency);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -40,9 +40,10 @@ static void mark_dependencies(const struct tg_thread *thread, enum tg_library_fo
 
 /* ---- handling: what a debugger does with a library that is reported, breakpoints above all */
 
-/* Whoever listens. */
+/* Tells the listener, if there is one. */
 static void tell_listener(struct tg_loader *loader, struct tg_thread *thread,
-                          struct tg_object *const *objects, size_t count, bool late, uint64_t window_ns)
+                          struct tg_loaded_object *const *objects, size_t count, bool late,
+                          uint64_t window_ns)
 {
     const struct tg_loader_listener *listener = loader->options.listener;
     struct tg_break_object few[FEW_LIBRARIES];
@@ -50,8 +51,7 @@ static void tell_listener(struct tg_loader *loader, struct tg_thread *thread,
         return;
     struct tg_break_object *targets = count <= FEW_LIBRARIES ? few : calloc(count, sizeof *targets);
     if (targets == NULL) {
-        tg_loader_lose(loader, thread,
-                       "out of memory for libraries to handle: breakpoints in them are not planted");
+        tg_loader_lose(loader, thread, "out of memory: breakpoints in some libraries are not planted");
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -84,7 +84,7 @@ uint64_t tg_loader_handle_late(struct tg_loader *loader, struct tg_thread *threa
     if (!tg_loader_has_users(loader) || count == 0)
         return 0;
     uint64_t start_ns = tg_engine_now_ns(), longest_ns = 0;
-    struct tg_object **objects = calloc(count, sizeof(struct tg_object *));
+    struct tg_loaded_object **objects = calloc(count, sizeof(struct tg_loaded_object *));
     for (size_t i = 0; i < count; i++) {
         uint64_t now_ns = tg_engine_now_ns(), since_ns = waiting[i].since_ns;
         uint64_t window_ns = since_ns < now_ns ? now_ns - since_ns : 0;
@@ -97,8 +97,7 @@ uint64_t tg_loader_handle_late(struct tg_loader *loader, struct tg_thread *threa
     if (objects != NULL)
         tell_listener(loader, thread, objects, count, true, longest_ns);
     else
-        tg_loader_lose(loader, thread,
-                       "out of memory for libraries to handle: breakpoints in them are not planted");
+        tg_loader_lose(loader, thread, "out of memory: breakpoints in some libraries are not planted");
     free(objects);
     return tg_engine_now_ns() - start_ns;
 }
@@ -173,7 +172,7 @@ static void decide(struct tg_loader *loader, struct tg_thread *thread, const str
     if (event.filter_decision.decision != TG_DECISION_REPORTED) {
         if (!tg_loader_process_wait(watched, load->objects, load->count, since_ns))
             tg_loader_lose(loader, thread,
-                           "out of memory for deferred libraries: breakpoints in them are not planted");
+                           "out of memory: breakpoints in deferred libraries are not planted");
         return;
     }
     uint64_t handle_ns = handle_at_once(loader, thread, load);
@@ -189,8 +188,7 @@ static void handle_untold(struct tg_loader *loader, struct tg_thread *thread,
     if (load->found == TG_FOUND_STARTUP)
         handle_at_once(loader, thread, load);
     else if (!tg_loader_process_wait(tg_loader_watched(loader, thread), load->objects, load->count, since_ns))
-        tg_loader_lose(loader, thread,
-                       "out of memory for libraries to handle: breakpoints in them are not planted");
+        tg_loader_lose(loader, thread, "out of memory: breakpoints in some libraries are not planted");
 }
 
 /* SINCE_NS: from when on the program could use the libraries. */
@@ -245,7 +243,7 @@ static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,
     free(libraries);
     const struct tg_loader_listener *listener = loader->options.listener;
     for (size_t i = 0; i < change->n_removed; i++) {
-        const struct tg_object *object = change->removed[i];
+        const struct tg_loaded_object *object = change->removed[i];
         tg_loader_process_forget(watched, object);
         if (object->base == watched->loader_base)
             continue; /* the loader's entry in another namespace: it itself never goes */

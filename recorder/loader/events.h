@@ -8,13 +8,13 @@
 /* Whether somebody wants to know when libraries are handled: who plants breakpoints in them. */
 bool tg_loader_has_users(const struct tg_loader *loader);
 
-/* What one load event of a process is about. */
+/* The subject of one load event of a process. */
 struct tg_loader_load {
     enum tg_library_found found;
     unsigned namespace_index;
     uint64_t state;
     uint64_t read_ns;
-    struct tg_object *const *objects;
+    struct tg_loaded_object *const *objects;
     size_t count;
 };
 

@@ -3,7 +3,7 @@
 
 /* ---- who is asked for the libraries of a process */
 
-static bool tell_library(const struct tg_loader_process *watched, const struct tg_object *object,
+static bool tell_library(const struct tg_loader_process *watched, const struct tg_loaded_object *object,
                          size_t namespace_index,
                          bool (*take)(void *context, const struct tg_loader_library *library), void *context)
 {
@@ -22,12 +22,12 @@ void tg_loader_each_library(const struct tg_loader *loader, const struct tg_proc
     const struct tg_loader_process *watched = process->data[loader->slot];
     if (watched == NULL || watched->maps == NULL || !watched->started_up)
         return;
-    struct tg_object *program = tg_loader_process_program(watched, tg_process_memory_tid(process));
+    struct tg_loaded_object *program = tg_loader_process_program(watched, tg_process_memory_tid(process));
     bool goes_on = program == NULL || tell_library(watched, program, 0, take, context);
-    tg_object_unref(program);
+    tg_loaded_object_unref(program);
     for (size_t space = 0; goes_on && space < tg_link_maps_namespaces(watched->maps); space++) {
         for (size_t i = 0; goes_on && i < tg_link_maps_count(watched->maps, space); i++) {
-            const struct tg_object *object = tg_link_maps_at(watched->maps, space, i);
+            const struct tg_loaded_object *object = tg_link_maps_at(watched->maps, space, i);
             goes_on = !object->is_library || tell_library(watched, object, space, take, context);
         }
     }

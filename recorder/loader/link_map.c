@@ -19,7 +19,7 @@ enum {
 
 struct space {      /* one namespace */
     uint64_t debug; /* address of its r_debug */
-    struct tg_object **objects;
+    struct tg_loaded_object **objects;
     size_t count;
     size_t capacity;
     uint64_t places[(1 << PLACE_BITS) / 64]; /* bits of where objects are, by place_of(); may be others' */
@@ -57,22 +57,21 @@ struct head {
 
 /* ---- life */
 
-struct tg_error *tg_link_maps_create(unsigned bits, uint64_t r_debug, struct tg_link_maps **maps)
+struct tg_link_maps *tg_link_maps_create(unsigned bits, uint64_t r_debug)
 {
     struct tg_link_maps *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return tg_error_no_memory();
+        return NULL;
     made->word = bits == 32 ? 4 : 8;
     made->spaces[0].debug = r_debug;
     made->n_spaces = 1;
-    *maps = made;
-    return NULL;
+    return made;
 }
 
-static void drop_objects(struct tg_object ***objects, size_t *count)
+static void drop_objects(struct tg_loaded_object ***objects, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
-        tg_object_unref((*objects)[i]);
+        tg_loaded_object_unref((*objects)[i]);
     free(*objects);
     *objects = NULL;
     *count = 0;
@@ -97,11 +96,11 @@ void tg_link_maps_destroy(struct tg_link_maps *maps)
     free(maps);
 }
 
-struct tg_error *tg_link_maps_copy(const struct tg_link_maps *maps, struct tg_link_maps **copy)
+struct tg_link_maps *tg_link_maps_copy(const struct tg_link_maps *maps)
 {
     struct tg_link_maps *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return tg_error_no_memory();
+        return NULL;
     made->word = maps->word;
     made->version = maps->version;
     for (size_t i = 0; i < maps->n_spaces; i++) {
@@ -117,14 +116,13 @@ struct tg_error *tg_link_maps_copy(const struct tg_link_maps *maps, struct tg_li
         to->objects = malloc(from->count * sizeof to->objects[0]);
         if (to->objects == NULL) {
             tg_link_maps_destroy(made);
-            return tg_error_no_memory();
+            return NULL;
         }
         to->capacity = from->count;
         for (; to->count < from->count; to->count++)
-            to->objects[to->count] = tg_object_ref(from->objects[to->count]);
+            to->objects[to->count] = tg_loaded_object_ref(from->objects[to->count]);
     }
-    *copy = made;
-    return NULL;
+    return made;
 }
 
 size_t tg_link_maps_namespaces(const struct tg_link_maps *maps)
@@ -137,7 +135,7 @@ size_t tg_link_maps_count(const struct tg_link_maps *maps, size_t namespace_inde
     return maps->spaces[namespace_index].count;
 }
 
-struct tg_object *tg_link_maps_at(const struct tg_link_maps *maps, size_t namespace_index, size_t i)
+struct tg_loaded_object *tg_link_maps_at(const struct tg_link_maps *maps, size_t namespace_index, size_t i)
 {
     return maps->spaces[namespace_index].objects[i];
 }
@@ -163,7 +161,7 @@ static struct tg_link_node parse_node(const uint8_t *bytes, size_t word, uint64_
     };
 }
 
-/* What of ADDRESS's page lies before it, up to LIMIT bytes. */
+/* The bytes of ADDRESS's page that lie before it, up to LIMIT. */
 static size_t before_in_page(uint64_t address, size_t limit)
 {
     return address % PAGE_BYTES < limit ? address % PAGE_BYTES : limit;
@@ -200,7 +198,7 @@ static bool read_node(const struct tg_link_maps *maps, pid_t pid, uint64_t addre
 }
 
 /* Whether the name at ADDRESS is OBJECT's. */
-static bool has_name(pid_t pid, const struct tg_object *object, uint64_t address)
+static bool has_name(pid_t pid, const struct tg_loaded_object *object, uint64_t address)
 {
     char text[PATH_MAX + 1];
     return address != 0 && tg_memory_read_string(pid, address, text, sizeof text) &&
@@ -209,7 +207,7 @@ static bool has_name(pid_t pid, const struct tg_object *object, uint64_t address
 
 /* Whether what is now at an object's place in memory is still that object, or the same once more: the same
  * file at the same place. NAME: the bytes where its name was; l_name may be elsewhere then. */
-static bool is_same(pid_t pid, const struct tg_object *object, const struct tg_link_node *node,
+static bool is_same(pid_t pid, const struct tg_loaded_object *object, const struct tg_link_node *node,
                     const char *name)
 {
     if (object->base != node->base || object->dynamic != node->dynamic)
@@ -219,16 +217,16 @@ static bool is_same(pid_t pid, const struct tg_object *object, const struct tg_l
     return memcmp(object->path, name, object->path_length + 1) == 0;
 }
 
-/* Where the node of an object and its name were read to. */
+/* Buffers for the node of an object and its name. */
 struct remembered {
     const char *name;
     const uint8_t *node;
     uint8_t bytes[PATH_MAX + 1 + NAME_WINDOW_BYTES + NODE_WORDS * 8];
 };
 
-/* What is to be read to compare OBJECT with what it was: at most two RANGES; returns how many. A name that
- * lies just before the node is read with it. */
-static size_t remember_ranges(const struct tg_object *object, size_t word, struct remembered *to,
+/* Memory to read in order to compare OBJECT with what it was: at most two RANGES; returns how many. A name
+ * that lies just before the node is read with it. */
+static size_t remember_ranges(const struct tg_loaded_object *object, size_t word, struct remembered *to,
                               struct tg_memory_range *ranges)
 {
     size_t node_size = NODE_WORDS * word, name_size = object->path_length + 1;
@@ -248,11 +246,11 @@ static size_t remember_ranges(const struct tg_object *object, size_t word, struc
     return object->name_address != 0 ? 2 : 1;
 }
 
-/* What one look at the ends of a namespace's list shows. */
+/* The result of one look at the ends of a namespace's list. */
 struct ends {
     struct head head;
     struct tg_link_node tail; /* of the last known object */
-    bool tail_same;           /* which is still what it was */
+    bool tail_same;           /* unchanged since the last look */
 };
 
 static bool take_head(struct tg_link_maps *maps, pid_t pid, const struct space *space,
@@ -308,7 +306,7 @@ static bool read_ends(struct tg_link_maps *maps, pid_t pid, const struct space *
     size_t words = maps->version >= 2 ? DEBUG_WORDS_2 : DEBUG_WORDS;
     struct tg_memory_range ranges[4] = {{space->debug, debug, words * maps->word}};
     size_t count = 1;
-    const struct tg_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
+    const struct tg_loaded_object *tail = space->count > 0 ? space->objects[space->count - 1] : NULL;
     if (tail != NULL)
         count += remember_ranges(tail, maps->word, &found, ranges + count);
     size_t n_along = 0;
@@ -344,13 +342,14 @@ bool tg_link_maps_peek(const struct tg_link_maps *maps, pid_t pid, uint64_t *r_b
 /* ---- lists under construction */
 
 /* Takes over OBJECT's reference. */
-static bool append(struct tg_object ***objects, size_t *count, size_t *capacity, struct tg_object *object)
+static bool append(struct tg_loaded_object ***objects, size_t *count, size_t *capacity,
+                   struct tg_loaded_object *object)
 {
     if (*count == *capacity) {
         size_t more = *capacity == 0 ? 16 : *capacity * 2;
-        struct tg_object **grown = realloc(*objects, more * sizeof **objects);
+        struct tg_loaded_object **grown = realloc(*objects, more * sizeof **objects);
         if (grown == NULL) {
-            tg_object_unref(object);
+            tg_loaded_object_unref(object);
             return false;
         }
         *objects = grown;
@@ -365,7 +364,7 @@ static size_t place_of(uint64_t address)
     return (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACE_BITS));
 }
 
-static bool append_to_space(struct space *space, struct tg_object *object)
+static bool append_to_space(struct space *space, struct tg_loaded_object *object)
 {
     size_t place = place_of(object->link_map);
     space->places[place / 64] |= UINT64_C(1) << place % 64;
@@ -374,17 +373,18 @@ static bool append_to_space(struct space *space, struct tg_object *object)
 
 /* Change lists double at every power of two, so that they need no capacity of their own. Keeps a
  * reference. */
-static bool append_change(struct tg_object ***objects, size_t *count, struct tg_object *object)
+static bool append_change(struct tg_loaded_object ***objects, size_t *count, struct tg_loaded_object *object)
 {
     if (!object->is_library)
         return true;
     if ((*count & (*count - 1)) == 0) { /* 0 counts as one: the first item */
-        struct tg_object **grown = realloc(*objects, (*count == 0 ? 1 : *count * 2) * sizeof **objects);
+        struct tg_loaded_object **grown =
+            realloc(*objects, (*count == 0 ? 1 : *count * 2) * sizeof **objects);
         if (grown == NULL)
             return false;
         *objects = grown;
     }
-    (*objects)[(*count)++] = tg_object_ref(object);
+    (*objects)[(*count)++] = tg_loaded_object_ref(object);
     return true;
 }
 
@@ -398,7 +398,7 @@ static void set_problem(struct tg_link_delta *delta, const char *text, uint64_t 
 
 static const char out_of_memory[] = "out of memory while reading the loader's list";
 static const char broken_list[] = "the loader's list is broken";
-static const char unreadable_name[] = "an object's name cannot be read";
+static const char unreadable_name[] = "cannot read the name of an object in the loader's list";
 static const char too_long[] = "the loader's list is longer than 65536 objects";
 
 /* ---- reading on from the tail */
@@ -427,7 +427,7 @@ static bool read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t
     while (address != 0) {
         struct tg_link_node node;
         char name[NAME_WINDOW_BYTES];
-        struct tg_object *object;
+        struct tg_loaded_object *object;
         bool no_memory = false;
         if (space->count >= TG_LINK_MAP_MAX_OBJECTS) {
             set_problem(delta, too_long, address);
@@ -435,7 +435,7 @@ static bool read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t
         }
         if (is_taken(space, known, address)) {
             while (space->count > known)
-                tg_object_unref(space->objects[--space->count]);
+                tg_loaded_object_unref(space->objects[--space->count]);
             drop_objects(&change->added, &change->n_added);
             return false;
         }
@@ -444,7 +444,7 @@ static bool read_on(struct tg_link_maps *maps, pid_t pid, size_t index, uint64_t
             space->suspect = true;
             return true;
         }
-        if (!tg_object_read(pid, &node, name, index == 0 && space->count == 0, &object, &no_memory)) {
+        if (!tg_loaded_object_read(pid, &node, name, index == 0 && space->count == 0, &object, &no_memory)) {
             set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
             return true;
         }
@@ -503,7 +503,7 @@ static void survey(struct comparison *c, size_t first, size_t count)
     struct tg_memory_range ranges[2 * BATCH];
     size_t n_ranges = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct tg_object *object = space->objects[first + i];
+        const struct tg_loaded_object *object = space->objects[first + i];
         c->names[i][0] = '\0';
         ranges[n_ranges++] = (struct tg_memory_range){object->link_map, bytes[i], node_size};
         if (object->name_address != 0)
@@ -516,7 +516,7 @@ static void survey(struct comparison *c, size_t first, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct tg_object *object = space->objects[first + i];
+        const struct tg_loaded_object *object = space->objects[first + i];
         c->nodes[first + i] = parse_node(bytes[i], c->maps->word, object->link_map);
         c->same[first + i] = is_same(c->pid, object, &c->nodes[first + i], c->names[i]);
     }
@@ -569,8 +569,8 @@ static size_t find_known(const struct comparison *c, uint64_t address)
 
 /* The object at ADDRESS with a reference of the caller's, and its node; NULL where the list cannot be
  * followed. */
-static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t previous,
-                              struct tg_link_node *node, struct tg_link_delta *delta)
+static struct tg_loaded_object *step(struct comparison *c, uint64_t address, uint64_t previous,
+                                     struct tg_link_node *node, struct tg_link_delta *delta)
 {
     struct tg_link_change *change = &c->maps->changes[c->index];
     size_t at = find_known(c, address);
@@ -585,17 +585,18 @@ static struct tg_object *step(struct comparison *c, uint64_t address, uint64_t p
     if (known) {
         c->guess = at + 1;
         c->kept[at] = true;
-        return tg_object_ref(c->maps->spaces[c->index].objects[at]);
+        return tg_loaded_object_ref(c->maps->spaces[c->index].objects[at]);
     }
-    struct tg_object *object;
+    struct tg_loaded_object *object;
     bool no_memory = false;
-    if (!tg_object_read(c->pid, node, name, c->index == 0 && c->fresh.count == 0, &object, &no_memory)) {
+    if (!tg_loaded_object_read(c->pid, node, name, c->index == 0 && c->fresh.count == 0, &object,
+                               &no_memory)) {
         set_problem(delta, no_memory ? out_of_memory : unreadable_name, address);
         return NULL;
     }
     if (!append_change(&change->added, &change->n_added, object)) {
         set_problem(delta, out_of_memory, address);
-        tg_object_unref(object);
+        tg_loaded_object_unref(object);
         return NULL;
     }
     return object;
@@ -610,7 +611,7 @@ static bool walk(struct comparison *c, uint64_t address, struct tg_link_delta *d
             set_problem(delta, too_long, address);
             return false;
         }
-        struct tg_object *object = step(c, address, previous, &node, delta);
+        struct tg_loaded_object *object = step(c, address, previous, &node, delta);
         if (object == NULL)
             return false;
         if (!append_to_space(&c->fresh, object)) {
@@ -625,7 +626,7 @@ static bool walk(struct comparison *c, uint64_t address, struct tg_link_delta *d
 
 static int by_place(const void *a, const void *b)
 {
-    const struct tg_object *const *left = a, *const *right = b;
+    const struct tg_loaded_object *const *left = a, *const *right = b;
     return (*left)->link_map < (*right)->link_map ? -1 : (*left)->link_map > (*right)->link_map;
 }
 
@@ -636,13 +637,13 @@ static bool check_places(const struct comparison *c, struct tg_link_delta *delta
     size_t count = c->fresh.count, i = 1;
     if (count < 2)
         return true;
-    struct tg_object **sorted = calloc(count, sizeof(struct tg_object *));
+    struct tg_loaded_object **sorted = calloc(count, sizeof(struct tg_loaded_object *));
     if (sorted == NULL) {
         set_problem(delta, out_of_memory, 0);
         return false;
     }
-    memcpy(sorted, c->fresh.objects, count * sizeof(struct tg_object *));
-    qsort(sorted, count, sizeof(struct tg_object *), by_place);
+    memcpy(sorted, c->fresh.objects, count * sizeof(struct tg_loaded_object *));
+    qsort(sorted, count, sizeof(struct tg_loaded_object *), by_place);
     while (i < count && sorted[i]->link_map != sorted[i - 1]->link_map)
         i++;
     if (i < count)
@@ -651,7 +652,7 @@ static bool check_places(const struct comparison *c, struct tg_link_delta *delta
     return i >= count;
 }
 
-/* Where a list cannot be followed it may have changed while it was read: then another look helps. */
+/* A list that cannot be followed may have changed while it was read: then another look helps. */
 static bool walk_anew(struct comparison **comparison, struct tg_link_maps *maps, pid_t pid, size_t index,
                       uint64_t address, struct tg_link_delta *delta)
 {
@@ -721,7 +722,7 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
     struct space *space = &maps->spaces[index];
     struct ends ends;
     if (!read_ends(maps, pid, space, &ends, &delta->took_along)) {
-        set_problem(delta, "the loader's r_debug cannot be read", space->debug);
+        set_problem(delta, "cannot read the loader's r_debug", space->debug);
         space->suspect = true;
         return 0;
     }
@@ -760,14 +761,14 @@ void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look
     for (size_t n = 0; debug != 0; n++) {
         size_t index = space_at(maps, debug);
         if (n == TG_LINK_MAP_MAX_NAMESPACES || index == SIZE_MAX) {
-            set_problem(delta, "there are more than 64 namespaces, or their chain is broken", debug);
+            set_problem(delta, "more than 64 loader namespaces, or a broken chain of them", debug);
             break;
         }
         maps->n_used = index < maps->n_used ? maps->n_used : index + 1;
         debug = update_space(maps, pid, index, look, delta);
         last = index > last ? index : last;
     }
-    /* Those that changed come to the front, in order of their index. */
+    /* Changed namespaces come to the front, in order of their index. */
     for (size_t i = 0; i <= last; i++) {
         struct tg_link_change change = maps->changes[i];
         if (change.n_added == 0 && change.n_removed == 0)

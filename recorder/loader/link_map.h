@@ -29,13 +29,13 @@ enum tg_link_state {
     TG_LINK_DELETE,
 };
 
-/* What changed in one namespace. The lists belong to the struct tg_link_maps and hold until its next call. */
+/* The changes in one namespace. The lists belong to the struct tg_link_maps and hold until its next call. */
 struct tg_link_change {
     unsigned namespace_index; /* 0: the base namespace; others in the order in which they were first seen */
     uint64_t state;           /* enum tg_link_state, or whatever else was there */
-    struct tg_object **added; /* in list order; libraries only */
+    struct tg_loaded_object **added; /* in list order; libraries only */
     size_t n_added;
-    struct tg_object **removed;
+    struct tg_loaded_object **removed;
     size_t n_removed;
 };
 
@@ -45,15 +45,16 @@ struct tg_link_delta {
     size_t n_changes;    /* 0: nothing changed */
     const char *problem; /* static text where a list could not be read or is none; NULL: all is well */
     uint64_t problem_address;
-    bool took_along; /* what tg_link_maps_take_along asked for was read */
+    bool took_along; /* the range of tg_link_maps_take_along was read */
 };
 
 struct tg_link_maps; /* one process's lists as last read */
 
-/* BITS: 64 or 32, the program's own layout. R_DEBUG is the base namespace's (recorder/loader/rendezvous.h). */
-struct tg_error *tg_link_maps_create(unsigned bits, uint64_t r_debug, struct tg_link_maps **maps);
-/* For a forked child: the same lists, objects shared. */
-struct tg_error *tg_link_maps_copy(const struct tg_link_maps *maps, struct tg_link_maps **copy);
+/* NULL without memory. BITS: 64 or 32, the program's own layout. R_DEBUG is the base namespace's
+ * (recorder/loader/rendezvous.h). */
+struct tg_link_maps *tg_link_maps_create(unsigned bits, uint64_t r_debug);
+/* For a forked child: the same lists, objects shared. NULL without memory. */
+struct tg_link_maps *tg_link_maps_copy(const struct tg_link_maps *maps);
 void tg_link_maps_destroy(struct tg_link_maps *maps); /* NULL is accepted */
 
 /* r_brk and r_state of the base namespace as they are now; false where they cannot be read. */
@@ -82,6 +83,6 @@ void tg_link_maps_take_along(struct tg_link_maps *maps, const struct tg_memory_r
 /* Every object known, the main program included, for NAMESPACE in [0, namespaces) and I in [0, count). */
 size_t tg_link_maps_namespaces(const struct tg_link_maps *maps);
 size_t tg_link_maps_count(const struct tg_link_maps *maps, size_t namespace_index);
-struct tg_object *tg_link_maps_at(const struct tg_link_maps *maps, size_t namespace_index, size_t i);
+struct tg_loaded_object *tg_link_maps_at(const struct tg_link_maps *maps, size_t namespace_index, size_t i);
 
 #endif

@@ -20,8 +20,8 @@ static bool is_vdso(const char *path)
     return strncmp(path, "linux-vdso", 10) == 0 || strncmp(path, "linux-gate", 10) == 0;
 }
 
-bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name, bool main,
-                    struct tg_object **object, bool *no_memory)
+bool tg_loaded_object_read(pid_t pid, const struct tg_link_node *node, const char *name, bool main,
+                           struct tg_loaded_object **object, bool *no_memory)
 {
     char text_read[PATH_MAX + 1];
     text_read[0] = '\0'; /* the rest is not cleared: this is in the way of every dlopen */
@@ -40,7 +40,7 @@ bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name
         header = node->base;
     size_t path_length = strlen(path);
     size_t id_length = strlen(build_id);
-    struct tg_object *made = malloc(sizeof *made + path_length + id_length + 2);
+    struct tg_loaded_object *made = malloc(sizeof *made + path_length + id_length + 2);
     if (made == NULL) {
         *no_memory = true;
         return false;
@@ -48,7 +48,7 @@ bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name
     char *text = (char *)(made + 1);
     memcpy(text, path, path_length + 1);
     memcpy(text + path_length + 1, build_id, id_length + 1);
-    *made = (struct tg_object){
+    *made = (struct tg_loaded_object){
         .references = 1,
         .is_library = is_library,
         .link_map = node->address,
@@ -65,13 +65,13 @@ bool tg_object_read(pid_t pid, const struct tg_link_node *node, const char *name
     return true;
 }
 
-struct tg_object *tg_object_ref(struct tg_object *object)
+struct tg_loaded_object *tg_loaded_object_ref(struct tg_loaded_object *object)
 {
     object->references++;
     return object;
 }
 
-void tg_object_unref(struct tg_object *object)
+void tg_loaded_object_unref(struct tg_loaded_object *object)
 {
     if (object != NULL && --object->references == 0)
         free(object);
@@ -79,7 +79,7 @@ void tg_object_unref(struct tg_object *object)
 
 /* ---- dependencies */
 
-/* What DT_NEEDED and DT_SONAME of one object say. */
+/* DT_NEEDED and DT_SONAME of one object. */
 struct names {
     char soname[MAX_SONAME];
     char needed[MAX_NEEDED][MAX_SONAME];
@@ -99,12 +99,12 @@ static size_t read_dynamic(pid_t pid, unsigned bits, uint64_t address, Elf64_Dyn
 }
 
 /* glibc relocates DT_STRTAB in place, musl and read-only dynamic sections leave it as linked. */
-static uint64_t relocated(const struct tg_object *object, uint64_t address)
+static uint64_t relocated(const struct tg_loaded_object *object, uint64_t address)
 {
     return address < object->base ? object->base + address : address;
 }
 
-static void read_names(pid_t pid, unsigned bits, const struct tg_object *object, struct names *names)
+static void read_names(pid_t pid, unsigned bits, const struct tg_loaded_object *object, struct names *names)
 {
     *names = (struct names){0};
     Elf64_Dyn entries[MAX_DYNAMIC_ENTRIES];
@@ -144,11 +144,11 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct key *)a)->text, ((const struct key *)b)->text);
 }
 
-/* Who needs whom among some objects. */
+/* Dependencies among some objects. */
 struct needs {
     pid_t pid;
     unsigned bits;
-    struct tg_object *const *objects;
+    struct tg_loaded_object *const *objects;
     struct names names; /* of one object at a time */
     char (*sonames)[MAX_SONAME];
     struct key *keys; /* sorted */
@@ -164,7 +164,8 @@ static void needs_destroy(struct needs *needs)
     free(needs);
 }
 
-static struct needs *needs_create(pid_t pid, unsigned bits, struct tg_object *const *objects, size_t count)
+static struct needs *needs_create(pid_t pid, unsigned bits, struct tg_loaded_object *const *objects,
+                                  size_t count)
 {
     struct needs *needs = calloc(1, sizeof *needs);
     if (needs == NULL)
@@ -225,8 +226,8 @@ static void mark(void *context, size_t needed)
     dependency[needed] = true;
 }
 
-void tg_object_mark_dependencies(pid_t pid, unsigned bits, struct tg_object *const *objects, size_t count,
-                                 bool *dependency)
+void tg_loaded_object_mark_dependencies(pid_t pid, unsigned bits, struct tg_loaded_object *const *objects,
+                                        size_t count, bool *dependency)
 {
     memset(dependency, 0, count * sizeof *dependency);
     struct needs *needs = count > 1 ? needs_create(pid, bits, objects, count) : NULL;
@@ -242,8 +243,8 @@ static void reach(void *context, size_t needed)
         *last = needed;
 }
 
-size_t tg_object_startup_count(pid_t pid, unsigned bits, struct tg_object *const *objects, size_t count,
-                               uint64_t loader_base)
+size_t tg_loaded_object_startup_count(pid_t pid, unsigned bits, struct tg_loaded_object *const *objects,
+                                      size_t count, uint64_t loader_base)
 {
     size_t last = 0;
     while (last < count && objects[last]->base != loader_base)

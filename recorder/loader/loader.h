@@ -32,9 +32,9 @@ struct tg_loader_handled {
     uint64_t window_ns; /* ... and for so long, at most, the program could run them; otherwise 0 */
 };
 
-/* Whoever plants breakpoints of its own in libraries: told when the setting in force has a debugger look at
- * them, on the tracer thread while THREAD, of their process, is stopped; after OPTIONS's breakpoints were
- * planted. Members may be NULL. */
+/* A listener that plants breakpoints of its own in libraries: told when the setting in force has a debugger
+ * look at them, on the tracer thread while THREAD, of their process, is stopped; after OPTIONS's breakpoints
+ * were planted. Members may be NULL. */
 struct tg_loader_listener {
     void *context;
     /* Start-up libraries, those of a reported event, and deferred ones at the stop that ended their wait; in
@@ -76,7 +76,7 @@ const struct tg_dlopen_filter *tg_loader_filter(const struct tg_loader *loader);
 struct tg_loader_library {
     struct tg_break_object object;
     unsigned namespace_index; /* 0: the base namespace */
-    bool deferred;            /* it waits to be handled */
+    bool deferred;            /* waits to be handled */
 };
 
 /* Tells TAKE, which returns whether to go on, of every library that PROCESS is known to have loaded, in the

@@ -29,21 +29,19 @@ struct tg_loader_process *tg_loader_process_copy(const struct tg_loader_process 
         return NULL;
     *copy = *watched;
     copy->references = 1;
-    copy->maps = NULL;
     copy->waiting = NULL;
     copy->n_waiting = copy->waiting_capacity = 0;
-    struct tg_error *error = watched->maps != NULL ? tg_link_maps_copy(watched->maps, &copy->maps) : NULL;
+    copy->maps = watched->maps != NULL ? tg_link_maps_copy(watched->maps) : NULL;
     if (watched->n_waiting > 0)
         copy->waiting = calloc(watched->n_waiting, sizeof copy->waiting[0]);
-    if (error != NULL || (watched->n_waiting > 0 && copy->waiting == NULL)) {
-        tg_error_destroy(error);
+    if ((watched->maps != NULL && copy->maps == NULL) || (watched->n_waiting > 0 && copy->waiting == NULL)) {
         tg_loader_process_unref(copy);
         return NULL;
     }
     copy->waiting_capacity = watched->n_waiting;
     for (; copy->n_waiting < watched->n_waiting; copy->n_waiting++) {
         copy->waiting[copy->n_waiting] = watched->waiting[copy->n_waiting];
-        tg_object_ref(copy->waiting[copy->n_waiting].object);
+        tg_loaded_object_ref(copy->waiting[copy->n_waiting].object);
     }
     return copy;
 }
@@ -59,24 +57,24 @@ void tg_loader_process_unref(struct tg_loader_process *watched)
 
 /* ---- what waits */
 
-bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_object *const *objects, size_t count,
-                            uint64_t since_ns)
+bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_loaded_object *const *objects,
+                            size_t count, uint64_t since_ns)
 {
     if (TG_ARRAY_RESERVE(watched->waiting, watched->waiting_capacity, watched->n_waiting + count) != NULL)
         return false;
     for (size_t i = 0; i < count; i++)
         watched->waiting[watched->n_waiting++] =
-            (struct tg_waiting_library){.object = tg_object_ref(objects[i]), .since_ns = since_ns};
+            (struct tg_waiting_library){.object = tg_loaded_object_ref(objects[i]), .since_ns = since_ns};
     watched->waiting_events++;
     return true;
 }
 
-void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg_object *object)
+void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg_loaded_object *object)
 {
     size_t kept = 0;
     for (size_t i = 0; i < watched->n_waiting; i++) {
         if (watched->waiting[i].object == object)
-            tg_object_unref(watched->waiting[i].object);
+            tg_loaded_object_unref(watched->waiting[i].object);
         else
             watched->waiting[kept++] = watched->waiting[i];
     }
@@ -95,7 +93,7 @@ struct tg_waiting_libraries tg_loader_process_take_waiting(struct tg_loader_proc
 void tg_waiting_libraries_free(struct tg_waiting_libraries *libraries)
 {
     for (size_t i = 0; i < libraries->count; i++)
-        tg_object_unref(libraries->items[i].object);
+        tg_loaded_object_unref(libraries->items[i].object);
     free(libraries->items);
     *libraries = (struct tg_waiting_libraries){0};
 }
@@ -106,7 +104,7 @@ void tg_loader_process_drop_waiting(struct tg_loader_process *watched)
     tg_waiting_libraries_free(&waiting);
 }
 
-bool tg_loader_process_waits(const struct tg_loader_process *watched, const struct tg_object *object)
+bool tg_loader_process_waits(const struct tg_loader_process *watched, const struct tg_loaded_object *object)
 {
     for (size_t i = 0; i < watched->n_waiting; i++)
         if (watched->waiting[i].object == object)
@@ -135,13 +133,13 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
     size_t count = tg_link_maps_count(watched->maps, 0);
     if (count == 0)
         return change->n_added;
-    struct tg_object **objects = calloc(count, sizeof *objects);
+    struct tg_loaded_object **objects = calloc(count, sizeof *objects);
     if (objects == NULL)
         return change->n_added;
     for (size_t i = 0; i < count; i++)
         objects[i] = tg_link_maps_at(watched->maps, 0, i);
-    size_t startup =
-        tg_object_startup_count(thread->tid, thread->process->bits, objects, count, watched->loader_base);
+    size_t startup = tg_loaded_object_startup_count(thread->tid, thread->process->bits, objects, count,
+                                                    watched->loader_base);
     size_t libraries = 0;
     for (size_t i = 0; i < startup; i++)
         libraries += objects[i]->is_library;
@@ -149,7 +147,7 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
     return libraries < change->n_added ? libraries : change->n_added;
 }
 
-struct tg_break_object tg_loader_process_target(const struct tg_object *object)
+struct tg_break_object tg_loader_process_target(const struct tg_loaded_object *object)
 {
     return (struct tg_break_object){
         .path = object->path,
@@ -185,20 +183,20 @@ static void mapped_path(pid_t pid, uint64_t address, char path[PATH_MAX])
         fclose(file);
 }
 
-struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid)
+struct tg_loaded_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid)
 {
     if (!watched->loader_is_program || tg_link_maps_count(watched->maps, 0) == 0)
         return NULL;
-    const struct tg_object *main = tg_link_maps_at(watched->maps, 0, 0);
+    const struct tg_loaded_object *main = tg_link_maps_at(watched->maps, 0, 0);
     char path[PATH_MAX];
     mapped_path(tid, main->dynamic, path);
     if (main->is_library || path[0] != '/')
         return NULL;
     const struct tg_link_node node = {
         .address = main->link_map, .base = main->base, .dynamic = main->dynamic};
-    struct tg_object *program = NULL;
+    struct tg_loaded_object *program = NULL;
     bool no_memory;
-    (void)tg_object_read(tid, &node, path, false, &program, &no_memory);
+    (void)tg_loaded_object_read(tid, &node, path, false, &program, &no_memory);
     return program;
 }
 
@@ -209,9 +207,8 @@ uint64_t tg_loader_process_symbol(const struct tg_thread *thread, struct tg_imag
     char path[PATH_MAX];
     mapped_path(thread->tid, base, path);
     struct tg_image_source source = {.pid = thread->tid, .path = path, .load_bias = base, .header = base};
-    struct tg_image *image;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
-    if (error != NULL)
+    struct tg_image *image = tg_image_cache_find(images, &source);
+    if (image == NULL)
         return 0;
     uint64_t address = 0;
     size_t count = tg_image_find_function(image, name, &address, 1);
@@ -223,9 +220,8 @@ bool tg_loader_process_is_loader(const struct tg_thread *thread, struct tg_image
                                  uint64_t *loader_base, uint64_t *brk)
 {
     const struct tg_image_source source = {.pid = thread->tid};
-    struct tg_image *image;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
-    if (error != NULL)
+    struct tg_image *image = tg_image_cache_find(images, &source);
+    if (image == NULL)
         return false;
     uint64_t address = 0;
     bool is_loader = tg_image_is_dynamic_loader(image, &address);

@@ -1,4 +1,4 @@
-/* What the loader watcher knows of one process. Internal to the watcher. */
+/* The loader watcher's knowledge of one process. Internal to the watcher. */
 #ifndef TG_RECORDER_LOADER_PROCESS_H
 #define TG_RECORDER_LOADER_PROCESS_H
 
@@ -9,8 +9,8 @@
 
 /* A library that waits to be handled. */
 struct tg_waiting_library {
-    struct tg_object *object; /* a reference */
-    uint64_t since_ns;        /* from when on the program could use it */
+    struct tg_loaded_object *object; /* a reference */
+    uint64_t since_ns;               /* from when on the program could use it */
 };
 
 /* Shared by processes that share memory (vfork), copied at fork, replaced at exec. */
@@ -20,7 +20,7 @@ struct tg_loader_process {
     bool started_up;           /* the start-up libraries were told */
     bool wants_stops;          /* r_brk is to be planted */
     bool never_stops;          /* nor will it be, whatever the filter says */
-    bool planted;              /* it is, at BRK */
+    bool planted;              /* a breakpoint is at BRK */
     bool startup_only;         /* only until the start-up libraries were told */
     bool by_agent; /* the agent tells of libraries: here they are only handled, as late as in fast mode */
     bool loader_is_program;   /* `ld.so PROGRAM` */
@@ -35,17 +35,17 @@ struct tg_loader_process {
 
 struct tg_loader_process *tg_loader_process_create(void); /* one reference; NULL without memory */
 struct tg_loader_process *tg_loader_process_ref(struct tg_loader_process *watched);
-/* What fork does; NULL without memory. */
+/* A copy for a forked child; NULL without memory. */
 struct tg_loader_process *tg_loader_process_copy(const struct tg_loader_process *watched);
 void tg_loader_process_unref(struct tg_loader_process *watched); /* NULL is accepted */
 
 /* Lets the objects of one load event wait; false without memory. */
-bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_object *const *objects, size_t count,
-                            uint64_t since_ns);
+bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_loaded_object *const *objects,
+                            size_t count, uint64_t since_ns);
 /* OBJECT was unloaded: it waits no longer. */
-void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg_object *object);
+void tg_loader_process_forget(struct tg_loader_process *watched, const struct tg_loaded_object *object);
 void tg_loader_process_drop_waiting(struct tg_loader_process *watched);
-bool tg_loader_process_waits(const struct tg_loader_process *watched, const struct tg_object *object);
+bool tg_loader_process_waits(const struct tg_loader_process *watched, const struct tg_loaded_object *object);
 
 struct tg_waiting_libraries {
     struct tg_waiting_library *items;
@@ -66,10 +66,10 @@ size_t tg_loader_process_startup_libraries(const struct tg_loader_process *watch
 
 /* Of `ld.so PROGRAM`: the program, as a library with the path of its file; the loader's list has it without a
  * name, and nothing else tells of it. The caller owns one reference; NULL where it is not found. */
-struct tg_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid);
+struct tg_loaded_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid);
 
 /* OBJECT as those who plant breakpoints want it; borrows its strings. */
-struct tg_break_object tg_loader_process_target(const struct tg_object *object);
+struct tg_break_object tg_loader_process_target(const struct tg_loaded_object *object);
 
 /* Address of the function NAME in the dynamic loader of THREAD's process, 0 where it is not found. */
 uint64_t tg_loader_process_symbol(const struct tg_thread *thread, struct tg_image_cache *images,

@@ -1,4 +1,4 @@
-/* Where a program's dynamic loader keeps r_debug, the structure that it shares with debuggers (<link.h>). */
+/* The address of a dynamic loader's r_debug, the structure that it shares with debuggers (<link.h>). */
 #ifndef TG_RECORDER_LOADER_RENDEZVOUS_H
 #define TG_RECORDER_LOADER_RENDEZVOUS_H
 
@@ -16,7 +16,7 @@ enum tg_rendezvous {
 enum tg_rendezvous tg_rendezvous_locate(pid_t pid, unsigned bits, uint64_t phdr, uint64_t n_phdr,
                                         uint64_t *r_debug);
 
-/* Where there is no DT_DEBUG to ask: a loader that was started as the program itself (`ld.so PROGRAM`). Looks
+/* For programs without DT_DEBUG: a loader that was started as the program itself (`ld.so PROGRAM`). Looks
  * in its writable segments for a struct with this R_BRK whose list begins with a program. PHDR are its own
  * headers. */
 bool tg_rendezvous_search(pid_t pid, unsigned bits, uint64_t phdr, uint64_t n_phdr, uint64_t r_brk,

@@ -27,12 +27,13 @@ static void tell_problem(struct tg_loader *loader, struct tg_thread *thread,
 /* `ld.so PROGRAM`: the process's program is the loader, the one that it loads comes with the libraries. */
 static void tell_program(struct tg_loader *loader, struct tg_thread *thread)
 {
-    struct tg_object *program = tg_loader_process_program(tg_loader_watched(loader, thread), thread->tid);
+    struct tg_loaded_object *program =
+        tg_loader_process_program(tg_loader_watched(loader, thread), thread->tid);
     if (program == NULL)
         return;
     struct tg_loader_load load = {.found = TG_FOUND_STARTUP, .objects = &program, .count = 1};
     tg_loader_tell_load(loader, thread, &load, 0);
-    tg_object_unref(program);
+    tg_loaded_object_unref(program);
 }
 
 /* The first list of a program. Read while its own code has not run (at the loader's first consistent stop)
@@ -80,9 +81,8 @@ static bool locate(struct tg_loader_process *watched, const struct tg_thread *th
                                             &r_debug) == TG_RENDEZVOUS_FOUND;
     if (!found)
         return false;
-    struct tg_error *error = tg_link_maps_create(process->bits, r_debug, &watched->maps);
-    tg_error_destroy(error); /* tried again at the next stop */
-    return error == NULL;
+    watched->maps = tg_link_maps_create(process->bits, r_debug);
+    return watched->maps != NULL; /* without memory another try is made at the next stop */
 }
 
 /* ---- loader stops */
@@ -127,8 +127,8 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
     }
 }
 
-/* Where the loader will stop: by r_debug once it is filled in, before that by the symbol that every loader
- * has. */
+/* The address at which the loader will stop: by r_debug once it is filled in, before that by the symbol that
+ * every loader has. */
 static uint64_t find_brk(struct tg_loader *loader, const struct tg_thread *thread,
                          const struct tg_loader_process *watched)
 {
@@ -157,7 +157,7 @@ void tg_loader_plant(struct tg_loader *loader, struct tg_thread *thread)
         watched->wants_stops = false;
         char text[256];
         snprintf(text, sizeof text,
-                 "no stop at the dynamic loader's r_brk, libraries are found at other stops: %s",
+                 "no breakpoint at the dynamic loader's r_brk; libraries are found at other stops: %s",
                  tg_error_message(error));
         tg_loader_note(loader, thread, text);
     }
@@ -239,7 +239,7 @@ void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread
         return;
     struct tg_loader_process *watched = tg_loader_process_create();
     if (watched == NULL) {
-        tg_loader_lose(loader, thread, "out of memory: libraries of this process are not watched");
+        tg_loader_lose(loader, thread, "out of memory: the libraries of this process are not recorded");
         return;
     }
     watched->by_agent = watch == TG_LOADER_AGENT && loader->options.agent != NULL &&
@@ -253,7 +253,7 @@ void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread
             tg_loader_process_is_loader(thread, loader->options.images, &watched->loader_base, &watched->brk);
         if (!watched->loader_is_program) {
             tg_loader_process_unref(watched);
-            tg_loader_note(loader, thread, "a static program: it has no dynamic loader to watch");
+            tg_loader_note(loader, thread, "a static program: no dynamic loader to watch");
             return;
         }
         /* The kernel starts the loader, so that there is no stop at the program's own entry point, where the

@@ -36,7 +36,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
     settle_parent(loader, thread, of_parent);
     process->data[loader->slot] = tg_loader_process_copy(of_parent);
     if (process->data[loader->slot] == NULL)
-        tg_loader_lose(loader, thread, "out of memory: libraries of this process are not watched");
+        tg_loader_lose(loader, thread, "out of memory: the libraries of this process are not recorded");
 }
 
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)

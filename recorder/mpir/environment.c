@@ -30,9 +30,8 @@ static bool is_open_mpi_launcher(struct tg_image *image)
 static bool is_launcher(struct tg_image_cache *images, const struct tg_thread *thread)
 {
     const struct tg_image_source source = {.pid = thread->tid};
-    struct tg_image *image;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
-    if (error != NULL)
+    struct tg_image *image = tg_image_cache_find(images, &source);
+    if (image == NULL)
         return false;
     bool is = is_open_mpi_launcher(image);
     tg_image_unref(image);
@@ -46,35 +45,24 @@ const char *tg_mpir_environment_wish(struct tg_image_cache *images, const struct
                                                                                                   : NULL;
 }
 
-/* Writes below the stack pointer first: there nothing can be broken. */
-static bool write_image(pid_t tid, const struct tg_initial_stack *stack, const struct tg_stack_image *image)
-{
-    size_t below = (size_t)(stack->address - image->address);
-    if (tg_memory_write(tid, image->address, image->bytes, below) &&
-        tg_memory_write(tid, stack->address, (const char *)image->bytes + below, image->size - below))
-        return true;
-    tg_memory_write(tid, stack->address, stack->words, stack->n_words * sizeof stack->words[0]);
-    return false;
-}
-
-void tg_mpir_environment_add(struct tg_image_cache *images, struct tg_thread *thread)
+struct tg_error *tg_mpir_environment_add(struct tg_image_cache *images, struct tg_thread *thread)
 {
     const struct user_regs_struct *registers = tg_thread_registers(thread);
-    struct tg_initial_stack stack;
+    struct tg_initial_stack stack = {0};
     struct tg_stack_image image = {0};
     if (thread->process->bits != 64 || thread->process->secure || registers == NULL ||
         !is_launcher(images, thread))
-        return;
-    TG_AUTO_ERROR struct tg_error *error = tg_initial_stack_read(thread->tid, registers->rsp, &stack);
-    if (error != NULL)
-        return;
-    const char *const added[] = {variable};
-    bool is_wanted = tg_initial_stack_variable(&stack, variable_name) == NULL;
-    if (is_wanted)
+        return NULL;
+    struct tg_error *error = tg_initial_stack_read(thread->tid, registers->rsp, &stack);
+    if (error == NULL && tg_initial_stack_variable(&stack, variable_name) == NULL) {
+        const char *const added[] = {variable};
         error = tg_initial_stack_add(&stack, added, 1, &image);
-    if (is_wanted && error == NULL && write_image(thread->tid, &stack, &image) &&
-        !tg_thread_set_stack(thread, image.address))
-        tg_memory_write(thread->tid, stack.address, stack.words, stack.n_words * sizeof stack.words[0]);
+        if (error == NULL)
+            error = tg_initial_stack_write(thread->tid, &stack, &image);
+        if (error == NULL && !tg_thread_set_stack(thread, image.address))
+            tg_initial_stack_write_back(thread->tid, &stack);
+    }
     free(image.bytes);
     tg_initial_stack_deinit(&stack);
+    return error;
 }

@@ -1,5 +1,6 @@
-/* What a launcher has to find in its environment, so that speaking MPIR with it changes nothing that the user
- * sees: Open MPI 4.1 prints a banner about debuggers that do, unless OMPI_MPIR_DO_NOT_WARN is set. */
+/* A variable that a launcher has to find in its environment, so that speaking MPIR with it changes nothing
+ * that the user sees: Open MPI 4.1 prints a banner about debuggers that do, unless OMPI_MPIR_DO_NOT_WARN is
+ * set. */
 #ifndef TG_RECORDER_MPIR_ENVIRONMENT_H
 #define TG_RECORDER_MPIR_ENVIRONMENT_H
 
@@ -12,8 +13,8 @@
 const char *tg_mpir_environment_wish(struct tg_image_cache *images, const struct tg_thread *thread,
                                      const struct tg_initial_stack *stack);
 
-/* In program_loaded: gives it to THREAD's program, where nobody else (tg_agent_injector_options.further) did.
- * Where that cannot be the program is left as it was: it will print its banner. */
-void tg_mpir_environment_add(struct tg_image_cache *images, struct tg_thread *thread);
+/* In program_loaded: gives that variable to THREAD's program, where nobody else
+ * (tg_agent_injector_options.further) did. After an error the program is as it was: it will print its banner. */
+struct tg_error *tg_mpir_environment_add(struct tg_image_cache *images, struct tg_thread *thread);
 
 #endif

@@ -24,7 +24,7 @@ struct tg_mpir_process *tg_mpir_process_copy(const struct tg_mpir_process *known
     copy->is_planted = known->is_planted;
     memcpy(copy->launcher, known->launcher, sizeof copy->launcher);
     if (known->maps != NULL)
-        tg_error_destroy(tg_link_maps_copy(known->maps, &copy->maps));
+        copy->maps = tg_link_maps_copy(known->maps);
     return copy;
 }
 
@@ -33,7 +33,7 @@ void tg_mpir_process_destroy(struct tg_mpir_process *known)
     if (known == NULL)
         return;
     tg_link_maps_destroy(known->maps);
-    tg_mpir_guard_destroy(known->guard);
+    tg_mpir_job_guard_destroy(known->guard);
     free(known);
 }
 
@@ -41,7 +41,7 @@ void tg_mpir_process_destroy(struct tg_mpir_process *known)
 
 /* By the object that has the symbols. To add one: a line here. */
 static const struct {
-    const char *object; /* what its base name begins with */
+    const char *object; /* beginning of its base name */
     const char *launcher;
 } launchers[] = {
     {"libopen-rte.", "Open MPI"},
@@ -115,8 +115,8 @@ static bool find_maps(struct look *look)
     if (process->loader_base == 0 || tg_rendezvous_locate(look->thread->tid, process->bits, process->phdr,
                                                           process->n_phdr, &r_debug) != TG_RENDEZVOUS_FOUND)
         return false;
-    TG_AUTO_ERROR struct tg_error *error = tg_link_maps_create(process->bits, r_debug, &look->known->maps);
-    return error == NULL;
+    look->known->maps = tg_link_maps_create(process->bits, r_debug);
+    return look->known->maps != NULL;
 }
 
 static void look_at_libraries(struct look *look)
@@ -125,7 +125,7 @@ static void look_at_libraries(struct look *look)
     tg_link_maps_update(look->known->maps, look->thread->tid, TG_LINK_LOOK_NEW, &delta);
     for (size_t i = 0; i < delta.n_changes; i++) {
         for (size_t j = 0; j < delta.changes[i].n_added; j++) {
-            const struct tg_object *object = delta.changes[i].added[j];
+            const struct tg_loaded_object *object = delta.changes[i].added[j];
             const struct tg_image_source source = {.pid = look->thread->tid,
                                                    .path = object->path,
                                                    .load_bias = object->base,

@@ -1,11 +1,11 @@
-/* What is known of one process with regard to MPIR: its objects that have such symbols, and where they
+/* One process with regard to MPIR: its objects that have such symbols, and where they
  * are. */
 #ifndef TG_RECORDER_MPIR_PROCESS_H
 #define TG_RECORDER_MPIR_PROCESS_H
 
 #include "recorder/engine/engine.h"
 #include "recorder/loader/link_map.h"
-#include "recorder/mpir/guard.h"
+#include "recorder/mpir/job_guard.h"
 #include "recorder/mpir/symbols.h"
 
 /* The symbols of all objects together: as the dynamic loader binds them, the first definition counts. */
@@ -19,17 +19,17 @@ struct tg_mpir_variables {
 struct tg_mpir_process {
     struct tg_link_maps *maps; /* NULL: not found, or a static program */
     bool program_seen;
-    bool is_fork; /* it still runs the program of who created it */
+    bool is_fork; /* still runs the program of its creator */
     struct tg_mpir_variables variables;
     char launcher[64]; /* as its objects tell it, "" not known */
 
     /* of a starter */
-    bool is_starter;             /* its variables were written or its table was read: it is one */
-    bool is_announced;           /* MPIR_being_debugged is 1 by us */
-    bool is_planted;             /* MPIR_Breakpoint has a breakpoint */
-    bool has_spawned;            /* it said so, or had a table when it was attached */
-    uint64_t snapshots;          /* of its table */
-    struct tg_mpir_guard *guard; /* of its job; NULL: it needs none */
+    bool is_starter;                 /* its variables were written or its table was read: it is one */
+    bool is_announced;               /* MPIR_being_debugged is 1 by us */
+    bool is_planted;                 /* MPIR_Breakpoint has a breakpoint */
+    bool has_spawned;                /* reported so, or had a table when it was attached */
+    uint64_t snapshots;              /* of its table */
+    struct tg_mpir_job_guard *guard; /* of its job; NULL: it needs none */
 
     /* of a rank */
     bool gate_wanted;    /* MPIR_debug_gate is to be 1 as soon as it can be written */
@@ -37,7 +37,7 @@ struct tg_mpir_process {
 };
 
 struct tg_mpir_process *tg_mpir_process_create(void); /* NULL without memory */
-/* What a fork has of its parent: the symbols; it is no starter yet. NULL without memory. */
+/* A copy for a forked child: the symbols; it is no starter yet. NULL without memory. */
 struct tg_mpir_process *tg_mpir_process_copy(const struct tg_mpir_process *known);
 void tg_mpir_process_destroy(struct tg_mpir_process *known); /* NULL is accepted */
 

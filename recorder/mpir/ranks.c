@@ -13,10 +13,10 @@
 
 enum { REASON_BYTES = 256 };
 
-/* Whoever waits at a gate looks at it more often than that. */
+/* A thread that waits at a gate looks at it more often than that. */
 static const uint64_t gate_passed_ns = UINT64_C(2000000000);
 
-static const char let_go[] = "it is not among the ranks that were asked for";
+static const char let_go[] = "not one of the requested ranks";
 
 /* A rank on this host, from when its table was read until its process ends. */
 struct rank {
@@ -29,7 +29,7 @@ struct rank {
     enum tg_mpir_gate gate;
     bool wants_gate;  /* its starter leaves it to the tool to let ranks go on */
     bool is_selected; /* otherwise it is let go once it is through its gate */
-    bool wake;        /* it was left stopped for the tool to come */
+    bool wake;        /* left stopped for the tool to come */
     bool waits;       /* until its starter has returned from MPIR_Breakpoint */
     bool woken;
     bool may_wake; /* its first stop was seen: what is to be done before it goes on has been done */
@@ -167,7 +167,7 @@ static struct tg_mpir_process *known_of(const struct tg_mpir_ranks *ranks, const
 
 /* ---- telling */
 
-/* What an entry came to that is no process here. */
+/* The outcome of an entry that is no process here. */
 static void tell_entry(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
                        const struct tg_mpir_entry *entry, enum tg_mpir_rank_state state,
                        enum tg_mpir_rank_way way, const char *reason)
@@ -272,7 +272,7 @@ void tg_mpir_ranks_begin(struct tg_mpir_ranks *ranks, const struct tg_thread *th
         wake(rank);
 }
 
-/* What can be done with RANK once its process was looked at. */
+/* Settles RANK as far as possible once its process was looked at. */
 static void settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread, struct rank *rank)
 {
     struct tg_mpir_process *known = known_of(ranks, thread->process);
@@ -335,7 +335,7 @@ static void take_traced(struct tg_mpir_ranks *ranks, struct tg_process *process,
     struct tg_mpir_process *known = known_of(ranks, process);
     bool is_starter = process->pid == rank->starter;
     rank->way = process->attached || is_starter ? TG_MPIR_WAY_ALREADY : TG_MPIR_WAY_FORK;
-    /* what has not reached its entry point is settled there, but a fork may never execute anything */
+    /* a program that has not reached its entry point is settled there; a fork may never execute anything */
     bool is_ready = known != NULL && known->program_seen &&
                     (!known->is_fork || known->variables.found[TG_MPIR_DEBUG_GATE]);
     if (process->threads != NULL && (is_starter || is_ready))
@@ -420,16 +420,16 @@ void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     if (before != NULL && before->starter == starter->process->pid && before->number == entry->rank)
         return; /* of an earlier reading */
     if (entry->host[0] == '\0') {
-        snprintf(reason, sizeof reason, "its host is not known: %s",
+        snprintf(reason, sizeof reason, "unknown host: %s",
                  entry->problem[0] != '\0' ? entry->problem : "host_name is empty");
         tell_entry(ranks, starter, entry, TG_MPIR_MISSED, TG_MPIR_WAY_NONE, reason);
     } else if (!is_here(ranks, starter, entry)) {
         tell_entry(ranks, starter, entry, TG_MPIR_REMOTE, TG_MPIR_WAY_NONE, "");
     } else if (entry->pid <= 0) {
-        snprintf(reason, sizeof reason, "the table has no process for it: pid is %" PRId64, entry->pid);
+        snprintf(reason, sizeof reason, "no process in the table: pid is %" PRId64, entry->pid);
         tell_entry(ranks, starter, entry, TG_MPIR_MISSED, TG_MPIR_WAY_NONE, reason);
     } else if (before != NULL) {
-        snprintf(reason, sizeof reason, "process %d is rank %" PRIu64 " already", (int)before->pid,
+        snprintf(reason, sizeof reason, "process %d is already rank %" PRIu64 "", (int)before->pid,
                  before->number);
         tell_entry(ranks, starter, entry, TG_MPIR_MISSED, TG_MPIR_WAY_NONE, reason);
     } else {

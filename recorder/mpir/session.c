@@ -40,15 +40,14 @@ static struct tg_mpir_process *known_of(const struct tg_mpir_session *session,
 static bool is_rank_by_environment(pid_t pid, struct tg_identity *identity)
 {
     struct tg_environment environment = {0};
-    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(pid, &environment);
-    if (error != NULL)
+    if (!tg_environment_read(pid, &environment))
         return false;
     tg_identity_find(&environment, identity);
     tg_environment_deinit(&environment);
     return identity->rank >= 0 && strcmp(identity->source, "SLURM_PROCID") != 0;
 }
 
-/* What a starter creates are its helpers and its ranks, whatever libraries they have. */
+/* Children of a starter are its helpers and its ranks, whatever libraries they have. */
 static bool descends_from_starter(const struct tg_mpir_session *session, pid_t pid)
 {
     struct tg_proc_status status;
@@ -233,7 +232,7 @@ static void post_guard(struct tg_mpir_session *session, struct tg_thread *thread
     struct tg_mpir_process *known = known_of(session, thread->process);
     if (!known->variables.found[TG_MPIR_ACQUIRED_PRE_MAIN] || !known->variables.found[TG_MPIR_SLURM_JOB])
         return;
-    TG_AUTO_ERROR struct tg_error *error = tg_mpir_guard_create(thread->process->pid, &known->guard);
+    TG_AUTO_ERROR struct tg_error *error = tg_mpir_job_guard_create(thread->process->pid, &known->guard);
     if (error != NULL)
         note(session, thread, tg_error_message(error));
 }
@@ -246,7 +245,7 @@ static void tell_guard(const struct tg_mpir_session *session, struct tg_thread *
     if (known->guard == NULL || known->has_spawned)
         return;
     tg_mpir_starter_read(&known->variables, thread->process->bits, thread->tid, &saying);
-    tg_mpir_guard_tell(known->guard, saying.job);
+    tg_mpir_job_guard_tell(known->guard, saying.job);
 }
 
 static void become_starter(struct tg_mpir_session *session, struct tg_thread *thread,
@@ -268,7 +267,7 @@ static enum tg_mpir_acquisition acquisition_of(const struct tg_mpir_session *ses
     return thread->process->attached || session->options.is_foreign ? TG_MPIR_BY_ATTACH : TG_MPIR_BY_LAUNCH;
 }
 
-/* It has asked its daemons for the ranks by now. */
+/* The starter has asked its daemons for the ranks by now. */
 static void starter_returned(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
 {
     struct tg_mpir_session *session = context;
@@ -285,14 +284,15 @@ static void wait_for_return(struct tg_mpir_session *session, struct tg_thread *t
     size_t size = thread->process->bits == 32 ? 4 : 8;
     if (!tg_mpir_ranks_wait(session->ranks, pid))
         return;
-    bool planted = false;
-    if (registers != NULL && tg_memory_read(thread->tid, registers->rsp, &address, size)) {
-        TG_AUTO_ERROR struct tg_error *error = tg_breakpoint_plant(
-            thread->process, address, TG_BREAKPOINT_INTERNAL, starter_returned, session, NULL);
-        planted = error == NULL;
-    }
-    if (!planted)
-        tg_mpir_ranks_wake(session->ranks, pid);
+    TG_AUTO_ERROR struct tg_error *error =
+        registers != NULL && tg_memory_read(thread->tid, registers->rsp, &address, size)
+            ? tg_breakpoint_plant(thread->process, address, TG_BREAKPOINT_INTERNAL, starter_returned, session,
+                                  NULL)
+            : tg_error_create(TG_ERROR_TARGET, "cannot read the starter's stack");
+    if (error == NULL)
+        return;
+    note(session, thread, tg_error_message(error));
+    tg_mpir_ranks_wake(session->ranks, pid);
 }
 
 /* Any thread of the starter's may come here, and it may come here often. */
@@ -314,7 +314,7 @@ static void starter_called(void *context, struct tg_thread *thread, struct tg_br
     if (!spawned)
         return;
     if (known->guard != NULL)
-        tg_mpir_guard_tell(known->guard, saying.job);
+        tg_mpir_job_guard_tell(known->guard, saying.job);
     known->has_spawned = true;
     read_table(session, thread, &saying, true);
     wait_for_return(session, thread);
@@ -330,7 +330,8 @@ static void plant(struct tg_mpir_session *session, struct tg_thread *thread)
     known->is_planted = true;
     if (error == NULL)
         return;
-    snprintf(text, sizeof text, "no stop at MPIR_Breakpoint, the ranks of this starter are not acquired: %s",
+    snprintf(text, sizeof text,
+             "no breakpoint at MPIR_Breakpoint, so the ranks of this starter are not acquired: %s",
              tg_error_message(error));
     note(session, thread, text);
 }
@@ -420,7 +421,7 @@ static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thre
                       .table_pid = pid,
                       .state = TG_MPIR_OUTSIDE,
                       .way = TG_MPIR_WAY_FORK,
-                      .reason = "its starter's table does not have it, as with MPI_Comm_spawn"},
+                      .reason = "not in its starter's table, as after MPI_Comm_spawn"},
     };
     tg_engine_emit(session->engine, thread, &event);
 }
@@ -447,6 +448,13 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         thread->process->data[session->slot] = tg_mpir_process_copy(of_parent);
 }
 
+static void add_to_environment(struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    TG_AUTO_ERROR struct tg_error *error = tg_mpir_environment_add(session->options.images, thread);
+    if (error != NULL)
+        note(session, thread, tg_error_message(error));
+}
+
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_mpir_session *session = context;
@@ -455,7 +463,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     process->data[session->slot] = tg_mpir_process_create();
     if (!attached &&
         (session->options.agent == NULL || !tg_agent_injector_is_in(session->options.agent, process)))
-        tg_mpir_environment_add(session->options.images, thread);
+        add_to_environment(session, thread);
     if (!attached)
         tg_mpir_ranks_begin(session->ranks, thread);
     if (!attached || process->data[session->slot] == NULL)
@@ -509,9 +517,10 @@ static void leave_starter(struct tg_mpir_session *session, struct tg_thread *thr
     if (!known->has_spawned && saying.table_size != 0)
         read_table(session, thread, &saying, false);
     if (!known->has_spawned && !detaches)
-        tell_job(session, thread, TG_MPIR_NO_WAY, saying.job,
-                 "it ended without a call of MPIR_Breakpoint that says that ranks are there: what it started "
-                 "was no MPI program, or failed early");
+        tell_job(
+            session, thread, TG_MPIR_NO_WAY, saying.job,
+            "it ended without reporting ranks at MPIR_Breakpoint: it started no MPI program, or one that "
+            "failed early");
     tg_mpir_ranks_tell_lost(session->ranks, thread);
     if (detaches && known->is_announced)
         write_being_debugged(session, thread, 0);
@@ -522,7 +531,8 @@ static void process_leaving(void *context, struct tg_thread *thread, enum tg_sto
     struct tg_mpir_session *session = context;
     const struct tg_mpir_process *known = known_of(session, thread->process);
     tg_mpir_ranks_leave(session->ranks, thread, trigger);
-    tg_mpir_ranks_wake(session->ranks, thread->process->pid); /* it will not return any more, or unseen */
+    tg_mpir_ranks_wake(session->ranks,
+                       thread->process->pid); /* the starter will not return any more, or unseen */
     if (known != NULL && tg_mpir_process_can_start(known))
         leave_starter(session, thread, trigger);
 }

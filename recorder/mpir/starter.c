@@ -98,10 +98,9 @@ const char *tg_mpir_starter_write(const struct tg_mpir_variables *variables, enu
                                   pid_t pid, int32_t value)
 {
     if (!variables->found[name])
-        return "there is no such variable";
+        return "no such variable";
     if (variables->sizes[name] != 0 && variables->sizes[name] != sizeof value)
-        return "the variable is no int";
-    return tg_memory_write(pid, variables->addresses[name], &value, sizeof value)
-               ? NULL
-               : "its memory cannot be written";
+        return "not an int";
+    return tg_memory_write(pid, variables->addresses[name], &value, sizeof value) ? NULL
+                                                                                  : "cannot write its memory";
 }

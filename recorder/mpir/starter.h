@@ -1,4 +1,4 @@
-/* What the variables of a starter say, read out of its memory. Nothing of it is believed. */
+/* Values of a starter's variables, read out of its memory and not trusted. */
 #ifndef TG_RECORDER_MPIR_STARTER_H
 #define TG_RECORDER_MPIR_STARTER_H
 

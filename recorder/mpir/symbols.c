@@ -8,7 +8,7 @@
 
 enum { BUILD_ID_CHARS = 129, MAX_KNOWN = 16384 };
 
-/* What is known of the object with one build-id. */
+/* The symbols of the object with one build-id. */
 struct known {
     char build_id[BUILD_ID_CHARS];
     struct tg_mpir_symbols *symbols; /* NULL: it has none */
@@ -168,9 +168,8 @@ const struct tg_mpir_symbols *tg_mpir_finder_look(struct tg_mpir_finder *finder,
         return symbols;
     if (!is_program && tg_symbol_probe_lacks_text(finder->probe, source, "MPIR_"))
         return look(finder, NULL, build_id, false);
-    struct tg_image *image;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(finder->images, source, &image);
-    if (error != NULL)
+    struct tg_image *image = tg_image_cache_find(finder->images, source);
+    if (image == NULL)
         return NULL;
     build_id = tg_image_info(image)->build_id;
     if (!is_known(finder, build_id, &symbols))

@@ -41,7 +41,7 @@ enum tg_mpir_name {
 
 const char *tg_mpir_name_text(enum tg_mpir_name name);
 
-/* Those that one object defines. */
+/* Symbols that one object defines. */
 struct tg_mpir_symbols {
     bool found[TG_MPIR_N_NAMES];
     uint64_t addresses[TG_MPIR_N_NAMES]; /* without load bias */
@@ -58,7 +58,7 @@ struct tg_mpir_finder;
 struct tg_error *tg_mpir_finder_create(struct tg_image_cache *images, struct tg_mpir_finder **finder);
 void tg_mpir_finder_destroy(struct tg_mpir_finder *finder); /* NULL is accepted */
 
-/* What the object at SOURCE has, NULL where it has none or cannot be read. IS_PROGRAM: it is an executable,
+/* Symbols of the object at SOURCE, NULL where it has none or cannot be read. IS_PROGRAM: an executable,
  * whose separate debug file counts, too. An object with a build-id that was looked at before costs nothing;
  * another one that has no such name, a look at its string tables. Valid as long as FINDER. */
 const struct tg_mpir_symbols *tg_mpir_finder_look(struct tg_mpir_finder *finder,

@@ -180,7 +180,7 @@ static const char *bytes_of(const struct pages *pages, uint64_t address)
                : (const char *)pages->bytes + page * PAGE_BYTES + address % PAGE_BYTES;
 }
 
-/* Where the string at ADDRESS crosses into a page that is not read yet. */
+/* The place where the string at ADDRESS crosses into a page that is not read yet. */
 static bool wants_next_page(const struct reading *reading, uint64_t address)
 {
     const char *start = bytes_of(&reading->first, address);
@@ -315,28 +315,28 @@ static struct tg_error *read_blocks(struct reading *reading, const struct tg_mpi
             break;
     }
     if (first < size)
-        snprintf(reason, TG_MPIR_TABLE_REASON_BYTES,
-                 "only %" PRIu64 " of %" PRIu64 " entries are in memory that can be read", first, size);
+        snprintf(reason, TG_MPIR_TABLE_REASON_BYTES, "only %" PRIu64 " of %" PRIu64 " entries can be read",
+                 first, size);
     else if (reading->n_broken > 0)
-        snprintf(reason, TG_MPIR_TABLE_REASON_BYTES, "names of %zu entries cannot be read",
+        snprintf(reason, TG_MPIR_TABLE_REASON_BYTES, "cannot read the names of %zu entries",
                  reading->n_broken);
     return NULL;
 }
 
-/* What speaks against looking at the table at all; false nothing. */
+/* A reason for not looking at the table at all; false: none. */
 static bool refuses(const struct tg_mpir_table_place *place, char *reason)
 {
     const char *why = NULL;
     if (place->size < 0)
         why = "MPIR_proctable_size is negative";
     else if (place->size > TG_MPIR_TABLE_MAX_ENTRIES)
-        why = "MPIR_proctable_size is larger than any job: more than 1048576 entries are not read";
+        why = "MPIR_proctable_size is too large (the limit is 1048576 entries)";
     else if (place->size > 0 && place->address == 0)
         why = "MPIR_proctable is NULL";
     else if (!tg_mpir_layout_is_sound(&place->layout))
-        why = "the layout of its entries is not known";
+        why = "the layout of its entries is unknown";
     else if (place->address > UINT64_MAX - (uint64_t)place->size * place->layout.stride_bytes)
-        why = "MPIR_proctable points to where no table can be";
+        why = "MPIR_proctable is not a valid address";
     if (why != NULL)
         snprintf(reason, TG_MPIR_TABLE_REASON_BYTES, "%s", why);
     return why != NULL;

@@ -15,7 +15,7 @@ enum {
     TG_MPIR_TABLE_MAX_ENTRIES = 1 << 20,
     TG_MPIR_TABLE_BLOCK = 1024, /* entries that are read, and told of, together */
     TG_MPIR_TABLE_MAX_STRING = 4096,
-    TG_MPIR_TABLE_MAX_BAD_PAGES = 256, /* that are tried, in one table */
+    TG_MPIR_TABLE_MAX_BAD_PAGES = 256, /* unreadable pages tried in one table */
     TG_MPIR_TABLE_REASON_BYTES = 160,
 };
 
@@ -26,7 +26,7 @@ struct tg_mpir_memory {
     size_t (*read)(void *context, const struct tg_memory_range *ranges, size_t count);
 };
 
-/* Where the table is, as the starter has it. */
+/* The place of the table, as the starter has it. */
 struct tg_mpir_table_place {
     uint64_t address;
     int64_t size;

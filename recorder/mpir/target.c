@@ -74,8 +74,7 @@ static bool is_rank_by_environment(const struct tg_mpir_target *target, bool che
 {
     struct tg_environment environment = {0};
     struct tg_identity identity;
-    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(target->pid, &environment);
-    if (error != NULL)
+    if (!tg_environment_read(target->pid, &environment))
         return false;
     tg_identity_find(&environment, &identity);
     const char *node = tg_environment_get(&environment, "SLURMD_NODENAME");
@@ -99,7 +98,7 @@ bool tg_mpir_target_is_meant(const struct tg_mpir_target *target, bool trust, ch
 {
     struct tg_proc_status status, starter;
     if (!tg_proc_status_read(target->pid, &status) || tg_proc_status_is_dead(&status)) {
-        snprintf(reason, size, "there is no process %d any more", (int)target->pid);
+        snprintf(reason, size, "process %d has ended", (int)target->pid);
         return false;
     }
     if (status.tgid != target->pid) {
@@ -109,13 +108,15 @@ bool tg_mpir_target_is_meant(const struct tg_mpir_target *target, bool trust, ch
     if (trust)
         return true;
     if (!tg_proc_status_read(target->starter, &starter) || status.uid != starter.uid) {
-        snprintf(reason, size, "process %d belongs to user %u, not to the starter's (--mpir-trust takes it)",
+        snprintf(reason, size,
+                 "process %d belongs to user %u, not to the starter's user (use --mpir-trust to acquire it)",
                  (int)target->pid, (unsigned)status.uid);
         return false;
     }
     if (runs(target->pid, target->executable) || is_rank_by_environment(target, false))
         return true;
-    snprintf(reason, size, "process %d (%s) does not run what the table says (--mpir-trust takes it)",
+    snprintf(reason, size,
+             "process %d (%s) does not run the table's program (use --mpir-trust to acquire it)",
              (int)target->pid, status.name);
     return false;
 }

@@ -1,4 +1,4 @@
-/* Which ranks of a job are wanted: "0,2-5,8". */
+/* The ranks of a job that are wanted: "0,2-5,8". */
 #ifndef TG_RECORDER_MPIR_WANTED_RANKS_H
 #define TG_RECORDER_MPIR_WANTED_RANKS_H
 

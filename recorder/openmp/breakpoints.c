@@ -97,8 +97,11 @@ static void plant_once(const struct stop *stop, uint64_t address, tg_breakpoint_
         return;
     TG_AUTO_ERROR struct tg_error *error =
         tg_breakpoint_plant(process, address, TG_BREAKPOINT_INTERNAL, handler, stop->breakpoints, NULL);
-    if (error != NULL)
-        note(stop, "an OpenMP call or body cannot be watched: no breakpoint can be planted there");
+    if (error == NULL)
+        return;
+    char text[200];
+    snprintf(text, sizeof text, "an OpenMP call is not observed: %s", tg_error_message(error));
+    note(stop, text);
 }
 
 static void push_call(const struct stop *stop, const struct tg_openmp_call *call)
@@ -311,7 +314,7 @@ static uint64_t read_thread_num(const struct stop *stop)
     return number;
 }
 
-/* What the runtime keeps for a thread: the team (a pointer), two pointers, the thread number (since GCC
+/* The runtime's data for a thread: the team (a pointer), two pointers, the thread number (since GCC
  * 4.9). */
 static uint64_t read_team(const struct stop *stop, uint64_t thread_pointer)
 {
@@ -531,10 +534,8 @@ static size_t plant_entries(struct stop *stop, struct tg_image *image, uint64_t 
 
 static void watch_image(struct stop *stop, const struct tg_image_source *source, const char *name)
 {
-    struct tg_image *image;
-    TG_AUTO_ERROR struct tg_error *error =
-        tg_image_cache_get(stop->breakpoints->options.images, source, &image);
-    if (error != NULL)
+    struct tg_image *image = tg_image_cache_find(stop->breakpoints->options.images, source);
+    if (image == NULL)
         return;
     uint64_t bias = source->header == 0 ? source->load_bias : source->header - tg_image_info(image)->start;
     if (plant_entries(stop, image, bias) > 0) {
@@ -542,7 +543,7 @@ static void watch_image(struct stop *stop, const struct tg_image_source *source,
                        &(struct tg_event){.kind = TG_EVENT_OMP_RUNTIME,
                                           .omp_runtime = {.name = name, .seen = TG_OMP_BREAKPOINT}});
         if (!stop->process->knows_thread_num)
-            note(stop, "the OpenMP thread numbers of this process are not known: all are given as 0");
+            note(stop, "the OpenMP thread numbers of this process are unknown: all are recorded as 0");
     }
     tg_image_unref(image);
 }
@@ -611,7 +612,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
     struct tg_openmp_process *old = parent == NULL ? NULL : parent->data[breakpoints->slot];
     const struct tg_thread *forking = tg_engine_stopped_thread(breakpoints->engine);
     if (old == NULL || origin != TG_ORIGIN_FORK || thread->process->space == parent->space)
-        return; /* who shares memory is not watched: it is about to exec */
+        return; /* a process that shares memory is not watched: it is about to exec */
     thread->process->data[breakpoints->slot] =
         tg_openmp_process_copy(old, forking == NULL ? 0 : forking->tid, thread->tid);
 }

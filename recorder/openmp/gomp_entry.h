@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What happens in a call: at its entry, where it returns, or both. */
+/* Events of a call: at its entry, at its return, or both. */
 enum tg_gomp_call {
     TG_GOMP_PARALLEL,         /* a region: body and data are the first two arguments, threads the third */
     TG_GOMP_BARRIER,          /* a thread waits for its team */
     TG_GOMP_ZONE_START,       /* a worksharing zone begins */
-    TG_GOMP_ZONE_END,         /* it ends with a barrier */
-    TG_GOMP_ZONE_END_NOWAIT,  /* it ends without */
+    TG_GOMP_ZONE_END,         /* ends with a barrier */
+    TG_GOMP_ZONE_END_NOWAIT,  /* ends without one */
     TG_GOMP_SECTION,          /* asks for the next section: returns its number, 0 for none */
     TG_GOMP_SINGLE_START,     /* returns whether this thread executes it */
     TG_GOMP_SINGLE_COPY,      /* waits for the values of who executes it; returns NULL to that one */

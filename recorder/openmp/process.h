@@ -1,4 +1,5 @@
-/* What is known of OpenMP in one process that is watched by breakpoints. Internal to recorder/openmp/breakpoints.c. */
+/* OpenMP in one process that is watched by breakpoints. Internal to
+ * recorder/openmp/breakpoints.c. */
 #ifndef TG_RECORDER_OPENMP_PROCESS_H
 #define TG_RECORDER_OPENMP_PROCESS_H
 
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    TG_OPENMP_MAX_CALLS = 64,   /* that one thread is in */
+    TG_OPENMP_MAX_CALLS = 64,   /* nested calls of one thread */
     TG_OPENMP_MAX_FRAMES = 32,  /* nested regions of one thread */
     TG_OPENMP_MAX_ZONES = 8,    /* nested zones of one frame */
     TG_OPENMP_MAX_OPEN = 65536, /* regions, and tasks that have not begun, of one process */
@@ -37,7 +38,7 @@ struct tg_openmp_works {
 struct tg_openmp_call {
     const struct tg_gomp_entry *entry; /* NULL: the body of a region or task */
     uint64_t return_address;
-    uint64_t sp; /* what the stack pointer will be there */
+    uint64_t sp; /* the stack pointer there */
     uint64_t id; /* the region or task that it is about; a barrier's instance */
     uint64_t body;
     uint64_t lock;
@@ -88,7 +89,7 @@ struct tg_openmp_process {
 };
 
 struct tg_openmp_process *tg_openmp_process_create(void); /* NULL without memory */
-/* What fork makes of it: the thread FROM alone goes on, as TO. NULL without memory. */
+/* A copy for a forked child: the thread FROM alone goes on, as TO. NULL without memory. */
 struct tg_openmp_process *tg_openmp_process_copy(const struct tg_openmp_process *process, pid_t from,
                                                  pid_t to);
 void tg_openmp_process_destroy(struct tg_openmp_process *process); /* NULL is accepted */

@@ -1,5 +1,7 @@
 #include "recorder/process/environment.h"
 
+#include "format/base/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,7 +99,7 @@ static size_t take(const char *text, size_t size, struct tg_environment *made)
     return used;
 }
 
-struct tg_error *tg_environment_parse(const char *text, size_t size, struct tg_environment *environment)
+bool tg_environment_parse(const char *text, size_t size, struct tg_environment *environment)
 {
     struct tg_environment made = {0};
     size_t bytes = take(text, size, &made);
@@ -105,11 +107,11 @@ struct tg_error *tg_environment_parse(const char *text, size_t size, struct tg_e
     made.bytes = malloc(bytes + 1);
     if (made.variables == NULL || made.bytes == NULL) {
         tg_environment_deinit(&made);
-        return tg_error_no_memory();
+        return false;
     }
     take(text, size, &made);
     *environment = made;
-    return NULL;
+    return true;
 }
 
 static ssize_t read_some(int fd, char *buffer, size_t size)
@@ -121,52 +123,34 @@ static ssize_t read_some(int fd, char *buffer, size_t size)
     return n;
 }
 
-/* The whole of FD, at most TG_ENVIRONMENT_MAX_BYTES; the caller frees *TEXT. */
-static struct tg_error *read_whole(int fd, char **text, size_t *size)
+/* The whole of FD, at most TG_ENVIRONMENT_MAX_BYTES; the caller frees *TEXT, also after a failure. */
+static bool read_whole(int fd, char **text, size_t *size)
 {
-    char *bytes = NULL;
-    size_t used = 0;
     size_t capacity = 0;
-    while (used < TG_ENVIRONMENT_MAX_BYTES) {
-        if (used == capacity) {
-            size_t more = capacity == 0 ? 1 << 14 : 2 * capacity;
-            char *grown = realloc(bytes, more);
-            if (grown == NULL) {
-                free(bytes);
-                return tg_error_no_memory();
-            }
-            bytes = grown;
-            capacity = more;
-        }
-        ssize_t n = read_some(fd, bytes + used, capacity - used);
-        if (n < 0) {
-            free(bytes);
-            return tg_error_create_errno(errno, "the environment of a process cannot be read");
-        }
-        if (n == 0)
-            break;
-        used += (size_t)n;
+    while (*size < TG_ENVIRONMENT_MAX_BYTES) {
+        if (TG_ARRAY_RESERVE(*text, capacity, *size + (1 << 14)) != NULL)
+            return false;
+        ssize_t n = read_some(fd, *text + *size, capacity - *size);
+        if (n <= 0)
+            return n == 0;
+        *size += (size_t)n;
     }
-    *text = bytes;
-    *size = used;
-    return NULL;
+    return true;
 }
 
-struct tg_error *tg_environment_read(pid_t pid, struct tg_environment *environment)
+bool tg_environment_read(pid_t pid, struct tg_environment *environment)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return tg_error_create_errno(errno, "the environment of a process cannot be read");
+        return false;
     char *text = NULL;
     size_t size = 0;
-    struct tg_error *error = read_whole(fd, &text, &size);
+    bool is_read = read_whole(fd, &text, &size) && tg_environment_parse(text, size, environment);
     close(fd);
-    if (error == NULL)
-        error = tg_environment_parse(text, size, environment);
     free(text);
-    return error;
+    return is_read;
 }
 
 void tg_environment_deinit(struct tg_environment *environment)

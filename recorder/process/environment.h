@@ -1,9 +1,8 @@
-/* What of a process's environment a trace may hold: variables from an allow-list, nothing else leaves the
- * process. */
+/* The part of a process's environment that a trace may hold: variables from an allow-list, nothing else
+ * leaves the process. */
 #ifndef TG_RECORDER_PROCESS_ENVIRONMENT_H
 #define TG_RECORDER_PROCESS_ENVIRONMENT_H
 
-#include "format/base/error.h"
 #include "format/event/event.h"
 
 #include <stdbool.h>
@@ -27,11 +26,12 @@ struct tg_environment {
     char *bytes;
 };
 
-/* From the text of /proc/PID/environ: NUL-terminated strings, the last one perhaps without its NUL. */
-struct tg_error *tg_environment_parse(const char *text, size_t size, struct tg_environment *environment);
+/* From the text of /proc/PID/environ: NUL-terminated strings, the last one perhaps without its NUL. False
+ * without memory. */
+bool tg_environment_parse(const char *text, size_t size, struct tg_environment *environment);
 
-/* As PID was started with. OS error where it cannot be read. */
-struct tg_error *tg_environment_read(pid_t pid, struct tg_environment *environment);
+/* The environment that PID was started with. False where it cannot be read, with errno. */
+bool tg_environment_read(pid_t pid, struct tg_environment *environment);
 
 void tg_environment_deinit(struct tg_environment *environment);
 

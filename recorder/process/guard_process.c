@@ -40,14 +40,14 @@ static struct tg_error *start(void (*keep)(int line, void *context), void *conte
     pthread_sigmask(SIG_SETMASK, &former, NULL);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    return child < 0 ? tg_error_create_errno(why, "a guard for the job cannot be started: fork") : NULL;
+    return child < 0 ? tg_error_create_errno(why, "cannot start a guard process for the job: fork") : NULL;
 }
 
 struct tg_error *tg_guard_process_start(void (*keep)(int line, void *context), void *context, int *line)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return tg_error_create_errno(errno, "a guard for the job cannot be started: socketpair");
+        return tg_error_create_errno(errno, "cannot start a guard process for the job: socketpair");
     struct tg_error *error = start(keep, context, ends[0]);
     close(ends[0]);
     if (error != NULL)

@@ -1,4 +1,4 @@
-/* Which rank of which job a process is, by what its runtime put into its environment. */
+/* The rank and job of a process, by the variables that its runtime put into its environment. */
 #ifndef TG_RECORDER_PROCESS_IDENTITY_H
 #define TG_RECORDER_PROCESS_IDENTITY_H
 

@@ -141,7 +141,7 @@ static uint64_t header_of(const struct tg_image_source *source, uint64_t start)
     return source->header != 0 ? source->header : source->load_bias + start;
 }
 
-/* Where the first mapping of OBJECT, whose header is at HEADER, ends. */
+/* The end of the first mapping of OBJECT, whose header is at HEADER. */
 static uint64_t first_mapping_end(const struct tg_elf_object *object, uint64_t header)
 {
     for (size_t i = 0; i < object->n_segments; i++) {
@@ -184,7 +184,7 @@ static struct tg_error *image_of_file(struct tg_image_cache *cache, int fd, stru
 {
     struct stat status;
     if (fstat(fd, &status) != 0) {
-        struct tg_error *error = tg_error_create_errno(errno, "cannot stat it");
+        struct tg_error *error = tg_error_create_errno(errno, "cannot get its status (stat)");
         close(fd);
         return error;
     }
@@ -254,7 +254,8 @@ static struct tg_error *image_of_memory(struct tg_image_cache *cache, const stru
     return NULL;
 }
 
-/* Where PATH is the same in the recorder's root as in the process's, which a build-id proves. */
+/* The image at PATH, where that is the same file in the recorder's root as in the process's, as a build-id
+ * proves. */
 static struct tg_image *find_here(struct tg_image_cache *cache, const char *path, const char *build_id)
 {
     struct tg_image *found = NULL;
@@ -297,4 +298,11 @@ struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct t
     }
     return tg_error_prefix(image_of_memory(cache, source, image), "%s",
                            path[0] != '\0' ? path : "the program");
+}
+
+struct tg_image *tg_image_cache_find(struct tg_image_cache *cache, const struct tg_image_source *source)
+{
+    struct tg_image *image = NULL;
+    tg_error_destroy(tg_image_cache_get(cache, source, &image));
+    return image;
 }

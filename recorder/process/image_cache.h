@@ -22,7 +22,7 @@ struct tg_image_cache_stats {
 };
 struct tg_image_cache_stats tg_image_cache_stats(const struct tg_image_cache *cache);
 
-/* Where an object is: enough to find its file, or to read it from memory where there is none. */
+/* The place of an object: enough to find its file, or to read it from memory where there is none. */
 struct tg_image_source {
     pid_t pid;        /* of a stopped thread of the process */
     const char *path; /* as the link map or /proc/PID/maps has it, resolved inside PID's root and working
@@ -39,5 +39,7 @@ struct tg_image_source {
  * reference. */
 struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct tg_image_source *source,
                                     struct tg_image **image);
+/* The same; NULL where the image cannot be had, for whatever reason. */
+struct tg_image *tg_image_cache_find(struct tg_image_cache *cache, const struct tg_image_source *source);
 
 #endif

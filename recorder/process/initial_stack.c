@@ -12,7 +12,7 @@ enum { FIRST_BYTES = 4096, ALIGNMENT = 16 };
 
 static struct tg_error *malformed(const char *what)
 {
-    return tg_error_create(TG_ERROR_INPUT, "the initial stack is not as a kernel makes it: %s", what);
+    return tg_error_create(TG_ERROR_INPUT, "unexpected layout of the initial stack: %s", what);
 }
 
 /* ---- reading */
@@ -50,13 +50,13 @@ static struct tg_error *read_words(pid_t pid, struct tg_initial_stack *stack)
         stack->words = grown;
         size_t n_read = tg_memory_read_some(pid, stack->address, stack->words, size);
         if (n_read == 0)
-            return tg_error_create(TG_ERROR_OS, "the initial stack cannot be read");
+            return tg_error_create(TG_ERROR_OS, "cannot read the initial stack");
         if (find_parts(stack, n_read / sizeof stack->words[0]))
             return NULL;
         if (n_read < size)
-            return malformed("it has no end");
+            return malformed("no end found");
     }
-    return malformed("it is too large");
+    return malformed("too large");
 }
 
 uint64_t tg_initial_stack_auxiliary(const struct tg_initial_stack *stack, uint64_t type)
@@ -76,18 +76,18 @@ static struct tg_error *read_strings(pid_t pid, struct tg_initial_stack *stack)
     uint64_t end = tg_initial_stack_auxiliary(stack, AT_EXECFN);
     stack->strings_at = stack->words[stack->variables];
     if (end <= stack->strings_at || end - stack->strings_at > TG_INITIAL_STACK_MAX_BYTES)
-        return malformed("the environment is not in front of the program's name");
+        return malformed("the environment does not precede the program's name");
     stack->n_strings = (size_t)(end - stack->strings_at);
     stack->strings = malloc(stack->n_strings + 1);
     if (stack->strings == NULL)
         return tg_error_no_memory();
     if (!tg_memory_read(pid, stack->strings_at, stack->strings, stack->n_strings))
-        return tg_error_create(TG_ERROR_OS, "the strings of the environment cannot be read");
+        return tg_error_create(TG_ERROR_OS, "cannot read the strings of the environment");
     stack->strings[stack->n_strings] = '\0';
     for (size_t i = 0; i < stack->n_variables; i++) {
         uint64_t string = stack->words[stack->variables + i];
         if (string < stack->strings_at || string >= end)
-            return malformed("a variable is not among the others");
+            return malformed("a variable lies outside the environment");
     }
     return NULL;
 }
@@ -95,7 +95,7 @@ static struct tg_error *read_strings(pid_t pid, struct tg_initial_stack *stack)
 struct tg_error *tg_initial_stack_read(pid_t pid, uint64_t address, struct tg_initial_stack *stack)
 {
     struct tg_initial_stack found = {.address = address};
-    struct tg_error *error = address % ALIGNMENT == 0 ? NULL : malformed("it is not aligned");
+    struct tg_error *error = address % ALIGNMENT == 0 ? NULL : malformed("not aligned");
     if (error == NULL)
         error = read_words(pid, &found);
     if (error == NULL)
@@ -148,7 +148,7 @@ struct tg_error *tg_initial_stack_add(const struct tg_initial_stack *stack, cons
     size_t added_bytes = n_added * sizeof(uint64_t) + string_bytes;
     size_t size = stack->n_words * sizeof(uint64_t) + added_bytes;
     if (string_bytes > TG_INITIAL_STACK_MAX_BYTES || stack->address < added_bytes)
-        return tg_error_create(TG_ERROR_LIMIT, "there is no room for variables in the initial stack");
+        return tg_error_create(TG_ERROR_LIMIT, "no room for variables in the initial stack");
     uint64_t *words = calloc(1, size);
     if (words == NULL)
         return tg_error_no_memory();
@@ -170,4 +170,23 @@ struct tg_error *tg_initial_stack_add(const struct tg_initial_stack *stack, cons
     }
     *image = (struct tg_stack_image){.address = address, .bytes = words, .size = size};
     return NULL;
+}
+
+/* Below the stack pointer nothing can be broken: that part is written first, and tells whether the rest can
+ * be written. */
+struct tg_error *tg_initial_stack_write(pid_t tid, const struct tg_initial_stack *stack,
+                                        const struct tg_stack_image *image)
+{
+    size_t below = (size_t)(stack->address - image->address);
+    if (tg_memory_write(tid, image->address, image->bytes, below) &&
+        tg_memory_write(tid, stack->address, (const char *)image->bytes + below, image->size - below))
+        return NULL;
+    tg_initial_stack_write_back(tid, stack);
+    return tg_error_create(TG_ERROR_TARGET,
+                           "cannot write the initial stack of the program (is its stack limited?)");
+}
+
+void tg_initial_stack_write_back(pid_t tid, const struct tg_initial_stack *stack)
+{
+    tg_memory_write(tid, stack->address, stack->words, stack->n_words * sizeof stack->words[0]);
 }

@@ -29,7 +29,7 @@ struct tg_initial_stack {
     size_t variables; /* the first of the environment */
     size_t n_variables;
     size_t auxv;
-    char *strings; /* those of the environment, as in memory from STRINGS_AT on, and a NUL behind them */
+    char *strings; /* strings of the environment, as in memory from STRINGS_AT on, and a NUL behind them */
     uint64_t strings_at;
     size_t n_strings; /* bytes */
 };
@@ -58,5 +58,12 @@ struct tg_stack_image {
  * aligned. Changes nothing yet. */
 struct tg_error *tg_initial_stack_add(const struct tg_initial_stack *stack, const char *const *variables,
                                       size_t count, struct tg_stack_image *image);
+
+/* Writes IMAGE to the memory of TID, a stopped thread that has not begun; the stack pointer is the caller's
+ * to set. TARGET error where it cannot be written: then memory is as STACK has it. */
+struct tg_error *tg_initial_stack_write(pid_t tid, const struct tg_initial_stack *stack,
+                                        const struct tg_stack_image *image);
+/* Undoes that. */
+void tg_initial_stack_write_back(pid_t tid, const struct tg_initial_stack *stack);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct tg_insn_decoder {
     csh handle64, handle32;
-    cs_insn *room; /* where Capstone puts its result; reused */
+    cs_insn *room; /* Capstone's result; reused */
 };
 
 struct tg_error *tg_insn_decoder_create(struct tg_insn_decoder **decoder)
@@ -543,7 +543,7 @@ static void make_displaced(const struct layout *layout, struct tg_insn *insn)
         copy[layout->base_index] |= 0x20;
 }
 
-/* What no copy elsewhere can do faithfully. */
+/* Instructions that no copy elsewhere can execute faithfully: why, else NULL. */
 static const char *why_unsupported(const struct layout *layout)
 {
     if (layout->encoding != ENCODING_LEGACY)
@@ -551,9 +551,9 @@ static const char *why_unsupported(const struct layout *layout)
     uint8_t opcode = layout->opcode;
     if (layout->map == MAP_ONE_BYTE && (opcode == 0xcc || opcode == 0xf1 ||
                                         (opcode == 0xcd && layout->bytes[layout->opcode_index + 1] == 3)))
-        return "it is a trap of the program's own";
+        return "the program's own trap";
     if (layout->data16 && (layout->rex & 8) == 0 && layout->map <= MAP_0F && is_branch(layout))
-        return "it is a branch with an operand-size prefix, which processors do not agree on";
+        return "a branch with an operand-size prefix, which processors execute differently";
     return NULL;
 }
 

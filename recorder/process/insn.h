@@ -78,7 +78,7 @@ void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scr
 
 enum tg_insn_outcome {
     TG_INSN_DONE, /* the instruction completed: rip is where it leads */
-    /* It did not, or not wholly: a signal came before, it faulted, its system call is to be restarted, a rep
+    /* Did not run, or not wholly: a signal came before, it faulted, its system call is to be restarted, a rep
        instruction was interrupted. rip is ADDRESS again; displace anew when the thread is to go on there. */
     TG_INSN_AGAIN,
 };

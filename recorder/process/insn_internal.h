@@ -1,4 +1,4 @@
-/* What insn.c finds out and insn_step.c acts upon. */
+/* Facts about an instruction that insn.c finds out and insn_step.c acts upon. */
 #ifndef TG_RECORDER_PROCESS_INSN_INTERNAL_H
 #define TG_RECORDER_PROCESS_INSN_INTERNAL_H
 
@@ -6,7 +6,7 @@
 
 enum { TG_INSN_NO_REGISTER = 0xff };
 
-/* What an instruction does, where that can be emulated. */
+/* The effect of an instruction, where it can be emulated. */
 enum tg_insn_operation {
     TG_INSN_OTHER,
     TG_INSN_NOP,
@@ -32,11 +32,11 @@ enum tg_insn_operation {
     TG_INSN_TEST,
 };
 
-/* Where rip is after a displaced step, and what that means for the place that the instruction came from. */
+/* The place of rip after a displaced step, and its meaning for the place that the instruction came from. */
 enum tg_insn_transfer {
     TG_INSN_TO_NEXT,     /* behind the copy: the next instruction */
     TG_INSN_TO_RELATIVE, /* anywhere: as far from ADDRESS as it is from SCRATCH */
-    TG_INSN_TO_ABSOLUTE, /* where it leads: returns, jumps through registers and memory */
+    TG_INSN_TO_ABSOLUTE, /* the jump's target: returns, jumps through registers and memory */
     TG_INSN_TO_CALLED,   /* as absolute, with a return address on the stack that names the copy */
     TG_INSN_TO_EMULATED, /* behind a nop: the jump is still to be emulated (it cannot fault) */
     TG_INSN_TO_PUSHED,   /* behind a push of the return address: the relative call still has to be entered */

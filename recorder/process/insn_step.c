@@ -313,7 +313,8 @@ void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scr
     *borrowed = pushes_flags ? regs->eflags & PUSHED_FLAGS : address_of(insn, address + insn->length);
 }
 
-/* Where the thread goes on, given that it stands at STOPPED after a copy that did not stay at SCRATCH. */
+/* The address at which the thread goes on, given that it is stopped at STOPPED after a copy that did not stay
+ * at SCRATCH. */
 static uint64_t transferred(const struct tg_insn *insn, uint64_t address, uint64_t scratch, uint64_t stopped,
                             struct user_regs_struct *regs, const struct tg_insn_memory *memory)
 {

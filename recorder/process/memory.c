@@ -73,7 +73,7 @@ size_t tg_memory_read_some(pid_t pid, uint64_t address, void *buffer, size_t siz
     struct iovec remote = {(void *)address, size};
     ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
     size_t done = n > 0 ? (size_t)n : 0;
-    /* What is left is behind a page that cannot be read so: execute-only, PROT_NONE, not dumpable, or not
+    /* The rest is behind a page that cannot be read so: execute-only, PROT_NONE, not dumpable, or not
      * mapped at all. */
     if (done < size)
         done += read_by_file(pid, address + done, (char *)buffer + done, size - done);

@@ -33,7 +33,7 @@ bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status)
     while (!found.has_memory && fgets(line, sizeof line, file) != NULL)
         take_line(line, &found);
     fclose(file);
-    if (found.tgid == 0) /* it went while it was read */
+    if (found.tgid == 0) /* the process ended while it was read */
         return false;
     *status = found;
     return true;

@@ -1,4 +1,4 @@
-/* What /proc/PID/status says. */
+/* The contents of /proc/PID/status. */
 #ifndef TG_RECORDER_PROCESS_PROC_STATUS_H
 #define TG_RECORDER_PROCESS_PROC_STATUS_H
 
@@ -12,17 +12,17 @@ struct tg_proc_status {
     pid_t parent; /* the real one, not a tracer; 0: outside of this pid namespace */
     pid_t tracer; /* 0 none */
     uid_t uid;
-    uid_t file_uid;  /* which files are opened as */
+    uid_t file_uid;  /* opens files as this user */
     bool has_memory; /* kernel threads and processes that ended have none */
 };
 
 /* Reads the status of thread or process TID; false where there is no such thing. */
 bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status);
 
-/* It runs no more, whether its parent or tracer has taken note or not. */
+/* The process runs no more, whether its parent or tracer has taken note or not. */
 bool tg_proc_status_is_dead(const struct tg_proc_status *status);
 
-/* What process PID itself takes for its process id: another number in a pid namespace of its own. PID where
+/* The process id that PID itself sees: another number in a pid namespace of its own. PID where
  * that cannot be read. */
 pid_t tg_proc_status_own_pid(pid_t pid);
 

@@ -37,7 +37,7 @@ struct region {
 
 /* The file that is looked at. */
 struct file {
-    struct tg_symbol_probe *probe; /* whose buffers hold what HEAD and TAIL say */
+    struct tg_symbol_probe *probe; /* its buffers hold HEAD and TAIL */
     int fd;
     uint64_t size;
     struct region head, tail;
@@ -95,7 +95,7 @@ static const uint8_t *view(const struct file *file, struct region region)
     return file->probe->more;
 }
 
-/* Where the file's bytes for the virtual address ADDRESS begin, up to the end of its segment. */
+/* The file's bytes for the virtual address ADDRESS on, up to the end of its segment. */
 static bool locate(const struct file *file, uint64_t address, struct region *region)
 {
     for (size_t i = 0; i < file->header.n_segments; i++) {
@@ -225,7 +225,7 @@ static bool add_dynamic_table(struct file *file)
 
 /* ---- names */
 
-/* What of NAME stands in string tables: not the version that may be asked for. */
+/* The part of NAME that is in string tables: not the version that may be asked for. */
 static size_t bare_length(const char *name)
 {
     return name[0] == '\0' ? 0 : 1 + strcspn(name + 1, "@");

@@ -1,4 +1,4 @@
-/* What a process that stands for another one makes of that one's end. */
+/* The end of a process, repeated by another process that acts in its place. */
 #ifndef TG_RECORDER_PROCESS_WAIT_STATUS_H
 #define TG_RECORDER_PROCESS_WAIT_STATUS_H
 

@@ -22,7 +22,7 @@ enum {
     READ_BYTES = 40,      /* as much as one look at a link map */
 };
 
-/* What the child measured; shared with it. */
+/* The child's measurements; memory shared with it. */
 struct rounds {
     uint64_t plain_ns[ROUNDS]; /* of CALLS_PER_ROUND calls */
     uint64_t trapped_ns[ROUNDS];
@@ -85,7 +85,7 @@ static struct tg_error *wait_for(struct tg_stop_wait *wait, pid_t child, int *st
 {
     while (tg_stop_wait(wait, child, 1, status) != child)
         if (errno != EINTR)
-            return tg_error_create_errno(errno, "cannot wait for a child to measure stops with");
+            return tg_error_create_errno(errno, "cannot wait for the child process that measures stops");
     return NULL;
 }
 
@@ -119,10 +119,10 @@ static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
         return error;
     *ended = !WIFSTOPPED(status);
     if (*ended)
-        return tg_error_create(TG_ERROR_TARGET, "a child to measure stops with cannot be traced");
+        return tg_error_create(TG_ERROR_TARGET, "cannot trace the child process that measures stops");
     if (ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL) != 0 ||
         ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
-        return tg_error_create_errno(errno, "cannot trace a child to measure stops with");
+        return tg_error_create_errno(errno, "cannot trace the child process that measures stops");
     for (size_t stops = 0;; stops++) {
         error = wait_for(&wait, child, &status);
         if (error != NULL)
@@ -132,7 +132,8 @@ static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops == ROUNDS * CALLS_PER_ROUND)
             return NULL;
         if (*ended || WSTOPSIG(status) != SIGTRAP || stops == ROUNDS * CALLS_PER_ROUND)
-            return tg_error_create(TG_ERROR_TARGET, "a child to measure stops with ended early (status %#x)",
+            return tg_error_create(TG_ERROR_TARGET,
+                                   "the child process that measures stops ended early (status %#x)",
                                    (unsigned)status);
         error = handle_trap(child, seen_ns, &tracer_ns[stops]);
         if (error != NULL)
@@ -160,7 +161,7 @@ struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost)
     if (child == 0)
         run_child(rounds);
     if (child < 0) {
-        error = tg_error_create_errno(errno, "cannot fork a child to measure stops with");
+        error = tg_error_create_errno(errno, "cannot fork a child process to measure stops");
     } else {
         bool ended = false;
         error = trace(child, tracer_ns, &ended);

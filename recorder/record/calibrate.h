@@ -1,4 +1,4 @@
-/* What a stop costs on this machine. */
+/* The cost of a stop on this machine. */
 #ifndef TG_RECORDER_RECORD_CALIBRATE_H
 #define TG_RECORDER_RECORD_CALIBRATE_H
 

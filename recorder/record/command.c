@@ -19,7 +19,7 @@
 
 /* ---- signals to the recorder */
 
-/* What a signal handler needs; the one mutable global that it takes. A signal that comes before there is a
+/* State that the signal handler needs, the one mutable global. A signal that comes before there is a
  * process to pass it on to is kept in EARLY. */
 static struct {
     struct tg_recording *volatile attached; /* end this recording by detaching */
@@ -59,7 +59,8 @@ static void install(int signal, struct sigaction *action)
 static void install_handlers(struct tg_recording *recording, bool attached)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    static const int others[] = {SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM}; /* they would end this process */
+    static const int others[] = {SIGUSR1, SIGUSR2, SIGXCPU,
+                                 SIGALRM}; /* signals that would end this process */
     struct sigaction end = {.sa_sigaction = on_end_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction pipe = {.sa_handler = on_pipe_signal, .sa_flags = SA_RESTART};
     target.attached = attached ? recording : NULL;
@@ -141,7 +142,7 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
                                struct tg_recording_summary *summary)
 {
     struct tg_stop_cost cost = {0};
-    /* where it fails, tracing fails too, and says more about why */
+    /* where calibration fails, tracing fails too, and says more about why */
     if (!options->no_ptrace)
         tg_error_destroy(tg_calibrate_stop_cost(&cost));
     struct tg_error *error = tg_recording_create(options, &cost, NULL, recording);

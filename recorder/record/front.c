@@ -32,11 +32,11 @@ struct watch {
     int line;
     int signals;
     bool is_ready;  /* the tracer has its handlers */
-    sigset_t early; /* what came before that */
+    sigset_t early; /* signals that came before that */
 };
 
-/* What stops a process by default stays with the kernel, so that this one stops and goes on with the
- * other. */
+/* Signals that stop a process by default stay with the kernel, so that this process stops and goes on with
+ * the other. */
 static void choose_signals(sigset_t *set)
 {
     static const int left[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
@@ -84,7 +84,7 @@ static void take_signal(struct watch *watch)
 static void become_ready(struct watch *watch)
 {
     char byte;
-    if (read(watch->line, &byte, 1) != 1) { /* it ends: SIGCHLD follows */
+    if (read(watch->line, &byte, 1) != 1) { /* the tracer ends: SIGCHLD follows */
         close(watch->line);
         watch->line = -1;
         return;
@@ -131,7 +131,7 @@ static void *await_end(void *context)
     return NULL;
 }
 
-/* Who is to get whatever is sent by name gets the one in front. */
+/* Signals sent by name (pkill) go to the process in front: this one takes another name. */
 static void take_name(void)
 {
     prctl(PR_SET_NAME, "tg-engine");
@@ -167,7 +167,7 @@ struct tg_error *tg_front_create(struct tg_front **front)
     if (child < 0) {
         close(ends[1]);
         free(made);
-        return tg_error_create_errno(why, "cannot start the process that traces: fork");
+        return tg_error_create_errno(why, "cannot start the tracing process: fork");
     }
     take_name();
     made->line = ends[1];
@@ -185,7 +185,7 @@ struct tg_error *tg_front_watch(struct tg_front *front, void (*gone)(void *conte
     int why = pthread_create(&front->thread, NULL, await_end, front);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why != 0)
-        return tg_error_create_errno(why, "cannot create the thread that watches the process in front");
+        return tg_error_create_errno(why, "cannot create the thread that watches the front process");
     front->has_thread = true;
     ssize_t sent = send(front->line, "", 1, MSG_NOSIGNAL); /* fails where it has gone: the thread sees that */
     (void)sent;

@@ -277,7 +277,7 @@ static bool asks_for_control(const struct arguments *arguments, const struct tg_
            settings->has_always_recalculate || settings->match != NULL;
 }
 
-/* What takes ptrace, or stops, and is asked for; NULL nothing. */
+/* An option given that needs ptrace, or stops; NULL: none. */
 static const char *control_given(const struct arguments *arguments, bool breaks_too)
 {
     if (arguments->mode != NULL)

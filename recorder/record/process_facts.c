@@ -49,9 +49,8 @@ static void tell_program(const struct tg_process_facts_subject *subject, struct 
                     .secure = subject->secure},
     };
     struct tg_image_source source = {.pid = subject->tid};
-    struct tg_image *image = NULL;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(images, &source, &image);
-    if (error == NULL) {
+    struct tg_image *image = tg_image_cache_find(images, &source);
+    if (image != NULL) {
         const struct tg_image_info *info = tg_image_info(image);
         event.program.build_id = info->build_id;
         event.program.interpreter = info->interpreter;
@@ -101,7 +100,7 @@ static void tell_command_line(pid_t pid, const struct tg_event_sink *sink)
                                  .command_line = {.arguments = {.items = items, .count = count}}};
         add(sink, &event);
         if (size == MAX_BYTES || at < size)
-            note(sink, "the command line is longer than what is kept of it");
+            note(sink, "command line truncated");
     }
     free(text);
     free(items);
@@ -113,11 +112,10 @@ static void tell_environment(pid_t pid, const struct tg_event_sink *sink)
 {
     struct tg_environment environment = {0};
     struct tg_identity identity;
-    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(pid, &environment);
-    if (error != NULL)
-        note(sink, tg_error_message(error));
+    if (!tg_environment_read(pid, &environment))
+        note(sink, "cannot read the environment of the process");
     if (environment.left_out > 0)
-        note(sink, "environment variables longer than 65536 bytes are left out");
+        note(sink, "environment variables longer than 65536 bytes are omitted");
     struct tg_event event = {
         .kind = TG_EVENT_ENVIRONMENT,
         .environment = {.variables = {.items = environment.variables, .count = environment.count}}};

@@ -1,4 +1,4 @@
-/* What there is to know of a program once it is in place: an engine observer that emits its program,
+/* Facts about a program once it is in place: an engine observer that emits its program,
  * command_line, environment and identity events after every exec, and at attach. */
 #ifndef TG_RECORDER_RECORD_PROCESS_FACTS_H
 #define TG_RECORDER_RECORD_PROCESS_FACTS_H
@@ -13,7 +13,7 @@ enum {
     TG_PROCESS_FACTS_MAX_COMMAND_BYTES = 1 << 17,
 };
 
-/* Whose program it is, and what the kernel told it in its auxiliary vector (0 where that is not known). */
+/* The process of the program, and its auxiliary vector's entries (0 unknown). */
 struct tg_process_facts_subject {
     pid_t pid;
     pid_t tid;      /* of a thread whose memory is there */

@@ -29,12 +29,9 @@ static uint64_t find_ptrace(struct tg_ptrace_use *use, struct tg_thread *thread)
     if (!tg_mapped_file_find(thread->process->pid, is_c_library, &library))
         return 0; /* a static program: what it calls directly cannot be told from other system calls */
     const struct tg_image_source source = {.pid = thread->tid, .path = library.path, .header = library.start};
-    struct tg_image *image;
-    struct tg_error *error = tg_image_cache_get(use->images, &source, &image);
-    if (error != NULL) {
-        tg_error_destroy(error);
+    struct tg_image *image = tg_image_cache_find(use->images, &source);
+    if (image == NULL)
         return 0;
-    }
     uint64_t address = 0;
     size_t n = tg_image_find_function(image, "ptrace", &address, 1);
     if (n > 0)
@@ -53,7 +50,7 @@ static void release_target(struct tg_thread *thread, pid_t target)
     struct tg_process *process = tg_engine_find_process(thread->process->engine, status.tgid);
     if (process == NULL)
         return;
-    tg_engine_release(process, "another process of the job traces it (ptrace)");
+    tg_engine_release(process, "traced by another process of the job (ptrace)");
     tg_engine_hold(thread, process->pid);
 }
 

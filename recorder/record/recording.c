@@ -37,7 +37,7 @@ static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64, agent_re
 struct tg_recording {
     const struct tg_record_options *options;
     const struct tg_recording_watch *watch; /* NULL nobody */
-    enum tg_loader_watch launched;          /* what became of options->launched */
+    enum tg_loader_watch launched;          /* options->launched, or its replacement */
     struct tg_agent_session *agent;         /* NULL none */
     char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
@@ -121,7 +121,7 @@ static struct tg_error *describe_host(struct tg_trace_meta *meta)
     return error != NULL ? error : set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
 }
 
-/* What does not fit is cut off: a trace without the end of its command line is better than none. */
+/* Cuts off arguments that do not fit: a trace without the end of its command line is better than none. */
 static struct tg_error *describe_command(const struct tg_record_options *options, struct tg_trace_meta *meta)
 {
     enum { MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS, MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES };
@@ -253,7 +253,7 @@ static void serve_requests(void *context)
     recording->watch->serve(recording->watch->context);
 }
 
-/* What the agent's drain asks of the file. */
+/* Questions of the agent's drain about the file. */
 static bool is_behind(void *context)
 {
     const struct tg_recording *recording = context;
@@ -300,7 +300,7 @@ static bool insists_on_agent(const struct tg_record_options *options)
     return options->no_ptrace || (options->dlopen_given && options->launched == TG_LOADER_AGENT);
 }
 
-/* Where there can be no agent, and nobody insists on it, libraries are watched by stops. */
+/* Without an agent, and where nobody insists on it, libraries are watched by stops. */
 static struct tg_error *create_agent(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
@@ -515,7 +515,7 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
         return tg_engine_launch(recording->engine, options->command, pid);
     struct tg_error *error = NULL;
     static const char no_agent[] =
-        "without the agent: what is attached runs already, it is seen by stops alone";
+        "without the agent: attached processes are already running and are observed by stops alone";
     tg_engine_emit(recording->engine, NULL,
                    &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = no_agent}});
     for (size_t i = 0; error == NULL && i < options->n_pids; i++)
@@ -560,7 +560,7 @@ void tg_recording_finish(struct tg_recording *recording, struct tg_recording_sum
     };
 }
 
-/* What was begun and not finished is worth nothing: the file goes again. */
+/* An unfinished recording is worth nothing: the file goes again. */
 static void discard_writer(struct tg_recording *recording)
 {
     if (recording->writer == NULL)
@@ -576,7 +576,7 @@ void tg_recording_destroy(struct tg_recording *recording)
 {
     if (recording == NULL)
         return;
-    tg_engine_destroy(recording->engine); /* what it lets go of still makes events */
+    tg_engine_destroy(recording->engine); /* detaching still makes events */
     tg_agent_session_destroy(recording->agent);
     recording->agent = NULL;
     tg_untraced_destroy(recording->untraced);

@@ -24,7 +24,7 @@ struct tg_recording_summary {
     bool complete;        /* the trace was closed; otherwise PATH.incomplete is what there is */
 };
 
-/* What else is to know of a recording, and to control what is recorded. */
+/* Callbacks of a controller that watches a recording and controls the job. */
 struct tg_recording_watch {
     void *context;
     /* Every event that is written, in the order of the trace; on the thread that writes. */
@@ -44,7 +44,7 @@ struct tg_recording_watch {
 struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,
                                      const struct tg_recording_watch *watch, struct tg_recording **recording);
 
-/* What the recording is made of, for who controls it: observers are added before the start. Its own. */
+/* Parts of the recording for its controller, owned by the recording: observers are added before the start. */
 struct tg_recording_parts {
     struct tg_engine *engine;
     struct tg_image_cache *images;

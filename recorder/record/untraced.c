@@ -97,7 +97,7 @@ static struct process *add_process(struct tg_untraced *untraced, pid_t pid)
     return process;
 }
 
-/* What is told of one process at one moment. */
+/* The subject of events about one process at one moment. */
 struct moment {
     struct tg_untraced *untraced;
     pid_t pid;
@@ -183,10 +183,10 @@ static void begin_process(struct tg_untraced *untraced, pid_t pid, uint64_t time
         tell_program(&moment, untraced->images, NULL);
         send_watch(untraced, pid);
     } else {
-        tell(&moment, &(struct tg_event){
-                          .kind = TG_EVENT_NOTE,
-                          .note = {.text = "the process was gone, or of another pid namespace, when it could "
-                                           "have been looked at: its program and parent are not known"}});
+        tell(&moment,
+             &(struct tg_event){.kind = TG_EVENT_NOTE,
+                                .note = {.text = "the process had ended, or is in another pid namespace: its "
+                                                 "program and parent are unknown"}});
     }
 }
 
@@ -214,7 +214,7 @@ static void look_at_thread(struct tg_untraced *untraced, struct process *process
     hand_on(untraced, &start);
 }
 
-/* What an event says about processes is told before it. */
+/* Events about the process that EVENT implies come before it. */
 static void take_event(void *context, const struct tg_event *event)
 {
     struct tg_untraced *untraced = context;
@@ -411,7 +411,7 @@ static void take_news(struct tg_untraced *untraced)
     struct watch watch;
     while (read(untraced->news_out, &watch, sizeof watch) == (ssize_t)sizeof watch)
         if (!add_watch(untraced, &watch) && watch.fd >= 0)
-            close(watch.fd); /* what became of it is told last */
+            close(watch.fd); /* its end is recorded last */
 }
 
 /* Sleeps until a process ends, one more is to be waited for, or TIMEOUT_MS have passed (-1: for ever). */
@@ -459,7 +459,8 @@ void tg_untraced_finish(struct tg_untraced *untraced)
             tell(&moment,
                  &(struct tg_event){
                      .kind = TG_EVENT_DETACH,
-                     .detach = {.reason = "the command has ended: what it left behind is not waited for"}});
+                     .detach = {.reason =
+                                    "the command has ended; its remaining processes are not waited for"}});
         else
             tell(&moment,
                  &(struct tg_event){.kind = TG_EVENT_PROCESS_EXIT, .process_exit = {.how = TG_EXIT_LOST}});
@@ -478,7 +479,7 @@ struct tg_error *tg_untraced_create(const struct tg_untraced_options *options, s
     made->options = *options;
     struct tg_error *error = tg_image_cache_create(0, &made->images);
     if (error == NULL && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        error = tg_error_create_errno(errno, "cannot make a pipe");
+        error = tg_error_create_errno(errno, "cannot create a pipe");
     made->news_out = ends[0];
     made->news_in = ends[1];
     if (error != NULL) {

@@ -184,7 +184,7 @@ def thread_storage():
     same(["env", f"LD_LIBRARY_PATH=/nowhere:{here}/deep:{here}/deep/er", plain_program], base())
     same(["sh", "-c", f"cd deep/er; LD_LIBRARY_PATH=../../deep: exec {plain_program}"], base())
     same(["env", f"LD_PRELOAD={one} {two}", plain_program], base())
-    same([plain_program], base(), ["libone.so is not found"])
+    same([plain_program], base(), ["libone.so not found"])
     same(["env", "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192:glibc.malloc.check=0", INITIAL], base())
     big = library("one", 5000, align=4096)
     same([program("aligned", big, "-Wl,-rpath," + here)], base(), ["aligned to 4096"])
@@ -264,7 +264,7 @@ def other_programs():
     same([build("libraryless", "void _start(void)\n{ __asm__(\"mov $60, %eax; mov $5, %edi; syscall\"); }\n", "-nostdlib",
                 "-static")], base(), ["a static program"])
     loader = "/lib64/ld-linux-x86-64.so.2"
-    same([loader, INITIAL, "sum"], base(), ["by way of the dynamic loader"])
+    same([loader, INITIAL, "sum"], base(), ["through the dynamic loader"])
     listed = injected([loader, "--list", "/bin/true"], base())
     check("libc.so" in listed[0] and "tollgate" not in listed[0] and "by way of" in listed[2][0], listed)
     listed = injected(["env", "LD_TRACE_LOADED_OBJECTS=1", "/bin/true"], base())

@@ -198,7 +198,7 @@ def scenario_errors():
     tracer = subprocess.Popen([DRIVER, "-o", "events-other", "sh", "-c", "echo $$; read line"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True)
     traced = tracer.stdout.readline().strip()
-    expectations = [("999999999", "there is no such process"), (str(zombie.pid), "it has ended already"),
+    expectations = [("999999999", "no such process"), (str(zombie.pid), "it has already ended"),
                     (thread, f"it is a thread of process {pid}"), (traced, f"process {tracer.pid} (engine_driver)")]
     with open("/proc/2/stat", encoding="ascii") as file:
         if "(kthreadd)" in file.read():

@@ -76,7 +76,8 @@ static int set_up(void **state)
     f->debug.base.r_version = 1;
     f->debug.base.r_brk = 0x1234;
     link_first(f, 2);
-    assert_null(tg_link_maps_create(64, (uint64_t)(uintptr_t)&f->debug, &f->maps));
+    f->maps = tg_link_maps_create(64, (uint64_t)(uintptr_t)&f->debug);
+    assert_non_null(f->maps);
     update(f, false);
     assert_null(f->delta.problem);
     assert_int_equal(f->delta.n_changes, 0); /* neither is a library */
@@ -425,7 +426,8 @@ static void a_copy_goes_its_own_way(void **state)
     link_first(f, 5);
     update(f, false);
     struct tg_link_maps *copy;
-    assert_null(tg_link_maps_copy(f->maps, &copy));
+    copy = tg_link_maps_copy(f->maps);
+    assert_non_null(copy);
     link_first(f, 6);
     update(f, false);
     expect_added(f, 5, 1);
@@ -451,7 +453,8 @@ static void programs_of_32_bits_have_narrow_lists(void **state)
     memcpy(page + 32, second, sizeof second);
     struct tg_link_maps *maps;
     struct tg_link_delta delta;
-    assert_null(tg_link_maps_create(32, at, &maps));
+    maps = tg_link_maps_create(32, at);
+    assert_non_null(maps);
     tg_link_maps_update(maps, getpid(), TG_LINK_LOOK_NEW, &delta);
     assert_null(delta.problem);
     assert_int_equal(delta.n_changes, 1);
@@ -467,7 +470,7 @@ static void programs_of_32_bits_have_narrow_lists(void **state)
     munmap(page, 4096);
 }
 
-static const struct tg_object *find_added(const struct tg_link_delta *delta, const char *part)
+static const struct tg_loaded_object *find_added(const struct tg_link_delta *delta, const char *part)
 {
     for (size_t i = 0; i < delta->n_changes; i++) {
         for (size_t j = 0; j < delta->changes[i].n_added; j++) {
@@ -489,17 +492,18 @@ static void this_process_own_list_is_found_and_followed(void **state)
     assert_string_equal(shared->r_map->l_name, "");
     struct tg_link_maps *maps;
     struct tg_link_delta delta;
-    assert_null(tg_link_maps_create(64, r_debug, &maps));
+    maps = tg_link_maps_create(64, r_debug);
+    assert_non_null(maps);
     tg_link_maps_update(maps, getpid(), TG_LINK_LOOK_NEW, &delta);
     assert_null(delta.problem);
-    const struct tg_object *libc = find_added(&delta, "/libc.so.6");
+    const struct tg_loaded_object *libc = find_added(&delta, "/libc.so.6");
     assert_non_null(libc);
     assert_int_not_equal(libc->size_bytes, 0);
     assert_int_equal(strlen(libc->build_id), 40);
     assert_int_equal(libc->header, libc->base);
     size_t count = delta.changes[0].n_added;
     bool *dependency = calloc(count, sizeof *dependency);
-    tg_object_mark_dependencies(getpid(), 64, delta.changes[0].added, count, dependency);
+    tg_loaded_object_mark_dependencies(getpid(), 64, delta.changes[0].added, count, dependency);
     for (size_t i = 0; i < count; i++) {
         if (delta.changes[0].added[i] == libc)
             assert_true(dependency[i]); /* cmocka needs it, whatever else is there */

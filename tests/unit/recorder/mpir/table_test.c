@@ -175,7 +175,7 @@ static void pointers_may_be_anything(void **state)
     for (size_t i = 0; i < 5; i++)
         put_entry(&memory, &place, i, cases[i].host, cases[i].executable, -7);
     struct told *told = read_table(&memory, &place, reason);
-    assert_string_equal(reason, "names of 5 entries cannot be read");
+    assert_string_equal(reason, "cannot read the names of 5 entries");
     assert_int_equal(told->count, 7);
     for (size_t i = 0; i < 5; i++) {
         assert_string_equal(told->problems[i], cases[i].problem);
@@ -224,7 +224,7 @@ static void memory_may_end_within_the_table(void **state)
     memory.bad_page = 1;
     struct told *told = read_table(&memory, &place, reason);
     assert_int_equal(told->count, PAGE / place.layout.stride_bytes);
-    assert_string_equal(reason, "only 170 of 100000 entries are in memory that can be read");
+    assert_string_equal(reason, "only 170 of 100000 entries can be read");
     free(told);
     free(memory.bytes);
 }
@@ -240,11 +240,11 @@ static void absurd_tables_are_refused(void **state)
     } cases[] = {
         {base, 0, 64, ""},
         {base, -1, 64, "MPIR_proctable_size is negative"},
-        {base, INT32_MAX, 64, "MPIR_proctable_size is larger"},
-        {base, TG_MPIR_TABLE_MAX_ENTRIES + 1, 64, "MPIR_proctable_size is larger"},
+        {base, INT32_MAX, 64, "MPIR_proctable_size is too large"},
+        {base, TG_MPIR_TABLE_MAX_ENTRIES + 1, 64, "MPIR_proctable_size is too large"},
         {0, 3, 64, "MPIR_proctable is NULL"},
         {base, 3, 0, "the layout"},
-        {UINT64_MAX - 10, 3, 64, "MPIR_proctable points to where"},
+        {UINT64_MAX - 10, 3, 64, "MPIR_proctable is not a valid"},
         {12345, 3, 32, "only 0 of 3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -273,7 +273,7 @@ static void bad_pointers_are_given_up_in_the_end(void **state)
         put_entry(&memory, &place, i, (i + 1) * 3 * PAGE, (i + 7) << 40, (int32_t)i);
     struct told *told = read_table(&memory, &place, reason);
     assert_int_equal(told->count, 3000);
-    assert_string_equal(reason, "names of 3000 entries cannot be read");
+    assert_string_equal(reason, "cannot read the names of 3000 entries");
     assert_in_range(memory.calls, 0, 3 * 3 + 3 * TG_MPIR_TABLE_MAX_BAD_PAGES);
     free(told);
     free(memory.bytes);

@@ -18,7 +18,7 @@ static void parse(const char *text, struct tg_environment *environment)
     for (size_t i = 0; i <= size; i++)
         copy[i] = text[i] == '\n' ? '\0' : text[i];
     *environment = (struct tg_environment){0};
-    assert_null(tg_environment_parse(copy, size, environment));
+    assert_true(tg_environment_parse(copy, size, environment));
     free(copy);
 }
 
@@ -51,7 +51,7 @@ static void values_beyond_the_limit_are_counted(void **state)
     memset(text, 'x', size);
     memcpy(text, "LD_LIBRARY_PATH=", 16);
     struct tg_environment environment = {0};
-    assert_null(tg_environment_parse(text, size, &environment));
+    assert_true(tg_environment_parse(text, size, &environment));
     assert_int_equal(environment.count, 0);
     assert_int_equal(environment.left_out, 1);
     tg_environment_deinit(&environment);

@@ -173,23 +173,23 @@ static void what_is_no_stack_is_refused(void **state)
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         put(stack, two_arguments, three_variables);
         stack->words[0] = counts[i];
-        refused(stack, "it has no end");
+        refused(stack, "no end found");
     }
     put(stack, two_arguments, three_variables);
     stack->words[3] = 1; /* argv does not end */
-    refused(stack, "it has no end");
+    refused(stack, "no end found");
     put(stack, two_arguments, three_variables);
     stack->words[5] = at(stack->strings) - 100; /* a variable somewhere else */
-    refused(stack, "not among the others");
+    refused(stack, "outside the environment");
     put(stack, two_arguments, three_variables);
     stack->words[5] = UINT64_MAX;
-    refused(stack, "not among the others");
+    refused(stack, "outside the environment");
     put(stack, two_arguments, three_variables);
     stack->words[10] = AT_PLATFORM; /* no AT_EXECFN */
-    refused(stack, "not in front of the program's name");
+    refused(stack, "does not precede the program's name");
     put(stack, two_arguments, three_variables);
     stack->words[4] = 16; /* the first one far away */
-    refused(stack, "not in front of the program's name");
+    refused(stack, "does not precede the program's name");
     struct tg_initial_stack untouched;
     struct tg_error *error = tg_initial_stack_read(getpid(), at(stack->words) + 8, &untouched);
     assert_non_null(error);

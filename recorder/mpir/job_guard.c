@@ -1,4 +1,4 @@
-#include "recorder/mpir/guard.h"
+#include "recorder/mpir/job_guard.h"
 
 #include "recorder/process/environment.h"
 #include "recorder/process/guard_process.h"
@@ -22,8 +22,8 @@ enum {
     LOOK_NS = 100000000,
 };
 
-struct tg_mpir_guard {
-    int told; /* this end of the socket */
+struct tg_mpir_job_guard {
+    int told; /* our end of the socket */
     char job[JOB_BYTES];
 };
 
@@ -33,8 +33,7 @@ struct tg_mpir_guard {
 static bool is_of_job(pid_t pid, const char *job)
 {
     struct tg_environment environment = {0};
-    TG_AUTO_ERROR struct tg_error *error = tg_environment_read(pid, &environment);
-    if (error != NULL)
+    if (!tg_environment_read(pid, &environment))
         return false;
     const char *of_job = tg_environment_get(&environment, "SLURM_JOB_ID");
     const char *of_step = tg_environment_get(&environment, "SLURM_STEP_ID");
@@ -67,7 +66,7 @@ static void end_stopped(const char *job)
         closedir(folder);
 }
 
-/* What is left of JOB after the recorder. */
+/* Ends the rest of JOB after the recorder. */
 static void clean_up(int line, const char *scancel, char *job)
 {
     sigset_t none;
@@ -114,10 +113,10 @@ static void find_scancel(pid_t starter, char path[PATH_MAX])
     strcpy(slash == NULL ? path : slash + 1, "scancel");
 }
 
-struct tg_error *tg_mpir_guard_create(pid_t starter, struct tg_mpir_guard **guard)
+struct tg_error *tg_mpir_job_guard_create(pid_t starter, struct tg_mpir_job_guard **guard)
 {
     char scancel[PATH_MAX];
-    struct tg_mpir_guard *made = calloc(1, sizeof *made);
+    struct tg_mpir_job_guard *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     find_scancel(starter, scancel);
@@ -130,23 +129,23 @@ struct tg_error *tg_mpir_guard_create(pid_t starter, struct tg_mpir_guard **guar
     return NULL;
 }
 
-static void say(struct tg_mpir_guard *guard, const char *job)
+static void say(struct tg_mpir_job_guard *guard, const char *job)
 {
     snprintf(guard->job, sizeof guard->job, "%s", job);
     char packet[JOB_BYTES] = "";
     memcpy(packet, guard->job, strlen(guard->job));
-    /* where that fails the guard was killed: there is nobody to tell */
+    /* an error means that the guard was killed: there is nobody to tell */
     ssize_t sent = send(guard->told, packet, sizeof packet, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)sent;
 }
 
-void tg_mpir_guard_tell(struct tg_mpir_guard *guard, const char *job)
+void tg_mpir_job_guard_tell(struct tg_mpir_job_guard *guard, const char *job)
 {
     if (is_job(job) && strcmp(guard->job, job) != 0)
         say(guard, job);
 }
 
-void tg_mpir_guard_destroy(struct tg_mpir_guard *guard)
+void tg_mpir_job_guard_destroy(struct tg_mpir_job_guard *guard)
 {
     if (guard == NULL)
         return;
