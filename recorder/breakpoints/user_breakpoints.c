@@ -1,5 +1,6 @@
 #include "recorder/breakpoints/user_breakpoints.h"
 
+#include "format/base/array.h"
 #include "format/settings/break_spec.h"
 #include "recorder/breakpoints/digest_set.h"
 #include "recorder/process/symbol_probe.h"
@@ -74,19 +75,11 @@ static bool add_site(struct tg_user_breakpoints *breakpoints, struct tg_process 
         process->data[breakpoints->slot] = sites = calloc(1, sizeof *sites);
     if (sites == NULL)
         return false;
-    if (sites->count == sites->capacity) {
-        size_t capacity = sites->capacity == 0 ? 8 : sites->capacity * 2;
-        struct site *items = reallocarray(sites->items, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        sites->items = items;
-        sites->capacity = capacity;
-    }
-    char *copy = strdup(library);
-    if (copy == NULL)
-        return false;
-    sites->items[sites->count++] = (struct site){.spec = spec, .address = address, .library = copy};
-    return true;
+    const struct site site = {.spec = spec, .address = address, .library = strdup(library)};
+    if (site.library != NULL && TG_ARRAY_APPEND(sites->items, sites->count, sites->capacity, site) == NULL)
+        return true;
+    free(site.library);
+    return false;
 }
 
 static bool has_site(const struct tg_user_breakpoints *breakpoints, const struct tg_process *process,
@@ -416,16 +409,13 @@ struct tg_error *tg_user_breakpoints_add(struct tg_user_breakpoints *breakpoints
     struct tg_error *error = tg_break_spec_parse(text, &parsed);
     if (error != NULL)
         return error;
-    struct spec **specs = reallocarray(breakpoints->specs, breakpoints->count + 1, sizeof *specs);
-    if (specs != NULL)
-        breakpoints->specs = specs;
-    struct spec *spec = specs == NULL ? NULL : malloc(sizeof *spec);
-    if (spec == NULL) {
+    struct spec *spec = malloc(sizeof *spec);
+    if (spec == NULL || TG_ARRAY_APPEND_EXACT(breakpoints->specs, breakpoints->count, spec) != NULL) {
+        free(spec);
         tg_break_spec_destroy(parsed);
         return tg_error_no_memory();
     }
-    *spec = (struct spec){.owner = breakpoints, .parsed = parsed, .id = breakpoints->count + 1};
-    breakpoints->specs[breakpoints->count++] = spec;
+    *spec = (struct spec){.owner = breakpoints, .parsed = parsed, .id = breakpoints->count};
     return NULL;
 }
 

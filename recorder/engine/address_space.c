@@ -1,4 +1,5 @@
 #include "recorder/engine/address_space.h"
+#include "format/base/hash.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/tracee.h"
 #include "recorder/process/memory.h"
@@ -94,15 +95,8 @@ void tg_address_space_unref(struct tg_address_space *space)
 
 static struct tg_site *add_site(struct tg_address_space *space, uint64_t address)
 {
-    struct tg_site *site = calloc(1, sizeof *site);
-    if (site == NULL)
-        return NULL;
-    site->address = address;
-    HASH_ADD(hh, space->sites, address, sizeof site->address, site);
-    if (tg_address_space_site(space, address) != site) { /* the table could not grow */
-        free(site);
-        return NULL;
-    }
+    struct tg_site *site;
+    (void)TG_HASH_CREATE(hh, space->sites, address, &address, site);
     return site;
 }
 

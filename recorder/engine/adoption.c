@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 /* A thread or process that is created stops at once and waits to be told of by its creator's fork event.
- * SIGKILL can take the creator away in that very moment: nobody tells of the child then, and it would stand
- * still for ever. */
+ * SIGKILL can take the creator away in that very moment: nobody reports the child then, and it would stay
+ * stopped for ever. */
 
 enum { INT3 = 0xcc };
 

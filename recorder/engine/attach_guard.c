@@ -43,7 +43,6 @@ struct patient {
     pid_t pid;
     int memory;
     int pagemap;
-    size_t n_restored;
 };
 
 struct mapping {
@@ -61,9 +60,8 @@ static void restore_page(struct patient *patient, const struct mapping *mapping,
     for (size_t i = 0; i < (size_t)n; i++)
         n_others += now[i] != then[i] && now[i] != INT3;
     for (size_t i = 0; i < (size_t)n && n_others <= MAX_OTHERS; i++)
-        if (now[i] == INT3 && then[i] != INT3 &&
-            tg_memory_file_write(patient->memory, address + i, &then[i], 1))
-            patient->n_restored++;
+        if (now[i] == INT3 && then[i] != INT3)
+            (void)tg_memory_file_write(patient->memory, address + i, &then[i], 1);
 }
 
 static void restore_mapping(struct patient *patient, const struct mapping *mapping)
@@ -117,7 +115,8 @@ static int open_of(pid_t pid, const char *name, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-size_t tg_attach_guard_restore(pid_t pid)
+/* Puts back the bytes under int3s in PID's code, as its files have them. */
+static void restore(pid_t pid)
 {
     struct patient patient = {
         .pid = pid, .memory = tg_memory_open(pid), .pagemap = open_of(pid, "pagemap", O_RDONLY)};
@@ -134,7 +133,6 @@ size_t tg_attach_guard_restore(pid_t pid)
         close(patient.memory);
     if (patient.pagemap >= 0)
         close(patient.pagemap);
-    return patient.n_restored;
 }
 
 /* Children of PID that the tracer may not have heard of. */
@@ -149,7 +147,7 @@ static void restore_children(pid_t pid)
         FILE *children = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
         int child;
         while (children != NULL && fscanf(children, "%d", &child) == 1)
-            tg_attach_guard_restore(child);
+            restore(child);
         if (children != NULL)
             fclose(children);
     }
@@ -168,7 +166,7 @@ static void keep_guard(int line, void *context)
     for (size_t i = 0; i < MAX_PROCESSES; i++) {
         pid_t pid = __atomic_load_n(&pids[i], __ATOMIC_ACQUIRE);
         if (pid > 0)
-            tg_attach_guard_restore(pid);
+            restore(pid);
     }
     for (size_t i = 0; i < MAX_PROCESSES; i++) {
         pid_t pid = __atomic_load_n(&pids[i], __ATOMIC_ACQUIRE);

@@ -21,7 +21,4 @@ void tg_attach_guard_destroy(struct tg_attach_guard *guard);
 size_t tg_attach_guard_add(struct tg_attach_guard *guard, pid_t pid);
 void tg_attach_guard_remove(struct tg_attach_guard *guard, size_t place);
 
-/* The guard's work: puts back the int3s in PID's code that its files do not have. Returns how many. */
-size_t tg_attach_guard_restore(pid_t pid);
-
 #endif

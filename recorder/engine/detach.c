@@ -10,7 +10,7 @@
  * run into one any more, and a thread may only go when no SIGTRAP of an int3 is left in it: first every
  * thread is brought to a stop and kept there; then the original bytes come back; then all go at once. */
 
-/* TRACEE, which stands and is to be kept for the detach: a SIGTRAP of ours that is still in it comes out
+/* TRACEE, which is stopped and is to be kept for the detach: a SIGTRAP of ours that is still in it comes out
  * first. */
 static void keep_for_detach(struct tg_tracee *tracee)
 {

@@ -231,12 +231,12 @@ void tg_thread_keep(struct tg_thread *thread);
  * gone on, and the child when it has executed its program. */
 void tg_thread_halt(struct tg_thread *thread);
 
-/* Lets a kept THREAD go on, over the breakpoint that it stands at, with the signal that it stopped for.
+/* Resumes a kept THREAD, over the breakpoint at which it stopped, with the signal that it stopped for.
  * Without effect on another; a halt that is still on its way is called off. */
 void tg_thread_go(struct tg_thread *thread);
 
 /* Lets a kept THREAD execute one instruction, and keeps it again: `halted`, or another stop. An instruction
- * under a breakpoint that it stands at because of a hit is executed without a hit; one that it comes to is
+ * under a breakpoint at which it stopped because of a hit is executed without a hit; one that it comes to is
  * not. */
 void tg_thread_step(struct tg_thread *thread);
 

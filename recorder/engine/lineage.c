@@ -43,7 +43,7 @@ static bool is_thread_of(pid_t pid, pid_t tid)
     return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM;
 }
 
-/* The flags of the clone that PARENT stands in, from its registers; 0 where they cannot be told. */
+/* The flags of the clone that PARENT is in, from its registers; 0 unknown. */
 static uint64_t clone_flags(struct tg_tracee *parent)
 {
     enum { CLONE_64 = 56, VFORK_64 = 58, CLONE_32 = 120, VFORK_32 = 190, CLONE3 = 435 };
@@ -143,7 +143,7 @@ static void let_child_go(struct tg_engine *engine, struct tg_address_space *spac
     tg_engine_emit(engine, NULL, &event);
 }
 
-/* Takes in the process CHILD, which then stands in its first stop; false where there is none to go on
+/* Takes in the process CHILD, which is then in its first stop; false where there is none to go on
  * with. */
 static bool add_child(struct tg_tracee *creator, const struct tg_process *model,
                       struct tg_address_space *space, pid_t child, enum tg_process_origin origin, int *status)

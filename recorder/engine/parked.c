@@ -1,4 +1,5 @@
 #include "recorder/engine/parked.h"
+#include "format/base/hash.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/stop.h"
 
@@ -8,19 +9,8 @@ bool tg_parked_add(struct tg_engine *engine, pid_t tid, int status)
 {
     struct tg_parked_stop *parked;
     HASH_FIND(hh, engine->parked, &tid, sizeof tid, parked);
-    if (parked == NULL) {
-        parked = calloc(1, sizeof *parked);
-        if (parked == NULL)
-            return false;
-        parked->tid = tid;
-        HASH_ADD(hh, engine->parked, tid, sizeof tid, parked);
-        struct tg_parked_stop *found;
-        HASH_FIND(hh, engine->parked, &tid, sizeof tid, found);
-        if (found != parked) {
-            free(parked);
-            return false;
-        }
-    }
+    if (parked == NULL && TG_HASH_CREATE(hh, engine->parked, tid, &tid, parked) != NULL)
+        return false;
     parked->status = status;
     parked->since_ns = tg_engine_now_ns();
     return true;

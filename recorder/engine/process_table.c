@@ -1,4 +1,5 @@
 #include "recorder/engine/process_table.h"
+#include "format/base/hash.h"
 #include "recorder/engine/attach_guard.h"
 #include "recorder/engine/tracee.h"
 
@@ -20,16 +21,12 @@ struct tg_tracee *tg_tracee_add(struct tg_process *process, pid_t tid)
     tracee->thread.tid = tid;
     tracee->thread.process = process;
     tracee->running = true;
-    struct tg_thread *thread = &tracee->thread, *in_process;
-    HASH_ADD(hh, process->threads, tid, sizeof tid, thread);
-    HASH_FIND(hh, process->threads, &tid, sizeof tid, in_process);
-    HASH_ADD(by_tid, engine->tracees, thread.tid, sizeof tid, tracee);
-    if (in_process == thread && tg_tracee_find(engine, tid) == tracee)
-        return tracee;
-    if (in_process == thread)
+    struct tg_thread *thread = &tracee->thread;
+    if (TG_HASH_ADD(hh, process->threads, tid, thread) == NULL) {
+        if (TG_HASH_ADD(by_tid, engine->tracees, thread.tid, tracee) == NULL)
+            return tracee;
         HASH_DEL(process->threads, thread);
-    if (tg_tracee_find(engine, tid) == tracee)
-        HASH_DELETE(by_tid, engine->tracees, tracee);
+    }
     free(tracee);
     return NULL;
 }
@@ -71,8 +68,7 @@ struct tg_process *tg_process_add(struct tg_engine *engine, pid_t pid, enum tg_p
     process->space = space;
     traced->origin = origin;
     traced->guarded = SIZE_MAX;
-    HASH_ADD(hh, engine->processes, pid, sizeof pid, process);
-    if (tg_process_find(engine, pid) != process) {
+    if (TG_HASH_ADD(hh, engine->processes, pid, process) != NULL) {
         free(traced);
         return NULL;
     }

@@ -130,7 +130,7 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
     tg_tracee_resume_now(tracee, 0);
 }
 
-/* TRACEE stands at ADDRESS, where an int3 may be: lets it go on. */
+/* Resumes TRACEE, stopped at ADDRESS, where an int3 may be. */
 static void step_over(struct tg_tracee *tracee, uint64_t address)
 {
     struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);

@@ -1,5 +1,6 @@
 #include "recorder/inject/library_cache.h"
 
+#include "format/base/hash.h"
 #include "format/image/elf_decode.h"
 
 #include <stdbool.h>
@@ -53,8 +54,7 @@ static bool add(struct tg_library_cache *cache, struct entry *entry)
         return true;
     }
     entry->last = entry;
-    HASH_ADD_KEYPTR(hh, cache->by_name, entry->name, strlen(entry->name), entry);
-    return entry->hh.tbl != NULL;
+    return TG_HASH_ADD_KEY(hh, cache->by_name, entry->name, strlen(entry->name), entry) == NULL;
 }
 
 struct tg_library_cache *tg_library_cache_parse(const uint8_t *bytes, size_t size)

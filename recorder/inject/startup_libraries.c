@@ -1,5 +1,6 @@
 #include "recorder/inject/startup_libraries.h"
 
+#include "format/base/hash.h"
 #include "format/image/dynamic_section.h"
 #include "format/image/elf_object.h"
 #include "format/image/file.h"
@@ -149,10 +150,7 @@ static struct tg_error *get_file(struct search *search, const char *path, const 
         return tg_error_no_memory();
     }
     known->key = key;
-    bool good = read_file(fd, known);
-    if (good)
-        HASH_ADD(hh, libraries->files, key, sizeof known->key, known);
-    if (!good || known->hh.tbl == NULL) {
+    if (!read_file(fd, known) || TG_HASH_ADD(hh, libraries->files, key, known) != NULL) {
         tg_dynamic_section_deinit(&known->dynamic);
         free(known);
         return tg_error_no_memory();
@@ -179,12 +177,10 @@ static bool add_name(struct search *search, const char *text)
     if (name == NULL)
         return false;
     memcpy(name->text, text, size);
-    HASH_ADD_KEYPTR(hh, search->names, name->text, size - 1, name);
-    if (name->hh.tbl == NULL) {
+    bool added = TG_HASH_ADD_KEY(hh, search->names, name->text, size - 1, name) == NULL;
+    if (!added)
         free(name);
-        return false;
-    }
-    return true;
+    return added;
 }
 
 /* Takes PATH (from malloc). */

@@ -1,5 +1,6 @@
 #include "recorder/loader/link_map.h"
 
+#include "format/base/array.h"
 #include "recorder/process/memory.h"
 
 #include <limits.h>
@@ -345,18 +346,10 @@ bool tg_link_maps_peek(const struct tg_link_maps *maps, pid_t pid, uint64_t *r_b
 static bool append(struct tg_loaded_object ***objects, size_t *count, size_t *capacity,
                    struct tg_loaded_object *object)
 {
-    if (*count == *capacity) {
-        size_t more = *capacity == 0 ? 16 : *capacity * 2;
-        struct tg_loaded_object **grown = realloc(*objects, more * sizeof **objects);
-        if (grown == NULL) {
-            tg_loaded_object_unref(object);
-            return false;
-        }
-        *objects = grown;
-        *capacity = more;
-    }
-    (*objects)[(*count)++] = object;
-    return true;
+    bool added = TG_ARRAY_APPEND(*objects, *count, *capacity, object) == NULL;
+    if (!added)
+        tg_loaded_object_unref(object);
+    return added;
 }
 
 static size_t place_of(uint64_t address)

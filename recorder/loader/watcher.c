@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The parent stands in its fork, which is a stop like any other: what waits there is handled before the child
+/* The parent is stopped in its fork, a stop like any other: what waits there is handled before the child
  * gets its copy. The child's memory was copied before that, so the same is planted in the child. */
 static void settle_parent(struct tg_loader *loader, struct tg_thread *child,
                           struct tg_loader_process *of_parent)

@@ -1,5 +1,7 @@
 #include "recorder/mpir/hosts.h"
 
+#include "format/base/array.h"
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -28,15 +30,11 @@ struct tg_error *tg_mpir_hosts_add(struct tg_mpir_hosts *hosts, const char *name
 {
     if (name[0] == '\0' || hosts->count == MAX_NAMES || has(hosts, name))
         return NULL;
-    char **names = reallocarray(hosts->names, hosts->count + 1, sizeof *names);
-    if (names == NULL)
-        return tg_error_no_memory();
-    hosts->names = names;
-    names[hosts->count] = strdup(name);
-    if (names[hosts->count] == NULL)
-        return tg_error_no_memory();
-    hosts->count++;
-    return NULL;
+    char *copy = strdup(name);
+    if (copy != NULL && TG_ARRAY_APPEND_EXACT(hosts->names, hosts->count, copy) == NULL)
+        return NULL;
+    free(copy);
+    return tg_error_no_memory();
 }
 
 static bool write_address(const struct sockaddr *address, char text[INET6_ADDRSTRLEN])

@@ -1,5 +1,6 @@
 #include "recorder/mpir/ranks.h"
 
+#include "format/base/hash.h"
 #include "recorder/mpir/hosts.h"
 #include "recorder/mpir/starter.h"
 #include "recorder/mpir/target.h"
@@ -119,13 +120,10 @@ void tg_mpir_ranks_ended(struct tg_mpir_ranks *ranks, pid_t pid)
         rank->has_ended = true;
         return;
     }
-    struct gone *gone = calloc(1, sizeof *gone);
-    if (gone == NULL)
-        return; /* should a table name it, it will say that there is no such process */
+    struct gone *gone;
     if (HASH_COUNT(ranks->gone) == MAX_GONE)
         drop_gone(ranks, ranks->gone);
-    gone->pid = pid;
-    HASH_ADD_INT(ranks->gone, pid, gone);
+    (void)TG_HASH_CREATE(hh, ranks->gone, pid, &pid, gone); /* without memory a table that names it says so */
 }
 
 void tg_mpir_ranks_began(struct tg_mpir_ranks *ranks, pid_t pid)
@@ -150,10 +148,8 @@ static struct rank *add(struct tg_mpir_ranks *ranks, pid_t starter, const struct
                           .host = strdup(entry->host),
                           .executable = strdup(entry->executable),
                           .is_selected = true};
-    if (rank->host != NULL && rank->executable != NULL) {
-        HASH_ADD_INT(ranks->ranks, pid, rank);
+    if (rank->host != NULL && rank->executable != NULL && TG_HASH_ADD(hh, ranks->ranks, pid, rank) == NULL)
         return rank;
-    }
     free(rank->host);
     free(rank->executable);
     free(rank);

@@ -1,5 +1,6 @@
 #include "recorder/mpir/symbols.h"
 
+#include "format/base/hash.h"
 #include "recorder/process/symbol_probe.h"
 
 #include <stdlib.h>
@@ -114,8 +115,11 @@ static const struct tg_mpir_symbols *remember(struct tg_mpir_finder *finder, con
         *copy = *symbols;
     known->symbols = copy;
     memcpy(known->build_id, build_id, strnlen(build_id, BUILD_ID_CHARS - 1));
-    HASH_ADD_STR(finder->known, build_id, known);
-    return copy;
+    if (TG_HASH_ADD_KEY(hh, finder->known, known->build_id, strlen(known->build_id), known) == NULL)
+        return copy;
+    free(known);
+    free(copy);
+    return NULL;
 }
 
 static const struct tg_mpir_symbols *keep(struct tg_mpir_finder *finder,

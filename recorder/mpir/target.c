@@ -98,7 +98,7 @@ bool tg_mpir_target_is_meant(const struct tg_mpir_target *target, bool trust, ch
 {
     struct tg_proc_status status, starter;
     if (!tg_proc_status_read(target->pid, &status) || tg_proc_status_is_dead(&status)) {
-        snprintf(reason, size, "process %d has ended", (int)target->pid);
+        snprintf(reason, size, "no such process %d", (int)target->pid);
         return false;
     }
     if (status.tgid != target->pid) {

@@ -1,5 +1,8 @@
 #include "recorder/openmp/process.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,17 +10,8 @@
 
 bool tg_openmp_works_add(struct tg_openmp_works *works, const struct tg_openmp_work *work)
 {
-    if (works->count == works->capacity) {
-        size_t capacity = works->capacity == 0 ? 16 : 2 * works->capacity;
-        struct tg_openmp_work *items =
-            capacity > TG_OPENMP_MAX_OPEN ? NULL : reallocarray(works->items, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        works->items = items;
-        works->capacity = capacity;
-    }
-    works->items[works->count++] = *work;
-    return true;
+    return works->count < TG_OPENMP_MAX_OPEN &&
+           TG_ARRAY_APPEND(works->items, works->count, works->capacity, *work) == NULL;
 }
 
 bool tg_openmp_works_take(struct tg_openmp_works *works, uint64_t id, uint64_t body,
@@ -27,8 +21,7 @@ bool tg_openmp_works_take(struct tg_openmp_works *works, uint64_t id, uint64_t b
         if (works->items[i].body != body || (id != 0 && works->items[i].id != id))
             continue;
         *work = works->items[i];
-        works->count--;
-        memmove(&works->items[i], &works->items[i + 1], (works->count - i) * sizeof *works->items);
+        TG_ARRAY_REMOVE(works->items, works->count, i);
         return true;
     }
     return false;
@@ -116,16 +109,9 @@ struct tg_openmp_process *tg_openmp_process_copy(const struct tg_openmp_process 
 struct tg_openmp_site *tg_openmp_process_add_site(struct tg_openmp_process *process, uint64_t address,
                                                   const struct tg_gomp_entry *entry)
 {
-    struct tg_openmp_site *site = calloc(1, sizeof *site);
-    if (site == NULL)
-        return NULL;
-    site->address = address;
-    site->entry = entry;
-    HASH_ADD(hh, process->sites, address, sizeof site->address, site);
-    if (tg_openmp_process_site(process, address) != site) { /* the table could not grow */
-        free(site);
-        return NULL;
-    }
+    struct tg_openmp_site *site;
+    if (TG_HASH_CREATE(hh, process->sites, address, &address, site) == NULL)
+        site->entry = entry;
     return site;
 }
 
@@ -141,18 +127,9 @@ const struct tg_openmp_site *tg_openmp_process_site(const struct tg_openmp_proce
 struct tg_openmp_thread *tg_openmp_process_thread(struct tg_openmp_process *process, pid_t tid)
 {
     struct tg_openmp_thread *thread = find_thread(process, tid);
-    if (thread != NULL)
-        return thread;
-    thread = calloc(1, sizeof *thread);
-    if (thread == NULL)
-        return NULL;
-    thread->tid = tid;
-    thread->n_frames = 1;
-    HASH_ADD(hh, process->threads, tid, sizeof thread->tid, thread);
-    if (find_thread(process, tid) == thread)
-        return thread;
-    free(thread);
-    return NULL;
+    if (thread == NULL && TG_HASH_CREATE(hh, process->threads, tid, &tid, thread) == NULL)
+        thread->n_frames = 1;
+    return thread;
 }
 
 void tg_openmp_process_end_thread(struct tg_openmp_process *process, pid_t tid)

@@ -57,7 +57,7 @@ static const char *const allowed_names[] = {
 
 static const char *const allowed_prefixes[] = {"OMP_", "GOMP_", "KMP_", "LD_"};
 
-bool tg_environment_allows(const char *name, size_t length)
+static bool is_allowed(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof allowed_prefixes / sizeof allowed_prefixes[0]; i++) {
         size_t prefix = strlen(allowed_prefixes[i]);
@@ -82,7 +82,7 @@ static size_t take(const char *text, size_t size, struct tg_environment *made)
         const char *variable = text + at;
         length = strnlen(variable, size - at);
         const char *equals = memchr(variable, '=', length);
-        if (equals == NULL || !tg_environment_allows(variable, (size_t)(equals - variable)))
+        if (equals == NULL || !is_allowed(variable, (size_t)(equals - variable)))
             continue;
         if (length > TG_ENVIRONMENT_MAX_VALUE_BYTES) {
             made->left_out++;

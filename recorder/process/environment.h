@@ -1,5 +1,5 @@
-/* The part of a process's environment that a trace may hold: variables from an allow-list, nothing else
- * leaves the process. */
+/* The part of a process's environment that a trace may hold: ranks and job ids of the MPI runtimes and batch
+ * systems, OMP_*, GOMP_*, KMP_*, LD_* (docs/trace-format.md). Nothing else leaves the process. */
 #ifndef TG_RECORDER_PROCESS_ENVIRONMENT_H
 #define TG_RECORDER_PROCESS_ENVIRONMENT_H
 
@@ -13,10 +13,6 @@ enum {
     TG_ENVIRONMENT_MAX_BYTES = 16 << 20,      /* of /proc/PID/environ read; the kernel's own limit is 6 MiB */
     TG_ENVIRONMENT_MAX_VALUE_BYTES = 1 << 16, /* of one variable kept; longer ones are left out and counted */
 };
-
-/* Ranks and job ids of the MPI runtimes and batch systems, OMP_*, GOMP_*, KMP_*, LD_*: see
- * docs/trace-format.md. LENGTH is that of NAME. */
-bool tg_environment_allows(const char *name, size_t length);
 
 /* Caller's storage; zero-initialised it is empty. */
 struct tg_environment {

@@ -43,7 +43,4 @@ enum tg_insn_transfer {
     TG_INSN_TO_KERNEL,   /* behind the copy, or wherever the kernel resumed (exec, sigreturn) */
 };
 
-/* The value of register REG (encoding order, below 16) in REGS. */
-unsigned long long *tg_insn_register(struct user_regs_struct *regs, unsigned reg);
-
 #endif

@@ -16,7 +16,8 @@ enum {
     PUSHED_FLAGS = 0xfcffff, /* pushf: all but RF and VM */
 };
 
-unsigned long long *tg_insn_register(struct user_regs_struct *regs, unsigned reg)
+/* The value of register REG (encoding order, below 16) in REGS. */
+static unsigned long long *register_of(struct user_regs_struct *regs, unsigned reg)
 {
     unsigned long long *const registers[16] = {
         &regs->rax, &regs->rcx, &regs->rdx, &regs->rbx, &regs->rsp, &regs->rbp, &regs->rsi, &regs->rdi,
@@ -128,11 +129,11 @@ static uint64_t arithmetic_flags(const struct tg_insn *insn, uint64_t a, uint64_
 static void compute(const struct tg_insn *insn, struct user_regs_struct *regs)
 {
     uint64_t mask = mask_of(insn->width);
-    unsigned long long *destination = tg_insn_register(regs, insn->reg);
+    unsigned long long *destination = register_of(regs, insn->reg);
     uint64_t a = *destination & mask;
-    uint64_t b = (insn->source == TG_INSN_NO_REGISTER ? (uint64_t)insn->immediate
-                                                      : *tg_insn_register(regs, insn->source)) &
-                 mask;
+    uint64_t b =
+        (insn->source == TG_INSN_NO_REGISTER ? (uint64_t)insn->immediate : *register_of(regs, insn->source)) &
+        mask;
     uint64_t result = 0;
     switch ((enum tg_insn_operation)insn->operation) {
     case TG_INSN_MOV:
@@ -182,9 +183,9 @@ static uint64_t lea_address(const struct tg_insn *insn, struct user_regs_struct 
     if (insn->uses_rip)
         sum += next;
     if (insn->base != TG_INSN_NO_REGISTER)
-        sum += *tg_insn_register(regs, insn->base);
+        sum += *register_of(regs, insn->base);
     if (insn->index != TG_INSN_NO_REGISTER)
-        sum += *tg_insn_register(regs, insn->index) << insn->scale;
+        sum += *register_of(regs, insn->index) << insn->scale;
     return sum & mask_of(insn->width);
 }
 
@@ -202,7 +203,7 @@ static bool emulate_stack(const struct tg_insn *insn, struct user_regs_struct *r
         return true;
     case TG_INSN_PUSH:
         value = insn->source == TG_INSN_NO_REGISTER ? (uint64_t)insn->immediate
-                                                    : *tg_insn_register(regs, insn->source);
+                                                    : *register_of(regs, insn->source);
         return push(insn, regs, memory, value);
     case TG_INSN_PUSH_FLAGS:
         return push(insn, regs, memory, regs->eflags & PUSHED_FLAGS);
@@ -210,7 +211,7 @@ static bool emulate_stack(const struct tg_insn *insn, struct user_regs_struct *r
         if (!read_stack(insn, address_of(insn, regs->rsp), memory, &value))
             return false;
         regs->rsp = address_of(insn, regs->rsp + insn->width);
-        *tg_insn_register(regs, insn->reg) = value; /* pop rsp: the value read wins */
+        *register_of(regs, insn->reg) = value; /* pop rsp: the value read wins */
         return true;
     case TG_INSN_LEAVE:
         if (!read_stack(insn, address_of(insn, regs->rbp), memory, &value))
@@ -221,7 +222,7 @@ static bool emulate_stack(const struct tg_insn *insn, struct user_regs_struct *r
     case TG_INSN_CALL:
     case TG_INSN_CALL_REGISTER:
         value = insn->operation == TG_INSN_CALL ? next + (uint64_t)insn->immediate
-                                                : *tg_insn_register(regs, insn->reg);
+                                                : *register_of(regs, insn->reg);
         value = address_of(insn, value);
         if (!is_surely_canonical(value) || !push(insn, regs, memory, next))
             return false;
@@ -268,12 +269,12 @@ bool tg_insn_emulate(const struct tg_insn *insn, struct user_regs_struct *regs,
         rip = loop_taken(insn, regs) ? target : next;
         break;
     case TG_INSN_JUMP_REGISTER:
-        rip = address_of(insn, *tg_insn_register(regs, insn->reg));
+        rip = address_of(insn, *register_of(regs, insn->reg));
         if (!is_surely_canonical(rip))
             return false;
         break;
     case TG_INSN_LEA:
-        *tg_insn_register(regs, insn->reg) = lea_address(insn, regs, next);
+        *register_of(regs, insn->reg) = lea_address(insn, regs, next);
         break;
     case TG_INSN_RET:
     case TG_INSN_PUSH:
@@ -307,7 +308,7 @@ void tg_insn_displace(const struct tg_insn *insn, uint64_t address, uint64_t scr
     *saved_register = 0;
     if (insn->scratch_reg == TG_INSN_NO_REGISTER)
         return;
-    unsigned long long *borrowed = tg_insn_register(regs, insn->scratch_reg);
+    unsigned long long *borrowed = register_of(regs, insn->scratch_reg);
     *saved_register = *borrowed;
     bool pushes_flags = !insn->uses_rip && insn->transfer == TG_INSN_TO_NEXT;
     *borrowed = pushes_flags ? regs->eflags & PUSHED_FLAGS : address_of(insn, address + insn->length);
@@ -361,7 +362,7 @@ enum tg_insn_outcome tg_insn_finish(const struct tg_insn *insn, uint64_t address
 {
     uint64_t stopped = address_of(insn, regs->rip);
     if (insn->scratch_reg != TG_INSN_NO_REGISTER)
-        *tg_insn_register(regs, insn->scratch_reg) = saved_register;
+        *register_of(regs, insn->scratch_reg) = saved_register;
     if (stopped == scratch) {
         regs->rip = address;
         return TG_INSN_AGAIN;

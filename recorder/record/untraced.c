@@ -1,5 +1,7 @@
 #include "recorder/record/untraced.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "recorder/inject/environment.h"
 #include "recorder/process/image_cache.h"
 #include "recorder/process/proc_status.h"
@@ -85,15 +87,8 @@ static void forget_process(struct tg_untraced *untraced, struct process *process
 /* NULL without memory: then it comes up again with the next event. */
 static struct process *add_process(struct tg_untraced *untraced, pid_t pid)
 {
-    struct process *process = calloc(1, sizeof *process);
-    if (process == NULL)
-        return NULL;
-    process->pid = pid;
-    HASH_ADD_INT(untraced->processes, pid, process);
-    if (process->hh.tbl == NULL) {
-        free(process);
-        return NULL;
-    }
+    struct process *process;
+    (void)TG_HASH_CREATE(hh, untraced->processes, pid, &pid, process);
     return process;
 }
 
@@ -198,17 +193,8 @@ static void look_at_thread(struct tg_untraced *untraced, struct process *process
     if (tid == process->pid || tid <= 0 || HASH_COUNT(process->threads) >= MAX_THREADS)
         return;
     HASH_FIND_INT(process->threads, &tid, thread);
-    if (thread != NULL)
+    if (thread != NULL || TG_HASH_CREATE(hh, process->threads, tid, &tid, thread) != NULL)
         return;
-    thread = calloc(1, sizeof *thread);
-    if (thread == NULL)
-        return;
-    thread->tid = tid;
-    HASH_ADD_INT(process->threads, tid, thread);
-    if (thread->hh.tbl == NULL) {
-        free(thread);
-        return;
-    }
     const struct tg_event start = {
         .kind = TG_EVENT_THREAD_START, .time_ns = event->time_ns, .pid = process->pid, .tid = tid};
     hand_on(untraced, &start);
@@ -310,16 +296,7 @@ static struct tg_error *start(char *const *argv, char *const *environment, pid_t
 
 static bool add_watch(struct tg_untraced *untraced, const struct watch *watch)
 {
-    if (untraced->n_watches == untraced->capacity) {
-        size_t capacity = untraced->capacity == 0 ? 64 : 2 * untraced->capacity;
-        struct watch *grown = reallocarray(untraced->watches, capacity, sizeof *grown);
-        if (grown == NULL)
-            return false;
-        untraced->watches = grown;
-        untraced->capacity = capacity;
-    }
-    untraced->watches[untraced->n_watches++] = *watch;
-    return true;
+    return TG_ARRAY_APPEND(untraced->watches, untraced->n_watches, untraced->capacity, *watch) == NULL;
 }
 
 struct tg_error *tg_untraced_launch(struct tg_untraced *untraced, char *const *argv, pid_t *pid)

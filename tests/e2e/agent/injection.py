@@ -264,9 +264,9 @@ def other_programs():
     same([build("libraryless", "void _start(void)\n{ __asm__(\"mov $60, %eax; mov $5, %edi; syscall\"); }\n", "-nostdlib",
                 "-static")], base(), ["a static program"])
     loader = "/lib64/ld-linux-x86-64.so.2"
-    same([loader, INITIAL, "sum"], base(), ["through the dynamic loader"])
+    same([loader, INITIAL, "sum"], base(), ["started through the dynamic loader"])
     listed = injected([loader, "--list", "/bin/true"], base())
-    check("libc.so" in listed[0] and "tollgate" not in listed[0] and "by way of" in listed[2][0], listed)
+    check("libc.so" in listed[0] and "tollgate" not in listed[0] and "through the dynamic loader" in listed[2][0], listed)
     listed = injected(["env", "LD_TRACE_LOADED_OBJECTS=1", "/bin/true"], base())
     check("libc.so" in listed[0] and "tollgate" not in listed[0] and "only lists" in listed[2][0], listed)
 

@@ -144,8 +144,8 @@ def scenario_oddities():
         other.wait()
     told = ranks_of("trace")
     expected = {0: ("acquired", ""), 1: ("missed", "host_name is NULL"), 2: ("missed", "no process"),
-                3: ("missed", "host_name cannot be read"), 4: ("remote", ""), 5: ("missed", "does not run what"),
-                6: ("missed", "no process 999999999")}
+                3: ("missed", "host_name cannot be read"), 4: ("remote", ""), 5: ("missed", "does not run the table's program"),
+                6: ("missed", "no such process 999999999")}
     check(set(told) == set(expected), told)
     for number, (state, reason) in expected.items():
         check(told[number]["state"] == state and reason in told[number]["reason"], told[number])
@@ -160,7 +160,7 @@ def scenario_absurd():
     """Sizes and places that cannot be; a starter that ends at the breakpoint, or without it."""
     starter, rank = build_starter(), build_rank()
     for number, (words, reason) in enumerate([
-            (["size", "2000000000"], "larger than any job"), (["size", "-3"], "negative"),
+            (["size", "2000000000"], "too large"), (["size", "-3"], "negative"),
             (["size", "5", "nowhere"], "only 0 of 5"), (["size", "4096", "nowhere"], "only 0 of 4096")]):
         trace = f"trace{number}"
         made = record(trace, [starter, "start", "1", rank, *words, "spawned", "call", "wait", "exit", "4"])
