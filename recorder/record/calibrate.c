@@ -1,5 +1,6 @@
 #include "recorder/record/calibrate.h"
 
+#include "recorder/engine/engine.h"
 #include "recorder/engine/stop_wait.h"
 #include "recorder/process/memory.h"
 
@@ -29,23 +30,14 @@ struct rounds {
 };
 
 /* A function that returns, and one that traps in front of it: the tracer does its `ret`. */
-void tg_calibrate_plain(void);
-void tg_calibrate_trapped(void);
+void calibrate_plain(void);
+void calibrate_trapped(void);
 __asm__(".pushsection .text\n"
-        ".balign 16\n.globl tg_calibrate_plain\n.hidden tg_calibrate_plain\n"
-        ".type tg_calibrate_plain, @function\ntg_calibrate_plain: ret\n"
-        ".size tg_calibrate_plain, . - tg_calibrate_plain\n"
-        ".balign 16\n.globl tg_calibrate_trapped\n.hidden tg_calibrate_trapped\n"
-        ".type tg_calibrate_trapped, @function\ntg_calibrate_trapped: int3\n"
-        ".size tg_calibrate_trapped, . - tg_calibrate_trapped\n"
+        ".balign 16\n.type calibrate_plain, @function\ncalibrate_plain: ret\n"
+        ".size calibrate_plain, . - calibrate_plain\n"
+        ".balign 16\n.type calibrate_trapped, @function\ncalibrate_trapped: int3\n"
+        ".size calibrate_trapped, . - calibrate_trapped\n"
         ".popsection\n");
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 static int compare_values(const void *a, const void *b)
 {
@@ -61,10 +53,10 @@ static uint64_t median(uint64_t *values, size_t count)
 
 static uint64_t time_calls(void (*function)(void))
 {
-    uint64_t start = now_ns();
+    uint64_t start = tg_engine_now_ns();
     for (int i = 0; i < CALLS_PER_ROUND; i++)
         function();
-    return now_ns() - start;
+    return tg_engine_now_ns() - start;
 }
 
 static void run_child(struct rounds *rounds)
@@ -74,8 +66,8 @@ static void run_child(struct rounds *rounds)
         _exit(1);
     syscall(SYS_kill, getpid(), SIGSTOP);
     for (int round = 0; round < ROUNDS; round++) {
-        rounds->plain_ns[round] = time_calls(tg_calibrate_plain);
-        rounds->trapped_ns[round] = time_calls(tg_calibrate_trapped);
+        rounds->plain_ns[round] = time_calls(calibrate_plain);
+        rounds->trapped_ns[round] = time_calls(calibrate_trapped);
     }
     _exit(0);
 }
@@ -103,7 +95,7 @@ static struct tg_error *handle_trap(pid_t child, uint64_t seen_ns, uint64_t *spe
     regs.rsp += sizeof stack[0];
     if (ptrace(PTRACE_SETREGS, child, NULL, &regs) != 0)
         return tg_error_create_errno(errno, "cannot write the registers of a stopped child");
-    *spent_ns = now_ns() - seen_ns;
+    *spent_ns = tg_engine_now_ns() - seen_ns;
     if (ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
         return tg_error_create_errno(errno, "cannot resume a stopped child");
     return NULL;
@@ -127,7 +119,7 @@ static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
         error = wait_for(&wait, child, &status);
         if (error != NULL)
             return error;
-        uint64_t seen_ns = now_ns();
+        uint64_t seen_ns = tg_engine_now_ns();
         *ended = !WIFSTOPPED(status);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops == ROUNDS * CALLS_PER_ROUND)
             return NULL;
