@@ -133,17 +133,16 @@ static struct tg_error *tell_missing(const struct tg_controller *controller, con
     int head = is_line ? (int)(colon - location) : (int)strlen(location);
     if (*location == '*') /* an address */
         return tg_error_create(TG_ERROR_NOT_FOUND,
-                               "no process has code at %s; with -pending it is planted when it comes",
+                               "no process has code at %s; use -pending to plant it once it is loaded",
                                location + 1);
     uint64_t last = is_line ? find_last_line(controller, location) : 0;
     if (last != 0)
         return tg_error_create(TG_ERROR_NOT_FOUND,
-                               "'%.*s' has no code at or behind line %s: its last line with code is %" PRIu64,
+                               "'%.*s' has no code at or after line %s: its last line with code is %" PRIu64,
                                head, location, colon + 1, last);
-    return tg_error_create(
-        TG_ERROR_NOT_FOUND,
-        "'%.*s%s%s' is in none of the processes; with -pending it is planted when it comes", head, location,
-        is_line ? "#" : "", is_line ? colon + 1 : "");
+    return tg_error_create(TG_ERROR_NOT_FOUND,
+                           "'%.*s%s%s' not found in any process; use -pending to plant it once it is loaded",
+                           head, location, is_line ? "#" : "", is_line ? colon + 1 : "");
 }
 
 /* POINT, pending still, into the table and the job; where it cannot be had it is as if it had never been. */

@@ -494,7 +494,7 @@ void tg_engine_adapter_kill(struct tg_engine_adapter *live)
     for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
          process = process->hh.next) {
         if (process->attached)
-            tg_engine_release(process, "the job that it was attached to was killed");
+            tg_engine_release(process, "the job it was attached to was killed");
         else
             kill(process->pid, SIGKILL);
     }
@@ -514,7 +514,7 @@ void tg_engine_adapter_release(struct tg_engine_adapter *live, int32_t pid)
 {
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     if (process != NULL)
-        tg_engine_release(process, "the user let it go");
+        tg_engine_release(process, "user request");
 }
 
 void tg_engine_adapter_handled(struct tg_engine_adapter *live, const struct tg_thread *thread,

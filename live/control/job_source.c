@@ -396,7 +396,7 @@ static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
     if (live->end_told)
         return;
     live->end_told = true;
-    const char *text = runs_on(live) ? "what is left of the job runs on" : "the job has ended";
+    const char *text = runs_on(live) ? "detached; the job continues" : "the job has ended";
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
 }
 
@@ -415,7 +415,7 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
     struct tg_error *moves_error = tg_traced_job_call(live->job, take_moves, live);
     tg_news_queue_tell(live->stops, sink);
     uint64_t n_missed = tg_traced_job_take_missed(live->job);
-    snprintf(missed, sizeof missed, "%" PRIu64 " events went by unseen here; the trace has them", n_missed);
+    snprintf(missed, sizeof missed, "%" PRIu64 " events were not shown here; the trace has them", n_missed);
     if (n_missed > 0)
         tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = missed});
     if (has_ended)

@@ -120,7 +120,7 @@ struct tg_error *tg_job_steps_prepare(struct tg_job_steps *steps, struct tg_thre
     if (modules == NULL)
         return tg_error_no_memory();
     if (!tg_thread_scene_registers(thread, &registers))
-        return tg_error_create(TG_ERROR_TARGET, "its registers cannot be read: it is about to end");
+        return tg_error_create(TG_ERROR_TARGET, "cannot read the thread's registers: it is about to end");
     struct step *step = calloc(1, sizeof *step);
     if (step == NULL)
         return tg_error_no_memory();

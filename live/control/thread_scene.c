@@ -122,7 +122,7 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
     if (level == 0 && !tg_module_is_agent(tg_modules_find(modules, registers.value[TG_RIP])))
         return tg_thread_scene_innermost(thread, modules, objects, TG_SCENE_FRAME, found);
     if (level > MAX_LEVEL)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "no stack is looked into beyond frame %d", MAX_LEVEL);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "stacks are limited to frame %d", MAX_LEVEL);
     const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
     struct tg_error *error = tg_frames_read(modules, &memory, &registers, (size_t)level + 64, &frames);
     if (error != NULL)
@@ -130,8 +130,7 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
     if (level < frames.count)
         tg_thread_scene_of_call(thread, objects, &frames, level, found);
     else
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no frame %u: the stack has %zu", level,
-                                frames.count);
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "no frame %u: the stack has %zu", level, frames.count);
     tg_frames_deinit(&frames);
     return error;
 }

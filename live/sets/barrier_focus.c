@@ -75,13 +75,12 @@ static struct tg_error *find_kind(const struct tg_ptset *focus, const struct tg_
     *of_threads = is_of_threads(arena, view);
     while ((arena = tg_ptset_next_arena(focus, &cursor)) != NULL)
         if (is_of_threads(arena, view) != *of_threads)
-            return at(
-                tg_error_create(TG_ERROR_USAGE,
-                                "the focus is inconsistent: a barrier is over processes or over threads, and "
-                                "character %zu begins the %s among %s",
-                                arena->position + 1, *of_threads ? "processes" : "threads",
-                                *of_threads ? "threads" : "processes"),
-                arena, position);
+            return at(tg_error_create(TG_ERROR_USAGE,
+                                      "inconsistent focus: a barrier is over processes or over threads, but "
+                                      "character %zu begins the %s among %s",
+                                      arena->position + 1, *of_threads ? "processes" : "threads",
+                                      *of_threads ? "threads" : "processes"),
+                      arena, position);
     return NULL;
 }
 
@@ -102,9 +101,9 @@ static struct tg_error *find_share_group(const struct tg_ptset *focus, const str
             *share_group = process->info.share_group;
         } else if (process->info.share_group != *share_group) {
             return at(tg_error_create(TG_ERROR_USAGE,
-                                      "the focus is inconsistent: processes %" PRIu32 " and %" PRIu32
-                                      " are of share groups %" PRIu32 " and %" PRIu32
-                                      ", and a barrier cannot reach beyond one (character %zu of the set)",
+                                      "inconsistent focus: processes %" PRIu32 " and %" PRIu32
+                                      " belong to share groups %" PRIu32 " and %" PRIu32
+                                      ", and a barrier cannot span two (character %zu of the set)",
                                       first, process->info.dpid, *share_group, process->info.share_group,
                                       arena->position + 1),
                       arena, position);
@@ -133,8 +132,8 @@ static struct tg_error *list_members(const struct tg_job_view *view, const struc
     }
     if (barrier->n_list == 0)
         return tg_error_create(TG_ERROR_USAGE,
-                               "nobody of the focus is in share group %" PRIu32
-                               ", which the barrier cannot reach beyond",
+                               "no thread in focus belongs to share group %" PRIu32
+                               ", the one that the barrier is limited to",
                                barrier->share_group);
     return NULL;
 }

@@ -41,9 +41,9 @@ struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const str
     const struct tg_job_process *found =
         arena->by_rank ? tg_job_view_rank(view, arena->process) : tg_job_view_process(view, arena->process);
     if (found == NULL && arena->by_rank)
-        return not_found(arena->process_at, position, "no process is rank %" PRIu32, arena->process);
+        return not_found(arena->process_at, position, "no rank %" PRIu32, arena->process);
     if (found == NULL)
-        return not_found(arena->process_at, position, "there is no process %" PRIu32, arena->process);
+        return not_found(arena->process_at, position, "no process %" PRIu32, arena->process);
     size_t at = arena->thread == 0 ? tg_job_view_lowest_worker(view, found)
                                    : tg_job_view_find_thread(view, found, arena->thread);
     if (arena->thread != 0 && at == SIZE_MAX)
@@ -63,12 +63,10 @@ static struct tg_error *find_group(const struct evaluation *evaluation, const st
     resolved->group = group;
     if (group == TG_GROUP_NUMBER) {
         if (!tg_job_view_group(evaluation->view, arena->group_number, &resolved->given))
-            return not_found(arena->group_at, evaluation->position, "there is no group %" PRIu32,
-                             arena->group_number);
+            return not_found(arena->group_at, evaluation->position, "no group %" PRIu32, arena->group_number);
     } else if (group == TG_GROUP_NAME) {
         if (!tg_job_view_named_group(evaluation->view, arena->group_name, &resolved->given))
-            return not_found(arena->group_at, evaluation->position, "there is no group /%s/",
-                             arena->group_name);
+            return not_found(arena->group_at, evaluation->position, "no group /%s/", arena->group_name);
         resolved->group = TG_GROUP_NUMBER;
     }
     return NULL;

@@ -110,7 +110,7 @@ static bool read_number(struct parser *parser, const char *what, uint32_t least,
         if (value <= UINT32_MAX)
             value = value * 10 + (uint64_t)(*parser->at - '0');
     if (value > INT32_MAX)
-        fail(parser, begin, "%s is too large; the greatest number is %d", what, INT32_MAX);
+        fail(parser, begin, "%s is too large; the maximum is %d", what, INT32_MAX);
     else if (value < least)
         fail(parser, begin, "%ss are numbered from %" PRIu32, what, least);
     *number = (uint32_t)value;
@@ -126,13 +126,12 @@ static bool read_group_name(struct parser *parser, struct tg_ptset_arena *arena)
         parser->at++;
     size_t size = (size_t)(parser->at - begin);
     if (size == 0)
-        fail(parser, begin, "the name of a group begins with a letter or '_', not with %s",
-             shown(begin, buffer));
+        fail(parser, begin, "a group name begins with a letter or '_', not %s", shown(begin, buffer));
     else if (*parser->at != '/')
-        fail(parser, parser->at, "the name of a group ends with '/'; %s cannot be in it",
+        fail(parser, parser->at, "a group name ends with '/'; %s is not allowed in it",
              shown(parser->at, buffer));
     else if (size >= sizeof arena->group_name)
-        fail(parser, begin, "the name of a group has at most %zu characters", sizeof arena->group_name - 1);
+        fail(parser, begin, "a group name has at most %zu characters", sizeof arena->group_name - 1);
     if (parser->error != NULL)
         return false;
     memcpy(arena->group_name, begin, size);
@@ -206,7 +205,7 @@ static bool read_group(struct parser *parser, struct tg_ptset_arena *arena)
     }
     if (arena->group != TG_GROUP_MISSING &&
         (*parser->at == '/' || group_of(*parser->at) != TG_GROUP_MISSING || is_group_number(parser->at)))
-        fail(parser, parser->at, "an arena has one group");
+        fail(parser, parser->at, "an arena has only one group");
     if (arena->group != TG_GROUP_MISSING)
         arena->group_at = at;
     return parser->error == NULL;
@@ -221,7 +220,7 @@ static bool read_last_rank(struct parser *parser, const struct tg_ptset_arena *a
         return true;
     parser->at++;
     if (read_number(parser, "rank", 0, last) && *last < arena->process)
-        fail(parser, begin + 1, "a range of ranks goes upwards; to leave out a process write -p%" PRIu32,
+        fail(parser, begin + 1, "a range of ranks must ascend; to leave out a process write -p%" PRIu32,
              *last);
     return parser->error == NULL;
 }
@@ -231,7 +230,7 @@ static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena
 {
     arena->by_rank = *parser->at == 'r';
     if (arena->by_rank && !is_digit(*++parser->at)) {
-        fail(parser, parser->at, "'r' is followed by the rank's number");
+        fail(parser, parser->at, "a rank number must follow 'r'");
         return false;
     }
     const char *begin = parser->at;
@@ -315,7 +314,7 @@ static uint32_t read_arena(struct parser *parser)
                     shown(begin, buffer));
     if (!ends_arena(*parser->at))
         return fail(parser, parser->at,
-                    "%s cannot stand here; an arena is [tpgad], group, process, '.' and thread in this order",
+                    "unexpected %s; an arena is [tpgad], group, process, '.' and thread in this order",
                     shown(parser->at, buffer));
     if (arena.by_rank && last > arena.process)
         return put_ranks(parser, begin, arena, last);
@@ -333,7 +332,7 @@ static bool enter(struct parser *parser)
     if (parser->depth == TG_PTSET_MAX_DEPTH) {
         if (parser->error == NULL)
             parser->error = tg_ptset_at(
-                tg_error_create(TG_ERROR_LIMIT, "character %zu of the set: it is nested more than %d deep",
+                tg_error_create(TG_ERROR_LIMIT, "character %zu of the set: nested more than %d deep",
                                 offset_of(parser, parser->at) + 1, TG_PTSET_MAX_DEPTH),
                 offset_of(parser, parser->at), parser->position);
         return false;
@@ -357,9 +356,9 @@ static uint32_t read_parenthesised(struct parser *parser)
     if (node == TG_NO_NODE)
         return TG_NO_NODE;
     if (*parser->at == '\0')
-        return fail(parser, open, "the '(' that is here has no ')'");
+        return fail(parser, open, "unmatched '('");
     if (*parser->at != ')')
-        return fail(parser, parser->at, "an operator (| - &) or ')' is expected, not %s",
+        return fail(parser, parser->at, "expected an operator (| - &) or ')', not %s",
                     shown(parser->at, buffer));
     parser->at++;
     return node;
@@ -393,7 +392,7 @@ static uint32_t read_function(struct parser *parser, const char *begin, size_t s
         function++;
     if (function == TG_FUNCTION_COUNT)
         return fail(parser, begin,
-                    "there is no function '%.*s'; there are breakpoint, error, existent, held, "
+                    "no function '%.*s'; functions are breakpoint, error, existent, held, "
                     "nonexistent, running, stopped, unheld and watchpoint",
                     size > 32 ? 32 : (int)size, begin);
     uint32_t node = put(parser, TG_NODE_FUNCTION, begin);
@@ -407,7 +406,7 @@ static uint32_t read_function(struct parser *parser, const char *begin, size_t s
     if (child == TG_NO_NODE)
         return TG_NO_NODE;
     if (*parser->at == '\0')
-        return fail(parser, open, "the '(' that is here has no ')'");
+        return fail(parser, open, "unmatched '('");
     parser->at++;
     parser->set->nodes[node].first = child;
     return node;
@@ -426,10 +425,10 @@ static uint32_t read_items(struct parser *parser, uint32_t first, const char *be
     for (skip_blanks(parser); *parser->at != end && *parser->at != '\0'; skip_blanks(parser)) {
         if (*parser->at == '|' || *parser->at == '-' || *parser->at == '&')
             return fail(parser, parser->at,
-                        "operators stand between sets, not between the arenas of a list; put "
-                        "what belongs together in parentheses");
+                        "operators join sets, not the arenas of a list; "
+                        "use parentheses");
         if (*parser->at == ')' || *parser->at == '}')
-            return fail(parser, parser->at, "%s has nothing to close here", shown(parser->at, buffer));
+            return fail(parser, parser->at, "unmatched %s", shown(parser->at, buffer));
         uint32_t item = read_primary(parser);
         if (item == TG_NO_NODE)
             return TG_NO_NODE;
@@ -437,7 +436,7 @@ static uint32_t read_items(struct parser *parser, uint32_t first, const char *be
     }
     uint32_t only = parser->set->nodes[list].first;
     if (only == TG_NO_NODE)
-        return fail(parser, parser->at, "a list has at least one arena");
+        return fail(parser, parser->at, "a list needs at least one arena");
     return parser->set->nodes[only].next == TG_NO_NODE ? only : list;
 }
 
@@ -451,7 +450,7 @@ static uint32_t read_list(struct parser *parser)
     if (list == TG_NO_NODE)
         return TG_NO_NODE;
     if (*parser->at != '}')
-        return fail(parser, open, "the '{' that is here has no '}'");
+        return fail(parser, open, "unmatched '{'");
     parser->at++;
     return list;
 }
@@ -503,9 +502,9 @@ static uint32_t read_set(struct parser *parser, char end)
     if (node == TG_NO_NODE || *parser->at == end || *parser->at == '\0')
         return node;
     if (*parser->at == ')' || *parser->at == '}')
-        return fail(parser, parser->at, "%s has nothing to close here", shown(parser->at, buffer));
+        return fail(parser, parser->at, "unmatched %s", shown(parser->at, buffer));
     if (!parser->is_primary)
-        return fail(parser, parser->at, "an operator (| - &) or the end of the set is expected, not %s",
+        return fail(parser, parser->at, "expected an operator (| - &) or the end of the set, not %s",
                     shown(parser->at, buffer));
     return read_items(parser, node, begin, end);
 }

@@ -58,8 +58,8 @@ static uint32_t put_node(struct completion *completion, const struct tg_ptset_no
 static struct tg_error *must_be_given(const struct tg_ptset_arena *arena, const char *what, size_t *position)
 {
     return tg_ptset_at(tg_error_create(TG_ERROR_USAGE,
-                                       "character %zu: the %s must be given here: the focus is more than one "
-                                       "arena, so it cannot be taken from there",
+                                       "character %zu: give the %s here: the focus has more than one "
+                                       "arena",
                                        arena->position + 1, what),
                        arena->position, position);
 }

@@ -44,10 +44,9 @@ static bool reports_cuda(const struct tg_event_filter_settings *settings)
 static void tell_setting(const struct tg_news_sink *sink)
 {
     char text[400];
-    snprintf(
-        text, sizeof text,
-        "this job uses CUDA, and with this dlopen filter libcuda.so is not reported when it is loaded: %s",
-        advice);
+    snprintf(text, sizeof text,
+             "this job uses CUDA, but this dlopen filter does not report libcuda.so when it is loaded: %s",
+             advice);
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
 }
 
@@ -59,7 +58,7 @@ static void tell_missed(const struct tg_moment *moment, const struct tg_event *e
     char text[600], path[200];
     if (!process->due_cuda || event->filter_decision.decision == TG_DECISION_REPORTED)
         return;
-    snprintf(text, sizeof text, "%s was loaded, and the dlopen filter did not report it: %s",
+    snprintf(text, sizeof text, "%s was loaded but not reported by the dlopen filter: %s",
              tg_printable(process->due_path, path, sizeof path), advice);
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE,
                                          .thread = {(uint32_t)entry->index + 1, 0},

@@ -155,9 +155,9 @@ static void write_exit(const struct tg_news *news, FILE *stream)
     else if (news->how == TG_EXIT_LOST)
         fputs(are_several ? " are gone" : " is gone", stream);
     else if (news->thread.dtid != 0)
-        fputs(" has ended", stream);
+        fputs(" exited", stream);
     else
-        fprintf(stream, " %s ended with status %" PRId64, are_several ? "have" : "has", news->status);
+        fprintf(stream, " exited with status %" PRId64, news->status);
 }
 
 static void write_place(const struct tg_news *news, const char *before, FILE *stream)
@@ -174,11 +174,11 @@ static void write_stop(const struct tg_news *news, FILE *stream)
 {
     char name[32];
     write_unit(news, stream);
-    fputs(news->set != NULL && news->count != 1 ? " stand" : " stands", stream);
+    fputs(" stopped", stream);
     if (news->point != 0)
         fprintf(stream, " at action point %" PRIu32, news->point);
     if (news->status != 0)
-        fprintf(stream, " because of %s", tg_signal_name(news->status, name, sizeof name));
+        fprintf(stream, " by %s", tg_signal_name(news->status, name, sizeof name));
     else if (news->state == TG_JOB_WATCHPOINT)
         fputs(" at a watchpoint", stream);
     write_place(news, ": ", stream);
@@ -190,17 +190,17 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
     case TG_DECIDE_SATISFIED:
         if (news->other > 0)
             fprintf(stream,
-                    "barrier %" PRIu32 " is satisfied by the %" PRIu64 " that are left; %" PRIu64
-                    " never came",
+                    "barrier %" PRIu32 " is satisfied by the remaining %" PRIu64 "; %" PRIu64
+                    " never arrived",
                     news->point, news->count, news->other);
         else
-            fprintf(stream, "barrier %" PRIu32 " is satisfied: all %" PRIu64 " are there", news->point,
+            fprintf(stream, "barrier %" PRIu32 " is satisfied: all %" PRIu64 " arrived", news->point,
                     news->count);
         return;
     case TG_DECIDE_STUCK:
-        fprintf(stream, "barrier %" PRIu32 " can be satisfied no more: ", news->point);
+        fprintf(stream, "barrier %" PRIu32 " can no longer be satisfied: ", news->point);
         write_unit(news, stream);
-        fprintf(stream, " is held at barrier %" PRIu64 ", which waits in turn; ddelete one of them",
+        fprintf(stream, " is held at barrier %" PRIu64 ", which is waiting too; ddelete one of them",
                 news->other);
         return;
     case TG_DECIDE_LEFT:
@@ -211,18 +211,17 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
         else
             write_unit(news, stream);
         fprintf(stream,
-                news->count == 0  ? " will not come to barrier %" PRIu32 " (%s)"
-                : news->other > 1 ? " have left barrier %" PRIu32 " (%s)"
-                                  : " has left barrier %" PRIu32 " (%s)",
+                news->count == 0 ? " will not arrive at barrier %" PRIu32 " (%s)"
+                                 : " left barrier %" PRIu32 " (%s)",
                 news->point, tg_barrier_reason_name(news->reason));
         return;
     case TG_DECIDE_LATE:
         write_unit(news, stream);
-        fprintf(stream, " comes late to barrier %" PRIu32 ", which is satisfied already", news->point);
+        fprintf(stream, " arrived late at barrier %" PRIu32 ", already satisfied", news->point);
         return;
     default:
         write_unit(news, stream);
-        fprintf(stream, " has come to barrier %" PRIu32, news->point);
+        fprintf(stream, " arrived at barrier %" PRIu32, news->point);
     }
 }
 
@@ -253,12 +252,12 @@ static void write_libraries(const struct tg_news *news, FILE *stream)
 {
     write_unit(news, stream);
     if (news->count > 0)
-        fprintf(stream, " has loaded %" PRIu64 " librar%s", news->count, news->count == 1 ? "y" : "ies");
+        fprintf(stream, " loaded %" PRIu64 " librar%s", news->count, news->count == 1 ? "y" : "ies");
     if (news->other > 0)
-        fprintf(stream, "%s %" PRIu64,
-                news->count > 0 ? ", and unloaded" : " has unloaded libraries:", news->other);
+        fprintf(stream, "%s unloaded %" PRIu64 " librar%s", news->count > 0 ? " and" : "", news->other,
+                news->other == 1 ? "y" : "ies");
     if (news->name != NULL) {
-        fputs(news->count > 1 ? ", among them " : ": ", stream);
+        fputs(news->count > 1 ? ", including " : ": ", stream);
         tg_printable_write(stream, news->name);
     }
 }
@@ -279,13 +278,13 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
 {
     switch (news->kind) {
     case TG_NEWS_STARTED:
-        write_named(news, "has started", stream);
+        write_named(news, "started", stream);
         break;
     case TG_NEWS_EXECUTED:
         write_named(news, "executes", stream);
         break;
     case TG_NEWS_DETACHED:
-        write_named(news, "was let go", stream);
+        write_named(news, "was detached", stream);
         break;
     case TG_NEWS_EXITED:
         write_exit(news, stream);
@@ -301,7 +300,7 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
         break;
     case TG_NEWS_RUNNING:
         write_unit(news, stream);
-        fputs(news->set != NULL && news->count != 1 ? " run" : " runs", stream);
+        fputs(news->set != NULL && news->count != 1 ? " are running" : " is running", stream);
         break;
     case TG_NEWS_BARRIER:
         write_barrier(news, stream);

@@ -112,7 +112,7 @@ void tg_news_queue_tell(struct tg_news_queue *queue, const struct tg_news_sink *
     pthread_mutex_unlock(&queue->lock);
     if (n_dropped == 0)
         return;
-    char text[64];
-    snprintf(text, sizeof text, "%" PRIu64 " news were dropped: nobody took them", n_dropped);
+    char text[80];
+    snprintf(text, sizeof text, "%" PRIu64 " notifications were dropped: nobody read them", n_dropped);
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_ERROR, .text = text});
 }

@@ -1,6 +1,6 @@
 /* What the barrier model itself takes, in microseconds (medians): a thread barrier over all workers, arrival
  * by arrival; the last arrival, with all that it releases; the same with a second barrier that threads wait
- * at, so that it is looked for barriers that can be satisfied no more.
+ * at, so that it is looked for barriers that can no longer be satisfied.
  *
  *   barrier_bench [THREADS]...     256 and 4096 without arguments */
 #include "analyzer/job/run_model.h"

@@ -91,7 +91,7 @@ def run_live(arguments, program, mode, trace):
         elif pid is not None and '"process_exit"' in line and json.loads(line)["pid"] == pid:
             end_ns = json.loads(line)["t_ns"]
     if dump.wait() != 0 or end_ns is None:
-        sys.exit(f"{trace}: no process that was let go and ended")
+        sys.exit(f"{trace}: no process that was detached and ended")
     return (end_ns - start_ns) / 1e6
 
 

@@ -112,7 +112,7 @@ int main()
     std::printf("turned._M_value\t1 - 2i\n");
     std::printf("member\t&derived::d\n");
     std::printf("virtual_member\t<virtual function 2>\n");
-    std::printf("plain_member == 0\t0: this is no number\n");
+    std::printf("plain_member == 0\t0: not a number\n");
     std::printf("nothing\tnullptr\n");
     std::printf("function\t(int (*)(int)) %p <twice>\n", (void *)function);
     std::printf("utf8\t%p \"\xc3\xa4\\e\\177\"\n", (const void *)utf8);

@@ -88,7 +88,7 @@ static void write_stuck(const struct tg_barrier_states *states, uint32_t id, FIL
         fprintf(out, ".%" PRIu32, why.thread.dtid);
     if (process != NULL && process->info.rank >= 0)
         fprintf(out, " (rank %" PRId64 ")", process->info.rank);
-    fprintf(out, " is held at barrier %" PRIu32 ", which cannot be satisfied before", why.number);
+    fprintf(out, " is held at barrier %" PRIu32 ", which is waiting too", why.number);
     if (why.count > 1)
         fprintf(out, "; %" PRIu64 " more cannot arrive", why.count - 1);
     fputc('\n', out);

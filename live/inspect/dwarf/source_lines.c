@@ -250,8 +250,8 @@ static struct tg_error *not_found(const struct tg_source_lines *lines, const cha
     if (program != NULL)
         tg_printable(program, of, sizeof of);
     return tg_error_create(TG_ERROR_NOT_FOUND,
-                           "there is no source file %s, nor one of its last components in the %zu director%s "
-                           "of SEARCH_PATH%s%s; `dset SEARCH_PATH DIRECTORY:...` says where sources are",
+                           "no source file %s, nor one of its last components in the %zu director%s "
+                           "of SEARCH_PATH%s%s; set it with `dset SEARCH_PATH DIRECTORY:...`",
                            tg_printable(path, shown, sizeof shown), lines->n_directories,
                            lines->n_directories == 1 ? "y" : "ies", *of == '\0' ? "" : " or beside ", of);
 }

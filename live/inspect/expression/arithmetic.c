@@ -110,7 +110,7 @@ static enum tg_basic_type common_type(const struct tg_number *a, const struct tg
 
 static struct tg_error *too_wide(void)
 {
-    return tg_error_create(TG_ERROR_UNSUPPORTED, "128-bit integers are shown, but not computed with");
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "arithmetic on 128-bit integers is not supported");
 }
 
 static struct tg_error *combine_reals(enum tg_operation operation, long double x, long double y,
@@ -131,7 +131,7 @@ static struct tg_error *combine_reals(enum tg_operation operation, long double x
         number.real = x / y;
         break;
     default:
-        return tg_error_create(TG_ERROR_USAGE, "floating point has no such operation");
+        return tg_error_create(TG_ERROR_USAGE, "no such operation on floating-point numbers");
     }
     *result = tg_number_convert(&number, type);
     return NULL;
@@ -180,7 +180,7 @@ static struct tg_error *combine_integers(enum tg_operation operation, const stru
         low = x->low ^ y->low;
         break;
     default:
-        return tg_error_create(TG_ERROR_USAGE, "integers have no such operation");
+        return tg_error_create(TG_ERROR_USAGE, "no such operation on integers");
     }
     if (error == NULL)
         *result = integer(low, 0, x->type);
@@ -191,13 +191,13 @@ static struct tg_error *shift(enum tg_operation operation, const struct tg_numbe
                               const struct tg_number *b, struct tg_number *result)
 {
     if (a->is_real || b->is_real)
-        return tg_error_create(TG_ERROR_USAGE, "floating point has no such operation");
+        return tg_error_create(TG_ERROR_USAGE, "no such operation on floating-point numbers");
     enum tg_basic_type type = promote(a);
     struct tg_number x = tg_number_convert(a, type);
     if (x.size_bytes > 8)
         return too_wide();
     if (b->high != 0 || b->low >= x.size_bytes * 8)
-        return tg_error_create(TG_ERROR_USAGE, "shifted by more bits than there are");
+        return tg_error_create(TG_ERROR_USAGE, "shift by more bits than the type has");
     uint64_t low = operation == TG_OPERATION_SHIFT_LEFT ? x.low << b->low
                    : x.is_unsigned                      ? x.low >> b->low
                                                         : (uint64_t)((int64_t)x.low >> b->low);
@@ -271,7 +271,7 @@ struct tg_error *tg_number_change(enum tg_operation operation, const struct tg_n
         return NULL;
     }
     if (x.is_real && operation == TG_OPERATION_BIT_NOT)
-        return tg_error_create(TG_ERROR_USAGE, "floating point has no such operation");
+        return tg_error_create(TG_ERROR_USAGE, "no such operation on floating-point numbers");
     if (!x.is_real && x.size_bytes > 8)
         return too_wide();
     if (x.is_real)

@@ -98,7 +98,7 @@ static struct tg_error *read_variable(struct variable *variable, Tcl_Obj **objec
     struct tg_value value;
     struct tg_number number;
     if (scene == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "there is no thread to ask");
+        return tg_error_create(TG_ERROR_TARGET, "no thread to evaluate the condition in");
     struct tg_error *error = tg_expression_evaluate(variable->expression, scene, &value, NULL);
     if (error == NULL)
         error = tg_value_follow(scene, &value);
@@ -112,7 +112,7 @@ static struct tg_error *read_variable(struct variable *variable, Tcl_Obj **objec
         if (condition->n_read <= MAX_READ)
             return NULL;
         Tcl_DecrRefCount(*object);
-        return tg_error_create(TG_ERROR_LIMIT, "the texts have more than %d characters together", MAX_READ);
+        return tg_error_create(TG_ERROR_LIMIT, "the strings have more than %d characters together", MAX_READ);
     }
     error = tg_value_number(scene, &value, &number);
     if (error == NULL)
@@ -216,8 +216,7 @@ static struct tg_error *take_operator(struct tg_condition *condition, const Tcl_
     if (token->size != 2)
         return NULL;
     if (memcmp(token->start, "**", 2) == 0)
-        return tg_error_create(TG_ERROR_USAGE,
-                               "powers are not computed in conditions: they could take for ever");
+        return tg_error_create(TG_ERROR_USAGE, "'**' is not supported in conditions: it could take forever");
     if (memcmp(token->start, "<<", 2) != 0)
         return NULL;
     if (condition->n_shifts == MAX_SHIFTS)
@@ -257,7 +256,7 @@ static struct tg_error *take_command(struct tg_condition *condition, const Tcl_P
     *position = (size_t)(first->start - condition->text);
     if (first->type != TCL_TOKEN_SIMPLE_WORD ||
         !tg_condition_commands_has(first[1].start, (size_t)first[1].size))
-        return tg_error_create(TG_ERROR_USAGE, "the commands that a condition can have are %s",
+        return tg_error_create(TG_ERROR_USAGE, "a condition can only use the commands %s",
                                tg_condition_commands_list);
     return take_tokens(condition, parse->tokenPtr, parse->numTokens, depth, position);
 }
@@ -267,7 +266,7 @@ static struct tg_error *take_script(struct tg_condition *condition, const char *
 {
     struct tg_error *error = NULL;
     if (depth > MAX_NESTED)
-        return tg_error_create(TG_ERROR_LIMIT, "commands are nested too deep");
+        return tg_error_create(TG_ERROR_LIMIT, "commands are nested too deeply");
     while (error == NULL && size > 0) {
         Tcl_Parse parse;
         if (Tcl_ParseCommand(condition->interp, script, size, 0, &parse) != TCL_OK)
@@ -320,7 +319,7 @@ static struct tg_error *take_text(struct tg_condition *condition, size_t *positi
         *position = find_mark(condition->text, message);
         bool is_bare = strncmp(message, bare, sizeof bare - 1) == 0;
         const char *word = is_bare ? message + sizeof bare - 1 : "";
-        return tg_error_create(TG_ERROR_USAGE, "the condition is no expression of Tcl: %.*s%s%.*s",
+        return tg_error_create(TG_ERROR_USAGE, "the condition is not a valid Tcl expression: %.*s%s%.*s",
                                (int)length, message, is_bare ? "; a variable is written $" : "",
                                (int)strcspn(word, "\""), word);
     }

@@ -116,15 +116,15 @@ static struct tg_error *read_register(const struct tg_scene *scene, const char *
     if (!find_register(name, &number, &shift, &size))
         return tg_error_create(
             TG_ERROR_NOT_FOUND,
-            "there is no register '%s' here; there are rax to rdx, rsi, rdi, rbp, rsp, r8 to r15, "
+            "no register '%s' here; registers are rax to rdx, rsi, rdi, rbp, rsp, r8 to r15, "
             "rip, and their parts such as eax",
             name);
     if (scene->frame == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "there is no thread here whose register it could be");
+        return tg_error_create(TG_ERROR_TARGET, "no thread here to read registers of");
     const struct tg_registers *registers = &scene->frame->registers;
     if (!tg_registers_has(registers, (enum tg_register)number))
-        return tg_error_create(TG_ERROR_TARGET,
-                               "$%s is not known in this frame: calls further in have changed it", name);
+        return tg_error_create(TG_ERROR_TARGET, "$%s is not known in this frame: inner calls have changed it",
+                               name);
     uint64_t bits = registers->value[number] >> shift;
     struct tg_type none = tg_type_basic(TG_BASIC_VOID);
     if (size == 8 && (number == TG_RIP || number == TG_RSP || number == TG_RBP)) {
@@ -159,7 +159,7 @@ static struct tg_error *as_integer(struct evaluation *evaluation, int node, int6
     if (number.is_real || (number.is_unsigned && number.low > INT64_MAX))
         return at(evaluation, part(evaluation, node)->position,
                   tg_error_create(TG_ERROR_USAGE,
-                                  number.is_real ? "an integer is expected here" : "too large for an index"));
+                                  number.is_real ? "expected an integer" : "too large for an index"));
     *integer = (int64_t)number.low;
     return NULL;
 }
@@ -211,11 +211,11 @@ static struct tg_error *convert(const struct tg_scene *scene, const struct tg_va
     enum tg_type_kind kind = tg_type_kind(type);
     if (kind == TG_TYPE_STRUCT || kind == TG_TYPE_UNION || kind == TG_TYPE_ARRAY || kind == TG_TYPE_STRING) {
         if (!tg_value_address(from, &address)) /* the same bytes, looked at differently */
-            return tg_error_create(TG_ERROR_USAGE, "only what is in memory can be taken for another struct");
+            return tg_error_create(TG_ERROR_USAGE, "only a value in memory can be cast to a struct");
         return tg_value_at(scene, address, type, value);
     }
     if (!basic_for(type, &basic))
-        return tg_error_create(TG_ERROR_USAGE, "nothing can be converted to this type");
+        return tg_error_create(TG_ERROR_USAGE, "cannot convert to this type");
     struct tg_error *error = tg_value_number(scene, from, &number);
     if (error != NULL)
         return error;
@@ -326,7 +326,7 @@ static struct tg_error *combine_pointers(struct evaluation *evaluation, const st
     if (error != NULL)
         return error;
     if (first.is_real || second.is_real)
-        return tg_error_create(TG_ERROR_USAGE, "a pointer moves by integers");
+        return tg_error_create(TG_ERROR_USAGE, "only integers can be added to a pointer");
     if (x && y) {
         struct tg_number difference =
             tg_number_of_int((int64_t)(first.low - second.low) / (int64_t)size, TG_BASIC_LONG);
@@ -366,7 +366,7 @@ static struct tg_error *evaluate_repeat(struct evaluation *evaluation, const str
     if (error != NULL)
         return error;
     if (count < 1)
-        error = tg_error_create(TG_ERROR_USAGE, "behind '@' is how many: 1 or more");
+        error = tg_error_create(TG_ERROR_USAGE, "a count of 1 or more must follow '@'");
     else
         error = tg_value_repeat(evaluation->scene, &first, (uint64_t)count, value);
     return at(evaluation, node->position, error);
@@ -474,7 +474,7 @@ static struct tg_error *evaluate_round(struct evaluation *evaluation, const stru
     struct tg_error *error = evaluate(evaluation, node->a, &array);
     if (error == NULL && array.n_dimensions == 0 && tg_type_kind(&array.type) == TG_TYPE_FUNCTION)
         return at(evaluation, node->position,
-                  tg_error_create(TG_ERROR_USAGE, "functions of the program are not called"));
+                  tg_error_create(TG_ERROR_USAGE, "function calls are not supported"));
     for (int next = node->b; error == NULL && next != TG_NO_NODE; next = argument->c) {
         int64_t first = 0, last = 0;
         argument = part(evaluation, next);
@@ -565,7 +565,7 @@ static struct tg_error *evaluate(struct evaluation *evaluation, int number, stru
     case TG_NODE_ARGUMENT:
         break;
     }
-    return tg_error_create(TG_ERROR_USAGE, "there is nothing to evaluate");
+    return tg_error_create(TG_ERROR_USAGE, "nothing to evaluate");
 }
 
 struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const struct tg_scene *scene,

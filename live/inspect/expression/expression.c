@@ -272,7 +272,7 @@ static int parse_postfix(struct parser *parser)
         else if (tg_words_take(&parser->words, "("))
             value = parse_round(parser, value, position);
         else if (tg_words_starts(&parser->words, "++") || tg_words_starts(&parser->words, "--"))
-            return fail(parser, position, tg_error_create(TG_ERROR_USAGE, "variables are not changed"));
+            return fail(parser, position, tg_error_create(TG_ERROR_USAGE, "assignment is not supported"));
         else
             return value;
     }
@@ -315,7 +315,7 @@ static int parse_unary(struct parser *parser)
     if (parser->words.error != NULL)
         return TG_NO_NODE;
     if (parser->nested == MAX_NESTED)
-        return fail(parser, position, tg_error_create(TG_ERROR_LIMIT, "the expression is nested too deep"));
+        return fail(parser, position, tg_error_create(TG_ERROR_LIMIT, "the expression is nested too deeply"));
     parser->nested++;
     int result = TG_NO_NODE;
     char next = parser->words.text[parser->words.at];
@@ -381,7 +381,7 @@ static int parse_binary(struct parser *parser, unsigned lowest)
 {
     if (parser->nested == MAX_NESTED)
         return fail(parser, parser->words.at,
-                    tg_error_create(TG_ERROR_LIMIT, "the expression is nested too deep"));
+                    tg_error_create(TG_ERROR_LIMIT, "the expression is nested too deeply"));
     parser->nested++;
     int left = parse_unary(parser);
     while (parser->words.error == NULL) {
@@ -396,7 +396,7 @@ static int parse_binary(struct parser *parser, unsigned lowest)
         parser->words.at += strlen(binary->token);
         if (parser->words.text[parser->words.at] == '=' && strcmp(binary->token, "==") != 0 &&
             binary->token[0] != '=') {
-            left = fail(parser, position, tg_error_create(TG_ERROR_USAGE, "variables are not changed"));
+            left = fail(parser, position, tg_error_create(TG_ERROR_USAGE, "assignment is not supported"));
             break;
         }
         int right = parse_binary(parser, binary->level + 1);
@@ -428,7 +428,7 @@ struct tg_error *tg_expression_parse(const char *text, struct tg_expression **re
     tg_words_skip_blanks(&parser.words);
     if (parser.words.error == NULL && text[parser.words.at] == '=')
         fail(&parser, parser.words.at,
-             tg_error_create(TG_ERROR_USAGE, "variables are not changed: '==' compares"));
+             tg_error_create(TG_ERROR_USAGE, "assignment is not supported: '==' compares"));
     if (parser.words.error == NULL && text[parser.words.at] != '\0')
         expected(&parser, "an operator or the end");
     if (parser.words.error != NULL) {

@@ -52,8 +52,7 @@ void tg_words_expected(struct tg_words *words, const char *what)
         char shown[16];
         snprintf(found, sizeof found, "'%s'", tg_printable(word, shown, sizeof shown));
     }
-    tg_words_fail(words, words->at,
-                  tg_error_create(TG_ERROR_USAGE, "here is %s: %s is expected", found, what));
+    tg_words_fail(words, words->at, tg_error_create(TG_ERROR_USAGE, "expected %s, found %s", what, found));
 }
 
 const char *tg_words_keep(struct tg_words *words, const char *text, size_t length)
@@ -221,10 +220,10 @@ bool tg_words_type(struct tg_words *words, struct tg_type_words *type, const cha
     tg_words_skip_blanks(words);
     if (*is_name || words->text[words->at] != ')' || type->pointers > MAX_POINTERS) {
         if (!*is_name && is_certain && type->pointers <= MAX_POINTERS)
-            tg_words_expected(words, "'*' or ')' behind the type");
+            tg_words_expected(words, "'*' or ')' after the type");
         else if (type->pointers > MAX_POINTERS)
             tg_words_fail(words, start,
-                          tg_error_create(TG_ERROR_LIMIT, "a type of more than %d stars", MAX_POINTERS));
+                          tg_error_create(TG_ERROR_LIMIT, "a type with more than %d stars", MAX_POINTERS));
         words->at = start;
         return false;
     }
@@ -290,7 +289,7 @@ bool tg_words_number(struct tg_words *words, struct tg_number *result)
         tg_words_fail(words, position,
                       tg_error_create(TG_ERROR_USAGE, overflow && !is_real
                                                           ? "the number is larger than 64 bits"
-                                                          : "the number does not end where a number can"));
+                                                          : "invalid number"));
         return false;
     }
     if (is_real) {

@@ -133,8 +133,9 @@ struct tg_error *tg_disassembler_run(struct tg_disassembler *disassembler,
     char text[256];
     uint64_t at = address;
     if (count > TG_DISASSEMBLY_MAX)
-        return tg_error_create(TG_ERROR_LIMIT, "%" PRIu64 " instructions are too many at once; at most %d",
-                               count, TG_DISASSEMBLY_MAX);
+        return tg_error_create(TG_ERROR_LIMIT,
+                               "%" PRIu64 " instructions at once are too many; the maximum is %d", count,
+                               TG_DISASSEMBLY_MAX);
     disassembler->size = 0;
     for (uint64_t i = 0; i < count; i++) {
         struct tg_instruction instruction;
@@ -151,7 +152,7 @@ struct tg_error *tg_disassembler_run(struct tg_disassembler *disassembler,
     }
     *end = at;
     if (at == address && count > 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "the code at 0x%" PRIx64 " cannot be read", address);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "cannot read code at 0x%" PRIx64, address);
     return NULL;
 }
 

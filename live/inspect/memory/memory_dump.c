@@ -83,9 +83,9 @@ struct tg_error *tg_memory_format_parse(const char *text, struct tg_memory_forma
             has_kind = true;
         } else {
             char shown[16], letter[2] = {*at, '\0'};
-            return tg_error_create(
-                TG_ERROR_USAGE, "'%s' is no letter of a format: x d u o f c s a i, sizes b h w g, each once",
-                tg_printable(letter, shown, sizeof shown));
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "invalid format letters '%s': x d u o f c s a i, sizes b h w g, each once",
+                                   tg_printable(letter, shown, sizeof shown));
         }
     }
     if (size != 0)
@@ -131,7 +131,7 @@ static struct tg_error *read_block(const struct tg_inspect_memory *memory, uint6
                                    struct block *block)
 {
     if (address > UINT64_MAX - size)
-        return tg_error_create(TG_ERROR_USAGE, "0x%" PRIx64 " and %zu bytes are beyond the last address",
+        return tg_error_create(TG_ERROR_USAGE, "0x%" PRIx64 " plus %zu bytes is beyond the last address",
                                address, size);
     *block = (struct block){address, size, calloc(1, size), calloc(size, sizeof(bool))};
     if (block->bytes == NULL || block->readable == NULL) {
@@ -150,7 +150,7 @@ static struct tg_error *read_block(const struct tg_inspect_memory *memory, uint6
     if (any)
         return NULL;
     free_block(block);
-    return tg_error_create(TG_ERROR_NOT_FOUND, "the memory at 0x%" PRIx64 " cannot be read", address);
+    return tg_error_create(TG_ERROR_NOT_FOUND, "cannot read memory at 0x%" PRIx64, address);
 }
 
 static bool is_readable(const struct block *block, size_t at, size_t size)
@@ -384,7 +384,7 @@ static struct tg_error *each_string(const struct tg_inspect_memory *memory, uint
         bool is_whole, is_there = read_string(memory, at, text, &size, &is_whole);
         if (!is_there && i == 0) {
             free(text);
-            return tg_error_create(TG_ERROR_NOT_FOUND, "the memory at 0x%" PRIx64 " cannot be read", at);
+            return tg_error_create(TG_ERROR_NOT_FOUND, "cannot read memory at 0x%" PRIx64, at);
         }
         take(context, at, is_there ? text : NULL, is_whole);
         if (!is_there)

@@ -180,7 +180,7 @@ static struct tg_step_order leave(struct tg_stepper *stepper, const struct tg_st
     if (stepper->memory.read(stepper->memory.context, rsp, &code, sizeof code) && code > stepper->last_pc &&
         code - stepper->last_pc <= 15)
         return run_to_return(stepper, code, rsp + 8);
-    return impossible("where this function returns to cannot be told: it has no unwind information");
+    return impossible("cannot find where this function returns: it has no unwind information");
 }
 
 /* In procedure linkage, or in the dynamic linker that it has called: true, with an ORDER. */
@@ -340,9 +340,9 @@ static struct tg_step_order step_out(struct tg_stepper *stepper, const struct tg
         enum tg_unwind_result result =
             tg_unwind_caller(stepper->modules, &stepper->memory, &frame, &caller, &note);
         if (result == TG_UNWIND_END)
-            return impossible("there is no caller: the frame is the outermost");
+            return impossible("no caller: this is the outermost frame");
         if (result != TG_UNWIND_CALLER)
-            return impossible("who called this function cannot be told");
+            return impossible("cannot find the caller of this function");
         if (is_hidden(stepper, &frame) || (note.is_signal && i == level)) /* its handler was meant */
             level++;
         else if (i == level)
@@ -504,8 +504,8 @@ static struct tg_step_order first_order(struct tg_stepper *stepper, const struct
         break;
     }
     if (here->frame.cfa == 0)
-        return impossible("its frame cannot be told here: the code has no unwind information; let it go on "
-                          "and halt it elsewhere (dgo, dhalt), let it run to a breakpoint, or use dstepi");
+        return impossible("cannot find the frame here: the code has no unwind information; resume it "
+                          "and halt it elsewhere (dgo, dhalt), run to a breakpoint, or use dstepi");
     return here->has_row ? one() : leave(stepper, here);
 }
 

@@ -265,6 +265,6 @@ bool tg_entry_argument(const struct tg_scene *scene, const struct tg_scene_objec
             *location = tg_location_memory(address);
         return true;
     }
-    *error = tg_error_create(TG_ERROR_TARGET, "the function has not stored it yet");
+    *error = tg_error_create(TG_ERROR_TARGET, "not stored by the function yet");
     return true;
 }

@@ -19,7 +19,7 @@ static struct tg_error *enumerator_value(const struct tg_scene_object *object, c
         *value = (struct tg_value){.type = tg_type_of_die(object, die)};
         return tg_value_set_constant(&attribute, value);
     }
-    return tg_error_create(TG_ERROR_INPUT, "the debug information of an enumerator cannot be understood");
+    return tg_error_create(TG_ERROR_INPUT, "invalid debug information for an enumerator");
 }
 
 /* What a region shares by the struct that its parameter points to; itself, or a pointer to it. */
@@ -50,7 +50,6 @@ struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg
     case TG_FOUND_SYMBOL:
         break;
     }
-    return tg_error_create(TG_ERROR_USAGE,
-                           "'%s' has no debug information: say its type, as in *(int *)0x%" PRIx64, name,
-                           found->address);
+    return tg_error_create(TG_ERROR_USAGE, "'%s' has no debug information: cast it, as in *(int *)0x%" PRIx64,
+                           name, found->address);
 }

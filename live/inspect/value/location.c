@@ -109,7 +109,7 @@ static struct tg_error *evaluate_inner(const struct machine *outer, const struct
     Dwarf_Op *ops;
     size_t n_ops;
     if (outer->depth + 1 >= MAX_DEPTH)
-        return tg_error_create(TG_ERROR_LIMIT, "its location is nested too deep");
+        return tg_error_create(TG_ERROR_LIMIT, "its location is nested too deeply");
     if (dwarf_getlocation(attribute, &ops, &n_ops) != 0 || n_ops == 0)
         return bad("needs another one that cannot be read");
     struct tg_location_stack stack = {0};
@@ -142,7 +142,7 @@ static struct tg_error *evaluate_inner(const struct machine *outer, const struct
         return NULL;
     }
     if (location.n_pieces > 0 || stack.depth == 0)
-        return bad("needs another one that says no number");
+        return bad("needs another one that gives no number");
     uint8_t bytes[16]; /* of a real number those that memory would have */
     tg_location_encode(&stack.numbers[stack.depth - 1], bytes);
     memcpy(number, bytes, sizeof *number);
@@ -152,7 +152,7 @@ static struct tg_error *evaluate_inner(const struct machine *outer, const struct
 static struct tg_error *push_register(struct machine *machine, unsigned number, int64_t offset)
 {
     if (machine->frame == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "there is no frame that it could be in");
+        return tg_error_create(TG_ERROR_TARGET, "no frame to look in");
     if (number >= TG_REGISTER_COUNT || !tg_registers_has(&machine->frame->registers, number))
         return lost_register(number);
     return tg_location_push_generic(machine->stack,
@@ -166,7 +166,7 @@ static struct tg_error *push_frame_base(struct machine *machine, int64_t offset)
     Dwarf_Attribute base;
     size_t n = tg_scene_scopes(machine->scene, machine->frame, &object, scopes);
     if (n == 0 || dwarf_attr_integrate(&scopes[n - 1], DW_AT_frame_base, &base) == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "there is no frame that it could be in");
+        return tg_error_create(TG_ERROR_TARGET, "no frame to look in");
     uint64_t address;
     struct tg_error *error = evaluate_inner(machine, machine->frame, &base, &address);
     return error != NULL ? error : tg_location_push_generic(machine->stack, address + (uint64_t)offset);
@@ -175,7 +175,7 @@ static struct tg_error *push_frame_base(struct machine *machine, int64_t offset)
 static struct tg_error *push_cfa(struct machine *machine)
 {
     if (machine->frame == NULL || machine->frame->cfa == 0)
-        return tg_error_create(TG_ERROR_TARGET, "the frame that it is in is not known");
+        return tg_error_create(TG_ERROR_TARGET, "its frame is not known");
     return tg_location_push_generic(machine->stack, machine->frame->cfa);
 }
 
@@ -193,7 +193,7 @@ static struct tg_error *push_as_entered(struct machine *machine, Dwarf_Attribute
     if (!is_typed_register(op))
         return tg_location_push_generic(machine->stack, bits);
     if (dwarf_getlocation_die(entry, op, &type) != 0)
-        return bad("names a type that is not there");
+        return bad("names a missing type");
     struct tg_error *error = tg_location_decode(&type, &bits, sizeof bits, &number);
     return error != NULL ? error : tg_location_push(machine->stack, number);
 }
@@ -207,8 +207,7 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
     const struct tg_frame *caller = machine->scene->caller;
     if (dwarf_getlocation_attr(machine->attribute, op, &entry) != 0 ||
         dwarf_getlocation(&entry, &ops, &n_ops) != 0 || n_ops != 1)
-        return tg_error_create(TG_ERROR_UNSUPPORTED,
-                               "it needs what was in memory when the function was entered");
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "it needs memory contents of the function's entry");
     unsigned number = ops[0].atom == DW_OP_regx || is_typed_register(&ops[0])
                           ? (unsigned)ops[0].number
                           : (unsigned)(ops[0].atom - DW_OP_reg0);
@@ -233,9 +232,9 @@ static struct tg_error *dereference(struct machine *machine, const Dwarf_Op *op)
         return error;
     bool is_typed = op->atom == DW_OP_deref_type || op->atom == DW_OP_GNU_deref_type;
     if (size == 0 || size > (is_typed ? 16 : 8))
-        return bad("reads numbers of a size that they cannot have");
+        return bad("reads numbers of an impossible size");
     if (is_typed && dwarf_getlocation_die(machine->attribute, op, &type) != 0)
-        return bad("names a type that is not there");
+        return bad("names a missing type");
     error = tg_scene_read(machine->scene, number.bits, bytes, size);
     if (error == NULL)
         error = tg_location_decode(&type, bytes, sizeof bytes, &number);
@@ -253,7 +252,7 @@ static struct tg_error *push_typed_register(struct machine *machine, const Dwarf
     struct tg_location_number number;
     const struct tg_scene *scene = machine->scene;
     if (dwarf_getlocation_die(machine->attribute, op, &type) != 0)
-        return bad("names a type that is not there");
+        return bad("names a missing type");
     if (machine->frame != NULL && op->number < TG_REGISTER_COUNT &&
         tg_registers_has(&machine->frame->registers, (enum tg_register)op->number))
         memcpy(bytes, &machine->frame->registers.value[op->number], 8);
@@ -286,7 +285,7 @@ static struct tg_error *convert(struct machine *machine, const Dwarf_Op *op)
     uint8_t bytes[16];
     bool reinterpret = op->atom == DW_OP_reinterpret || op->atom == DW_OP_GNU_reinterpret;
     if (op->number != 0 && dwarf_getlocation_die(machine->attribute, op, &type) != 0)
-        return bad("names a type that is not there");
+        return bad("names a missing type");
     struct tg_error *error = tg_location_pop(machine->stack, &from);
     if (error != NULL)
         return error;
@@ -346,7 +345,7 @@ static struct tg_error *call(struct machine *machine, const Dwarf_Op *op)
     Dwarf_Attribute attribute;
     uint64_t address, value = 0;
     if (dwarf_getlocation_die(machine->attribute, op, &die) != 0)
-        return bad("names another one that is not there");
+        return bad("names a missing one");
     if (dwarf_attr(&die, DW_AT_location, &attribute) == NULL)
         return op->atom == DW_OP_GNU_variable_value ? tg_error_create(TG_ERROR_NOT_FOUND, "optimized out")
                                                     : NULL;
@@ -410,8 +409,7 @@ static struct tg_error *look(struct machine *machine, const Dwarf_Op *op)
     case DW_OP_GNU_parameter_ref:
         return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
     default:
-        return tg_error_create(TG_ERROR_UNSUPPORTED,
-                               "its location has operation 0x%x, which is not understood",
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "its location has unknown operation 0x%x",
                                (unsigned)op->atom);
     }
 }
@@ -442,7 +440,7 @@ static struct tg_error *place(struct machine *machine, const Dwarf_Op *op, bool 
     } else if (op->atom == DW_OP_implicit_pointer || op->atom == DW_OP_GNU_implicit_pointer) {
         *next = (struct tg_location_piece){.kind = TG_LOCATION_POINTER};
         if (dwarf_getlocation_die(machine->attribute, op, &next->is.pointer.target) != 0)
-            return bad("points to a variable that is not there");
+            return bad("points to a missing variable");
         next->is.pointer.offset_bytes = (int64_t)op->number2;
     } else {
         *known = false;
@@ -489,7 +487,7 @@ static struct tg_error *branch(const Dwarf_Op *ops, size_t n, size_t from, size_
         *to = n;
         return NULL;
     }
-    return bad("jumps to where no operation begins");
+    return bad("jumps into an operation");
 }
 
 static struct tg_error *step(struct machine *machine, const Dwarf_Op *ops, size_t n_ops, size_t *at)
@@ -504,7 +502,7 @@ static struct tg_error *step(struct machine *machine, const Dwarf_Op *ops, size_
         bool is_bits = op->atom == DW_OP_bit_piece;
         uint64_t size = is_bits ? op->number : op->number * 8;
         if (op->number > UINT32_MAX || size == 0 || (is_bits && op->number2 > UINT32_MAX))
-            return bad("has a piece of a size that cannot be");
+            return bad("has a piece of an impossible size");
         error = finish_piece(machine, size, is_bits ? op->number2 : 0);
     } else if (op->atom == DW_OP_skip || op->atom == DW_OP_bra) {
         if (op->atom == DW_OP_bra)
@@ -538,7 +536,7 @@ static struct tg_error *choose(const struct tg_scene *scene, const struct tg_sce
     if (dwarf_getlocation(attribute, ops, n_ops) == 0)
         return NULL;
     if (scene->frame == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "there is no frame that it could be in");
+        return tg_error_create(TG_ERROR_TARGET, "no frame to look in");
     Dwarf_Addr pc = tg_frame_place(scene->frame) - object->bias;
     /* of a list that overlaps the first entry counts */
     int count = dwarf_getlocation_addr(attribute, pc, ops, n_ops, 1);

@@ -58,7 +58,7 @@ static struct tg_error *read_register(const struct tg_scene *scene, unsigned num
     uint8_t bytes[TG_WIDE_REGISTER_SIZE] = {0};
     uint64_t size = 64;
     if (scene->frame == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "there is no frame that it could be in");
+        return tg_error_create(TG_ERROR_TARGET, "no frame to look in");
     if (number < TG_REGISTER_COUNT && tg_registers_has(&scene->frame->registers, number)) {
         memcpy(bytes, &scene->frame->registers.value[number], 8);
     } else if (tg_scene_wide_register(scene, number, bytes)) {
@@ -85,7 +85,7 @@ static struct tg_error *read_piece(const struct tg_scene *scene, const struct tg
         return read_register(scene, piece->number, skip, count, buffer, at);
     case TG_LOCATION_VALUE:
         if (skip > TG_LOCATION_VALUE_SIZE * 8 || count > TG_LOCATION_VALUE_SIZE * 8 - skip)
-            return tg_error_create(TG_ERROR_INPUT, "larger than what is computed for it");
+            return tg_error_create(TG_ERROR_INPUT, "larger than its computed value");
         copy_bits(buffer, at, piece->is.value, skip, count);
         return NULL;
     case TG_LOCATION_CONSTANT:
@@ -94,7 +94,7 @@ static struct tg_error *read_piece(const struct tg_scene *scene, const struct tg
         copy_bits(buffer, at, piece->is.constant.bytes, skip, count);
         return NULL;
     case TG_LOCATION_POINTER:
-        return tg_error_create(TG_ERROR_NOT_FOUND, "a pointer that was optimized out");
+        return tg_error_create(TG_ERROR_NOT_FOUND, "an optimized-out pointer");
     case TG_LOCATION_OPTIMIZED:
         break;
     }
@@ -105,7 +105,7 @@ struct tg_error *tg_location_read_bits(const struct tg_scene *scene, const struc
                                        uint64_t offset, uint64_t count, void *buffer)
 {
     if (count > MAX_BITS)
-        return tg_error_create(TG_ERROR_LIMIT, "larger than is read at once");
+        return tg_error_create(TG_ERROR_LIMIT, "larger than can be read at once");
     memset(buffer, 0, (count + 7) / 8);
     uint64_t start = 0, at = 0;
     for (unsigned i = 0; i < location->n_pieces && count > 0; i++) {

@@ -20,7 +20,7 @@ struct tg_error *tg_location_push_generic(struct tg_location_stack *stack, uint6
 
 static struct tg_error *too_few(void)
 {
-    return tg_error_create(TG_ERROR_INPUT, "its location takes more numbers than it has");
+    return tg_error_create(TG_ERROR_INPUT, "its location pops an empty stack");
 }
 
 struct tg_error *tg_location_pop(struct tg_location_stack *stack, struct tg_location_number *number)
@@ -51,7 +51,7 @@ static struct tg_error *describe(Dwarf_Die *type, size_t size, struct tg_locatio
     int bytes = dwarf_bytesize(type);
     if (dwarf_tag(type) != DW_TAG_base_type || bytes <= 0 || bytes > 16 ||
         dwarf_attr(type, DW_AT_encoding, &attribute) == NULL || dwarf_formudata(&attribute, &encoding) != 0)
-        return tg_error_create(TG_ERROR_INPUT, "its location computes with what is no base type");
+        return tg_error_create(TG_ERROR_INPUT, "its location computes with a type that is not a base type");
     number->size_bytes = (unsigned)bytes;
     number->kind = encoding == DW_ATE_float                                      ? TG_LOCATION_FLOAT
                    : encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ? TG_LOCATION_SIGNED
@@ -283,7 +283,8 @@ static struct tg_error *combine(struct tg_location_stack *stack, unsigned atom)
             x.bits = extend(x.bits, x.size_bytes, x.kind);
     }
     return fine ? tg_location_push(stack, x)
-                : tg_error_create(TG_ERROR_INPUT, "its location divides by 0, or computes what cannot be");
+                : tg_error_create(TG_ERROR_INPUT,
+                                  "its location divides by 0 or computes something impossible");
 }
 
 static struct tg_error *change(struct tg_location_stack *stack, const Dwarf_Op *op)

@@ -410,9 +410,9 @@ static struct tg_error *not_found(const struct tg_scene *scene, const struct sea
                        : search->wanted == TG_WANTED_TYPE ? "type"
                                                           : "struct, union, enum or class";
     if (search->file != NULL)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no %s '%s' in file '%s'%s", what, search->name,
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no %s '%s' in file '%s'%s", what, search->name,
                                search->file, names);
-    return tg_error_create(TG_ERROR_NOT_FOUND, "there is no %s '%s' here%s", what, search->name, names);
+    return tg_error_create(TG_ERROR_NOT_FOUND, "no %s '%s' here%s", what, search->name, names);
 }
 
 static const char *base_of(const char *file)
@@ -442,10 +442,9 @@ static struct tg_error *ambiguous(const char *name, Dwarf_Die *first, Dwarf_Die 
         files[1] = dwarf_decl_file(second);
     }
     if (strcmp(files[0], files[1]) == 0)
-        return tg_error_create(TG_ERROR_USAGE,
-                               "there are several '%s', all of '%s': say '%s'::%s for the first of them",
+        return tg_error_create(TG_ERROR_USAGE, "'%s' is ambiguous, all in '%s': write '%s'::%s for the first",
                                name, files[0], files[0], name);
-    return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': say '%s'::%s or '%s'::%s", name,
+    return tg_error_create(TG_ERROR_USAGE, "several files have a '%s': write '%s'::%s or '%s'::%s", name,
                            files[0], name, files[1], name);
 }
 

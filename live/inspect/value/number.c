@@ -38,7 +38,7 @@ static struct tg_error *decode_real(const void *bytes, size_t size, struct tg_nu
         memcpy(&number->real, bytes, 10);
         number->type = TG_BASIC_LONG_DOUBLE;
     } else {
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "floating point of %zu bytes is not understood", size);
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "unsupported floating-point size: %zu bytes", size);
     }
     return NULL;
 }
@@ -63,7 +63,7 @@ struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, 
     enum tg_type_kind kind = tg_type_kind(&target);
     bool is_unsigned;
     if (size == 0 || size > 16)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "a number of %zu bytes is not understood", size);
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "unsupported number size: %zu bytes", size);
     switch ((int)kind) {
     case TG_TYPE_FLOAT: {
         struct tg_error *error = decode_real(bytes, size, &number);
@@ -86,7 +86,7 @@ struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, 
         decode_integer(bytes, size, true, &number);
         break;
     default:
-        return tg_error_create(TG_ERROR_USAGE, "this is no number");
+        return tg_error_create(TG_ERROR_USAGE, "not a number");
     }
     *result = number;
     return NULL;
@@ -129,9 +129,9 @@ struct tg_error *tg_value_number(const struct tg_scene *scene, const struct tg_v
         return NULL;
     }
     if (!tg_type_is_scalar(kind))
-        return tg_error_create(TG_ERROR_USAGE, "this is no number");
+        return tg_error_create(TG_ERROR_USAGE, "not a number");
     if (!tg_type_size(&from.type, &size) || size == 0 || size > 16)
-        return tg_error_create(TG_ERROR_USAGE, "this is no number of a size that is understood");
+        return tg_error_create(TG_ERROR_USAGE, "not a number of a supported size");
     error = from.bit_size > 0 ? read_bit_field(scene, &from, bytes, size)
                               : tg_value_read(scene, &from, 0, size, bytes);
     return error != NULL ? error : tg_value_decode(&from.type, bytes, size, number);

@@ -61,15 +61,15 @@ static struct tg_error *find_bits(Dwarf_Die *die, const struct tg_type *type, st
     if (!read_unsigned(die, DW_AT_bit_size, &size))
         return NULL;
     if (size == 0 || size > 128)
-        return tg_error_create(TG_ERROR_INPUT, "a bit-field of a size that cannot be");
+        return tg_error_create(TG_ERROR_INPUT, "a bit-field with an impossible size");
     if (read_unsigned(die, DW_AT_data_bit_offset, &offset)) {
         if (offset > INT64_MAX)
-            return tg_error_create(TG_ERROR_INPUT, "a bit-field that cannot be where it is");
+            return tg_error_create(TG_ERROR_INPUT, "a bit-field in an impossible place");
     } else if (read_unsigned(die, DW_AT_bit_offset, &offset)) { /* DWARF 2 and 3: from the other end */
         if (!read_unsigned(die, DW_AT_byte_size, &storage) && !tg_type_size(type, &storage))
             storage = 0;
         if (storage > 16 || offset + size > storage * 8)
-            return tg_error_create(TG_ERROR_INPUT, "a bit-field that cannot be where it is");
+            return tg_error_create(TG_ERROR_INPUT, "a bit-field in an impossible place");
         offset = storage * 8 - offset - size;
     } else {
         offset = 0;
@@ -90,7 +90,7 @@ struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct t
     uint64_t address;
     bool has_address = tg_value_address(value, &address);
     if (!tg_type_of(value->type.object, die, &type))
-        return tg_error_create(TG_ERROR_INPUT, "the debug information of a member cannot be understood");
+        return tg_error_create(TG_ERROR_INPUT, "invalid debug information for a member");
     if (dwarf_attr(die, DW_AT_data_member_location, &attribute) != NULL) {
         struct tg_error *error =
             tg_location_number(scene, value->type.object, &attribute, has_address ? &address : NULL, &offset);
@@ -170,9 +170,9 @@ static struct tg_error *no_member(const struct tg_value *value, const char *name
     }
     const char *tag = dwarf_diename(&type.die);
     if (n == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no member '%s': what '%s' has is not known here",
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no member '%s': the members of '%s' are not known here",
                                name, tag == NULL ? "it" : tag);
-    return tg_error_create(TG_ERROR_NOT_FOUND, "there is no member '%s'; there are %s%s", name, names,
+    return tg_error_create(TG_ERROR_NOT_FOUND, "no member '%s'; members are %s%s", name, names,
                            n == MAX_TOLD ? " ..." : "");
 }
 
@@ -187,8 +187,8 @@ struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_v
     enum tg_type_kind kind = tg_type_kind(&whole.type);
     if (whole.n_dimensions > 0 || (kind != TG_TYPE_STRUCT && kind != TG_TYPE_UNION))
         return tg_error_create(TG_ERROR_USAGE, kind == TG_TYPE_POINTER && whole.n_dimensions == 0
-                                                   ? "this is a pointer: its members are behind '->'"
-                                                   : "this is no struct: it has no members");
+                                                   ? "this is a pointer: use '->' for its members"
+                                                   : "not a struct: it has no members");
     error = find_member(scene, &whole, name, 0, &member, &found);
     if (error == NULL && !found)
         error = no_member(&whole, name);
@@ -232,7 +232,7 @@ static bool free_dimension(const struct tg_value *value, bool columns, unsigned 
 static struct tg_error *too_many_indexes(const struct tg_value *value)
 {
     return tg_error_create(TG_ERROR_USAGE,
-                           value->n_dimensions == 0 ? "this is no array" : "it has no more dimensions");
+                           value->n_dimensions == 0 ? "not an array" : "too many indexes: no dimension left");
 }
 
 static struct tg_error *index_dimension(const struct tg_scene *scene, const struct tg_value *value,
@@ -284,9 +284,9 @@ struct tg_error *tg_value_dereference(const struct tg_scene *scene, const struct
         return NULL;
     }
     if (kind != TG_TYPE_POINTER || !tg_type_target(&from.type, &type))
-        return tg_error_create(TG_ERROR_USAGE, "this is no pointer");
+        return tg_error_create(TG_ERROR_USAGE, "not a pointer");
     if (tg_type_kind(&type) == TG_TYPE_VOID)
-        return tg_error_create(TG_ERROR_USAGE, "a pointer to void: say to what, as in *(int *)p");
+        return tg_error_create(TG_ERROR_USAGE, "a pointer to void: cast it, as in *(int *)p");
     if (from.location.n_pieces == 1 && from.location.pieces[0].kind == TG_LOCATION_POINTER)
         return follow_implicit(scene, &from, &type, target);
     error = tg_value_read(scene, &from, 0, sizeof address, &address);
@@ -363,16 +363,15 @@ struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_va
         return too_many_indexes(&slice);
     struct tg_dimension *dimension = &slice.dimensions[at];
     if (last == NULL && !dimension->has_count)
-        return tg_error_create(TG_ERROR_USAGE, "the array has no known end: say the last index");
+        return tg_error_create(TG_ERROR_USAGE, "the array has no known end: give the last index");
     int64_t end = dimension->lower + (int64_t)dimension->count - 1;
     int64_t from = first == NULL ? dimension->lower : *first, to = last == NULL ? end : *last, count, bytes;
     if (dimension->has_count && (from < dimension->lower || to > end))
         return tg_error_create(TG_ERROR_USAGE,
-                               "%" PRId64 ":%" PRId64 " is outside of its indexes, %" PRId64 ":%" PRId64,
-                               from, to, dimension->lower, end);
+                               "%" PRId64 ":%" PRId64 " is outside its bounds %" PRId64 ":%" PRId64, from, to,
+                               dimension->lower, end);
     if (__builtin_sub_overflow(to, from, &count) || count < -1 || count == INT64_MAX)
-        return tg_error_create(TG_ERROR_USAGE, "%" PRId64 ":%" PRId64 " are no indexes from low to high",
-                               from, to);
+        return tg_error_create(TG_ERROR_USAGE, "%" PRId64 ":%" PRId64 " is not an ascending range", from, to);
     if (__builtin_sub_overflow(from, dimension->lower, &bytes) ||
         __builtin_mul_overflow(bytes, dimension->stride_bytes, &bytes))
         return tg_error_create(TG_ERROR_LIMIT, "index %" PRId64 " is beyond memory", from);
@@ -396,7 +395,7 @@ struct tg_error *tg_value_repeat(const struct tg_scene *scene, const struct tg_v
     if (error != NULL)
         return error;
     if (!tg_value_address(&array, &address))
-        return tg_error_create(TG_ERROR_USAGE, "only what is in memory can be followed by more of it");
+        return tg_error_create(TG_ERROR_USAGE, "'@' needs a value in memory");
     if (!tg_value_size(&array, &size) || array.n_dimensions == TG_VALUE_MAX_DIMENSIONS || count > INT64_MAX)
         return tg_error_create(TG_ERROR_USAGE, "its size is not known");
     memmove(&array.dimensions[1], &array.dimensions[0], array.n_dimensions * sizeof array.dimensions[0]);

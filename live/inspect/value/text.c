@@ -189,7 +189,7 @@ static void print_scalar(struct printer *printer, const struct tg_value *value, 
     if (kind == TG_TYPE_POINTER && value->location.n_pieces == 1 && piece->kind == TG_LOCATION_POINTER) {
         fputs("(", printer->out);
         tg_type_print(&value->type, printer->out);
-        fputs(") <to what was optimized out>", printer->out);
+        fputs(") <to something optimized out>", printer->out);
         return;
     }
     error = tg_value_number(printer->scene, value, &number);
@@ -300,7 +300,7 @@ static void print_elements(struct printer *printer, const struct tg_value *array
     uint32_t told = 0;
     bool on_lines = printer->is_long && (is_of_structs(array) || array->n_dimensions > 1);
     if (!dimension->has_count) {
-        fputs("<no bounds are known>", printer->out);
+        fputs("<bounds not known>", printer->out);
         return;
     }
     /* repeats are looked for a bit beyond what is shown, so that the last one is told with its number */
@@ -398,7 +398,7 @@ static void print_other(struct printer *printer, const struct tg_value *value)
     } else if (tag == DW_TAG_unspecified_type) {
         fputs("nullptr", printer->out); /* the only value of the only such type */
     } else {
-        fputs("<of a type that is not understood>", printer->out);
+        fputs("<unsupported type>", printer->out);
     }
 }
 

@@ -9,7 +9,7 @@
 
 static struct tg_error *not_readable(const char *what)
 {
-    return tg_error_create(TG_ERROR_INPUT, "the debug information of %s cannot be understood", what);
+    return tg_error_create(TG_ERROR_INPUT, "invalid debug information for %s", what);
 }
 
 struct tg_type tg_value_complete_type(const struct tg_scene *scene, const struct tg_type *type)
@@ -278,7 +278,7 @@ struct tg_error *tg_value_read(const struct tg_scene *scene, const struct tg_val
     if (tg_value_address(value, &address))
         return tg_scene_read(scene, address + offset, buffer, size);
     if (value->offset_bytes > UINT32_MAX || offset > UINT32_MAX)
-        return tg_error_create(TG_ERROR_LIMIT, "too far into what is not in memory");
+        return tg_error_create(TG_ERROR_LIMIT, "an offset too large outside memory");
     return tg_location_read_bits(scene, &value->location, (value->offset_bytes + offset) * 8, size * 8,
                                  buffer);
 }

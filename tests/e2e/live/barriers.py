@@ -92,17 +92,17 @@ def team():
     check(len(said["barriers"]) == 27 and all(barrier["satisfied"] > 0 for barrier in said["barriers"]), said)
 
     output, said = session("lonely", [TEAM, "1", "3", "lonely"])
-    check("thread 1.3 will not come to barrier 2 (exited)" in output, output)
+    check("thread 1.3 will not arrive at barrier 2 (exited)" in output, output)
     check(said["barriers"][1]["satisfied"] == 1, said)
     check([unit["dtid"] for unit in said["barriers"][1]["never_came"]] == [3], said)
     output, said = session("ends", [TEAM, "3", "2"])
-    check("barrier 2 is satisfied by the 2 that are left; 1 never came" in output, output)
+    check("barrier 2 is satisfied by the remaining 2; 1 never arrived" in output, output)
     output, said = session("executes", [TEAM, "2", "1", "exec"])
     check("is satisfied by the 1 that are left" in output, output)
 
     output, said = session("deadlock", [TEAM, "2", "1"], "set leave 0")
-    for told in ("barrier 2 can be satisfied no more: process 2 is held at barrier 3",
-                 "barrier 3 can be satisfied no more: process 1 is held at barrier 2"):
+    for told in ("barrier 2 can no longer be satisfied: process 2 is held at barrier 3",
+                 "barrier 3 can no longer be satisfied: process 1 is held at barrier 2"):
         check(told in output, told, output)
     output, said = session("deadlock", [TEAM, "2", "1"], "set leave 1", name="dead-end")
     work = said["barriers"][1]
@@ -133,11 +133,11 @@ STUCK = """\
 barrier FIRST at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET, satisfied 0 times
   arrived  SET, held
   missing  SET, held at barrier SECOND
-  can no longer be satisfied: process P (rank 1) is held at barrier SECOND, which cannot be satisfied before
+  can no longer be satisfied: process P (rank 1) is held at barrier SECOND, which is waiting too
 barrier SECOND at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET, satisfied 0 times
   arrived  SET, held
   missing  SET, held at barrier FIRST
-  can no longer be satisfied: process P (rank 0) is held at barrier FIRST, which cannot be satisfied before
+  can no longer be satisfied: process P (rank 0) is held at barrier FIRST, which is waiting too
 """
 
 
@@ -154,7 +154,7 @@ def check_stuck(output):
     first, second, shown = re.search(r"^STUCK (\d+) (\d+)\n(.*?)^END$", output, re.M | re.S).groups()
     check(plain(shown) == STUCK.replace("FIRST", first).replace("SECOND", second), shown)
     for barrier, rank, holder in ((first, 1, second), (second, 0, first)):
-        told = rf"barrier {barrier} can be satisfied no more: process \d+ \S*.*is held at barrier {holder}, which waits in turn"
+        told = rf"barrier {barrier} can no longer be satisfied: process \d+ \S*.*is held at barrier {holder}, which is waiting too"
         check(re.search(told, output), told, output)
     return shown
 
@@ -183,17 +183,17 @@ def mpi(flavour_name):
     check_replay("mpi.tgt", check_stuck(output))
 
     output, said = session("mpi_ends", job(flavour, program, "4", "ends"), environment=environment)
-    check("is satisfied by the 1 that are left; 1 never came" in output, output)
-    check("is satisfied by the 4 that are left; 8 never came" in output, output)
+    check("is satisfied by the remaining 1; 1 never arrived" in output, output)
+    check("is satisfied by the remaining 4; 8 never arrived" in output, output)
     for rank in (1, 2):  # in few lines, of four threads each
-        told = re.findall(rf"^(?:(\d+) threads of process \d+|thread \S+) \(rank {rank}\) will not come to barrier", output, re.M)
+        told = re.findall(rf"^(?:(\d+) threads of process \d+|thread \S+) \(rank {rank}\) will not arrive at barrier", output, re.M)
         check(sum(int(count or 1) for count in told) == 4, rank, output)
     check([len(barrier["never_came"]) for barrier in said["barriers"]] == [0, 0, 8], said)
     output, _ = session("mpi_grows", job(flavour, program, "4", "grows"), environment=environment)
-    check("is satisfied: all 18 are there" in output, output)
+    check("is satisfied: all 18 arrived" in output, output)
     if flavour_name == "openmpi":  # MPICH's launcher, as it is packaged, cannot spawn
         output, _ = session("mpi_spawns", job(flavour, program, "1", "spawns"), environment=environment)
-        check("is satisfied: all 5 are there" in output, output)
+        check("is satisfied: all 5 arrived" in output, output)
     loads(job(flavour, program, "1", "loads", *(build_library(name, source=PLUG) for name in ("slow", "medium", "fast"))),
           environment)
     documented(job(flavour, program), environment)

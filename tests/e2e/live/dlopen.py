@@ -45,7 +45,7 @@ def pending():
         done = live([HOST, "open", PLUGIN, "host", "1", "run", "1"], SETTINGS, f"set_mode {always} {{{match}}}",
                     "dbreak -pending plugin_local_constructor", "dbreak host_function", "dbreak -pending plugin_run", "dgo",
                     "dwait", "dinfo libraries *break_plugin*", "dactions", "ddelete 1 2", "dgo", "dwait", "dgo", "dwait")
-        stops = [line.rsplit(": ", 1)[1].split(" ")[0] for line in done.output.splitlines() if "stands at action point" in line]
+        stops = [line.rsplit(": ", 1)[1].split(" ")[0] for line in done.output.splitlines() if "stopped at action point" in line]
         check(stops == ["plugin_local_constructor" if in_time else "host_function", "plugin_run"], always, match, stops)
         check(f" {'handled' if in_time else 'handled late'} " in done.output, always, match, done.output)
         planted = [(event["breakpoint"], bool(event["late"])) for event in events("trace", "breakpoint_planted")]

@@ -36,11 +36,11 @@ puts BEHIND
 """
 
 WANTED = [
-    r"^2 threads \(2:2\[p4-5\.1\]\) stand because of SIGSEGV: main \(.*$",
-    r"^processes 2-3 have ended with status 0$",
+    r"^2 threads \(2:2\[p4-5\.1\]\) stopped by SIGSEGV: main \(.*$",
+    r"^processes 2-3 exited with status 0$",
     r"^BETWEEN$",
     r"^processes 4-5 were killed by SIGSEGV$",
-    r"^process 1 has ended with status 3$",
+    r"^process 1 exited with status 3$",
     r"^BEHIND$",
 ]
 

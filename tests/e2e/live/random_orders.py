@@ -77,7 +77,7 @@ class Session:
         return self.one(*points[-6:], 999, "-a" if self.random.random() < 0.2 else 1)
 
     def release_or_take(self):
-        """Lets a child go, or takes one that was let go under control again."""
+        """Lets a child go, or takes one that was detached under control again."""
         if (alone := [pid for pid in self.released if pid in group_of(self.pid)]) and self.random.random() < 0.7:
             pid = self.one(*sorted(alone))
             self.released.discard(pid)  # where it fails, see run()

@@ -54,7 +54,7 @@ def main():
                            "-n", "2", "./ranks"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
                           check=False)
     output = done.stdout + done.stderr
-    for pattern in (r"^STACK ", r"\bmain +<stdin>#", r"^rank 0 done$", r"^rank 1 done$", r"(\(rank 1\) has|^ranks 0-1 .* have) ended with status 0"):
+    for pattern in (r"^STACK ", r"\bmain +<stdin>#", r"^rank 0 done$", r"^rank 1 done$", r"(\(rank 1\)|^ranks 0-1 .*) exited with status 0"):
         if not re.search(pattern, output, re.MULTILINE):
             sys.exit(f"FAILED: {pattern} is not in, status {done.returncode}:\n{output}")
     if done.returncode != 0:

@@ -54,7 +54,7 @@ def main():
         check(len(said[what]) == 1, f"{what}: in several lines: {said[what]}\n{output}")
         wanted = [lines[name] for name in names]
         check(int(said[what][0]) in wanted, f"{what}: line {said[what][0]}, expected {wanted}\n{output}")
-    check("ended with status 0" in output, f"the program did not end well:\n{output}")
+    check("exited with status 0" in output, f"the program did not end well:\n{output}")
     check(re.search(r"^132$", output, re.MULTILINE), f"its sum is wrong:\n{output}")
 
 

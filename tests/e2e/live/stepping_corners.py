@@ -142,7 +142,7 @@ def main():
         sys.exit(f"FAILED: it was at {said} instead of {places}, status {done.returncode}:\n{output}")
     if sys.argv[1] == "ranks" and not re.search(r"^LOCKSTEP 2:4\[", done.stdout, re.MULTILINE):
         sys.exit(f"FAILED: two workers of two ranks are at the same place:\n{output}")
-    if sys.argv[1] in ("calls", "threads") and "process 1 has ended with status 0" not in output:
+    if sys.argv[1] in ("calls", "threads") and "process 1 exited with status 0" not in output:
         sys.exit(f"FAILED: the program did not end well:\n{output}")
 
 

@@ -37,7 +37,7 @@ class LiveTerminal(Terminal):
         return ["live", "-q", "--force", "-o", "terminal.tgt", "--", "./ticks", *arguments]
 
     def status(self):
-        """The exit status; a job that was let go has the terminal still."""
+        """The exit status; a job that was detached has the terminal still."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
@@ -53,7 +53,7 @@ def build():
 def begin(*arguments):
     """A console on a job, at its first prompt."""
     terminal = LiveTerminal(*arguments)
-    terminal.expect(r"stands: \S+\n.*" + PROMPT)  # ld.so has names where its debug information is installed
+    terminal.expect(r"stopped: \S+\n.*" + PROMPT)  # ld.so has names where its debug information is installed
     return terminal
 
 
@@ -72,7 +72,7 @@ def keys():
     pid = run(terminal)
     terminal.expect(r"tick\n")  # both threads are there
     terminal.type("\x03")  # stops those in focus; what was typed is given up
-    terminal.expect(r"stand")
+    terminal.expect(r"stopped")
     terminal.type("dwait; dstatus -group_by thread_state\n")
     terminal.expect(r"\nstopped: 1:2\[p1\.1-2\]\n(.|\n)*" + PROMPT)
     terminal.type("dcont\n")
@@ -92,8 +92,8 @@ def leaving():
     terminal.type("quit\n")
     terminal.expect(r"\[kill\] $")
     terminal.type("detach\n")
-    terminal.expect(r"what is left of the job runs on")
-    check(terminal.status() == 0 and is_there(pid), "it was let go")
+    terminal.expect(r"detached; the job continues")
+    check(terminal.status() == 0 and is_there(pid), "it was detached")
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         check("TracerPid:\t0" in status.read(), "it is traced still")
     os.kill(pid, signal.SIGKILL)

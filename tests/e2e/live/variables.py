@@ -15,10 +15,10 @@ SCRIPT = f"""
 proc check {{what pattern text}} {{
     if {{![regexp $pattern $text]}} {{ error "$what: '$text' does not match $pattern" }}
 }}
-check syntax "powers are not computed" [catch {{dbreak {LINE} -if {{$round ** 2}}}} message; set message]
+check syntax "is not supported in conditions" [catch {{dbreak {LINE} -if {{$round ** 2}}}} message; set message]
 check place {{\\n +\\^}} $message
-check expression "here is the end" [catch {{dbreak {LINE} -if {{${{round +}} == 1}}}} message; set message]
-check unknown "there is no variable or function 'ronds'.*rounds" [catch {{dprint 1 + ronds}} message; set message]
+check expression "found the end" [catch {{dbreak {LINE} -if {{${{round +}} == 1}}}} message; set message]
+check unknown "no variable or function 'ronds'.*rounds" [catch {{dprint 1 + ronds}} message; set message]
 check mark {{\\n +\\^}} $message
 check global {{^rounds = 3$}} [dprint rounds]
 
@@ -66,11 +66,11 @@ def check_ambiguous():
     if table is None or max(map(len, table[0].splitlines())) > 100 or \
             not re.search(r"^STOP_ALL +process +what dbreak stops when .*\n +-p, -g or -t is given$", table[0], re.MULTILINE):
         sys.exit(f"the table of dset: {done.stdout}{done.stderr}")
-    for wanted in ("'names.c' has no code at or behind line 9999: its last line with code is 2\n",
-                   "'names.c' has no code at or behind line 3: its last line with code is 2\n", "'nowhere.c#1' is in none of the processes;",
-                   "number-1\n", "/common.h#2]\n", "limit = 7\n", "table = {1, 2}\n", "several files have a 'calls': say 'one.c'::calls or 'two.c'::calls\n",
-                   "'two.c'::calls = 2\n", "'one.c'::calls = 1\n", "several files have a 'own': say 'one.c'::own or 'two.c'::own\n",
-                   "there is no variable or function 'tg_agent_moment' here", "there is no variable or function 'begin_body' here"):
+    for wanted in ("'names.c' has no code at or after line 9999: its last line with code is 2\n",
+                   "'names.c' has no code at or after line 3: its last line with code is 2\n", "'nowhere.c#1' not found in any process;",
+                   "number-1\n", "/common.h#2]\n", "limit = 7\n", "table = {1, 2}\n", "several files have a 'calls': write 'one.c'::calls or 'two.c'::calls\n",
+                   "'two.c'::calls = 2\n", "'one.c'::calls = 1\n", "several files have a 'own': write 'one.c'::own or 'two.c'::own\n",
+                   "no variable or function 'tg_agent_moment' here", "no variable or function 'begin_body' here"):
         if wanted not in done.stdout:
             sys.exit(f"{wanted} is not there: {done.stdout}{done.stderr}")
 
@@ -86,7 +86,7 @@ def main():
     endless = subprocess.run([TOLLGATE, "live", "-q", "-o", "u.tgt", "-e", f"dbreak variables_threads.c#{LINE} -if {{[while 1 {{}}]}}",
                               "--", PROGRAM], capture_output=True, text=True, timeout=100, check=False)
     said = endless.stdout + endless.stderr
-    if endless.returncode != 1 or "the commands that a condition can have are string " not in said:
+    if endless.returncode != 1 or "a condition can only use the commands string " not in said:
         sys.exit(f"an endless condition is not refused: {endless.returncode}\n{said}")
     return 0
 

@@ -2,7 +2,7 @@
 gather "1-2.1-2"
 check_error {dfocus {{pW1 p2}} {dbarrier work}} {inconsistent.*\n\{pW1.< p2.<\}\n       \^$}
 check_error {dbarrier -address 0x10} {no process has code at 0x10}
-check_error {dfocus r0-1 dstatus} {no process is rank 0}
+check_error {dfocus r0-1 dstatus} {no rank 0}
 check_error {dfocus p9 {dbarrier work}} {no process 9}
 # the mark is below the part that is wrong, of what was typed
 check_error {dptsets p1|p9} {no process 9.*\np1\|p9\n    \^$}

@@ -37,13 +37,13 @@ static void test_ends_alike_are_one_line(void **state)
     (void)state;
     for (uint32_t i = 0; i < STORM; i++)
         storm[i] = end_of(3 + (i * 7) % STORM, -1, TG_EXIT_STATUS, 0); /* in no order */
-    check_lines(storm, STORM, "processes 3-2502 have ended with status 0\n");
+    check_lines(storm, STORM, "processes 3-2502 exited with status 0\n");
     for (uint32_t i = 0; i < STORM; i++)
         storm[i] = end_of(3 + i, -1, TG_EXIT_STATUS, i % 5 == 0);
     check_lines(storm, STORM,
-                "500 of the processes 3-2498 have ended with status 1\n"
-                "2000 of the processes 4-2502 have ended with status 0\n");
-    check_lines(storm, 1, "process 3 has ended with status 1\n");
+                "500 of the processes 3-2498 exited with status 1\n"
+                "2000 of the processes 4-2502 exited with status 0\n");
+    check_lines(storm, 1, "process 3 exited with status 1\n");
 }
 
 static void test_other_ends_are_not_hidden(void **state)
@@ -56,12 +56,12 @@ static void test_other_ends_are_not_hidden(void **state)
                                    end_of(13, 5, TG_EXIT_SIGNAL, 9)};
     (void)state;
     check_lines(news, sizeof news / sizeof news[0],
-                "ranks 0,2 (processes 3,5) have ended with status 0\n"
-                "processes 7-8 have ended with status 0\n"
-                "process 4 (rank 1) has ended with status 3\n"
+                "ranks 0,2 (processes 3,5) exited with status 0\n"
+                "processes 7-8 exited with status 0\n"
+                "process 4 (rank 1) exited with status 3\n"
                 "process 6 (rank 3) was killed by SIGSEGV\n"
                 "process 9 is gone\n"
-                "processes 10-11 have ended with status 1\n"
+                "processes 10-11 exited with status 1\n"
                 "ranks 4-5 (processes 12-13) were killed by SIGKILL\n");
 }
 
@@ -74,7 +74,7 @@ static void test_scattered_ranks_are_all_named(void **state)
         news[i] = end_of(2 + 2 * i, 2 * i, TG_EXIT_STATUS, 0);
     check_lines(news, COUNT,
                 "ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32 "
-                "(processes 2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34) have ended with status 0\n");
+                "(processes 2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34) exited with status 0\n");
     for (uint32_t i = 0; i < COUNT; i++)
         news[i] = end_of(2 + 2 * i, -1, TG_EXIT_SIGNAL, 11);
     check_lines(news, COUNT,
@@ -91,11 +91,11 @@ static void test_order_of_what_is_no_end(void **state)
                                    end_of(6, -1, TG_EXIT_STATUS, 0)};
     (void)state;
     check_lines(news, sizeof news / sizeof news[0],
-                "processes 3-4 have ended with status 0\n"
+                "processes 3-4 exited with status 0\n"
                 "something else\n"
-                "process 5 has ended with status 0\n"
-                "thread 6.2 has ended\n"
-                "process 6 has ended with status 0\n");
+                "process 5 exited with status 0\n"
+                "thread 6.2 exited\n"
+                "process 6 exited with status 0\n");
 }
 
 static struct tg_news left_by(uint32_t dpid, uint32_t dtid, int64_t rank)
@@ -124,17 +124,17 @@ static void test_threads_that_leave_a_barrier(void **state)
     struct tg_news another = left_by(3, 2, 0);
     (void)state;
     check_lines(of_one, 4,
-                "3 threads of process 2 will not come to barrier 4 (exited)\n"
-                "process 2 has ended with status 0\n");
+                "3 threads of process 2 will not arrive at barrier 4 (exited)\n"
+                "process 2 exited with status 0\n");
     check_lines(of_many, 8,
-                "5 threads of ranks 0-2 (processes 3-5) will not come to barrier 4 (exited)\n"
+                "5 threads of ranks 0-2 (processes 3-5) will not arrive at barrier 4 (exited)\n"
                 "processes 8-9 were killed by SIGKILL\n"
                 "process 4 (rank 1) was killed by SIGKILL\n");
     another.point = 5;
     const struct tg_news of_two[] = {left_by(3, 2, 0), another};
     check_lines(of_two, 2,
-                "thread 3.2 (rank 0) will not come to barrier 4 (exited)\n"
-                "thread 3.2 (rank 0) will not come to barrier 5 (exited)\n");
+                "thread 3.2 (rank 0) will not arrive at barrier 4 (exited)\n"
+                "thread 3.2 (rank 0) will not arrive at barrier 5 (exited)\n");
 }
 
 int main(void)

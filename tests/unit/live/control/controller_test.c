@@ -557,7 +557,7 @@ static void a_process_barrier_over_the_control_group(void **state)
     hit(fake, 1, 0, id);
     hit(fake, 2, 0, id);
     let_stops_come(fake);
-    assert_string_equal(fake->told, "barrier 1 is satisfied: all 3 are there\n");
+    assert_string_equal(fake->told, "barrier 1 is satisfied: all 3 arrived\n");
     assert_is(fake, "held(a)", "0:0[]");
     assert_is(fake, "stopped(a)", "3:6[p1-3.1-2]"); /* released, not continued */
     command(fake, go, "a");
@@ -595,8 +595,8 @@ static void a_thread_barrier_that_stops_nobody_else(void **state)
     assert_is(fake, "held(a)", "3:6[p1-3.1-2]");
     happen(fake, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT, .pid = pid_of(1), .tid = tid_of(1, 2)});
     fake->threads[1][2].exists = false;
-    assert_string_equal(fake->told, "thread 2.3 will not come to barrier 1 (exited)\n"
-                                    "barrier 1 is satisfied by the 6 that are left; 1 never came\n");
+    assert_string_equal(fake->told, "thread 2.3 will not arrive at barrier 1 (exited)\n"
+                                    "barrier 1 is satisfied by the remaining 6; 1 never arrived\n");
     assert_is(fake, "held(a)", "0:0[]");
     assert_trace_agrees(fake);
 }
@@ -674,12 +674,12 @@ static void what_is_not_there_yet_is_pending(void **state)
     error =
         tg_controller_break(fake->controller, focus, "lib.c:99", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
     assert_string_equal(tg_error_message(error),
-                        "'lib.c' has no code at or behind line 99: its last line with code is 3");
+                        "'lib.c' has no code at or after line 99: its last line with code is 3");
     tg_error_destroy(error);
     error =
         tg_controller_break(fake->controller, focus, "lib:99", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
-    assert_string_equal(tg_error_message(error), "'lib#99' is in none of the processes; with -pending it is "
-                                                 "planted when it comes");
+    assert_string_equal(tg_error_message(error), "'lib#99' not found in any process; use -pending to "
+                                                 "plant it once it is loaded");
     tg_error_destroy(error);
     assert_null(tg_controller_barrier(fake->controller, focus, "lib.c#1", TG_BARRIER_STOP_GROUP,
                                       TG_BARRIER_STOP_NONE, true, &id, NULL));
@@ -710,8 +710,8 @@ static void another_program_is_another_group(void **state)
                                    .tid = pid_of(2),
                                    .program = {.path = "/bin/true"}});
     assert_false(fake->planted[2][id]);
-    assert_string_equal(fake->told, "process 3 will not come to barrier 1 (exec)\n"
-                                    "barrier 1 is satisfied by the 2 that are left; 1 never came\n");
+    assert_string_equal(fake->told, "process 3 will not arrive at barrier 1 (exec)\n"
+                                    "barrier 1 is satisfied by the remaining 2; 1 never arrived\n");
     assert_is(fake, "held(a)", "0:0[]");
     assert_trace_agrees(fake);
 }
@@ -730,8 +730,8 @@ static void exec_takes_threads_away(void **state)
     fake->threads[1][1].exists = fake->threads[1][2].exists = false;
     assert_is(fake, "p2", "1:1[p2.1]");
     hit(fake, 2, 0, id);
-    assert_string_equal(fake->told, "thread 2.1 will not come to barrier 1 (exec)\n"
-                                    "barrier 1 is satisfied by the 2 that are left; 1 never came\n");
+    assert_string_equal(fake->told, "thread 2.1 will not arrive at barrier 1 (exec)\n"
+                                    "barrier 1 is satisfied by the remaining 2; 1 never arrived\n");
     assert_trace_agrees(fake);
 }
 
@@ -743,9 +743,9 @@ static void a_dead_end_is_told(void **state)
     hit(fake, 0, 0, one);
     hit(fake, 0, 1, two);
     assert_non_null(
-        strstr(fake->told, "barrier 1 can be satisfied no more: thread 1.2 is held at barrier 2"));
+        strstr(fake->told, "barrier 1 can no longer be satisfied: thread 1.2 is held at barrier 2"));
     assert_non_null(
-        strstr(fake->told, "barrier 2 can be satisfied no more: thread 1.1 is held at barrier 1"));
+        strstr(fake->told, "barrier 2 can no longer be satisfied: thread 1.1 is held at barrier 1"));
     assert_trace_agrees(fake);
 }
 

@@ -140,7 +140,7 @@ static void an_inconsistent_focus_is_refused(void **state)
         {"gW|p2", 3, "begins the processes among threads"},
         {"{p1 p4}", 4, "share groups 3 and 4"},
         {"{t1.1 t7.1}", 6, "share groups 3 and 7"},
-        {"g6/1", 0, "nobody of the focus"},
+        {"g6/1", 0, "no thread in focus"},
         {"p9", 1, "no process 9"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

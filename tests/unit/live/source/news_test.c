@@ -42,14 +42,14 @@ static void test_processes(void **state)
 {
     static const struct said all[] = {
         {{.kind = TG_NEWS_STARTED, .thread = {2, 0}, .pid = 77, .other = 1},
-         "process 2, pid 77, has started",
+         "process 2, pid 77, started",
          "{\"event\": \"started\", \"dpid\": 2, \"pid\": 77, \"parent\": 1}"},
         {{.kind = TG_NEWS_EXECUTED, .thread = {2, 0}, .pid = 77, .name = "./a\x1bpp"},
          "process 2, pid 77, executes: ./a\\x1bpp",
          "{\"event\": \"executed\", \"dpid\": 2, \"pid\": 77, \"program\": \"./a\\u001bpp\"}"},
-        {{.kind = TG_NEWS_DETACHED, .thread = {2, 0}, .text = "the user let it go"},
-         "process 2 was let go; the user let it go",
-         "{\"event\": \"detached\", \"dpid\": 2, \"text\": \"the user let it go\"}"},
+        {{.kind = TG_NEWS_DETACHED, .thread = {2, 0}, .text = "user request"},
+         "process 2 was detached; user request",
+         "{\"event\": \"detached\", \"dpid\": 2, \"text\": \"user request\"}"},
         {{.kind = TG_NEWS_IDENTIFIED, .thread = {2, 0}, .has_rank = true, .rank = 0, .name = "node1"},
          "process 2 is rank 0 on node1",
          "{\"event\": \"rank\", \"dpid\": 2, \"rank\": 0, \"host\": \"node1\"}"},
@@ -57,14 +57,14 @@ static void test_processes(void **state)
          "process 2 (rank 0) was killed by SIGSEGV",
          "{\"event\": \"exited\", \"dpid\": 2, \"rank\": 0, \"how\": \"signal\", \"status\": 11}"},
         {{.kind = TG_NEWS_EXITED, .thread = {2, 0}, .status = 3},
-         "process 2 has ended with status 3",
+         "process 2 exited with status 3",
          "{\"event\": \"exited\", \"dpid\": 2, \"how\": \"status\", \"status\": 3}"},
         {{.kind = TG_NEWS_LIBRARIES,
           .thread = {1, 0},
           .count = 2,
           .name = "/lib/\xff.so",
           .text = "deferred"},
-         "process 1 has loaded 2 libraries, among them /lib/\\xff.so; deferred",
+         "process 1 loaded 2 libraries, including /lib/\\xff.so; deferred",
          "{\"event\": \"libraries\", \"dpid\": 1, \"loaded\": 2, \"unloaded\": 0, \"library\": "
          "\"/lib/\\udcff.so\", "
          "\"text\": \"deferred\"}"},
@@ -84,23 +84,23 @@ static void test_threads(void **state)
           .pc = 0x1000,
           .place = "solve (s.c:12)",
           .has_rank = true},
-         "thread 1.2 (rank 0) stands at action point 3: solve (s.c:12)",
+         "thread 1.2 (rank 0) stopped at action point 3: solve (s.c:12)",
          "{\"event\": \"stopped\", \"dpid\": 1, \"dtid\": 2, \"rank\": 0, \"point\": 3, \"state\": "
          "\"breakpoint\", "
          "\"pc\": \"0x1000\", \"place\": \"solve (s.c:12)\"}"},
         {{.kind = TG_NEWS_STOPPED, .thread = {1, 2}, .state = TG_JOB_ERROR, .status = 8, .pc = 0x10},
-         "thread 1.2 stands because of SIGFPE: 0x10",
+         "thread 1.2 stopped by SIGFPE: 0x10",
          "{\"event\": \"stopped\", \"dpid\": 1, \"dtid\": 2, \"state\": \"error\", \"signal\": 8, \"pc\": "
          "\"0x10\"}"},
         {{.kind = TG_NEWS_STOPPED, .set = "0-3.1-4", .count = 16, .state = TG_JOB_STOPPED},
-         "16 threads (0-3.1-4) stand",
+         "16 threads (0-3.1-4) stopped",
          "{\"event\": \"stopped\", \"set\": \"0-3.1-4\", \"state\": \"stopped\", \"threads\": 16}"},
         {{.kind = TG_NEWS_STOPPED, .thread = {1, 2}, .count = 1, .state = TG_JOB_STOPPED, .stepped = true},
-         "thread 1.2 stands",
+         "thread 1.2 stopped",
          "{\"event\": \"stopped\", \"dpid\": 1, \"dtid\": 2, \"state\": \"stopped\", \"threads\": 1, "
          "\"step\": true}"},
         {{.kind = TG_NEWS_RUNNING, .set = "0.1", .count = 1},
-         "1 thread (0.1) runs",
+         "1 thread (0.1) is running",
          "{\"event\": \"running\", \"set\": \"0.1\", \"threads\": 1}"},
     };
     (void)state;
@@ -115,29 +115,29 @@ static void test_decisions(void **state)
         const char *words, *json;
     } all[] = {
         {{.kind = TG_DECIDE_SATISFIED, .barrier = 4, .count = 8},
-         "barrier 4 is satisfied: all 8 are there",
+         "barrier 4 is satisfied: all 8 arrived",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 8, \"never_came\": "
          "0}"},
         {{.kind = TG_DECIDE_SATISFIED, .barrier = 4, .count = 7, .number = 1},
-         "barrier 4 is satisfied by the 7 that are left; 1 never came",
+         "barrier 4 is satisfied by the remaining 7; 1 never arrived",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 7, \"never_came\": "
          "1}"},
         {{.kind = TG_DECIDE_LEFT, .barrier = 4, .thread = {2, 0}, .reason = TG_BARRIER_BY_EXEC, .number = 3},
-         "3 threads of process 2 will not come to barrier 4 (exec)",
+         "3 threads of process 2 will not arrive at barrier 4 (exec)",
          "{\"event\": \"barrier\", \"dpid\": 2, \"point\": 4, \"what\": \"left\", \"reason\": \"exec\", "
          "\"had_arrived\": false}"},
         {{.kind = TG_DECIDE_LEFT, .barrier = 4, .thread = {2, 1}, .reason = TG_BARRIER_BY_EXIT},
-         "thread 2.1 will not come to barrier 4 (exited)",
+         "thread 2.1 will not arrive at barrier 4 (exited)",
          "{\"event\": \"barrier\", \"dpid\": 2, \"dtid\": 1, \"point\": 4, \"what\": \"left\", \"reason\": "
          "\"exited\", "
          "\"had_arrived\": false}"},
         {{.kind = TG_DECIDE_STUCK, .barrier = 4, .thread = {2, 0}, .number = 5, .count = 3},
-         "barrier 4 can be satisfied no more: process 2 is held at barrier 5, which waits in turn; ddelete "
+         "barrier 4 can no longer be satisfied: process 2 is held at barrier 5, which is waiting too; ddelete "
          "one of them",
          "{\"event\": \"barrier\", \"dpid\": 2, \"point\": 4, \"what\": \"stuck\", \"holder\": 5, "
          "\"blocked\": 3}"},
         {{.kind = TG_DECIDE_ARRIVED, .barrier = 4, .thread = {2, 1}},
-         "thread 2.1 has come to barrier 4",
+         "thread 2.1 arrived at barrier 4",
          "{\"event\": \"barrier\", \"dpid\": 2, \"dtid\": 1, \"point\": 4, \"what\": \"arrived\"}"},
     };
     static const struct tg_run_decision none = {.kind = TG_DECIDE_RELEASED, .barrier = 4};
@@ -186,7 +186,7 @@ static void test_events(void **state)
         const char *words;
         bool for_people;
     } all[] = {
-        {{.kind = TG_EVENT_PROCESS_START, .pid = 7, .tid = 7}, true, "process 2, pid 7, has started", false},
+        {{.kind = TG_EVENT_PROCESS_START, .pid = 7, .tid = 7}, true, "process 2, pid 7, started", false},
         {{.kind = TG_EVENT_PROGRAM, .pid = 7, .tid = 7, .program = {.path = "/a"}},
          true,
          "process 2, pid 7, executes: /a",
@@ -202,16 +202,15 @@ static void test_events(void **state)
          true},
         {{.kind = TG_EVENT_DETACH, .pid = 7, .detach = {.reason = "why"}},
          true,
-         "process 2, pid 7, was let go; why",
+         "process 2, pid 7, was detached; why",
          false},
         {{.kind = TG_EVENT_NOTE, .note = {.text = "x"}}, false, "", false},
     };
     static const struct {
         int64_t wait_status;
         const char *words;
-    } threads[] = {{-1, "thread 2.3 is gone"},
-                   {0x100, "thread 2.3 has ended"},
-                   {11, "thread 2.3 was killed by SIGSEGV"}};
+    } threads[] = {
+        {-1, "thread 2.3 is gone"}, {0x100, "thread 2.3 exited"}, {11, "thread 2.3 was killed by SIGSEGV"}};
     struct tg_news news;
     struct said said = {.json = NULL};
     (void)state;

@@ -140,7 +140,7 @@ static void test_unreadable(void **state)
     check(BASE + PAGE - 4, "3s", NULL, "0x000000010ffc:  \"zzzz\"...\n0x000000011000:  cannot be read\n");
     format.count = 1;
     expect_error(tg_memory_dump_print(&memory, NULL, BASE + PAGE, &format, stdout, &end), TG_ERROR_NOT_FOUND,
-                 "cannot be read");
+                 "cannot read memory");
 }
 
 static void test_formats(void **state)
