@@ -366,7 +366,7 @@ int main(int argc, char **argv)
         check(os.path.isdir(directory), directory, "did not outlive the recorder")
         check((said["ring_events"] > 0 or last == 0) and said["ring_problem"] is None, said)
         recovered = run([TOLLGATE, "recover", interrupted])
-        check(recovered.status == 0 and "which are removed" in recovered.output, recovered)
+        check(recovered.status == 0 and ", now removed" in recovered.output, recovered)
         check(not os.path.exists(directory), directory, "is left behind")
         happened = events(trace)
         calls = [event for event in happened if event["kind"] == "library_call"]
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
         check(len([event for event in happened if event["kind"] == "library_load" and event["found"] == "agent"]) == first + last)
         check_order([event for event in happened if event["kind"] in ("library_call", "library_load")])
         again = run([TOLLGATE, "recover", "--force", interrupted])
-        check(again.status == 0 and "is not there" in again.output, again)
+        check(again.status == 0 and "does not exist" in again.output, again)
 
 
 def salvage_running():
@@ -385,7 +385,7 @@ def salvage_running():
     while not events("running.incomplete"):  # it is there since the program is
         check(process.poll() is None)
     refused = run([TOLLGATE, "recover", "-o", "out", "running.incomplete"])
-    check(refused.status == 2 and "still runs" in refused.errors and not os.path.exists("out"), refused)
+    check(refused.status == 2 and "still being recorded" in refused.errors and not os.path.exists("out"), refused)
     process.stdin.write(b"\n")
     process.communicate(timeout=100)
     check(process.returncode == 0, process.returncode)
