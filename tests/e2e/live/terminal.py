@@ -80,7 +80,7 @@ def keys():
     terminal.type("\x03")
     terminal.expect(r"interrupted(.|\n)*" + PROMPT)
     terminal.type("\x04")
-    terminal.expect(r"kill it, or detach from it\? \[kill\] $")
+    terminal.expect(r"kill it or detach from it\? \[kill\] $")
     terminal.type("k\n")
     terminal.expect(r"was killed by SIGKILL")
     check(terminal.status() == 0 and not is_there(pid), "the job is there still")
