@@ -52,23 +52,17 @@ static int open_control(int flags)
     return fd;
 }
 
-static const char *check_control(const struct tg_agent_control *control)
+static bool is_understood(const struct tg_agent_control *control)
 {
-    if (control->magic != TG_AGENT_CONTROL_MAGIC)
-        return "the control file is not tollgate's";
-    if (control->protocol != TG_AGENT_PROTOCOL)
-        return "the recorder speaks another protocol";
     uint64_t bytes = control->ring_bytes;
-    if (bytes < TG_AGENT_RING_MIN_BYTES || bytes > TG_AGENT_RING_MAX_BYTES || (bytes & (bytes - 1)) != 0)
-        return "the control file asks for an impossible size of rings";
-    return NULL;
+    return control->magic == TG_AGENT_CONTROL_MAGIC && control->protocol == TG_AGENT_PROTOCOL &&
+           bytes >= TG_AGENT_RING_MIN_BYTES && bytes <= TG_AGENT_RING_MAX_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-struct tg_agent_control *tg_agent_directory_open(const char *path, const char **reason)
+struct tg_agent_control *tg_agent_directory_open(const char *path)
 {
     int saved = errno;
     struct tg_agent_control *control = NULL;
-    *reason = "the directory of the recorder is not there, or not of this user alone";
     if (path[0] == '/' && strlen(path) < sizeof directory_path) {
         strcpy(directory_path, path);
         int fd = open_control(O_RDWR);
@@ -79,12 +73,9 @@ struct tg_agent_control *tg_agent_directory_open(const char *path, const char **
         if (page != MAP_FAILED)
             control = page;
     }
-    if (control != NULL) {
-        *reason = check_control(control);
-        if (*reason != NULL) {
-            munmap(control, TG_AGENT_CONTROL_BYTES);
-            control = NULL;
-        }
+    if (control != NULL && !is_understood(control)) {
+        munmap(control, TG_AGENT_CONTROL_BYTES);
+        control = NULL;
     }
     errno = saved;
     return control;

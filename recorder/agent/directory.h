@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* Maps the control page of the directory PATH. NULL where it is not the one of a recorder of this user and
- * protocol; *REASON (static) then says why. */
-struct tg_agent_control *tg_agent_directory_open(const char *path, const char **reason);
+/* Maps the control page of the directory PATH. NULL where the directory is not there, or not of this user
+ * alone, or its recorder speaks another protocol. */
+struct tg_agent_control *tg_agent_directory_open(const char *path);
 
 /* Makes a ring file of TG_AGENT_RING_HEADER_BYTES + DATA_BYTES bytes, all of them really there, and maps it:
  * zeroed. NULL where that is not possible. */

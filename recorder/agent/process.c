@@ -50,8 +50,7 @@ static void set_up(void)
     const char *path = tg_agent_environment_get(TG_AGENT_VARIABLE);
     if (path == NULL || getauxval(AT_SECURE) != 0)
         return;
-    const char *reason;
-    struct tg_agent_control *control = tg_agent_directory_open(path, &reason);
+    struct tg_agent_control *control = tg_agent_directory_open(path);
     if (control == NULL || !watch_forks())
         return;
     tg_agent.clock = control->clock;

@@ -130,7 +130,7 @@ static void learn_errors(void)
 static void describe_error(char *text, size_t size)
 {
     if (__atomic_load_n(&calls.error_state, __ATOMIC_ACQUIRE) != ERRORS_KNOWN) {
-        snprintf(text, size, "it failed; this libc does not let the agent see why");
+        snprintf(text, size, "failed; this libc does not show the reason");
         return;
     }
     const struct error_result *result = current_error();
@@ -192,12 +192,13 @@ static void tell_once(const char *text)
 static uint64_t find_site(uint64_t caller)
 {
     if (tg_return_site_is_guarded()) {
-        tell_once("the program has a shadow stack: what its dlopen calls return is not seen");
+        tell_once("the program has a shadow stack: results of dlopen are not recorded");
         return 0;
     }
     struct tg_return_site site = tg_return_site_find(caller);
     if (site.frame == TG_RETURN_NOWHERE) {
-        tell_once("what some dlopen calls return is not seen: their callers' code has no place to return by");
+        tell_once("results of some dlopen calls are not recorded: their callers' code has no usable return "
+                  "instruction");
         return 0;
     }
     return site.address | (uint64_t)site.skipped << SKIPPED_SHIFT |

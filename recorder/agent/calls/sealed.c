@@ -33,9 +33,10 @@ static void lose_calls(void)
         return;
     tg_backends_before_sealing();
     if (tg_agent_take_ring())
-        tg_agent_say(TG_RECORD_NOTE,
-                     "the program forbids itself system calls: from here on the agent makes none, and "
-                     "threads that have recorded nothing yet are not seen");
+        tg_agent_say(
+            TG_RECORD_NOTE,
+            "the program restricts its system calls (seccomp): from here on the agent makes none, and "
+            "threads that have recorded nothing yet are not recorded");
     tg_agent.no_calls = true;
 }
 
@@ -43,8 +44,8 @@ static void lose_clock(bool with_new_threads)
 {
     if (tg_agent_take_ring())
         tg_agent_say(TG_RECORD_ASIDE,
-                     "the program forbids itself to read the clock (seccomp's strict mode, or "
-                     "PR_SET_TSC): nothing more of this thread is seen");
+                     "the program disables the time stamp counter (seccomp's strict mode or PR_SET_TSC): "
+                     "nothing more of this thread is recorded");
     tg_agent_stop_thread(with_new_threads);
 }
 

@@ -71,7 +71,7 @@ bool tg_mpi_library_is_known(void)
     const struct tg_mpi_abi *abi = find_abi();
     __atomic_store_n(&tg_mpi.abi, abi, __ATOMIC_RELEASE);
     if (abi == NULL && !__atomic_exchange_n(&is_unknown, true, __ATOMIC_RELAXED))
-        tg_agent_say(TG_RECORD_ASIDE, "the MPI library is neither Open MPI nor one with MPICH's binary "
-                                      "interface: MPI calls are not recorded");
+        tg_agent_say(TG_RECORD_ASIDE, "the MPI library is neither Open MPI nor compatible with MPICH's ABI: "
+                                      "MPI calls are not recorded");
     return abi != NULL;
 }

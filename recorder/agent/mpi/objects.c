@@ -65,7 +65,7 @@ static void remember(enum tg_mpi_object_kind kind, tg_mpi_handle handle, const s
     if (!tg_mpi_table_put(&objects, key_of(kind, handle), words, TG_MPI_TABLE_REFUSES) &&
         !__atomic_exchange_n(&told_of_full_table, true, __ATOMIC_RELAXED))
         tg_agent_say(TG_RECORD_NOTE, "too many communicators, windows and files at once: calls on some "
-                                     "are recorded without saying on which");
+                                     "are recorded without their number");
 }
 
 /* ---- members */

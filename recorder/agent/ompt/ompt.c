@@ -60,7 +60,8 @@ static int initialize(tg_ompt_lookup lookup, int initial_device_num, union tg_om
     tg_ompt_set_callback set_callback = (tg_ompt_set_callback)lookup("ompt_set_callback");
     tg_ompt_runtime.get_task_info = (tg_ompt_get_task_info)lookup("ompt_get_task_info");
     if (set_callback == NULL) {
-        tg_agent_say(TG_RECORD_NOTE, "the OpenMP runtime's tool interface lacks ompt_set_callback");
+        tg_agent_say(TG_RECORD_NOTE,
+                     "the OpenMP runtime's tool interface lacks ompt_set_callback: OpenMP is not recorded");
         return 0;
     }
     dl_iterate_phdr(find_runtime, (void *)(uintptr_t)lookup);
@@ -110,7 +111,7 @@ static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const 
     if (!__atomic_compare_exchange_n(&version_of_runtime, &none, runtime_version, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
         tg_agent_say(TG_RECORD_NOTE,
-                     "a second OpenMP runtime with a tool interface is in the process: it is not watched");
+                     "the process has a second OpenMP runtime with a tool interface: it is not recorded");
         return next == NULL ? NULL : next(omp_version, runtime_version);
     }
     tg_ompt_chain_start(next, omp_version, runtime_version);
@@ -128,9 +129,8 @@ struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const ch
 static void redirect_runtimes(void)
 {
     if (tg_ompt_tool_before() != NULL && !tg_ompt_redirect(start_tool))
-        tg_agent_say(
-            TG_RECORD_NOTE,
-            "the program has an OpenMP tool of its own, which cannot be chained: OpenMP is not seen");
+        tg_agent_say(TG_RECORD_NOTE,
+                     "the program has its own OpenMP tool, which cannot be chained: OpenMP is not recorded");
 }
 
 /* Objects have come: where a tool stands before the agent, runtimes among them are brought to the agent's. */
@@ -149,8 +149,7 @@ static __attribute__((constructor(103))) void prepare(void)
     if (is_enabled())
         redirect_runtimes();
     else
-        tg_agent_say(TG_RECORD_NOTE,
-                     "OMP_TOOL keeps the OpenMP runtime from calling tools: what it does is not seen");
+        tg_agent_say(TG_RECORD_NOTE, "OMP_TOOL disables OpenMP tools: OpenMP is not recorded");
 }
 
 const struct tg_openmp_backend tg_ompt_backend = {.after_load = look_again};

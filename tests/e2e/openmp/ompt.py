@@ -267,7 +267,7 @@ def disabled(_):
         observed, records = gomp.run_observed([path], {"OMP_TOOL": setting})
         check(native == observed, f"output natively {native}, observed {observed}")
         notes = [string(record.arguments) for record in records if record.kind == "NOTE"]
-        check(len(notes) == 1 and notes[0].startswith("OMP_TOOL keeps"), f"notes: {notes}")
+        check(len(notes) == 1 and notes[0].startswith("OMP_TOOL disables"), f"notes: {notes}")
         check(not [record for record in records if record.kind.startswith("OMP_")], "OpenMP is seen all the same")
 
 
