@@ -27,7 +27,7 @@ struct track {
 struct process_tracks {
     size_t index;
     const struct tg_process_entry *entry;
-    const char *program; /* that the lifetimes under way belong to */
+    const char *program; /* program of the lifetimes under way */
     struct track *threads;
     UT_hash_handle hh;
 };
@@ -35,7 +35,7 @@ struct process_tracks {
 struct chrome {
     struct tg_json json;
     struct process_tracks *processes;
-    uint64_t last_ns; /* of the trace so far */
+    uint64_t last_ns; /* latest time so far */
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
 };
@@ -225,7 +225,7 @@ static struct tg_error *left_call(void *context, const struct tg_mpi_thread *thr
     return NULL;
 }
 
-/* What the threads of PROCESS, or only TID, are inside of when it ends: they never leave it. */
+/* Closes everything that the threads of PROCESS, or only TID, are inside of at the end. */
 static void close_places(const struct tg_dump *dump, const struct process_tracks *tracks, int32_t tid,
                          uint64_t end_ns)
 {

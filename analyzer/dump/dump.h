@@ -15,20 +15,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a format writes with, and its own state. */
+/* Stream, options and state of a format. */
 struct tg_dump {
     FILE *stream;
     const struct tg_trace_meta *meta;
     const struct tg_selection *selection; /* started */
-    struct tg_code_names *names;          /* of code addresses; NULL: not asked for */
+    struct tg_code_names *names;          /* names of code addresses; NULL: not asked for */
     uint64_t start_ns;                    /* times are told relative to it */
     bool with_meta;                       /* asked for what the trace says about itself */
     bool colour;
     void *state; /* the format's */
 };
 
-/* A format. To add one: fill the struct in dump_NAME.c, declare it below, give analyzer/dump/command.c an option for
- * it. Callbacks may be NULL = not interested. */
+/* A format. To add one: fill the struct in dump_NAME.c, declare it below, give analyzer/dump/command.c an
+ * option for it. Callbacks may be NULL = not interested. */
 struct tg_dump_format {
     const char *name;
     bool wants_processes; /* needs the process model; otherwise ENTRY knows its pid alone. NULL: as
@@ -50,7 +50,7 @@ struct tg_dump_request {
     struct tg_selection *selection; /* not started yet */
     const struct tg_dump_format *format;
     bool with_meta;
-    const struct tg_command_services *symbols; /* that name code addresses; NULL: they stay numbers */
+    const struct tg_command_services *symbols; /* for names of code addresses; NULL: they stay numbers */
 };
 
 /* Writes the events of the trace that were asked for to OUTPUT, which is not committed. Stops early where

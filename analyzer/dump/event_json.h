@@ -11,7 +11,7 @@
  * element is one string. */
 void tg_event_json_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload);
 
-/* Likewise EVENT's payload, with what NAMES (NULL: nothing) knows behind each code address FIELD:
+/* Writes EVENT's payload the same way, with what NAMES (NULL: nothing) knows behind each code address FIELD:
  * FIELD_object, FIELD_function, FIELD_offset, FIELD_file, FIELD_line, as far as they are known. */
 void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, struct tg_code_names *names);
 

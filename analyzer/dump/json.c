@@ -1,4 +1,4 @@
-/* One JSON object a line. */
+/* JSON: one object per line. */
 #include "analyzer/dump/dump.h"
 #include "analyzer/dump/event_json.h"
 #include "format/base/json_writer.h"

@@ -80,7 +80,7 @@ static const struct argp argp = {
            "index is rebuilt, and what is missing is reported, in the trace as well.",
 };
 
-/* Where the clean trace goes unless it was said; owned by the caller. */
+/* The default name of the repaired trace; owned by the caller. */
 static char *default_output(const char *path)
 {
     static const char suffix[] = ".incomplete";

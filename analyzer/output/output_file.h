@@ -39,8 +39,8 @@ bool tg_output_colour(const struct tg_output *output);
  * why. Cheap enough to ask for every event. */
 bool tg_output_closed(const struct tg_output *output);
 
-/* Closes the stream and puts the file in its place, or waits until the user leaves the pager; OS (disk full, ...), EXISTS or
- * TARGET (the pager) error. A closed pipe is no error. Once. */
+/* Closes the stream and puts the file in its place, or waits until the user leaves the pager; OS (disk
+ * full, ...), EXISTS or TARGET (the pager) error. A closed pipe is no error. Once. */
 struct tg_error *tg_output_commit(struct tg_output *output);
 
 /* Removes what was not committed. NULL is accepted. */

@@ -89,8 +89,8 @@ struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *cons
     return add_row(table, cells);
 }
 
-/* CELL, which is longer than WIDTH, cut to it: of a path the end matters, of other text the beginning. Bytes count as
- * columns: what is cut of other characters is a little more than needed. */
+/* CELL, which is longer than WIDTH, cut to it: of a path the end matters, of other text the beginning.
+ * Bytes count as columns: what is cut of other characters is a little more than needed. */
 static void cut(char *cell, size_t width)
 {
     static const char dots[] = "...";

@@ -18,7 +18,8 @@ void tg_text_table_destroy(struct tg_text_table *table);
 /* One cell per heading; copied. Cells must be printable already: nothing is escaped here. */
 struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *const *cells);
 
-/* Prints within WIDTH columns: the widest cells that stand left-aligned are cut with "...", paths from the left. */
+/* Prints within WIDTH columns: the widest cells that stand left-aligned are cut with "...", paths from the
+ * left. */
 void tg_text_table_limit(struct tg_text_table *table, size_t width);
 
 /* Writes headings and rows with line ends, no blank behind the last cell of a line; nothing where

@@ -18,8 +18,8 @@ uint64_t tg_trace_start_ns(const struct tg_trace_reader *reader, const struct tg
  * unchecked there), and where there is no such process; a trace that is damaged is read as far as it goes. */
 struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection);
 
-/* For commands: says on STREAM that the trace at PATH is still being recorded, or that its recording was interrupted, and how
- * far it was read. Nothing of a trace that was closed. */
+/* For commands: says on STREAM that the trace at PATH is still being recorded, or that its recording was
+ * interrupted, and how far it was read. Nothing of a trace that was closed. */
 void tg_trace_write_extent(FILE *stream, const char *path, const struct tg_trace_summary *summary,
                            uint64_t start_ns);
 

@@ -1,11 +1,12 @@
-/* Rows of a report that are a table in its text and an array of objects in its JSON: one list of fields says both. */
+/* Rows of a report that are a table in its text and an array of objects in its JSON: one list of fields
+ * says both. */
 #ifndef TG_ANALYZER_REPORT_FIELDS_H
 #define TG_ANALYZER_REPORT_FIELDS_H
 
 #include "analyzer/report/page.h"
 #include "format/base/json_writer.h"
 
-/* What a member of a row is, and how it is shown. */
+/* Type of a row's member, and how it is shown. */
 enum tg_report_form {
     TG_FORM_COUNT,    /* uint64_t: 1,234 */
     TG_FORM_NUMBER,   /* uint64_t: 1234, a name rather than a count */
@@ -26,17 +27,17 @@ enum tg_report_form {
 };
 
 struct tg_report_field {
-    const char *heading; /* of its column, as for tg_text_table_create; NULL: JSON alone */
-    const char *key;     /* in JSON; NULL: the table alone */
+    const char *heading; /* column heading, as for tg_text_table_create; NULL: JSON only */
+    const char *key;     /* JSON member; NULL: table only */
     enum tg_report_form form;
-    size_t offset;    /* of the member in a row */
+    size_t offset;    /* of the member, in a row */
     const char *zero; /* shown in the table for 0; NULL: as other numbers */
 };
 
 enum { TG_REPORT_MAX_FIELDS = 24 };
 
-/* FIELDS end with one that is all zero. Columns and members come in their order; one of another order in JSON stands in the
- * list twice. */
+/* FIELDS end with one that is all zero. Columns and members come in their order; one of another order in
+ * JSON stands in the list twice. */
 struct tg_report_rows {
     const struct tg_report_field *fields;
     const void *items;
@@ -44,14 +45,16 @@ struct tg_report_rows {
     size_t item_bytes; /* 0: ITEMS are pointers to rows */
 };
 
-/* A table of the first SHOWN rows, within the page's width; nothing where there are none. Only error: NO_MEMORY. */
+/* A table of the first SHOWN rows, within the page's width; nothing where there are none. Only error:
+ * NO_MEMORY. */
 struct tg_error *tg_report_table(const struct tg_report_page *page, const struct tg_report_rows *rows,
                                  size_t shown);
 /* A member KEY that is an array of all rows. */
 void tg_report_array(struct tg_json *json, const struct tg_report *report, const char *key,
                      const struct tg_report_rows *rows);
 
-/* Writes how CODE of PROCESS is shown to BUFFER: its name, or 0x...; "?" where it is 0. SIZE is at least 256. */
+/* Writes how CODE of PROCESS is shown to BUFFER: its name, or 0x...; "?" where it is 0. SIZE is at least
+ * 256. */
 void tg_report_name_code(const struct tg_report *report, size_t process, uint64_t code, char *buffer,
                          size_t size);
 

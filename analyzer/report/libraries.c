@@ -1,4 +1,5 @@
-/* Libraries in a report: by time and by cost, and calls of dlopen and its relatives with the ones that failed. */
+/* Libraries in a report: by time and by cost, and calls of dlopen and its relatives with the ones that
+ * failed. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
@@ -47,7 +48,7 @@ static bool has_cost(const struct tg_library_use *use)
     return use->stop_ns > 0;
 }
 
-/* Of USES[0, COUNT) the wanted ones, in their order, as a table. */
+/* A table of the wanted ones of USES[0, COUNT), in their order. */
 static struct tg_error *write_table(const struct tg_report_page *page, const struct tg_library_use **uses,
                                     size_t count, wanted_fn *wanted)
 {

@@ -1,5 +1,5 @@
-/* MPI in a report: threads that call it, how long they were in calls and where they are, and messages without their other
- * half. */
+/* MPI in a report: threads that call it, how long they were in calls and where they are, and messages
+ * without their other half. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/report/fields.h"
@@ -22,15 +22,15 @@ enum {
 /* One thread, or all that are alike. */
 struct row {
     const struct tg_mpi_thread *thread;
-    const char *job, *state, *name; /* of the call that it is in, or was in last */
-    char *call;                     /* the same in words; owned */
+    const char *job, *state, *name; /* NAME: current call, else the last one */
+    char *call;                     /* NAME and its arguments, in words; owned */
     size_t process;
     int64_t rank, peer, tag;
     int32_t tid;
     bool in_call;
     uint64_t calls, call_ns, since_ns, code;
     char where[256]; /* in the program */
-    /* of several: */
+    /* a line of several threads: */
     char ranks[160], range[2 * TG_QUANTITY_SIZE + 2];
     uint64_t n;
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTHING, IN_TABLE, OUTSIDE }; /* what MPIR says of a process */
+enum { NOTHING, IN_TABLE, OUTSIDE }; /* standing of a process with MPIR */
 enum { DEEPEST = 32 };               /* generations that are looked at */
 
 void tg_mpir_others_deinit(struct tg_mpir_others *others)

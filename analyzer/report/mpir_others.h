@@ -1,4 +1,4 @@
-/* Ranks that no MPIR table told of: which they are, and by which way each was found. */
+/* Ranks without an MPIR table entry, and how each was found. */
 #ifndef TG_ANALYZER_REPORT_MPIR_OTHERS_H
 #define TG_ANALYZER_REPORT_MPIR_OTHERS_H
 
@@ -12,7 +12,7 @@
 
 enum { TG_MPIR_MAX_OTHERS = 256 }; /* groups; the ranks of further ones are counted */
 
-/* Those of one job that were found in one way. */
+/* Ranks of one job that were found in one way. */
 struct tg_mpir_other {
     const char *job;    /* "" unknown; the process model's, as the next ones */
     const char *source; /* the environment variable that the ranks came from */
@@ -30,7 +30,7 @@ struct tg_mpir_others {
     uint64_t unkept; /* ranks of groups that found no room */
 };
 
-/* From the models as they are. Only error: NO_MEMORY, OTHERS is empty then. */
+/* Reads the models as they are. Only error: NO_MEMORY, OTHERS is empty then. */
 struct tg_error *tg_mpir_others_find(const struct tg_mpir_model *mpir,
                                      const struct tg_process_model *processes, struct tg_mpir_others *others);
 void tg_mpir_others_deinit(struct tg_mpir_others *others);

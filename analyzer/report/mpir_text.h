@@ -1,5 +1,5 @@
-/* What the MPIR model knows, for people: starters, their ranks, and what happened when. For the report and
- * the console. */
+/* The MPIR model in words, for the report and the console: starters, their ranks, and the steps of the
+ * protocol. */
 #ifndef TG_ANALYZER_REPORT_MPIR_TEXT_H
 #define TG_ANALYZER_REPORT_MPIR_TEXT_H
 
@@ -14,12 +14,12 @@
 struct tg_mpir_text {
     const struct tg_mpir_model *mpir;
     const struct tg_process_model *processes;
-    uint64_t start_ns; /* moments are told relative to it */
+    uint64_t start_ns; /* moments are relative to it */
     bool all;          /* every rank on its own line, every step */
     bool colour;
 };
 
-/* Whether there is anything to be told: a starter, or a process that is a rank. */
+/* Whether there is a starter, or a process that is a rank. */
 bool tg_mpir_text_is_called_for(const struct tg_mpir_text *text);
 
 /* Each starter with its table and its steps; then ranks that were found without MPIR, and by which way. Many

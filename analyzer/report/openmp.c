@@ -10,10 +10,11 @@
 
 enum { ROWS_SHOWN = 25 };
 
-/* A zone, region or lock of one process; in tables those of all processes with one LABEL and WHERE are one row. */
+/* A zone, region or lock of one process; in tables those of all processes with one LABEL and WHERE are one
+ * row. */
 struct row {
-    char name[64];  /* of the zone or lock */
-    char label[80]; /* the same, with what is remarkable about it */
+    char name[64];  /* zone or lock */
+    char label[80]; /* name, marked where inferred */
     char where[256];
     char imbalance[16];
     size_t process;
@@ -71,7 +72,8 @@ static const struct tg_report_field lock_fields[] = {
     {0},
 };
 
-/* ---- rows from the statistics; the caller frees them. *COUNT is 0 where there are none. Only error: NO_MEMORY. */
+/* ---- rows from the statistics; the caller frees them. *COUNT is 0 where there are none. Only error:
+ * NO_MEMORY. */
 
 typedef struct tg_error *collect_fn(const struct tg_report *report, struct row **rows, size_t *count);
 
@@ -244,13 +246,13 @@ struct worker_row {
     size_t process;
     const char *job;
     int64_t rank;
-    char name[32]; /* of the rank, else of the process */
+    char name[32]; /* the rank, else the process */
     uint64_t number, n;
     int32_t tid;
     bool is_alive;
     size_t index;
     struct tg_openmp_worker_use use;
-    uint64_t most_ns; /* of N: the most that one waited at barriers, and its number */
+    uint64_t most_ns; /* longest wait at barriers of one of N, and its number */
     uint64_t most_number;
 };
 

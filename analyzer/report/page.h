@@ -1,4 +1,4 @@
-/* Where the sections of the text report write, and what they share. */
+/* The stream and options of the text report, with the helpers that its sections share. */
 #ifndef TG_ANALYZER_REPORT_PAGE_H
 #define TG_ANALYZER_REPORT_PAGE_H
 
@@ -14,8 +14,8 @@ struct tg_report_page {
 /* A blank line and the section's title. */
 void tg_report_title(const struct tg_report_page *page, const char *title);
 
-/* LABEL, which may be NULL, and TEXT (printable) behind it, wrapped where there is a width: further lines begin below the
- * text's first character. */
+/* LABEL, which may be NULL, and TEXT (printable) behind it, wrapped where there is a width: further lines
+ * begin below the text's first character. */
 void tg_report_paragraph(const struct tg_report_page *page, const char *label, const char *text);
 
 /* "and 5 more; --all shows them", behind INDENT blanks; nothing where nothing was left out. */

@@ -1,4 +1,4 @@
-/* Which processes look alike: the classes by which a report of many ranks is folded into a few lines. */
+/* Classes of processes that look alike, by which a report of many ranks is folded into a few lines. */
 #ifndef TG_ANALYZER_REPORT_PROCESS_SHAPE_H
 #define TG_ANALYZER_REPORT_PROCESS_SHAPE_H
 

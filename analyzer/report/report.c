@@ -58,7 +58,7 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         if (event->time_ns > report->end_ns)
             report->end_ns = event->time_ns;
     }
-    /* what had been where in a process is asked after its end */
+    /* code addresses of a process are named after its end, so its objects are kept */
     if (error == NULL && before_end && report->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_code_names_feed(report->names, event);
     bool admitted = before_end && tg_selection_admits_time(selection, event->time_ns) &&

@@ -26,9 +26,9 @@ struct tg_report {
     struct tg_trace_reader *reader;
     const struct tg_trace_meta *meta;
     struct tg_trace_summary summary;
-    struct tg_error *damage; /* what ended reading before the end of the trace, NULL: nothing */
-    uint64_t start_ns;       /* of the trace: moments are told relative to it */
-    uint64_t end_ns;         /* of the last event within the window */
+    struct tg_error *damage; /* why reading ended before the end of the trace, NULL: it did not */
+    uint64_t start_ns;       /* start of the trace: moments are relative to it */
+    uint64_t end_ns;         /* time of the last event within the window */
     struct tg_process_model *processes;
     struct tg_library_model *libraries;
     struct tg_load_calls *load_calls;
@@ -37,7 +37,7 @@ struct tg_report {
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
-    struct tg_session_review *control; /* of all processes */
+    struct tg_session_review *control; /* all processes */
     struct tg_verdict verdict;         /* empty where all went well */
     struct tg_code_names *names;       /* NULL: addresses stay numbers */
     struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
@@ -55,16 +55,16 @@ void tg_report_destroy(struct tg_report *report);
 /* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */
 bool tg_report_nothing_lost(const struct tg_report *report);
 
-/* Whether ENTRY, one of the selected ones, was killed, exited with an error as a rank or first process, or had no end when
- * it should have one. */
+/* Whether ENTRY, one of the selected ones, was killed, exited with an error as a rank or first process, or
+ * had no end when it should have one. */
 bool tg_report_is_abnormal(const struct tg_report *report, const struct tg_process_entry *entry);
 
 struct tg_report_text_options {
     bool all;     /* every process on its own line, every library */
     bool summary; /* one screen instead */
     bool colour;
-    size_t columns; /* that lines fit where that is possible; 0: no limit */
-    size_t lines;   /* of the screen */
+    size_t columns; /* width that lines fit where that is possible; 0: no limit */
+    size_t lines;   /* height of the screen */
 };
 
 /* Equal traces give equal bytes. Only error: NO_MEMORY. */

@@ -7,7 +7,8 @@
 
 /* The text's sections. Only error: NO_MEMORY. */
 
-/* What is wrong and what to do next, on about LINES lines where the width is limited. The page's first section. */
+/* The verdict and what to do next, on about LINES lines where the width is limited. First section of the
+ * page. */
 struct tg_error *tg_report_verdict(const struct tg_report_page *page, size_t lines);
 /* The facts about the job and its trace, without a title. */
 void tg_report_header(const struct tg_report_page *page);
@@ -19,7 +20,7 @@ struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_openmp(const struct tg_report_page *page);
 struct tg_error *tg_report_libraries(const struct tg_report_page *page);
 struct tg_error *tg_report_load_calls(const struct tg_report_page *page);
-/* All that fits on one screen, in place of the others. */
+/* A summary on one screen, in place of all other sections. */
 struct tg_error *tg_report_summary(const struct tg_report_page *page);
 
 /* Members of the JSON report. Only error: NO_MEMORY. */

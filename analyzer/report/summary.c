@@ -1,4 +1,5 @@
-/* The report on one screen: the verdict, a line for each thing that there is to know, and the processes that fit. */
+/* The report on one screen: the verdict, a line for each thing that there is to know, and the processes
+ * that fit. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
 #include "analyzer/report/sections.h"
@@ -183,7 +184,7 @@ static struct tg_error *facts_part(const struct tg_report_page *page, size_t lin
     return NULL;
 }
 
-/* What PART writes, with its lines cut to the width, taken off *LINES. */
+/* Writes PART, lines cut to the width, and takes their number off *LINES. */
 static struct tg_error *write_part(const struct tg_report_page *page, part_fn *part, size_t *lines)
 {
     char *text;

@@ -24,7 +24,7 @@ struct row {
         last[320];
 };
 
-/* What a line stands for: one process, or all siblings of its shape. */
+/* Totals of a line: one process, or all siblings of its shape. */
 struct line_totals {
     size_t members;
     uint64_t earliest_start_ns, latest_start_ns, earliest_end_ns, latest_end_ns;

@@ -1,4 +1,4 @@
-/* What a report begins with: what is wrong, who it is, and what to do next. */
+/* The first section of a report: the findings, what limits them, and what to do next. */
 #include "analyzer/output/quantity.h"
 #include "analyzer/report/sections.h"
 
@@ -55,7 +55,7 @@ static void write_no_findings(const struct tg_report_page *page)
     tg_report_paragraph(page, NULL, text);
 }
 
-/* What limits the verdict, or changes what it is about. */
+/* Says what limits the verdict, or which moment it is about. */
 static void write_reservation(const struct tg_report_page *page)
 {
     const struct tg_report *report = page->report;

@@ -94,7 +94,7 @@ static bool is_region(const struct tg_sequence_node *node)
     return node->kind == TG_SEQUENCE_REGION;
 }
 
-/* Of LIST only what is still going on; where nothing is, the last region and what came after it. */
+/* Keeps the open items of LIST; where none is open, the last region and everything after it. */
 static void keep_last_state(struct tg_sequence_list *list)
 {
     size_t keep = list->count;

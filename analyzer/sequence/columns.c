@@ -130,7 +130,7 @@ static void sign(uint64_t *signatures, const uint32_t *lanes, size_t count, uint
         signatures[lanes[i]] = (signatures[lanes[i]] ^ what) * 0x9e3779b97f4a7c15u + what;
 }
 
-/* What a lane has to do with which row, as a number: lanes that are alike have the same one. */
+/* Computes a signature of each lane's part in all rows: like lanes have the same one. */
 static void make_signatures(const struct tg_sequence_rows *rows, size_t n_lanes, uint64_t *signatures)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -146,7 +146,7 @@ static void make_signatures(const struct tg_sequence_rows *rows, size_t n_lanes,
     }
 }
 
-/* Of COLUMNS, *COUNT of them in order, those that are alike become the first of them. NO_MEMORY. */
+/* Merges like ones of COLUMNS[0, *COUNT) into the first of them. Only error: NO_MEMORY. */
 static struct tg_error *group_columns(struct tg_sequence_rows *rows, size_t n_lanes, struct column *columns,
                                       size_t *count)
 {

@@ -12,10 +12,10 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     if (worker->collective != 0 || (top == NULL && worker->joins > 0))
         return NULL; /* so does the collective, or the end of the region */
     if (top == NULL && !worker->met_region && worker->root.count == 0 && !builder->options.by_rank)
-        return NULL; /* it waits in the pool for a region */
+        return NULL; /* a thread in the pool, waiting for a region */
     bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
     if (top == NULL && has_died && !builder->options.by_rank)
-        return NULL; /* it was through with everything */
+        return NULL; /* a thread that was through with everything */
     for (size_t i = worker->n_frames; i-- > 0;)
         if (worker->frames[i].node == NULL) {
             if (worker->frames[i].region != NULL)

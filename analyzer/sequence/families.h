@@ -1,4 +1,4 @@
-/* What each family of events adds to a diagram, and how a diagram ends. Only error of all: NO_MEMORY. */
+/* Contributions of the families of events to a diagram, and its end. Only error of all: NO_MEMORY. */
 #ifndef TG_ANALYZER_SEQUENCE_FAMILIES_H
 #define TG_ANALYZER_SEQUENCE_FAMILIES_H
 
@@ -13,7 +13,8 @@ struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const
 struct tg_error *sequence_rank_create(struct tg_sequence_builder *builder);
 struct tg_error *sequence_rank_feed(struct tg_sequence_builder *builder, struct sequence_worker *rank,
                                     const struct tg_event *event);
-/* Describes where RANK is in an open region; *STATE, which the diagram owns, stays as it is where RANK is in none. */
+/* Describes where RANK is in an open region; *STATE, which the diagram owns, stays as it is where RANK is
+ * in none. */
 struct tg_error *sequence_rank_state(struct tg_sequence_builder *builder, const struct sequence_worker *rank,
                                      const char **state);
 
@@ -26,7 +27,8 @@ struct tg_error *sequence_mpi_mark_lost(struct tg_sequence_builder *builder);
 
 /* ending.c: closes all that is open, inner regions first. */
 struct tg_error *sequence_end_everything(struct tg_sequence_builder *builder);
-/* Ends the program of the process by EVENT, an exec: every thread stays where it was, and the new program begins. */
+/* Ends the program of the process by EVENT, an exec: every thread stays where it was, and the new program
+ * begins. */
 struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event);
 
 #endif

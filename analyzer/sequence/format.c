@@ -7,7 +7,7 @@ static const struct tg_sequence_format *const formats[] = {
     &tg_sequence_svg, &tg_sequence_html, &tg_sequence_seqdiag, &tg_sequence_mermaid, &tg_sequence_plantuml,
 };
 
-/* One for the first byte of each character, two where it is beyond the first plane. */
+/* Counts UTF-16 units: one for each character, two for one beyond the first plane. */
 static uint64_t count_characters(const char *text, size_t size)
 {
     uint64_t count = 0;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* What a format draws. */
+/* Input of a format. */
 struct tg_sequence_drawing {
     const struct tg_sequence *sequence;
     const struct tg_sequence_rows *rows;
@@ -18,10 +18,10 @@ struct tg_sequence_drawing {
  * analyzer/sequence/format.c; --format, its completion and the manual page follow that table (tests compare
  * them). */
 struct tg_sequence_format {
-    const char *name;   /* as --format has it */
-    const char *suffix; /* of a file named after the trace, with the dot */
+    const char *name;   /* argument of --format */
+    const char *suffix; /* suffix of a file named after the trace, with the dot */
     const char *summary;
-    uint64_t max_characters; /* that the program it is for takes, 0: all */
+    uint64_t max_characters; /* limit of the program that reads the format, 0: none */
     const char *how_more;    /* how that program is told to take more, NULL */
     /* Errors of the stream are the caller's to find. NO_MEMORY. */
     struct tg_error *(*write)(const struct tg_sequence_drawing *drawing, FILE *stream);

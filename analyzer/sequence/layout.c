@@ -8,7 +8,7 @@
 enum {
     MARGIN = 16,
     PAD = 8,        /* between a fragment's box and what is in it */
-    LANE_ROOM = 16, /* that a lifeline needs to each side */
+    LANE_ROOM = 16, /* room that a lifeline needs to each side */
     SELF_ROOM = 26, /* to the right of a lifeline for an arrow to itself */
     WAIT_ROOM = 48, /* for the word behind those who wait */
     GAP = 6,

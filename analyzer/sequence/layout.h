@@ -1,4 +1,4 @@
-/* Where the rows of a sequence diagram go on a picture, so that no text lies on another. Lengths are
+/* Places of the rows of a sequence diagram in a picture, so that no texts overlap. Lengths are
  * pixels. */
 #ifndef TG_ANALYZER_SEQUENCE_LAYOUT_H
 #define TG_ANALYZER_SEQUENCE_LAYOUT_H
@@ -7,26 +7,26 @@
 
 enum {
     TG_LAYOUT_LINE = 22,      /* height of a row */
-    TG_LAYOUT_TITLE = 22,     /* of a fragment's title */
-    TG_LAYOUT_HEADER = 34,    /* of the lifelines' titles */
-    TG_LAYOUT_TOP = 30,       /* of the diagram's own title */
-    TG_LAYOUT_LEGEND = 16,    /* of a line that says whose a column is */
+    TG_LAYOUT_TITLE = 22,     /* a fragment's title */
+    TG_LAYOUT_HEADER = 34,    /* titles of lifelines */
+    TG_LAYOUT_TOP = 30,       /* title of the diagram */
+    TG_LAYOUT_LEGEND = 16,    /* a line that names the lifelines of a column */
     TG_LAYOUT_MAX_LABEL = 96, /* characters of a label that are drawn */
 };
 
 struct tg_sequence_place {
-    int y, height;   /* of the row; a fragment's title */
-    int left, right; /* of what it draws; of a fragment the box */
-    int box_height;  /* of a fragment: from Y on */
-    size_t close;    /* of a fragment: the row that ends it */
+    int y, height;   /* the row; for a fragment, its title */
+    int left, right; /* extent of the drawing; for a fragment, of the box */
+    int box_height;  /* for a fragment: from Y on */
+    size_t close;    /* for a fragment: the row that ends it */
     int label_x;
     bool label_centred; /* LABEL_X is its middle, above the line; otherwise its left, on the line */
 };
 
 struct tg_sequence_layout {
-    int left, right, height;          /* of the picture; it begins at y 0 */
+    int left, right, height;          /* the picture, which begins at y 0 */
     int spacing;                      /* between lifelines */
-    bool short_titles;                /* of the lifelines */
+    bool short_titles;                /* titles of lifelines are numbers only */
     int mark;                         /* length of the mark that says where somebody is */
     struct tg_sequence_place *places; /* by row */
     int *x;                           /* by lane */

@@ -99,7 +99,7 @@ struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_
 
 /* ---- what lifelines do */
 
-/* Where what WORKER does inside of its first COUNT frames goes; NULL: nowhere. */
+/* The list for things that WORKER does inside its first COUNT frames; NULL: they are dropped. */
 static struct tg_sequence_list *list_at(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                         size_t count)
 {

@@ -23,8 +23,8 @@ struct sequence_region {
 struct sequence_frame {
     struct tg_sequence_node *node;  /* NULL: a region */
     struct sequence_region *region; /* NULL: no region, or one that is over already */
-    uint64_t id;                    /* of the region or the task */
-    int32_t tid;                    /* by rank: the thread's */
+    uint64_t id;                    /* region or task */
+    int32_t tid;                    /* by rank: the thread */
     bool has_waited;                /* for a mutex that is about to be got */
 };
 
@@ -87,7 +87,7 @@ void sequence_region_destroy(struct tg_sequence_builder *builder, struct sequenc
 /* NODE, finished, is what WORKER did inside of its first COUNT frames; takes it. */
 struct tg_error *sequence_put_at(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                  size_t count, struct tg_sequence_node *node);
-/* The same inside of all of them. */
+/* The same inside all frames. */
 struct tg_error *sequence_put(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                               struct tg_sequence_node *node);
 struct tg_error *sequence_push(struct tg_sequence_builder *builder, struct sequence_worker *worker,

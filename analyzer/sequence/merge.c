@@ -1,4 +1,4 @@
-/* What several lifelines did, each by itself, made one. */
+/* Merges what several lifelines did, each by itself, into one list. */
 #include "analyzer/sequence/node.h"
 
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static bool goes_before(const struct tg_sequence_node *a, const struct tg_sequen
     return a->begin_ns < b->begin_ns;
 }
 
-/* Which list's next thing comes next. */
+/* Chooses the list whose head comes next. */
 static size_t choose(const struct merge *merge)
 {
     size_t ready = SIZE_MAX, stuck = SIZE_MAX;
@@ -186,7 +186,7 @@ static struct tg_error *emit(struct merge *merge, size_t chosen, struct tg_seque
         if (head != NULL && head->key == key)
             nodes[count++] = take_head(merge, i, &remaining);
     }
-    /* Those before CHOSEN: parts stay in the order of lists where it costs nothing. */
+    /* Heads before CHOSEN: parts stay in the order of lists where it costs nothing. */
     for (size_t i = 0; count < heads && i < chosen; i++) {
         const struct tg_sequence_node *head = head_of(merge, i);
         if (head != NULL && head->key == key)

@@ -46,7 +46,7 @@ static uint64_t key_of(const struct tg_sequence_node *node)
         return group_key(node);
     case TG_SEQUENCE_MUTEX:
         return mix(mix(key, node->id), node->code);
-    case TG_SEQUENCE_REGION: /* of one thread: two threads' are two regions */
+    case TG_SEQUENCE_REGION: /* regions of two threads are two regions */
         return mix(key, node->is_across ? node->id : node->team);
     case TG_SEQUENCE_TASK:
         return mix(key, node->body != 0 ? node->body : node->code);
@@ -337,7 +337,7 @@ static struct tg_error *fold(struct tg_sequence_list *list)
         if (repeats(list, 1)) {
             repeat(list->items[list->count - 2], list->items[list->count - 1]);
             pop(list, 1);
-            return NULL; /* what comes before has been looked at with the first of these */
+            return NULL; /* an earlier start was covered with the first of these */
         }
         if (fold_into_group(list))
             continue;

@@ -1,4 +1,4 @@
-/* What a sequence diagram is made of: things that lifelines do, nested, with repetition folded.
+/* Nodes of a sequence diagram: things that lifelines do, nested, with repetition folded.
  *
  * Two operations do the work. Appending to a list folds: where the last things are like the ones before them,
  * they become one with a count, so that a list stays as short as its pattern is. Merging takes what several
@@ -16,25 +16,25 @@
 
 enum tg_sequence_kind {
     TG_SEQUENCE_REGION,  /* a parallel region; its children are phases */
-    TG_SEQUENCE_PHASE,   /* what a team does from one barrier to the next, and that one */
+    TG_SEQUENCE_PHASE,   /* everything from one barrier of a team to the next, which is included */
     TG_SEQUENCE_GROUP,   /* things that repeat together */
     TG_SEQUENCE_ZONE,    /* WHAT: enum tg_omp_zone */
     TG_SEQUENCE_SECTION, /* ID: its number */
     TG_SEQUENCE_MUTEX,   /* WHAT: enum tg_omp_mutex, ID: the lock */
     TG_SEQUENCE_SYNC,    /* a wait that is no barrier; WHAT: enum tg_omp_sync */
     TG_SEQUENCE_TASK,
-    TG_SEQUENCE_CALL,    /* of MPI */
+    TG_SEQUENCE_CALL,    /* an MPI call */
     TG_SEQUENCE_MESSAGE, /* sent, received, or both; ID: its communicator */
-    TG_SEQUENCE_HERE,    /* where a lifeline is at the end; WHAT: enum tg_sequence_here */
+    TG_SEQUENCE_HERE,    /* the place of a lifeline at the end; WHAT: enum tg_sequence_here */
     TG_SEQUENCE_ELIDED,  /* EXECUTIONS things that did not fit */
 };
 
 /* How somebody is where it is. */
 enum tg_sequence_here {
-    TG_SEQUENCE_INSIDE,  /* of the fragment around */
+    TG_SEQUENCE_INSIDE,  /* inside the fragment around */
     TG_SEQUENCE_WAITING, /* to be let into the mutex around, or in the wait around */
     TG_SEQUENCE_IN_CALL, /* NAME: of MPI */
-    TG_SEQUENCE_OUTSIDE, /* of everything */
+    TG_SEQUENCE_OUTSIDE, /* outside everything */
 };
 
 /* How a lifeline takes part. */
@@ -50,7 +50,7 @@ enum tg_sequence_role {
 };
 
 enum {
-    TG_SEQUENCE_MAX_WEIGHT = 600, /* of a list; beyond, its middle is left out */
+    TG_SEQUENCE_MAX_WEIGHT = 600, /* weight of a list; beyond, its middle is left out */
     TG_SEQUENCE_MAX_PERIOD = 24,  /* things that can repeat together */
 };
 
@@ -76,29 +76,29 @@ struct tg_sequence_node {
     enum tg_sequence_kind kind;
     uint64_t what;
     uint64_t id;
-    uint64_t code;    /* where the program asked for it, 0 unknown */
-    uint64_t body;    /* of a region or task, 0 unknown */
-    uint64_t team;    /* of a region */
-    uint64_t size;    /* of a region that a rank is in: threads, 0 unknown */
-    const char *name; /* of an MPI call; the diagram's, NULL none */
+    uint64_t code;    /* address of the construct or call, 0 unknown */
+    uint64_t body;    /* address of the outlined function of a region or task, 0 unknown */
+    uint64_t team;    /* id of the region */
+    uint64_t size;    /* threads of a region that a rank is in, 0 unknown */
+    const char *name; /* MPI call; the diagram owns it, NULL none */
     int64_t tag;
     uint64_t bytes;
     uint32_t from, to; /* a message's lanes; who created a task; NO_LANE unknown */
     int64_t peer;      /* rank in the communicator that a message goes to */
     bool has_barrier; /* a phase: one closes it; WHAT: enum tg_omp_sync, ID: its number, NAME: a collective */
-    bool differs;     /* that collective was another one for some */
+    bool differs;     /* some ranks called another collective */
     bool is_open;     /* not over when the diagram ends */
     bool is_lost;     /* a message that nobody received */
     bool is_linked;   /* the other half of a message is elsewhere */
     bool has_died;    /* HERE: there it ended */
-    bool is_across;   /* of several processes: CODE is of one of them, and tells nothing apart */
+    bool is_across;   /* spans processes: CODE is an address in one of them and distinguishes nothing */
     bool is_inferred; /* concluded from other events: the runtime is not called there */
     uint64_t absent;  /* a phase: members of the team that never began */
-    uint64_t begin_ns, end_ns;         /* of the one that is shown; end 0: not over */
+    uint64_t begin_ns, end_ns;         /* times of the shown execution; end 0: not over */
     uint64_t until_ns;                 /* end of the last one that this stands for */
     uint64_t least, most;              /* times in a row */
-    uint64_t executions;               /* that this stands for */
-    uint64_t total_ns, min_ns, max_ns; /* of these, as far as they are over */
+    uint64_t executions;               /* executions that are folded into this one */
+    uint64_t total_ns, min_ns, max_ns; /* durations of the finished ones */
     uint64_t key;                      /* things of one key can be done together */
     uint64_t shape;                    /* things of one shape can be folded */
     size_t weight;

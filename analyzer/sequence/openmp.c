@@ -79,7 +79,7 @@ static struct tg_error *enter_region(struct tg_sequence_builder *builder, struct
         return error;
     if (region->owner == TG_SEQUENCE_NO_LANE && place->level > region->level)
         region->level = place->level;
-    /* One that it is in already cannot be; the model counts it, and here it is nothing. */
+    /* Entering a region twice is impossible; the model counts it, and nothing is drawn. */
     for (size_t i = 0; region != NULL && i + 1 < worker->n_frames; i++)
         if (worker->frames[i].region == region)
             region = NULL;
@@ -210,7 +210,7 @@ static struct tg_sequence_node *node_of(const struct tg_sequence_builder *builde
     const struct sequence_task *task = kind == TG_SEQUENCE_TASK ? find_task(builder, place->id) : NULL;
     if (task != NULL) {
         node->body = task->body;
-        if (node->code == 0) /* where it goes on is inside of the runtime */
+        if (node->code == 0) /* the resume address is inside the runtime */
             node->code = task->code;
         node->from = task->creator;
     }
@@ -306,7 +306,7 @@ static struct tg_error *left(void *context, const struct tg_openmp_worker *who,
         error = close_section(builder, worker, time_ns);
     for (size_t i = worker->n_frames; error == NULL && i-- > 0;) {
         if (worker->frames[i].node == NULL)
-            break; /* that of the region around */
+            break; /* a frame of the region around */
         if (!is_frame_of(&worker->frames[i], place))
             continue;
         if (place->kind == TG_OPENMP_IN_MUTEX_WAIT) {

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Where a loader puts a program or a library differs from rank to rank, but by whole pages. */
+/* Load addresses differ from rank to rank, but by whole pages. */
 enum { WITHIN_PAGE = 0xfff };
 
 struct tg_error *sequence_rank_create(struct tg_sequence_builder *builder)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a first pass over the trace tells. */
+/* Results of the first pass over the trace. */
 struct survey {
     struct tg_process_model *processes;
     struct tg_openmp_model *openmp;
@@ -24,7 +24,7 @@ struct survey {
 struct reading {
     const struct tg_sequence_request *request;
     struct survey survey;
-    struct tg_process_model *processes; /* of the second pass */
+    struct tg_process_model *processes; /* second pass */
     struct tg_code_names *names;
     struct tg_sequence_builder *builder;
     struct tg_sequence_reading *result;
@@ -95,7 +95,7 @@ static struct tg_error *build_event(struct reading *reading, const struct tg_eve
 {
     struct tg_process_entry *entry = NULL;
     struct tg_error *error = tg_process_model_feed(reading->processes, event, &entry);
-    /* What a process had loaded is asked for when it is gone. */
+    /* The objects of a process are kept beyond its end. */
     if (error == NULL && reading->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_code_names_feed(reading->names, event);
     if (error == NULL && entry != NULL)

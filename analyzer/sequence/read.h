@@ -29,7 +29,7 @@ struct tg_sequence_reading {
     char *title, *note;              /* printable */
     struct tg_error *damage;         /* why reading stopped early, NULL */
     uint64_t start_ns;               /* moments are relative to it */
-    struct tg_trace_summary summary; /* of the trace, as far as it was read */
+    struct tg_trace_summary summary; /* the trace, as far as it was read */
 };
 
 /* Reads the trace, twice. Caller's storage. USAGE where what was asked for cannot be; NOT_FOUND where nothing

@@ -1,4 +1,5 @@
-/* The rows of a sequence diagram, from top to bottom: what every format draws, in its order, with its words. */
+/* The rows of a sequence diagram, from top to bottom: what every format draws, in its order, with its
+ * words. */
 #ifndef TG_ANALYZER_SEQUENCE_ROW_H
 #define TG_ANALYZER_SEQUENCE_ROW_H
 
@@ -9,10 +10,10 @@ enum tg_sequence_row_kind {
     TG_ROW_CLOSE,   /* and ends */
     TG_ROW_BARS,    /* LANES did what the fragment around says */
     TG_ROW_SELF,    /* TO does something by itself: "enter" */
-    TG_ROW_ARROW,   /* from FROM to TO */
+    TG_ROW_ARROW,   /* arrow from FROM to TO */
     TG_ROW_LOST,    /* an arrow that never came; TO may be NO_LANE */
     TG_ROW_HERE,    /* LANES are here at the end */
-    TG_ROW_BARRIER, /* of LANES; WAITING of them stand in front of it, PASSED are behind */
+    TG_ROW_BARRIER, /* barrier of LANES: WAITING are at it, PASSED are past it */
     TG_ROW_ELIDED,  /* something was left out */
 };
 
@@ -30,7 +31,7 @@ struct tg_sequence_row {
     size_t link;     /* the row of the other half of a message, TG_ROW_NO_LINK none */
     uint32_t *lanes; /* ascending by column */
     size_t n_lanes;
-    size_t n_lifelines; /* that LANES stand for, where columns are of several */
+    size_t n_lifelines; /* lifelines that LANES stand for, where columns are shared */
     uint32_t *waiting;  /* TG_ROW_BARRIER */
     size_t n_waiting;
     size_t n_waiters; /* lifelines that WAITING stand for */
@@ -49,7 +50,7 @@ struct tg_sequence_rows {
     uint32_t *columns; /* lanes that are drawn, from left to right */
     size_t n_columns;
     uint32_t
-        *group; /* by lane: the one that is drawn for it; of many lifelines those that are alike are one */
+        *group; /* by lane: the lane whose column shows it; of many lifelines, like ones share a column */
     unsigned max_depth;
 };
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    MAX_ENTRIES = 24,   /* of a mutex that are drawn each; of more, those in the middle are left out */
-    FEW_ENTRIES = 6,    /* likewise, where lifelines share columns: each that is drawn takes one of its own */
-    MANY_MESSAGES = 16, /* one behind the other are drawn as one thing, where lifelines share columns */
+    MAX_ENTRIES = 24, /* entries of a mutex drawn one by one; of more, the middle is left out */
+    FEW_ENTRIES = 6,  /* the same where lifelines share columns: each entry drawn takes a column of its own */
+    MANY_MESSAGES = 16, /* consecutive messages drawn as one, where lifelines share columns */
     MAX_REACH = 64,     /* rows between the halves of a message that are drawn as one arrow */
 };
 
@@ -174,7 +174,7 @@ static struct tg_error *write_entries(struct writer *writer, const struct tg_seq
     return error;
 }
 
-/* Who got in after whom, as arrows from one to the next. */
+/* Arrows from each thread that got in to the next one. */
 static struct tg_error *write_mutex(struct writer *writer, const struct tg_sequence_node *node)
 {
     struct tg_sequence_part *entries = calloc(node->n_parts + 1, sizeof *entries);
@@ -250,7 +250,7 @@ static struct tg_error *write_step(struct writer *writer, const struct tg_sequen
 static struct tg_error *write_call(struct writer *writer, const struct tg_sequence_node *node)
 {
     if (node->is_open && node->n_parts == 1)
-        return write_list(writer, &node->children); /* where it is says it all */
+        return write_list(writer, &node->children); /* the place of each says it all */
     return write_step(writer, node);
 }
 
@@ -376,7 +376,7 @@ static struct tg_error *sum_up(const struct writer *writer, struct tg_sequence_n
     return NULL;
 }
 
-/* One fragment for COUNT messages. */
+/* Draws COUNT messages as one fragment. */
 static struct tg_error *write_messages(struct writer *writer, struct tg_sequence_node *const *items,
                                        size_t count)
 {
@@ -391,7 +391,7 @@ static struct tg_error *write_messages(struct writer *writer, struct tg_sequence
     struct tg_sequence_row *row = add_row(writer, TG_ROW_OPEN, sum, label);
     error = row == NULL ? tg_error_no_memory() : add_lanes(row, sum);
     if (row != NULL)
-        row->node = items[0]; /* which stays */
+        row->node = items[0]; /* the node outlives the row */
     if (error == NULL && ++writer->depth > writer->rows->max_depth)
         writer->rows->max_depth = writer->depth;
     if (error == NULL) {

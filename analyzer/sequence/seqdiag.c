@@ -11,7 +11,7 @@ enum { MAX_SELF_ARROWS = 8 };
 
 struct open_fragment {
     size_t row;
-    bool again; /* it was written before, and closed for a separator */
+    bool again; /* written before, and closed for a separator */
 };
 
 struct seqdiag {
@@ -19,7 +19,7 @@ struct seqdiag {
     const struct tg_sequence_rows *rows;
     struct open_fragment *open; /* the fragments around, the outermost first */
     size_t n_open;
-    size_t n_written; /* of these */
+    size_t n_written; /* how many of them are written */
 };
 
 /* seqdiag's own font has the characters of Latin 1, and its strings neither a quote nor a backslash in every
@@ -47,7 +47,7 @@ static void write_text(FILE *stream, const char *text)
     }
 }
 
-/* One line, up to its last sign. */
+/* Writes one line, up to its last character. */
 static void write_separator(FILE *stream, const char *sign, const char *text)
 {
     fprintf(stream, "%s ", sign);

@@ -14,17 +14,17 @@
 struct tg_sequence_lane {
     size_t process;  /* index in the process model */
     int32_t tid;     /* 0: a rank */
-    uint64_t number; /* of a worker, as in `info workers`; 0: OpenMP does not know it */
+    uint64_t number; /* worker number, as in `info workers`; 0: OpenMP does not know the thread */
     int64_t rank;    /* -1 none */
     bool is_alive;
 };
 
-/* What to draw. */
+/* Options: which part of a trace is drawn. */
 struct tg_sequence_options {
     bool by_rank;
     bool all;                             /* everything; otherwise the last state */
-    size_t process;                       /* by worker: of this one */
-    uint64_t from_ns;                     /* what was over before is left out; 0: nothing */
+    size_t process;                       /* by worker: the process */
+    uint64_t from_ns;                     /* things over before that are left out; 0: nothing is */
     uint64_t team;                        /* only the region with this id, 0: any */
     const struct tg_sequence_lane *lanes; /* by rank: the lifelines */
     size_t n_lanes;
@@ -35,10 +35,10 @@ struct tg_sequence {
     struct tg_sequence_lane *lanes;
     size_t n_lanes;
     struct tg_sequence_list list;
-    uint64_t events;     /* that it was built from */
+    uint64_t events;     /* number that it was built from */
     uint64_t left_out;   /* things that were too far apart to be kept */
     uint64_t impossible; /* events that could not be */
-    uint64_t last_ns;    /* of the last event */
+    uint64_t last_ns;    /* time of the last event */
     struct tg_string_pool names;
 };
 

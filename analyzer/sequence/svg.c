@@ -11,7 +11,7 @@ enum {
     MARGIN = 16,
     SLOPE_BEGIN = 11,
     SLOPE_END = 15
-}; /* of a message that crosses others, within its rows */
+}; /* slope of a message that crosses others, within its rows */
 
 struct svg {
     FILE *stream;
@@ -351,7 +351,7 @@ static void write_headers(const struct svg *svg, int y, const char *id)
     fputs("</g>\n", svg->stream);
 }
 
-/* Whose the columns of several lifelines are. */
+/* Names the lifelines of shared columns. */
 static void write_legend(const struct svg *svg, int y)
 {
     char members[TG_SEQUENCE_LEGEND_SIZE];

@@ -1,4 +1,4 @@
-/* What the svg and html formats of sequence diagrams share. */
+/* Drawing that the svg and html formats of sequence diagrams share. */
 #ifndef TG_ANALYZER_SEQUENCE_SVG_H
 #define TG_ANALYZER_SEQUENCE_SVG_H
 

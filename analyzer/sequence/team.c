@@ -20,7 +20,7 @@ struct phase {
     bool has_barrier;
     bool differs;
     struct tg_sequence_barrier barrier;
-    struct tg_sequence_part *parts; /* of the barrier, by member index, BEGIN_NS 0: has not come */
+    struct tg_sequence_part *parts; /* parts of the barrier by member index; BEGIN_NS 0: not arrived */
     size_t n_parts;
 };
 
@@ -344,7 +344,7 @@ struct tg_error *tg_sequence_team_pass(struct tg_sequence_team *team, uint32_t l
         phase->parts[member->index].role = TG_SEQUENCE_PASSED;
         phase->parts[member->index].end_ns = time_ns;
     }
-    if (error == NULL) /* it exists from here on, whatever happens in it */
+    if (error == NULL) /* the node exists from here on, whatever happens */
         get_phase(team, number + 1, member->index, &error);
     if (!member->ended && member->phase <= team->first && number + 1 > team->first)
         team->n_behind++;
@@ -367,7 +367,7 @@ struct tg_error *tg_sequence_team_end(struct tg_sequence_team *team, uint32_t la
 
 /* ---- the end */
 
-/* Those that are through wait where the last phase ends. */
+/* Members that are through wait at the end of the last phase. */
 static struct tg_error *add_join(struct tg_sequence_team *team, bool is_over, uint64_t end_ns,
                                  const struct tg_sequence_barrier *join)
 {

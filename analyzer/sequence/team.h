@@ -13,13 +13,13 @@ enum {
         4096, /* phases between the first and the last member; what is beyond is counted */
 };
 
-/* What closes a phase. */
+/* The barrier that closes a phase. */
 struct tg_sequence_barrier {
     uint64_t what;    /* enum tg_omp_sync */
-    const char *name; /* of a collective, NULL none; lives as long as the diagram */
+    const char *name; /* name of a collective, NULL none; lives as long as the diagram */
     uint64_t id;      /* shown: its number, or the communicator */
     uint64_t code;
-    uint32_t lane; /* of whoever came there first; set by the team */
+    uint32_t lane; /* lane of the first arrival; set by the team */
 };
 
 struct tg_sequence_team;
@@ -34,8 +34,8 @@ void tg_sequence_team_set_size(struct tg_sequence_team *team, uint64_t size);
 /* LANE becomes a member, in the first phase. Nothing where it is one. NO_MEMORY. */
 struct tg_error *tg_sequence_team_add(struct tg_sequence_team *team, uint32_t lane);
 
-/* Where what member LANE does now goes; NULL where it is too far from the others for that (counted), or no
- * member. */
+/* The list for things that member LANE does now; NULL where it is too far from the others for that
+ * (counted), or no member. */
 struct tg_sequence_list *tg_sequence_team_list(struct tg_sequence_team *team, uint32_t lane);
 
 /* How many phases LANE has behind it. */

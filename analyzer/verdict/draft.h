@@ -18,35 +18,35 @@ struct tg_verdict_draft {
     const struct tg_verdict_input *input;
     struct tg_verdict *result;
     size_t capacity;
-    FILE *stream; /* where the current finding's text is written, into: */
+    FILE *stream; /* writes the text of the current finding into TEXT */
     char *text;
     size_t size;
     size_t begun; /* the current one begins here in the text */
     struct tg_verdict_wait *waits;
     size_t n_waits, wait_capacity;
-    bool *is_waiting; /* by process: for another one */
-    size_t *
-        explained_by; /* by process: the finding, in the order of adding, about its own trouble or end; SIZE_MAX none */
-    size_t *ring_of; /* by process: the finding about the ring of waits that the process is in, likewise */
+    bool *is_waiting;     /* by process: for another one */
+    size_t *explained_by; /* by process: index of the finding about its own trouble or end; SIZE_MAX none */
+    size_t *ring_of;      /* by process: index of the finding about its ring of waits; SIZE_MAX none */
     size_t n_processes;
 };
 
 enum {
-    TG_VERDICT_NAMED = 8,       /* of those who wait or are missing; the others are counted */
-    TG_VERDICT_DETAILED = 3,    /* of those who are missing, with what they do */
+    TG_VERDICT_NAMED = 8,       /* names in a list of waiting or missing ones; the others are counted */
+    TG_VERDICT_DETAILED = 3,    /* missing ones whose state is described */
     TG_VERDICT_WAITS = 1 << 12, /* kept */
 };
 
 /* Makes FINDING one, with what was written to the stream since the last one. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding);
 
-/* Prints " (see 2)" with BEFORE " (see " and BEHIND ")": the number that FINDING, in the order of adding, gets in the end. */
+/* Prints " (see 2)" with BEFORE " (see " and BEHIND ")": the number that FINDING, in the order of adding,
+ * gets in the end. */
 void tg_verdict_refer(struct tg_verdict_draft *draft, const char *before, size_t finding, const char *behind);
-/* The text with all such references resolved: NUMBER_OF[finding] counts from 0. Owned by the caller; NULL without memory. */
+/* The text with all such references resolved: NUMBER_OF[finding] counts from 0. Owned by the caller; NULL
+ * without memory. */
 char *tg_verdict_resolve(const char *text, const size_t *number_of);
 
-/* What is between the items of "A, B and C": before item I of N, of which at most TG_VERDICT_NAMED are
- * shown. */
+/* Prints the separator before item I of N in "A, B and C", of which at most TG_VERDICT_NAMED are shown. */
 void tg_verdict_separate(FILE *stream, size_t i, size_t n);
 /* " and 5 more", behind those that are shown; nothing where all N are. */
 void tg_verdict_more(FILE *stream, size_t n);

@@ -1,4 +1,5 @@
-/* One thing that went wrong in a job, in plain words: who waits where, who is missing there, and what that one did last. */
+/* A finding: one thing that went wrong in a job, in plain words. It says which threads or ranks wait
+ * where, which are missing, and what those did last. */
 #ifndef TG_ANALYZER_VERDICT_FINDING_H
 #define TG_ANALYZER_VERDICT_FINDING_H
 
@@ -15,28 +16,27 @@ struct tg_code_namer {
 };
 
 enum tg_finding_kind {
-    TG_FINDING_CRASH,      /* a process was killed by a fault of its own, or aborted */
+    TG_FINDING_CRASH,      /* a process crashed or aborted */
     TG_FINDING_EARLY_EXIT, /* a rank ended without MPI_Finalize */
-    TG_FINDING_KILL,       /* the first of a job to end was killed, by nothing that it did and nobody who ends
-                        jobs */
-    TG_FINDING_STARTER,    /* the starter of a job said that it aborts, or ended before its ranks */
+    TG_FINDING_KILL,       /* the first process of a job to end was killed from outside */
+    TG_FINDING_STARTER,    /* the job launcher reported an abort, or ended before its ranks */
     TG_FINDING_DEADLOCK,   /* ranks, or threads with locks, that wait for each other */
-    TG_FINDING_COLLECTIVE, /* an MPI collective that not all have come to */
+    TG_FINDING_COLLECTIVE, /* an MPI collective that some ranks have not entered */
     TG_FINDING_MISMATCH,   /* ranks are in different collectives of one communicator */
-    TG_FINDING_BARRIER,    /* an OpenMP barrier that not all of a team have come to */
+    TG_FINDING_BARRIER,    /* an OpenMP barrier that some of a team have not reached */
     TG_FINDING_LOCK,       /* threads wait for a lock that one holds */
     TG_FINDING_TASK,       /* threads wait for tasks that do not end */
-    TG_FINDING_SEND,       /* a send that nobody receives, and that waits for it */
-    TG_FINDING_RECEIVE,    /* a receive that nothing was sent for */
+    TG_FINDING_SEND,       /* a blocking send that nobody receives */
+    TG_FINDING_RECEIVE,    /* a receive without a send */
 };
 
 struct tg_finding {
     enum tg_finding_kind kind;
-    uint64_t since_ns; /* when the first began to wait, or the end */
-    size_t process;    /* that it is about, or the first that is missing; SIZE_MAX: not one */
-    uint64_t code;     /* where in it, 0 unknown */
+    uint64_t since_ns; /* time of the first wait, or of the end */
+    size_t process;    /* the process in trouble, or the first that is missing; SIZE_MAX: none */
+    uint64_t code;     /* address in that process, 0 unknown */
     uint64_t waiting, missing;
-    bool is_consequence; /* who is missing is held up by something that another finding tells */
+    bool is_consequence; /* the missing one is held up by something that another finding explains */
     size_t id;           /* in the order of finding, which is not that of the verdict */
     char *text;          /* one or more sentences; names from the trace in it are printable */
 };
@@ -51,10 +51,10 @@ struct tg_verdict_input {
     const struct tg_openmp_model *openmp;
     const struct tg_mpi_model *mpi;
     const struct tg_mpir_model *mpir; /* NULL: not asked */
-    uint64_t start_ns;                /* moments are told relative to it */
+    uint64_t start_ns;                /* moments are relative to it */
     struct tg_code_namer namer;
 };
 
-const char *tg_finding_kind_name(enum tg_finding_kind kind); /* as in --json */
+const char *tg_finding_kind_name(enum tg_finding_kind kind); /* the name in --json */
 
 #endif

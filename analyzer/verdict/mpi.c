@@ -35,8 +35,8 @@ static void print_list(FILE *stream, const char *list)
     }
 }
 
-/* Prints the ranks of the arrivals that are wanted: "rank 3", "ranks 0-2 and 7"; "Ranks" where IS_FIRST in a sentence. Only
- * error: NO_MEMORY. */
+/* Prints the ranks of the arrivals that are wanted: "rank 3", "ranks 0-2 and 7"; "Ranks" where IS_FIRST in
+ * a sentence. Only error: NO_MEMORY. */
 static struct tg_error *print_ranks(FILE *stream, const struct tg_mpi_arrival *arrivals, size_t n,
                                     bool (*is_wanted)(const struct tg_mpi_arrival *arrival, const void *like),
                                     const void *like, bool is_first)
@@ -103,7 +103,8 @@ static size_t told_of_all(const struct tg_verdict_draft *draft, const struct tg_
     return told;
 }
 
-/* Describes the first ranks that are missing; ARE_NAMED: says of each that it is missing, which was not said yet. */
+/* Describes the first ranks that are missing; ARE_NAMED: says of each that it is missing, which was not
+ * said yet. */
 static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n,
                           bool are_named)
 {

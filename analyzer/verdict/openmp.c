@@ -61,7 +61,8 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp
                 team->size);
 }
 
-/* A join matters only where the thread that met the region waits at it: the others have nothing to go on with. */
+/* A join matters only where the thread that met the region waits at it: the others have nothing to go on
+ * with. */
 static bool is_waited_for(const struct tg_openmp_model *model, const struct tg_openmp_team *team,
                           const struct tg_openmp_barrier *barrier)
 {

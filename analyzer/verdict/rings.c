@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RINGS = 8 }; /* that become findings */
+enum { MAX_RINGS = 8 }; /* findings at most */
 
 /* A walk along waits, depth first. */
 struct walk {
@@ -83,7 +83,7 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
     return tg_verdict_add(draft, &finding);
 }
 
-/* From PROCESS on until a ring is closed or all is seen. *RING is where the ring begins on the path,
+/* Walks from PROCESS until a ring is closed or all is seen. *RING is where the ring begins on the path,
  * SIZE_MAX: there is none. */
 static void follow(struct walk *walk, size_t process, size_t *ring)
 {

@@ -1,4 +1,5 @@
-/* The verdict on a job that hung or died: what went wrong, by the models as they are at the last event that was fed. */
+/* The verdict on a job that hung or died: what went wrong, by the models as they are at the last event
+ * that was fed. */
 #ifndef TG_ANALYZER_VERDICT_VERDICT_H
 #define TG_ANALYZER_VERDICT_VERDICT_H
 

@@ -1,4 +1,5 @@
-/* Words for processes, moments, and what a thread or rank was doing: for the verdict, reports and the console. */
+/* Words for processes, moments, and what a thread or rank was doing: for the verdict, reports and the
+ * console. */
 #ifndef TG_ANALYZER_VERDICT_WORDS_H
 #define TG_ANALYZER_VERDICT_WORDS_H
 
@@ -19,18 +20,18 @@ void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t pr
 /* "worker 2 of rank 1 (thread 1236)" */
 void tg_words_worker(FILE *stream, const struct tg_verdict_input *input,
                      const struct tg_openmp_worker *worker);
-/* Where the thread is, by its MPI calls, by OpenMP, or by its last event: "in a critical section since 1.2 s in ...", "in
- * MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
+/* Where the thread is, by its MPI calls, by OpenMP, or by its last event: "in a critical section since 1.2
+ * s in ...", "in MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
 void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
                            const struct tg_openmp_worker *worker);
-/* Where thread TID of PROCESS is, in MPI or OpenMP (WORKER may be NULL), without how the process ended. False, with nothing
- * printed, where that is not known. */
+/* Where thread TID of PROCESS is, in MPI or OpenMP (WORKER may be NULL), without how the process ended.
+ * False, with nothing printed, where that is not known. */
 bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
                            const struct tg_openmp_worker *worker);
 /* "in MPI_Recv from rank 2 since ...", or "outside MPI since ..., last call MPI_Send ...". */
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
-/* As the worker's state, for a process by its main thread. */
+/* The state of PROCESS's main thread, in the words of a worker's state. */
 void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process);
 /* "MPI_Recv from rank 2 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);

@@ -118,7 +118,7 @@ def documented(command, environment):
     with open(os.path.join(SOURCE, "docs/live.md"), encoding="utf-8") as file:
         text = file.read()
     script = re.search(r"```tcl\n(.*?)```", text, re.S).group(1)
-    said = re.search(r"```\n(.*?)```", text.split("it says, among others", 1)[1], re.S).group(1).splitlines()
+    said = re.search(r"```\n(.*?)```", text.split("it prints among other", 1)[1], re.S).group(1).splitlines()
     with open("example.tcl", "w", encoding="utf-8") as file:
         file.write(script)
     done = run([TOLLGATE, "live", "-q", "-o", "example.tgt", "-x", "example.tcl", "--", *command], environment)
