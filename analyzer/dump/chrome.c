@@ -6,6 +6,7 @@
 #include "analyzer/models/event_headline.h"
 #include "analyzer/models/mpi.h"
 #include "analyzer/models/openmp.h"
+#include "format/base/hash.h"
 #include "format/base/json_writer.h"
 #include "format/base/printable.h"
 
@@ -321,31 +322,19 @@ static struct tg_error *open_track(const struct tg_dump *dump, const struct tg_e
     struct chrome *chrome = dump->state;
     struct process_tracks *tracks = find_process(chrome, entry->index);
     if (tracks == NULL) {
-        tracks = calloc(1, sizeof *tracks);
-        if (tracks == NULL)
-            return tg_error_no_memory();
-        tracks->index = entry->index;
+        struct tg_error *error = TG_HASH_CREATE(hh, chrome->processes, index, &entry->index, tracks);
+        if (error != NULL)
+            return error;
         tracks->entry = entry;
-        HASH_ADD(hh, chrome->processes, index, sizeof tracks->index, tracks);
-        if (tracks->hh.tbl == NULL) {
-            free(tracks);
-            return tg_error_no_memory();
-        }
     }
     tracks->program = *entry->program == '\0' ? "(starting)" : entry->program;
     struct track *track = NULL;
     HASH_FIND(hh, tracks->threads, &event->tid, sizeof event->tid, track);
     if (track == NULL) {
-        track = calloc(1, sizeof *track);
-        if (track == NULL)
-            return tg_error_no_memory();
-        track->tid = event->tid;
+        struct tg_error *error = TG_HASH_CREATE(hh, tracks->threads, tid, &event->tid, track);
+        if (error != NULL)
+            return error;
         track->start_ns = event->time_ns;
-        HASH_ADD(hh, tracks->threads, tid, sizeof track->tid, track);
-        if (track->hh.tbl == NULL) {
-            free(track);
-            return tg_error_no_memory();
-        }
     }
     if (end_of_stop(event) > track->last_ns)
         track->last_ns = end_of_stop(event);

@@ -1,6 +1,7 @@
 #include "analyzer/report/mpir_others.h"
 
 #include "analyzer/output/rank_ranges.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,21 +118,15 @@ static struct tg_error *find_group(struct tg_mpir_others *others, const struct t
         others->unkept++;
         return NULL;
     }
-    if (others->count == others->capacity) {
-        size_t capacity = others->capacity == 0 ? 4 : others->capacity * 2;
-        struct tg_mpir_other *larger = reallocarray(others->groups, capacity, sizeof *larger);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        others->groups = larger;
-        others->capacity = capacity;
-    }
-    *found = &others->groups[others->count++];
-    **found = (struct tg_mpir_other){.job = entry->job,
-                                     .source = entry->rank_source,
-                                     .host = entry->host,
-                                     .way = way,
-                                     .is_outside = is_outside};
-    return NULL;
+    const struct tg_mpir_other group = {.job = entry->job,
+                                        .source = entry->rank_source,
+                                        .host = entry->host,
+                                        .way = way,
+                                        .is_outside = is_outside};
+    struct tg_error *error = TG_ARRAY_APPEND(others->groups, others->count, others->capacity, group);
+    if (error == NULL)
+        *found = &others->groups[others->count - 1];
+    return error;
 }
 
 static struct tg_error *add_rank(struct tg_mpir_others *others, const struct tg_process_entry *entry,
@@ -141,18 +136,9 @@ static struct tg_error *add_rank(struct tg_mpir_others *others, const struct tg_
     struct tg_error *error = find_group(others, entry, is_outside, &group);
     if (error != NULL || group == NULL)
         return error;
-    if (group->n_ranks == group->capacity) {
-        size_t capacity = group->capacity == 0 ? 8 : group->capacity * 2;
-        int64_t *larger = reallocarray(group->ranks, capacity, sizeof *larger);
-        if (larger == NULL)
-            return tg_error_no_memory();
-        group->ranks = larger;
-        group->capacity = capacity;
-    }
-    group->ranks[group->n_ranks++] = entry->rank;
     if (group->host != NULL && strcmp(group->host, entry->host) != 0)
         group->host = NULL;
-    return NULL;
+    return TG_ARRAY_APPEND(group->ranks, group->n_ranks, group->capacity, entry->rank);
 }
 
 /* A child of a rank that has its environment, and so its number, is none itself. */

@@ -1,5 +1,7 @@
 #include "analyzer/report/process_shape.h"
 
+#include "format/base/hash.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +87,7 @@ static bool classify(struct shape_class **classes, const struct key_buffer *key,
         found->number = HASH_COUNT(*classes);
         found->key_size = key->size;
         memcpy(found->key, key->bytes, key->size);
-        HASH_ADD_KEYPTR(hh, *classes, found->key, key->size, found);
-        if (found->hh.tbl == NULL) {
+        if (TG_HASH_ADD_KEY(hh, *classes, found->key, key->size, found) != NULL) {
             free(found);
             return false;
         }

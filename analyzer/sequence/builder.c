@@ -1,6 +1,7 @@
 #include "analyzer/sequence/builder.h"
 
 #include "analyzer/sequence/families.h"
+#include "format/base/hash.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ static struct tg_error *add_ranks(struct tg_sequence_builder *builder)
         if (error == NULL)
             error = tg_sequence_team_add(builder->job, worker->lane);
         if (error == NULL)
-            HASH_ADD(hh, builder->live, process, sizeof worker->process, worker);
+            error = TG_HASH_ADD(hh, builder->live, process, worker);
     }
     return error;
 }

@@ -1,5 +1,8 @@
 #include "analyzer/sequence/lifelines.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,19 +26,11 @@ struct tg_error *sequence_worker_add(struct tg_sequence_builder *builder, const 
                                      struct sequence_worker **worker)
 {
     struct tg_sequence *made = builder->made;
-    if (made->n_lanes == builder->lane_capacity) {
-        size_t capacity = made->n_lanes == 0 ? 16 : 2 * made->n_lanes;
-        struct tg_sequence_lane *lanes = reallocarray(made->lanes, capacity, sizeof *lanes);
-        if (lanes == NULL)
-            return tg_error_no_memory();
-        made->lanes = lanes;
-        struct sequence_worker **workers =
-            reallocarray(builder->workers, capacity, sizeof(struct sequence_worker *));
-        if (workers == NULL)
-            return tg_error_no_memory();
-        builder->workers = workers;
-        builder->lane_capacity = capacity;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(made->lanes, builder->lane_capacity, made->n_lanes + 1);
+    if (error == NULL)
+        error = TG_ARRAY_RESERVE(builder->workers, builder->worker_capacity, made->n_lanes + 1);
+    if (error != NULL)
+        return error;
     struct sequence_worker *added = calloc(1, sizeof *added);
     if (added == NULL)
         return tg_error_no_memory();
@@ -46,14 +41,6 @@ struct tg_error *sequence_worker_add(struct tg_sequence_builder *builder, const 
     made->lanes[made->n_lanes++] = *lane;
     *worker = added;
     return NULL;
-}
-
-static struct tg_error *make_live(struct tg_sequence_builder *builder, struct sequence_worker *worker)
-{
-    struct sequence_worker *found;
-    HASH_ADD(hh, builder->live, tid, sizeof worker->tid, worker);
-    HASH_FIND(hh, builder->live, &worker->tid, sizeof worker->tid, found);
-    return found == worker ? NULL : tg_error_no_memory();
 }
 
 /* The lifeline of the worker of that number in the program before, which is this one's from now on; NULL:
@@ -80,13 +67,13 @@ struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_
         found->is_replaced = found->has_died = false;
         found->tid = builder->made->lanes[found->lane].tid = tid;
         builder->made->lanes[found->lane].is_alive = true;
-        error = make_live(builder, found);
+        error = TG_HASH_ADD(hh, builder->live, tid, found);
     } else if (found == NULL) {
         const struct tg_sequence_lane lane = {
             .process = builder->options.process, .tid = tid, .number = number, .rank = -1, .is_alive = true};
         error = sequence_worker_add(builder, &lane, &found);
         if (error == NULL)
-            error = make_live(builder, found);
+            error = TG_HASH_ADD(hh, builder->live, tid, found);
     }
     if (error != NULL)
         return error;
@@ -133,19 +120,13 @@ struct tg_error *sequence_push(struct tg_sequence_builder *builder, struct seque
                                struct tg_sequence_node *node, struct sequence_frame **frame)
 {
     (void)builder;
-    if (worker->n_frames == worker->capacity) {
-        size_t capacity = worker->capacity == 0 ? 8 : 2 * worker->capacity;
-        struct sequence_frame *frames = reallocarray(worker->frames, capacity, sizeof *frames);
-        if (frames == NULL) {
-            tg_sequence_node_destroy(node);
-            return tg_error_no_memory();
-        }
-        worker->frames = frames;
-        worker->capacity = capacity;
-    }
-    *frame = &worker->frames[worker->n_frames++];
-    **frame = (struct sequence_frame){.node = node};
-    return NULL;
+    struct tg_error *error = TG_ARRAY_APPEND(worker->frames, worker->n_frames, worker->capacity,
+                                             (struct sequence_frame){.node = node});
+    if (error != NULL)
+        tg_sequence_node_destroy(node);
+    else
+        *frame = &worker->frames[worker->n_frames - 1];
+    return error;
 }
 
 struct tg_error *sequence_close(struct tg_sequence_builder *builder, struct sequence_worker *worker,

@@ -1,6 +1,8 @@
 /* Sequence diagrams: what MPI events say. */
 #include "analyzer/sequence/families.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,15 +116,9 @@ static struct tg_error *take_comm(struct tg_sequence_builder *builder, const str
 {
     struct sequence_comm *comm = find_comm(builder, told->comm);
     if (comm == NULL && told->origin != TG_MPI_COMM_FREED) {
-        comm = calloc(1, sizeof *comm);
-        if (comm == NULL)
-            return tg_error_no_memory();
-        comm->id = told->comm;
-        HASH_ADD(hh, builder->comms, id, sizeof comm->id, comm);
-        if (find_comm(builder, told->comm) != comm) {
-            free(comm);
-            return tg_error_no_memory();
-        }
+        struct tg_error *error = TG_HASH_CREATE(hh, builder->comms, id, &told->comm, comm);
+        if (error != NULL)
+            return error;
     }
     if (comm != NULL && told->size > comm->size)
         comm->size = told->size;

@@ -1,5 +1,6 @@
 #include "analyzer/sequence/node.h"
 
+#include "format/base/array.h"
 #include "format/event/event.h"
 
 #include <stdlib.h>
@@ -176,20 +177,12 @@ void tg_sequence_list_deinit(struct tg_sequence_list *list)
 /* Takes NODE. */
 static struct tg_error *push(struct tg_sequence_list *list, struct tg_sequence_node *node)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 4 : 2 * list->capacity;
-        struct tg_sequence_node **items =
-            reallocarray(list->items, capacity, sizeof(struct tg_sequence_node *));
-        if (items == NULL) {
-            tg_sequence_node_destroy(node);
-            return tg_error_no_memory();
-        }
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = node;
-    list->weight += node->weight;
-    return NULL;
+    struct tg_error *error = TG_ARRAY_APPEND(list->items, list->count, list->capacity, node);
+    if (error != NULL)
+        tg_sequence_node_destroy(node);
+    else
+        list->weight += node->weight;
+    return error;
 }
 
 static void pop(struct tg_sequence_list *list, size_t count)

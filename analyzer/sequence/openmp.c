@@ -1,6 +1,8 @@
 /* Sequence diagrams: what OpenMP events say. The model tells what is entered and left. */
 #include "analyzer/sequence/families.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +38,11 @@ static struct tg_error *get_region(struct tg_sequence_builder *builder, uint64_t
             free(found);
             return error;
         }
-        HASH_ADD(hh, builder->regions, id, sizeof id, found);
-        if (find_region(builder, id) != found) {
+        error = TG_HASH_ADD(hh, builder->regions, id, found);
+        if (error != NULL) {
             tg_sequence_team_destroy(found->team);
             free(found);
-            return tg_error_no_memory();
+            return error;
         }
     }
     *region = found;
@@ -170,16 +172,13 @@ static struct tg_error *create_task(struct tg_sequence_builder *builder, const s
 {
     if (HASH_COUNT(builder->tasks) >= TG_SEQUENCE_MAX_TASKS || find_task(builder, create->task) != NULL)
         return NULL;
-    struct sequence_task *task = calloc(1, sizeof *task);
-    if (task == NULL)
-        return tg_error_no_memory();
-    *task = (struct sequence_task){
-        .id = create->task, .body = create->body, .code = create->code, .creator = worker->lane};
-    HASH_ADD(hh, builder->tasks, id, sizeof task->id, task);
-    if (find_task(builder, create->task) != task) {
-        free(task);
-        return tg_error_no_memory();
-    }
+    struct sequence_task *task;
+    struct tg_error *error = TG_HASH_CREATE(hh, builder->tasks, id, &create->task, task);
+    if (error != NULL)
+        return error;
+    task->body = create->body;
+    task->code = create->code;
+    task->creator = worker->lane;
     return NULL;
 }
 

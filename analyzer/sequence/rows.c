@@ -3,6 +3,7 @@
 #include "analyzer/output/quantity.h"
 #include "analyzer/sequence/columns.h"
 #include "analyzer/sequence/words.h"
+#include "format/base/array.h"
 #include "format/event/event.h"
 
 #include <inttypes.h>
@@ -29,14 +30,8 @@ static struct tg_sequence_row *add_row(struct writer *writer, enum tg_sequence_r
                                        const struct tg_sequence_node *node, const char *label)
 {
     struct tg_sequence_rows *rows = writer->rows;
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity == 0 ? 64 : 2 * rows->capacity;
-        struct tg_sequence_row *items = reallocarray(rows->items, capacity, sizeof *items);
-        if (items == NULL)
-            return NULL;
-        rows->items = items;
-        rows->capacity = capacity;
-    }
+    if (TG_ARRAY_RESERVE(rows->items, rows->capacity, rows->count + 1) != NULL)
+        return NULL;
     struct tg_sequence_row *row = &rows->items[rows->count];
     *row = (struct tg_sequence_row){.kind = kind,
                                     .depth = writer->depth,

@@ -1,5 +1,8 @@
 #include "analyzer/sequence/team.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -93,24 +96,13 @@ struct tg_error *tg_sequence_team_add(struct tg_sequence_team *team, uint32_t la
 {
     if (find_member(team, lane) != NULL)
         return NULL;
-    if (team->n_members == team->capacity) {
-        size_t capacity = team->capacity == 0 ? 8 : 2 * team->capacity;
-        struct member **members = reallocarray(team->members, capacity, sizeof(struct member *));
-        if (members == NULL)
-            return tg_error_no_memory();
-        team->members = members;
-        team->capacity = capacity;
-    }
-    struct member *member = calloc(1, sizeof *member);
-    if (member == NULL)
-        return tg_error_no_memory();
-    member->lane = lane;
+    struct member *member;
+    struct tg_error *error = TG_ARRAY_RESERVE(team->members, team->capacity, team->n_members + 1);
+    if (error == NULL)
+        error = TG_HASH_CREATE(hh, team->by_lane, lane, &lane, member);
+    if (error != NULL)
+        return error;
     member->index = team->n_members;
-    HASH_ADD(hh, team->by_lane, lane, sizeof lane, member);
-    if (find_member(team, lane) != member) {
-        free(member);
-        return tg_error_no_memory();
-    }
     team->members[team->n_members++] = member;
     return NULL;
 }
@@ -123,18 +115,9 @@ static struct phase *get_phase(struct tg_sequence_team *team, uint64_t number, s
     if (number < team->first || number - team->first >= TG_SEQUENCE_MAX_APART)
         return NULL;
     size_t at = (size_t)(number - team->first);
-    if (at >= team->phase_capacity) {
-        size_t capacity = team->phase_capacity == 0 ? 4 : team->phase_capacity;
-        while (capacity <= at)
-            capacity *= 2;
-        struct phase *phases = reallocarray(team->phases, capacity, sizeof *phases);
-        if (phases == NULL) {
-            *error = tg_error_no_memory();
-            return NULL;
-        }
-        team->phases = phases;
-        team->phase_capacity = capacity;
-    }
+    *error = TG_ARRAY_RESERVE(team->phases, team->phase_capacity, at + 1);
+    if (*error != NULL)
+        return NULL;
     while (team->n_phases <= at)
         team->phases[team->n_phases++] = (struct phase){0};
     struct phase *phase = &team->phases[at];
