@@ -11,7 +11,7 @@ struct tg_filter_check_result {
     uint64_t decisions_differ;
     uint64_t handlings;
     uint64_t handlings_differ;
-    char first[400]; /* what differs first, "" nothing; untrusted text */
+    char first[400]; /* first difference, "" none; untrusted text */
 };
 
 struct tg_filter_check;

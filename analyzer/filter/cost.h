@@ -1,5 +1,5 @@
-/* What stops cost the traced program, from measurements alone: those in the trace, and the floor that any
- * stop pays on the machine (measured when recording began, or by --calibrate). */
+/* The cost of stops to the traced program, from measurements alone: those in the trace, and the floor that
+ * any stop pays on the machine (measured when recording began, or by --calibrate). */
 #ifndef TG_ANALYZER_FILTER_COST_H
 #define TG_ANALYZER_FILTER_COST_H
 
@@ -15,7 +15,7 @@ enum tg_cost_floor_source {
     TG_COST_FLOOR_CALIBRATED, /* measured on this machine now */
 };
 
-/* What costs are computed from; fill it before any tg_cost_ call, it does not change in between. */
+/* The measurements that costs are computed from; filled before any tg_cost_ call, constant from then on. */
 struct tg_cost_basis {
     enum tg_cost_floor_source floor_source;
     struct tg_stop_cost floor;  /* meaningful where floor_source is not NONE */

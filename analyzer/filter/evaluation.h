@@ -11,7 +11,7 @@
 /* Settings side by side in one evaluation. */
 enum { TG_FILTER_MAX_COLUMNS = TG_FILTER_MAX_LANES - 2 };
 
-/* What is asked for. Strings are borrowed and must live as long as the evaluation. */
+/* Parameters. Strings are borrowed and must live as long as the evaluation. */
 struct tg_filter_request {
     const char *trace; /* a file, not "-": it is read more than once */
     const char *const *matches;
@@ -55,7 +55,7 @@ struct tg_filter_evaluation {
     struct tg_error *damage; /* the trace is damaged in its middle: read up to there; NULL where it is not */
     struct tg_filter_column columns[TG_FILTER_MAX_COLUMNS];
     size_t n_columns;
-    const struct tg_filter_outcome *slow; /* what Slow costs: what savings are measured against */
+    const struct tg_filter_outcome *slow; /* outcome of Slow, which savings are compared with */
     bool has_check;
     struct tg_filter_check_result check;
     bool has_simulation;

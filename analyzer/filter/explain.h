@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Writes the verdict on an event that loads LIBRARIES, and how each of them matches. Returns whether the event is
- * reported. */
+/* Writes the verdict on an event that loads LIBRARIES, and how each of them matches. Returns whether the
+ * event is reported. */
 bool tg_filter_explain(const struct tg_dlopen_filter *filter, const char *const *libraries, size_t count,
                        bool json, FILE *stream);
 

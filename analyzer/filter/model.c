@@ -262,9 +262,9 @@ static bool is_new_loader_stop(struct tg_filter_process *process, const struct t
     return !again;
 }
 
-/* Libraries of the start-up are handled before the program's own code in every mode, without a dlopen event. They
- * cost a stop where the loader is watched, as a null event before them shows; the recorder's own stop at the entry
- * point does not count. */
+/* Libraries of the start-up are handled before the program's own code in every mode, without a dlopen
+ * event. They cost a stop where the loader is watched, as a null event before them shows; the recorder's
+ * own stop at the entry point does not count. */
 static void add_startup(struct tg_filter_model *model, struct tg_filter_process *process,
                         const struct tg_event *event)
 {
@@ -292,8 +292,8 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
     }
 }
 
-/* Finds the libraries that were loaded again at the address where they were unloaded since the last other stop: at
- * other stops the list looks unchanged. */
+/* Finds the libraries that were loaded again at the address where they were unloaded since the last other
+ * stop: at other stops the list looks unchanged. */
 static void find_again(struct tg_filter_model *model, struct dlopen *dlopen)
 {
     const struct tg_library *items = dlopen->event->library_load.libraries.items;
@@ -343,7 +343,8 @@ static struct tg_error *add_load(struct tg_filter_model *model, struct tg_filter
         error = pass_lane(model, &dlopen, index);
     if (error == NULL)
         error = log_waiting(model, &dlopen);
-    /* libraries found at another stop are handled there too; if the trace records handlings, an event follows */
+    /* libraries found at another stop are handled there too; if the trace records handlings, an event
+     * follows */
     if (error == NULL && dlopen.caught_up && model->options.survey->handlings == 0 && process->other_stop &&
         process->stop_ns == event->time_ns)
         error = tg_filter_handle_waiting(model, process, process->trigger, event->time_ns, false, 0);
@@ -535,8 +536,8 @@ static struct tg_error *add_handled(struct tg_filter_model *model, struct tg_fil
     return error != NULL ? error : handle_due(model, process);
 }
 
-/* A thread was stopped by live control: a stop for another reason. The recorded lane takes the recorded handling,
- * which may be of a breakpoint in the same stop. */
+/* A thread was stopped by live control: a stop for another reason. The recorded lane takes the recorded
+ * handling, which may be of a breakpoint in the same stop. */
 static struct tg_error *add_control_stop(struct tg_filter_model *model, struct tg_filter_process *process,
                                          const struct tg_event *event)
 {

@@ -1,4 +1,4 @@
-/* What each dlopen filter setting would have made of a recorded run. A pure model: state + event -> state and
+/* The outcome of a recorded run under each dlopen filter setting. A pure model: state + event -> state and
  * predictions; all settings ("lanes") are followed in one reading.
  *
  * Slow: every dlopen event is reported, one client round trip each. Medium: the glob-list decides; libraries
@@ -44,8 +44,8 @@ struct tg_filter_outcome {
 };
 
 enum tg_prediction_kind {
-    TG_PREDICTED_DECISION, /* what the recorder would have written as filter_decision */
-    TG_PREDICTED_HANDLING, /* and as deferred_handled */
+    TG_PREDICTED_DECISION, /* as the recorder would have written it: filter_decision... */
+    TG_PREDICTED_HANDLING, /* ...and deferred_handled */
 };
 
 /* One predicted event. Strings live as long as the filters and the survey; the list of libraries for the

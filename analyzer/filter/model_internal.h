@@ -1,4 +1,4 @@
-/* What the files of the filter model share. */
+/* Shared by the files of the filter model. */
 #ifndef TG_ANALYZER_FILTER_MODEL_INTERNAL_H
 #define TG_ANALYZER_FILTER_MODEL_INTERNAL_H
 
@@ -34,7 +34,7 @@ struct tg_filter_model {
     struct tg_lane lanes[];
 };
 
-/* What became of a breakpoint wanted in one library. */
+/* The fate of a breakpoint requested in one library. */
 enum tg_goal_fate {
     TG_FATE_IN_TIME,
     TG_FATE_LATE,
@@ -64,8 +64,8 @@ struct tg_error *tg_lane_predict_decision(struct tg_filter_model *model,
 void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *process, size_t index,
                     enum tg_goal_fate fate, uint64_t time_ns);
 
-/* Handles the waiting libraries of lane INDEX: predicts the handling, settles it and adds its cost to COST. FINAL:
- * the program will not run any more. */
+/* Handles the waiting libraries of lane INDEX: predicts the handling, settles it and adds its cost to
+ * COST. FINAL: the program will not run any more. */
 struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_filter_process *process,
                                       size_t index, enum tg_stop_trigger trigger, uint64_t time_ns,
                                       bool final, struct tg_cost *cost);

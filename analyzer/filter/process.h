@@ -8,7 +8,7 @@
 
 #include <uthash.h>
 
-/* What waits in one lane of a process. */
+/* The libraries that wait in one lane of a process. */
 struct tg_lane_wait {
     size_t first;          /* items of the log before this index do not wait in this lane */
     uint64_t events;       /* dlopen events deferred since the last handling */
@@ -21,7 +21,7 @@ struct tg_lane_wait {
     struct tg_timeline timeline;
 };
 
-/* Where a breakpoint sits, to know whether a lane would have run into it. */
+/* The place of a breakpoint, to know whether a lane would have hit it. */
 struct tg_planted {
     uint64_t address;
     uint64_t epoch; /* of the log */

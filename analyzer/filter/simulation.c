@@ -128,8 +128,9 @@ static void start_processes(struct simulation *simulation, uint64_t processes,
     make_heap(simulation->arrivals, simulation->n_arrivals);
 }
 
-/* Measures the queue at ARRIVAL_NS, when a request arrives that is served from START_NS on. Requests arrive and
- * are served in the order of time, so the ring stays sorted; a process waits at most once at a time. */
+/* Measures the queue at ARRIVAL_NS, when a request arrives that is served from START_NS on. Requests
+ * arrive and are served in the order of time, so the ring stays sorted; a process waits at most once at a
+ * time. */
 static void note_waiting(struct simulation *simulation, uint64_t arrival_ns, uint64_t start_ns,
                          struct tg_simulation_result *result)
 {

@@ -17,7 +17,7 @@ struct tg_timeline_request {
     uint64_t service_ns; /* client work, without the round trip */
 };
 
-/* What one observed process does. Zero-initialised it is an idle one. */
+/* The actions of one observed process. Zero-initialised: none. */
 struct tg_timeline {
     struct tg_timeline_request *requests;
     size_t count, capacity;

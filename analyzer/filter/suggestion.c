@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above MAX_GROUPED libraries, no patterns for several libraries are searched: the time grows with the square. */
+/* Above MAX_GROUPED libraries, no patterns for several libraries are searched: the time grows with the
+ * square. */
 enum { MAX_GROUPED = 1000, MIN_PREFIX = 4, MAX_NEGATED_PATTERNS = 64 };
 
 static const char cuda_pattern[] = "*/libcuda.so*";

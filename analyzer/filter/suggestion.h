@@ -1,4 +1,4 @@
-/* Which dlopen filter setting to use: the cheapest mode, and the shortest glob-list for it, that plants every
+/* The dlopen filter setting to use: the cheapest mode, and the shortest glob-list for it, that plants every
  * breakpoint wanted in time. Candidates are built from the libraries of a trace alone; whoever asks replays
  * them through the filter model and lets tg_suggestion_choose decide on what came out. */
 #ifndef TG_ANALYZER_FILTER_SUGGESTION_H

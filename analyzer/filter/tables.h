@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* What each setting costs: a row for each figure, a column for each setting. Only error: NO_MEMORY. */
+/* The cost of each setting: a row for each figure, a column for each setting. Only error: NO_MEMORY. */
 struct tg_error *tg_filter_table_outcomes(const struct tg_filter_evaluation *evaluation, bool colour,
                                           FILE *stream);
 /* A row for each breakpoint; nothing where there are none. Only error: NO_MEMORY. */

@@ -149,9 +149,9 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
     wait->events = wait->libraries = wait->handle_ns = wait->unmeasured = wait->read_ns = 0;
 }
 
-/* Adds the client's work on the waiting libraries to COST. Reading the lists (fast) is the tracer's work, counted
- * beside the process as in the stops of the other modes. At a process's end the lists are read, but breakpoints no
- * longer matter. */
+/* Adds the client's work on the waiting libraries to COST. Reading the lists (fast) is the tracer's work,
+ * counted beside the process as in the stops of the other modes. At a process's end the lists are read,
+ * but breakpoints no longer matter. */
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          bool final, struct tg_cost *cost)
 {

@@ -390,7 +390,7 @@ static void save_point(const struct tg_action_point *point, FILE *stream)
         fputs(" -if ", stream);
         tg_tcl_quote_write(point->condition, stream);
     }
-    /* what is not there when the script runs may come with a library */
+    /* a place that does not exist when the script runs may come with a library */
     fputs(" -pending", stream);
     fputs(point->enabled ? "\n" : "]\n", stream);
 }

@@ -55,10 +55,10 @@ struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32
 const struct tg_action_point *tg_action_points_get(const struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_find(const struct tg_action_points *points, uint32_t id,
                                        const struct tg_action_point **point);
-/* It was found: it is not pending any more. */
+/* Records the place that was found: the point is no longer pending. */
 struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_t id, uint64_t address,
                                         const char *place);
-/* It is nowhere any more: it is pending again. */
+/* Forgets the place: the point is pending again. */
 struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_hit(struct tg_action_points *points, uint32_t id);
 

@@ -71,7 +71,7 @@ void tg_barrier_trace_created(const struct tg_barrier_definition *definition, co
 
 /* ---- events to the model */
 
-/* What the operating system calls a thread or process: pid, tid (0: the process) to its unit. */
+/* Maps pid and tid (0: the process) to the numbers of a thread or process. */
 struct name {
     uint64_t key;
     struct tg_thread_id id;
@@ -351,7 +351,7 @@ static struct tg_error *feed_thread(struct tg_barrier_trace *trace, const struct
 {
     const struct tg_thread_id unit = unit_of(event->control_thread.dpid, event->control_thread.dtid);
     bool is_manager = event->control_thread.manager != 0;
-    if (tg_run_model_has_thread(trace->model, unit)) /* it was found out later */
+    if (tg_run_model_has_thread(trace->model, unit)) /* told again, as a manager */
         return done(trace, tg_run_model_set_manager(trace->model, unit, is_manager));
     struct tg_error *error = tg_run_model_add_thread(trace->model, unit, is_manager);
     if (error == NULL)
@@ -364,7 +364,7 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
     bool of_thread = event->kind == TG_EVENT_THREAD_EXIT;
     struct name *name = find_name(trace, event->pid, of_thread ? event->tid : 0);
     if (name == NULL)
-        return NULL; /* it was none of the session's */
+        return NULL; /* not of the session */
     struct tg_thread_id unit = name->id;
     drop_name(trace, name);
     if (of_thread)
@@ -375,7 +375,8 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
                                                                                   : TG_BARRIER_BY_EXIT));
 }
 
-/* Who executes another program leaves its other threads behind, also those whose ends were not told. */
+/* Removes the other threads of a process that executes another program, whether or not their ends were
+ * recorded. */
 static struct tg_error *feed_exec(struct tg_barrier_trace *trace, const struct tg_event *event)
 {
     const struct name *name = find_name(trace, event->pid, 0),
@@ -428,7 +429,7 @@ static struct tg_error *feed_arrival(struct tg_barrier_trace *trace,
 {
     const struct tg_thread_id unit = unit_of(told->dpid, told->dtid);
     if (told->late != 0 && told->more != 0)
-        return NULL; /* it goes on stopping */
+        return NULL; /* still stopping */
     if (told->late != 0)
         return done(trace, tg_run_model_stopped(trace->model, unit));
     /* The live session has decided that it is not late, also by stops that it asked for and the trace

@@ -38,7 +38,7 @@ struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const str
 
 const struct tg_run_model *tg_barrier_trace_model(const struct tg_barrier_trace *trace);
 
-/* Where barrier ID was asked for, until it is deleted; "" not known. */
+/* The location of barrier ID as requested, until it is deleted; "" not known. */
 const char *tg_barrier_trace_location(const struct tg_barrier_trace *trace, uint32_t id);
 
 struct tg_barrier_trace_verdict {

@@ -345,8 +345,8 @@ static struct tg_error *arrive_at(struct tg_run_model *model, uint32_t id, struc
     uint32_t slot = barrier != NULL && !barrier->definition.of_threads ? former.process : thread_slot;
     bool counts = barrier != NULL && barrier->enabled && slot < barrier->n_flags &&
                   (barrier->flags[slot] & TG_BARRIER_FLAG_MEMBER) != 0;
-    /* Until a process that is being stopped because it arrived has stopped, other threads of it may come to the
-     * same place. Their arrivals belong to the round that the process arrived in. */
+    /* Until a process that is being stopped because it arrived has stopped, other threads of it may come
+     * to the same place. Their arrivals belong to the round that the process arrived in. */
     bool is_late = counts && !barrier->definition.of_threads && former.run == TG_RUN_STOPPING &&
                    former.stopping_since <= barrier->satisfied_at;
     if (is_late) {

@@ -1,6 +1,6 @@
-/* The debugger's barriers over processes or threads, in a run model. A barrier holds each member that arrives until
- * all living members have arrived: then it is satisfied, releases all, and begins anew. Being released does not
- * resume anything. */
+/* The debugger's barriers over processes or threads, in a run model. A barrier holds each member that
+ * arrives until all living members have arrived: then it is satisfied, releases all, and begins anew.
+ * Being released does not resume anything. */
 #ifndef TG_ANALYZER_JOB_BARRIERS_H
 #define TG_ANALYZER_JOB_BARRIERS_H
 
@@ -14,19 +14,19 @@ enum {
     TG_BARRIERS_MAX_PLACES = 1 << 28, /* of members in all barriers together: beyond it NO_MEMORY */
 };
 
-/* Changes, as those of analyzer/job/run_model.h. EXISTS: the id is taken; NOT_FOUND: no barrier has the id; LIMIT:
- * too many barriers. */
+/* Changes, as those of analyzer/job/run_model.h. EXISTS: the id is taken; NOT_FOUND: no barrier has the
+ * id; LIMIT: too many barriers. */
 
 struct tg_error *tg_barriers_add(struct tg_run_model *model, const struct tg_barrier_definition *definition);
 /* Releases all that the barrier holds. */
 struct tg_error *tg_barriers_delete(struct tg_run_model *model, uint32_t id);
 /* A disabled barrier releases all, and holds nobody who arrives; an enabled one begins anew. */
 struct tg_error *tg_barriers_enable(struct tg_run_model *model, uint32_t id, bool enabled);
-/* THREAD stopped at barrier ID. A thread that is no member, or arrives at a barrier that is disabled or deleted, is
- * resumed at once if it was running. */
+/* THREAD stopped at barrier ID. A thread that is no member, or arrives at a barrier that is disabled or
+ * deleted, is resumed at once if it was running. */
 struct tg_error *tg_barriers_arrive(struct tg_run_model *model, uint32_t id, struct tg_thread_id thread);
-/* The same where THREAD, a member, is at another barrier of the same place as well, at which it arrives next: it
- * counts as stopping, and may be anywhere, until tg_barriers_arrive tells of the last one. */
+/* The same where THREAD, a member, is at another barrier of the same place as well, at which it arrives
+ * next: it counts as stopping, and may be anywhere, until tg_barriers_arrive tells of the last one. */
 struct tg_error *tg_barriers_arrive_on(struct tg_run_model *model, uint32_t id, struct tg_thread_id thread);
 
 struct tg_barrier_status {
@@ -46,7 +46,7 @@ const struct tg_barrier_definition *tg_barriers_at(const struct tg_run_model *mo
 /* The STUCK decision as it would be taken now. False: ID can be satisfied, or nobody waits there. */
 bool tg_barriers_why_stuck(const struct tg_run_model *model, uint32_t id, struct tg_run_decision *why);
 
-/* What a thread or process is to a barrier. */
+/* The relation of a thread or process to a barrier. */
 struct tg_barrier_membership {
     bool is_member, has_arrived, is_held; /* held by this barrier */
 };

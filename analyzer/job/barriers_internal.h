@@ -1,4 +1,4 @@
-/* What the run model asks of its barriers. */
+/* The barriers' side of the run model. */
 #ifndef TG_ANALYZER_JOB_BARRIERS_INTERNAL_H
 #define TG_ANALYZER_JOB_BARRIERS_INTERNAL_H
 
@@ -8,8 +8,8 @@
 void tg_barrier_destroy(struct tg_barrier *barrier);                  /* NULL is accepted */
 struct tg_barrier *tg_barrier_copy(const struct tg_barrier *barrier); /* NULL: no memory */
 
-/* SLOT (a thread's, or a process's) is new, or has other groups: puts it into the barriers that want it and out of
- * those that do not. */
+/* SLOT (a thread's, or a process's) is new, or has other groups: puts it into the barriers that want it
+ * and out of those that do not. */
 void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32_t slot,
                               enum tg_barrier_reason reason);
 /* Out of all barriers. */

@@ -45,7 +45,7 @@ struct node_key {
 struct node {
     struct node_key key;
     struct node *first, *last, *next; /* children, sibling */
-    struct places places;             /* whose stacks go through it */
+    struct places places;             /* of the stacks that go through the node */
     struct variable *variables;
     size_t n_variables;
     bool has_arguments;
@@ -247,7 +247,7 @@ static void begin_variable(const struct variable *variable, const char *value, i
     tg_printable_write(stream, value);
 }
 
-/* What is not beside the function. */
+/* The values that are not beside the function. */
 static struct tg_error *print_variable(const struct tg_call_tree *tree, const struct node *node,
                                        const struct variable *variable, int depth, FILE *stream)
 {

@@ -1,4 +1,4 @@
-/* What dwhere says of several threads: their stacks merged into one tree, with who is where. */
+/* dwhere of several threads: their stacks merged into one tree, with the threads at each place. */
 #ifndef TG_ANALYZER_JOB_CALL_TREE_H
 #define TG_ANALYZER_JOB_CALL_TREE_H
 
@@ -24,7 +24,7 @@ struct tg_call_tree_frame {
     const char *place;    /* "hybrid.c#40", "" none */
     const struct tg_call_variable *variables;
     size_t n_variables;
-    bool has_arguments; /* those are told: beside the function, "work(n=3)", also where it has none */
+    bool has_arguments; /* show arguments beside the function: "work(n=3)", also "work()" */
 };
 
 /* VIEW must live as long as the tree, unchanged. */

@@ -263,7 +263,7 @@ static struct tg_error *take_program(struct tg_job_model *model, struct process 
     return error;
 }
 
-/* What exec leaves: the first thread. */
+/* Removes all threads but the first, as exec does. */
 static struct tg_error *take_exec(struct tg_job_model *model, struct process *process, const char *path)
 {
     remove_threads(process, find_tid(process, process->pid));

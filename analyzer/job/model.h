@@ -29,7 +29,8 @@ struct tg_error *tg_job_model_feed(struct tg_job_model *model, const struct tg_e
 /* A thread that a library has for itself is no worker. False: there is no such thread. */
 bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t tid, bool is_manager);
 
-/* What a process (tid 0) or thread that lives is called, and the other way round; false: there is none. */
+/* Numbers of a living process (tid 0) or thread by pid and tid, and the other way round; false: there is
+ * none. */
 bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid, struct tg_thread_id *unit);
 bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id unit, int32_t *pid,
                        int32_t *tid);
@@ -53,7 +54,7 @@ struct tg_error *tg_job_model_leave_group(struct tg_job_model *model, const char
 
 /* ---- the view */
 
-/* What somebody else knows of a thread: state, held, pc, tag of THREAD, whose number and kind are there. */
+/* Fills state, held, pc and tag of THREAD, whose number and kind are set. */
 typedef void tg_job_model_state(void *context, struct tg_thread_id unit, struct tg_job_thread *thread);
 
 /* Fills VIEW, which is empty: processes that live, and those that have ended as nonexistent. STATE is asked

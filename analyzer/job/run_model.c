@@ -186,8 +186,8 @@ struct tg_error *tg_run_model_remove_process(struct tg_run_model *model, uint32_
 
 /* ---- threads */
 
-/* Whether all threads of PROCESS are stopping or stopped; *SINCE: the step in which that began. A thread that is
- * stopping may still begin another one, which is to stop as well. */
+/* Whether all threads of PROCESS are stopping or stopped; *SINCE: the step in which that began. A thread
+ * that is stopping may still begin another one, which is to stop as well. */
 static bool is_stopping(const struct tg_run_model *model, const struct tg_run_process *process,
                         uint64_t *since)
 {

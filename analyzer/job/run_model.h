@@ -1,9 +1,10 @@
-/* The run model: who runs, who is held and by whom. What happens and what is asked for goes in, what is to be done
- * comes out: the model controls nothing itself. A live session feeds it from its engine, a trace from its events, and
- * both get the same decisions.
+/* The run model: who runs, who is held and by whom. What happens and what is asked for goes in, what is to be
+ * done comes out: the model controls nothing itself. A live session feeds it from its engine, a trace from
+ * its events, and both get the same decisions.
  *
- * A thread is held where it or its process is held: by a command (dhold), or by barriers (analyzer/job/barriers.h).
- * A thread that is held does not run: it is stopped when it is held, and go leaves it out. */
+ * A thread is held where it or its process is held: by a command (dhold), or by barriers
+ * (analyzer/job/barriers.h). A thread that is held does not run: it is stopped when it is held, and go
+ * leaves it out. */
 #ifndef TG_ANALYZER_JOB_RUN_MODEL_H
 #define TG_ANALYZER_JOB_RUN_MODEL_H
 
@@ -17,16 +18,17 @@ struct tg_error *tg_run_model_create(struct tg_run_model **model);
 void tg_run_model_destroy(struct tg_run_model *model); /* NULL is accepted */
 struct tg_error *tg_run_model_copy(const struct tg_run_model *model, struct tg_run_model **copy);
 
-/* The decisions of the latest change, in the order in which they are to be carried out; valid until the next change.
- * Every function below that returns an error is a change. Errors: NO_MEMORY, after which the model is of no use;
- * where stated NOT_FOUND and EXISTS, which change nothing. */
+/* The decisions of the latest change, in the order in which they are to be carried out; valid until the
+ * next change. Every function below that returns an error is a change. Errors: NO_MEMORY, after which the
+ * model is of no use; where stated NOT_FOUND and EXISTS, which change nothing. */
 const struct tg_run_decision *tg_run_model_decisions(const struct tg_run_model *model, size_t *count);
 
 /* ---- the job. EXISTS: the number is taken; NOT_FOUND: no such process or thread. */
 
 struct tg_error *tg_run_model_add_process(struct tg_run_model *model,
                                           const struct tg_process_groups *process);
-/* The groups changed: the process executed another program. Threads that ended by it are removed one by one. */
+/* The groups changed: the process executed another program. Threads that ended by it are removed one by
+ * one. */
 struct tg_error *tg_run_model_change_process(struct tg_run_model *model,
                                              const struct tg_process_groups *process);
 /* Removes all threads too; REASON: exit or detach. */

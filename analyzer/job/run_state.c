@@ -121,7 +121,7 @@ void tg_run_stop_thread(struct tg_run_model *model, uint32_t slot)
                                                   .thread = tg_run_thread_id(model, slot)});
 }
 
-/* What runs of it is stopping; false: nothing ran. */
+/* Stops the running threads of PROCESS; false: none was running. */
 static bool stop_threads_of(struct tg_run_model *model, const struct tg_run_process *process)
 {
     if (process->n_running == 0)

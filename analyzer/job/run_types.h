@@ -24,8 +24,9 @@ enum tg_run_state {
     TG_RUN_STOPPED,
 };
 
-/* A barrier's members are the threads, or processes, of the share group that are also in GROUP, in PROCESS and in
- * LIST, as far as these are given. Threads and processes that join or leave the groups join or leave the barrier. */
+/* A barrier's members are the threads, or processes, of the share group that are also in GROUP, in PROCESS
+ * and in LIST, as far as these are given. Threads and processes that join or leave the groups join or
+ * leave the barrier. */
 struct tg_barrier_definition {
     uint32_t id; /* from 1 */
     bool of_threads;
@@ -50,7 +51,7 @@ enum tg_run_decision_kind {
     TG_DECIDE_RELEASED,  /* from BARRIER, 0: from a command's hold; REASON. Another hold may remain */
     TG_DECIDE_LEFT,      /* a member left a barrier that others wait at; REASON; COUNT 1: it had arrived */
     TG_DECIDE_STUCK, /* BARRIER can no longer be satisfied: THREAD, and COUNT members with it, cannot arrive
-                            because barrier NUMBER holds them, which in turn waits for members held likewise */
+                             because barrier NUMBER holds them, which in turn waits for others like them */
 };
 
 struct tg_run_decision {

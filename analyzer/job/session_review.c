@@ -26,7 +26,7 @@ struct tg_session_review {
     size_t n_barriers, barriers_capacity;
     struct process *processes; /* one a pid: of a pid that is used again the latest */
     size_t n_processes, processes_capacity;
-    struct tg_session_review_threads units; /* that there ever were */
+    struct tg_session_review_threads units; /* all, also those that have ended */
     bool is_called_for;
 };
 

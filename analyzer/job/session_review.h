@@ -1,4 +1,4 @@
-/* What a session of live control did, from its trace: barriers, who came to them, who never did, and whether
+/* A session of live control, from its trace: barriers, who arrived at them, who never did, and whether
  * the barrier model decides again as it did then. */
 #ifndef TG_ANALYZER_JOB_SESSION_REVIEW_H
 #define TG_ANALYZER_JOB_SESSION_REVIEW_H
@@ -48,7 +48,8 @@ const struct tg_session_review_barrier *tg_session_review_at(const struct tg_ses
 void tg_session_review_verdict(const struct tg_session_review *model,
                                struct tg_barrier_trace_verdict *verdict);
 
-/* What a unit is called: "2", "2.1", "rank 0", "rank 0.1". BUFFER of SIZE, at least 48. Returns BUFFER. */
+/* The name of a thread or process: "2", "2.1", "rank 0", "rank 0.1". BUFFER of SIZE, at least 48. Returns
+ * BUFFER. */
 char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id unit, char *buffer,
                              size_t size);
 /* The rank of process DPID, -1 none. */

@@ -36,14 +36,6 @@ void tg_job_set_cleanup(struct tg_job_set *set)
     tg_job_set_deinit(set);
 }
 
-struct tg_error *tg_job_set_copy(const struct tg_job_set *set, struct tg_job_set *copy)
-{
-    struct tg_error *error = make(copy, set->n_slots);
-    if (error == NULL && set->n_slots > 0)
-        memcpy(copy->bits, set->bits, words_of(set) * sizeof *set->bits);
-    return error;
-}
-
 void tg_job_set_add(struct tg_job_set *set, const struct tg_job_process *process, size_t i)
 {
     size_t slot = process->first_slot + i;

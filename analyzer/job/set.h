@@ -13,7 +13,6 @@ struct tg_job_set {
 /* Empty. */
 struct tg_error *tg_job_set_init(struct tg_job_set *set, const struct tg_job_view *view);
 void tg_job_set_deinit(struct tg_job_set *set);
-struct tg_error *tg_job_set_copy(const struct tg_job_set *set, struct tg_job_set *copy);
 
 /* Thread I of PROCESS; of a process without threads: I is 0. */
 void tg_job_set_add(struct tg_job_set *set, const struct tg_job_process *process, size_t i);

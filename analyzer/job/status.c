@@ -55,14 +55,6 @@ struct tg_error *tg_status_parse_keys(const char *text, enum tg_status_key keys[
     return NULL;
 }
 
-char tg_job_state_letter(enum tg_job_state state)
-{
-    static const char letters[] = {
-        [TG_JOB_NONEXISTENT] = ' ', [TG_JOB_RUNNING] = 'R',    [TG_JOB_KERNEL] = 'K', [TG_JOB_STOPPED] = 'T',
-        [TG_JOB_BREAKPOINT] = 'B',  [TG_JOB_WATCHPOINT] = 'W', [TG_JOB_ERROR] = 'E'};
-    return letters[state];
-}
-
 const char *tg_job_state_word(enum tg_job_state state)
 {
     static const char *const words[] = {[TG_JOB_NONEXISTENT] = "nonexistent",
@@ -75,7 +67,8 @@ const char *tg_job_state_word(enum tg_job_state state)
     return words[state];
 }
 
-enum tg_job_state tg_job_process_state(const struct tg_job_view *view, const struct tg_job_process *process,
+/* The state that all of a process's threads are in; MIXED: they are in several. */
+static enum tg_job_state process_state(const struct tg_job_view *view, const struct tg_job_process *process,
                                        bool *mixed)
 {
     *mixed = false;
@@ -87,20 +80,6 @@ enum tg_job_state tg_job_process_state(const struct tg_job_view *view, const str
     for (size_t i = 1; i < process->n_threads; i++)
         *mixed = *mixed || tg_job_view_thread(view, process, i)->state != state;
     return state;
-}
-
-char tg_job_process_letter(const struct tg_job_view *view, const struct tg_job_process *process)
-{
-    bool mixed;
-    enum tg_job_state state = tg_job_process_state(view, process, &mixed);
-    if (state != TG_JOB_NONEXISTENT && process->info.held)
-        return 'H';
-    return mixed ? 'M' : tg_job_state_letter(state);
-}
-
-char tg_job_thread_letter(const struct tg_job_thread *thread)
-{
-    return thread->state != TG_JOB_NONEXISTENT && thread->held ? 'h' : tg_job_state_letter(thread->state);
 }
 
 /* ---- values */
@@ -148,7 +127,7 @@ static bool is_of_existent(enum tg_status_key key)
            key != TG_STATUS_HOSTNAME;
 }
 
-/* What KEY is of ENTRY, as it is shown. */
+/* The value of KEY for ENTRY, as shown. */
 static void value_of(const struct tg_status_input *input, const struct entry *entry, enum tg_status_key key,
                      char *value)
 {
@@ -167,7 +146,7 @@ static void value_of(const struct tg_status_input *input, const struct entry *en
         snprintf(value, VALUE_SIZE, "share group %" PRIu32, info->share_group);
         return;
     case TG_STATUS_PROCESS_STATE: {
-        enum tg_job_state state = tg_job_process_state(input->view, entry->process, &mixed);
+        enum tg_job_state state = process_state(input->view, entry->process, &mixed);
         snprintf(value, VALUE_SIZE, "%s", mixed ? "mixed" : tg_job_state_word(state));
         return;
     }
@@ -244,7 +223,7 @@ struct level {
     const enum tg_status_key *keys;
     size_t n_keys, depth;
     FILE *stream;
-    bool ended;     /* those here do not exist, which is said */
+    bool ended;     /* the entries have ended, as a level above says */
     size_t skipped; /* keys that say nothing of them */
 };
 

@@ -1,4 +1,4 @@
-/* What dstatus says: the threads of a set brought together by what is asked for, as a tree with compressed
+/* dstatus: the threads of a set grouped by the keys that are asked for, as a tree with compressed
  * lists: as long as what differs, not as the job. */
 #ifndef TG_ANALYZER_JOB_STATUS_H
 #define TG_ANALYZER_JOB_STATUS_H
@@ -49,17 +49,7 @@ struct tg_error *tg_status_parse_keys(const char *text, enum tg_status_key keys[
 struct tg_error *tg_status_print(const struct tg_status_input *input, const enum tg_status_key *keys,
                                  size_t n_keys, FILE *stream);
 
-/* The state that all of a process's threads are in; MIXED: they are in several. */
-enum tg_job_state tg_job_process_state(const struct tg_job_view *view, const struct tg_job_process *process,
-                                       bool *mixed);
-
-/* 'R' running, 'T' stopped, 'B' breakpoint, 'W' watchpoint, 'E' error, 'K' kernel, ' ' not there; and its
- * word. */
-char tg_job_state_letter(enum tg_job_state state);
+/* "running", ... */
 const char *tg_job_state_word(enum tg_job_state state);
-/* The letters that dstatus shows: of a process 'H' where it is held, 'M' where its threads are in several
- * states; of a thread 'h' where it is. */
-char tg_job_process_letter(const struct tg_job_view *view, const struct tg_job_process *process);
-char tg_job_thread_letter(const struct tg_job_thread *thread);
 
 #endif

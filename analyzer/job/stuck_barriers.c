@@ -1,6 +1,6 @@
 #include "analyzer/job/stuck_barriers.h"
 
-/* What keeps a member from arriving. */
+/* Whether a member is kept from arriving, and by which barrier. */
 struct blockage {
     bool is_blocked;
     uint32_t barrier; /* id of one that holds it */
@@ -99,7 +99,7 @@ void tg_stuck_barriers_check(struct tg_run_model *model)
         waiting += model->barriers[i]->n_arrived > 0;
         model->barriers[i]->can_be_satisfied = false;
     }
-    if (waiting > 1) /* it takes two */
+    if (waiting > 1) /* one alone cannot be stuck */
         find_satisfiable(model);
     for (size_t i = 0; i < model->n_barriers; i++) {
         struct tg_barrier *barrier = model->barriers[i];

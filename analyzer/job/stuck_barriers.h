@@ -1,5 +1,5 @@
-/* Barriers that can no longer be satisfied: each waits for a member that is held by another barrier which cannot be
- * satisfied either. A thread that is held by a command, runs, or is stopped, may still arrive. */
+/* Barriers that can no longer be satisfied: each waits for a member that is held by another barrier which
+ * cannot be satisfied either. A thread that is held by a command, runs, or is stopped, may still arrive. */
 #ifndef TG_ANALYZER_JOB_STUCK_BARRIERS_H
 #define TG_ANALYZER_JOB_STUCK_BARRIERS_H
 

@@ -90,7 +90,7 @@ struct tg_error *tg_job_view_add_process(struct tg_job_view *view, const struct 
         if (error != NULL)
             return error;
     } else if (info->rank >= 0 && info->exists && !view->processes[view->ranks[at].process].info.exists) {
-        view->ranks[at].process = view->n_processes; /* who had the rank before is gone */
+        view->ranks[at].process = view->n_processes; /* the former process of the rank has ended */
     }
     view->processes[view->n_processes++] =
         (struct tg_job_process){.info = *info, .first_thread = view->n_threads, .first_slot = view->n_slots};
@@ -172,15 +172,8 @@ size_t tg_job_view_slots(const struct tg_job_view *view)
 
 const struct tg_job_process *tg_job_view_process(const struct tg_job_view *view, uint32_t dpid)
 {
-    size_t low = 0, high = view->n_processes;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->processes[middle].info.dpid < dpid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < view->n_processes && view->processes[low].info.dpid == dpid ? &view->processes[low] : NULL;
+    size_t at = TG_LOWER_BOUND(view->processes, view->n_processes, info.dpid, dpid);
+    return at < view->n_processes && view->processes[at].info.dpid == dpid ? &view->processes[at] : NULL;
 }
 
 const struct tg_job_process *tg_job_view_rank(const struct tg_job_view *view, int64_t rank)
@@ -194,15 +187,8 @@ size_t tg_job_view_find_thread(const struct tg_job_view *view, const struct tg_j
                                uint32_t dtid)
 {
     const struct tg_job_thread *threads = view->threads + process->first_thread;
-    size_t low = 0, high = process->n_threads;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (threads[middle].dtid < dtid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < process->n_threads && threads[low].dtid == dtid ? low : SIZE_MAX;
+    size_t at = TG_LOWER_BOUND(threads, process->n_threads, dtid, dtid);
+    return at < process->n_threads && threads[at].dtid == dtid ? at : SIZE_MAX;
 }
 
 size_t tg_job_view_lowest_worker(const struct tg_job_view *view, const struct tg_job_process *process)
@@ -213,6 +199,12 @@ size_t tg_job_view_lowest_worker(const struct tg_job_view *view, const struct tg
     return SIZE_MAX;
 }
 
+static struct tg_job_group user_group_at(const struct tg_job_view *view, size_t i)
+{
+    return (struct tg_job_group){
+        .kind = TG_JOB_GROUP_USER, .number = view->groups[i].number, .name = view->groups[i].name, .user = i};
+}
+
 bool tg_job_view_group(const struct tg_job_view *view, uint32_t number, struct tg_job_group *group)
 {
     struct tg_job_group found = {.number = number};
@@ -220,7 +212,7 @@ bool tg_job_view_group(const struct tg_job_view *view, uint32_t number, struct t
         return false;
     for (size_t i = 0; i < view->n_groups; i++) {
         if (view->groups[i].number == number) {
-            *group = tg_job_view_user_group_at(view, i);
+            *group = user_group_at(view, i);
             return true;
         }
     }
@@ -244,7 +236,7 @@ bool tg_job_view_named_group(const struct tg_job_view *view, const char *name, s
 {
     for (size_t i = 0; i < view->n_groups; i++) {
         if (strcmp(view->groups[i].name, name) == 0) {
-            *group = tg_job_view_user_group_at(view, i);
+            *group = user_group_at(view, i);
             return true;
         }
     }
@@ -254,12 +246,6 @@ bool tg_job_view_named_group(const struct tg_job_view *view, const char *name, s
 size_t tg_job_view_user_group_count(const struct tg_job_view *view)
 {
     return view->n_groups;
-}
-
-struct tg_job_group tg_job_view_user_group_at(const struct tg_job_view *view, size_t i)
-{
-    return (struct tg_job_group){
-        .kind = TG_JOB_GROUP_USER, .number = view->groups[i].number, .name = view->groups[i].name, .user = i};
 }
 
 bool tg_job_view_is_member(const struct tg_job_view *view, const struct tg_job_group *group,

@@ -35,7 +35,7 @@ struct tg_job_thread {
     uint64_t tag;    /* the filler's own */
 };
 
-/* What is given of a process when it is added. */
+/* A process as it is added. */
 struct tg_job_process_info {
     uint32_t dpid;          /* from 1 */
     int64_t rank;           /* in MPI_COMM_WORLD, -1: none */
@@ -109,9 +109,8 @@ struct tg_job_group {
 bool tg_job_view_group(const struct tg_job_view *view, uint32_t number, struct tg_job_group *group);
 bool tg_job_view_named_group(const struct tg_job_view *view, const char *name, struct tg_job_group *group);
 
-/* User group I in [0, count). */
+/* The number of user groups. */
 size_t tg_job_view_user_group_count(const struct tg_job_view *view);
-struct tg_job_group tg_job_view_user_group_at(const struct tg_job_view *view, size_t i);
 
 /* Whether thread I of PROCESS is in GROUP; of a process without threads: I is 0, whether the process is. */
 bool tg_job_view_is_member(const struct tg_job_view *view, const struct tg_job_group *group,

@@ -36,7 +36,7 @@ void tg_dlopen_model_destroy(struct tg_dlopen_model *model)
     free(model);
 }
 
-/* What FROM has loaded, in TO, which has nothing. */
+/* Copies the libraries of FROM to TO, which has none. */
 static struct tg_error *copy_libraries(const struct tg_dlopen_process *from, struct tg_dlopen_process *to)
 {
     if (from->n_libraries == 0)

@@ -18,7 +18,7 @@ enum {
 /* Of one process, or of all. */
 struct tg_dlopen_counts {
     uint64_t events;    /* dlopen events: loads, start-up and attach excepted */
-    uint64_t libraries; /* that they brought */
+    uint64_t libraries; /* brought by these events */
     uint64_t reported;  /* decisions on them, by enum tg_filter_decision */
     uint64_t deferred;
     uint64_t not_stopped;
@@ -61,7 +61,7 @@ struct tg_dlopen_process {
     size_t capacity;
     bool has_decision_due; /* the latest load event is the one that the next decision is about... */
     size_t due;            /* ...whose libraries are from here to the end */
-    uint64_t n_due;        /* they are so many, those that are not kept included */
+    uint64_t n_due;        /* their number, including those that are not kept */
     bool due_cuda;
     const char *due_path; /* of the first */
 };
@@ -72,7 +72,7 @@ struct tg_dlopen_decision {
     uint64_t decision; /* enum tg_filter_decision */
     uint64_t rule;     /* enum tg_filter_rule */
     const char *pattern;
-    const char *library; /* that decided, or the event's first one */
+    const char *library; /* the one that decided, or the event's first one */
     uint64_t n_libraries;
 };
 

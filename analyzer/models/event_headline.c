@@ -14,7 +14,7 @@ struct summary;
 typedef void print_function(const struct tg_event_headline *headline, const struct summary *summary,
                             char *buffer, size_t size);
 
-/* What a headline keeps of the events of one kind, and how it shows them. */
+/* The members that a headline keeps of events of one kind, and how it shows them. */
 struct summary {
     uint16_t number, address; /* offsets in struct tg_event of 64 bits each; 0: none */
     uint16_t text;            /* offset of a string */

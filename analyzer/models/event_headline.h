@@ -31,8 +31,8 @@ void tg_event_headline_deinit(struct tg_event_headline *headline);
 char *tg_event_headline_print(const struct tg_event_headline *headline, char *buffer, size_t size);
 
 /* The library that names a LIST of struct tg_library, loaded or unloaded together: the first that is not a
- * dependency of another one. Tollgate's own libraries are left out; *COUNT is the number of the others. NULL: none.
- * Lives as long as the list. */
+ * dependency of another one. Tollgate's own libraries are left out; *COUNT is the number of the others.
+ * NULL: none. Lives as long as the list. */
 const struct tg_library *tg_event_headline_library(const struct tg_list *list, uint64_t *count);
 
 /* The last component of PATH; PATH itself where it ends with a slash or has none. */

@@ -196,7 +196,7 @@ static struct tg_error *take_load(struct tg_library_model *model, const struct t
     uint64_t count = load->libraries.count, n_asked = 0, i_asked = 0;
     for (uint64_t i = 0; i < count; i++)
         n_asked += libraries[i].dependency == 0;
-    /* Where all came as dependencies (start-up), all share. */
+    /* If all are dependencies (start-up), all share. */
     bool all_share = n_asked == 0;
     for (uint64_t i = 0; i < count; i++) {
         struct tg_library_use *use = NULL;

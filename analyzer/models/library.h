@@ -17,7 +17,7 @@ struct tg_library_use {
     const char *build_id; /* "" unknown */
     uint64_t size_bytes;  /* of its first load, 0 unknown */
     uint64_t first_ns;    /* earliest load */
-    size_t first_process; /* that did it: index in the process model */
+    size_t first_process; /* index in the process model */
     bool startup;         /* every load was at a program's start-up */
     uint64_t processes;   /* distinct ones that loaded it */
     uint64_t loads;       /* load events that it came in */

@@ -34,7 +34,7 @@ struct thread {
 
 struct tg_load_calls {
     struct tg_string_pool strings;
-    struct thread *threads; /* that are in a call */
+    struct thread *threads; /* inside a call */
     struct tg_load_failure *failures;
     size_t n_failures;
     size_t capacity;

@@ -47,8 +47,8 @@ enum { TG_MPI_MAX_COLLECTIVES = 1 << 16 }; /* under way at once; then the oldest
 struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives, const char *job,
                                           struct tg_mpi_comm *comm, size_t process,
                                           const struct tg_mpi_call *call, bool *again);
-/* It goes on. A collective is over when all who came have left it and nobody is known who has yet to come: of
- * a job on many nodes a trace may hold some ranks alone. */
+/* PROCESS leaves. A collective is over when all that entered have left and no other is known to be
+ * missing: of a job on many nodes a trace may hold some ranks alone. */
 void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job,
                               const struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
                               uint64_t time_ns);

@@ -17,7 +17,7 @@ struct tg_mpi_comm_key {
     uint64_t comm;
 };
 
-/* Which process is which rank. */
+/* The process of each rank. */
 struct tg_mpi_comm_rank {
     size_t process;
     int64_t rank;           /* -1 unknown */
@@ -45,7 +45,7 @@ struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mp
 
 /* NULL where it is not known. */
 struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm);
-/* What PROCESS says of a communicator that came to be. Only error: NO_MEMORY. */
+/* Takes an mpi_comm event of PROCESS. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
                                    const struct tg_event_mpi_comm *told);
 /* PROCESS frees it; the communicator goes with the last that is known to be in it. */

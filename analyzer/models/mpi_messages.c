@@ -131,7 +131,7 @@ static void drop_request(struct tg_mpi_messages *messages, struct request *reque
     messages->kept--;
 }
 
-/* What has waited longest is the least likely to find its other half: of a job on many nodes a trace may hold
+/* The oldest message is the least likely to find its other half: of a job on many nodes a trace may hold
  * some ranks alone. */
 static void make_room(struct tg_mpi_messages *messages)
 {

@@ -1,4 +1,4 @@
-/* What the MPI model says of threads, processes, collectives and messages. Strings are the model's. */
+/* Threads, processes, collectives and messages of the MPI model. Strings are the model's. */
 #ifndef TG_ANALYZER_MODELS_MPI_STATE_H
 #define TG_ANALYZER_MODELS_MPI_STATE_H
 
@@ -49,7 +49,7 @@ struct tg_mpi_collective {
     uint64_t n_entered, n_left;
 };
 
-/* Where a rank of the communicator stands to a collective. */
+/* How far a rank of the communicator is with a collective. */
 enum tg_mpi_standing {
     TG_MPI_MISSING,
     TG_MPI_WAITING,
@@ -74,7 +74,7 @@ struct tg_mpi_message {
     int64_t source, destination; /* ranks in comm; -1 any source */
     int64_t tag;                 /* -1 any */
     uint64_t bytes;
-    size_t process; /* that posted it */
+    size_t process; /* the sender or receiver */
     int32_t tid;
     const char *name;
     uint64_t code;

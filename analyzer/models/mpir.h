@@ -28,7 +28,7 @@ struct tg_mpir_object {
     uint64_t layout; /* enum tg_mpir_layout, of table entries */
     uint64_t stride_bytes, host_offset, executable_offset, pid_offset;
     uint64_t n_symbols;
-    const char *dll_name; /* what its MPIR_dll_name holds, "" nothing */
+    const char *dll_name; /* content of its MPIR_dll_name, "" none */
 };
 
 enum tg_mpir_step_kind {
@@ -56,7 +56,7 @@ struct tg_mpir_step {
 struct tg_mpir_starter {
     size_t process;
     int32_t pid;
-    bool is_starter; /* it filled a table, was recognised, or said a state; false: a candidate, or a rank */
+    bool is_starter; /* filled a table, was recognised, or published a state; false: a candidate, or a rank */
     const struct tg_mpir_object *objects;
     size_t n_objects;
     const char *launcher; /* "" not one that is known */
@@ -71,13 +71,13 @@ struct tg_mpir_starter {
     uint64_t state;          /* enum tg_mpir_state, the last one */
     int64_t raw_state;
     const char *abort_string; /* the last one that was not empty */
-    bool has_aborted;         /* it said ABORTING */
+    bool has_aborted;         /* published ABORTING */
     uint64_t aborted_ns;
     int64_t claimed_size;  /* of the table, as it said last */
     uint64_t snapshots;    /* how often the table was read */
     uint64_t read_entries; /* of the last reading */
-    uint64_t read_ns;      /* what that took */
-    bool is_whole;         /* that was read to its end */
+    uint64_t read_ns;      /* time of the reading */
+    bool is_whole;         /* read to its end */
     const char *table_reason;
     bool has_ended, was_let_go;
     uint64_t ended_ns;
@@ -103,7 +103,7 @@ uint64_t tg_mpir_model_impossible(const struct tg_mpir_model *model, uint64_t *f
 /* Events and entries beyond the limits above. */
 uint64_t tg_mpir_model_beyond_limit(const struct tg_mpir_model *model);
 
-/* Those with symbols of MPIR, candidates and ranks included, in order of first appearance. They stay where
+/* Processes with MPIR symbols, candidates and ranks included, in order of first appearance. They stay where
  * they are; their objects until the next feed. */
 size_t tg_mpir_model_count(const struct tg_mpir_model *model);
 const struct tg_mpir_starter *tg_mpir_model_at(const struct tg_mpir_model *model, size_t i);
@@ -115,7 +115,7 @@ size_t tg_mpir_model_starter_count(const struct tg_mpir_model *model);
 const struct tg_mpir_rank *tg_mpir_model_ranks(const struct tg_mpir_model *model, size_t i, size_t *count);
 /* Ranks that no table has: started by MPI_Comm_spawn. Each is a process. Valid until the next feed. */
 const struct tg_mpir_rank *tg_mpir_model_outside(const struct tg_mpir_model *model, size_t *count);
-/* What happened to the starter I, in order. Valid until the next feed. *UNKEPT: further steps. */
+/* The steps of starter I, in order. Valid until the next feed. *UNKEPT: further steps. */
 const struct tg_mpir_step *tg_mpir_model_steps(const struct tg_mpir_model *model, size_t i, size_t *count,
                                                uint64_t *unkept);
 

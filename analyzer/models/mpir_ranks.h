@@ -13,13 +13,13 @@ enum { TG_MPIR_RANK_STATES = 5 }; /* enum tg_mpir_rank_state has so many */
 
 /* One rank of a job. */
 struct tg_mpir_rank {
-    int64_t key; /* that it is found by: its rank; of one that no table has its process */
+    int64_t key; /* its rank, or its process where no table has it */
     int64_t rank;
     bool in_table;          /* the last table that was read has it */
     const char *host;       /* "" unknown, as the executable */
     const char *executable; /* as the table has it, perhaps relative */
     int64_t table_pid;      /* on HOST */
-    const char *problem;    /* what could not be read of its entry, "" nothing */
+    const char *problem;    /* why its entry could not be read, "" it could */
     bool is_told;           /* the recorder said what became of it: */
     uint64_t state;         /* enum tg_mpir_rank_state */
     uint64_t way;           /* enum tg_mpir_rank_way */

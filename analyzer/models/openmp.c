@@ -124,7 +124,7 @@ static struct tg_error *leave_only(struct tg_openmp_model *model, struct tg_open
     return model->options.left(model->options.context, &worker->public, &place, time_ns);
 }
 
-/* What lies inside of it and was not left before is left with it: a zone's end may go unseen. */
+/* Leaves the place, and all places inside of it that were not left before: a zone's end may go unseen. */
 static struct tg_error *leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                               const struct tg_event *event, const struct tg_openmp_place *pattern)
 {
@@ -340,7 +340,7 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
     if (begin->sync == TG_OMP_SYNC_BARRIER_JOIN && worker->public.n_places > 0 &&
         worker->places[worker->public.n_places - 1].kind == TG_OPENMP_IN_SYNC &&
         worker->places[worker->public.n_places - 1].what == TG_OMP_SYNC_BARRIER_JOIN)
-        return NULL; /* what the end of the body said already */
+        return NULL; /* as the end of the body said already */
     struct tg_openmp_member *member = tg_openmp_team_find_member(
         tg_openmp_teams_find(&model->teams, process, begin->team), worker->public.index);
     if (member != NULL && is_barrier(begin->sync)) {
@@ -474,7 +474,7 @@ static struct tg_openmp_team_entry *team_of_detached(struct tg_openmp_model *mod
     return NULL;
 }
 
-/* What is over of the tasks of a team. */
+/* Counts the finished tasks of a team. */
 static void count_task(struct tg_openmp_model *model, const struct tg_event *event, size_t process)
 {
     const struct tg_event_omp_task_end *end = &event->omp_task_end;

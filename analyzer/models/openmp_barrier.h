@@ -4,7 +4,7 @@
 
 #include "analyzer/models/openmp_state.h"
 
-/* Where a member stands to a barrier of its team. */
+/* How far a member is with a barrier of its team. */
 enum tg_openmp_standing {
     TG_OPENMP_PASSED,  /* behind it */
     TG_OPENMP_WAITING, /* at it */

@@ -1,4 +1,4 @@
-/* What the OpenMP model says of workers and teams. */
+/* Workers and teams of the OpenMP model. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_STATE_H
 #define TG_ANALYZER_MODELS_OPENMP_STATE_H
 
@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 enum {
-    TG_OPENMP_MAX_PLACES = 256, /* that a worker is inside of; deeper ones are counted as impossible */
+    TG_OPENMP_MAX_PLACES = 256, /* nested around a worker; deeper ones are counted as impossible */
 };
 
-/* What a worker can be inside of. */
+/* Kinds of places that a worker can be inside of. */
 enum tg_openmp_place_kind {
     TG_OPENMP_IN_REGION,     /* the body of a parallel region: its implicit task */
-    TG_OPENMP_IN_ZONE,       /* WHAT: enum tg_omp_zone */
-    TG_OPENMP_IN_MUTEX_WAIT, /* WHAT: enum tg_omp_mutex */
+    TG_OPENMP_IN_ZONE,       /* of kind enum tg_omp_zone */
+    TG_OPENMP_IN_MUTEX_WAIT, /* of kind enum tg_omp_mutex */
     TG_OPENMP_IN_MUTEX,
-    TG_OPENMP_IN_SYNC, /* WHAT: enum tg_omp_sync */
+    TG_OPENMP_IN_SYNC, /* of kind enum tg_omp_sync */
     TG_OPENMP_IN_TASK,
 };
 
@@ -31,7 +31,7 @@ struct tg_openmp_place {
     uint64_t id;       /* a lock's address, a barrier's instance, a task */
     uint64_t section;  /* of a sections zone: the one it is in, 0 none yet */
     uint64_t schedule; /* of a loop: enum tg_omp_schedule */
-    uint64_t code;     /* where the program asked for it, 0 unknown */
+    uint64_t code;     /* address in the program, 0 unknown */
     uint64_t seen;     /* enum tg_omp_seen */
     uint64_t since_ns;
 };
@@ -60,7 +60,7 @@ struct tg_openmp_member {
     uint64_t sync;    /* enum tg_omp_sync: kind of the last it came to */
     uint64_t arrived_ns;
     uint64_t code;
-    bool ended; /* it is through with the region */
+    bool ended; /* done with the region */
     uint64_t ended_ns;
 };
 

@@ -1,5 +1,7 @@
 #include "analyzer/models/openmp_statistics.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -58,11 +60,11 @@ struct waiting {
     uint64_t worked_ns; /* in tasks that it executed while it waits at a barrier */
 };
 
-/* What is known of a worker while it is on its way. */
+/* The state of a worker during the reading. */
 struct worker_state {
     struct waiting waiting[MAX_DEPTH]; /* by the regions around, 0: outside of all */
     uint64_t entries;                  /* of the lock that it waits for, when it began to */
-    bool found_taken;                  /* that lock, by another one */
+    bool found_taken;                  /* by another worker */
 };
 
 struct tg_openmp_statistics {
@@ -73,8 +75,8 @@ struct tg_openmp_statistics {
     struct team *teams;
     struct tg_openmp_worker_use *workers;
     struct worker_state *states;
-    size_t n_workers; /* that the two have room for */
-    void *sorted[3];  /* what the last question of each kind was answered with */
+    size_t n_workers; /* room of both arrays */
+    void *sorted[3];  /* the latest answer of each kind */
 };
 
 /* Finds or adds the RECORD_TYPE with KEY in TABLE; NULL without memory. */
@@ -108,18 +110,15 @@ static struct tg_error *make_room(struct tg_openmp_statistics *s, size_t worker)
 {
     if (worker < s->n_workers)
         return NULL;
-    size_t count = 2 * worker + 16;
-    struct tg_openmp_worker_use *workers = reallocarray(s->workers, count, sizeof *workers);
-    if (workers == NULL)
-        return tg_error_no_memory();
-    s->workers = workers;
-    struct worker_state *states = reallocarray(s->states, count, sizeof *states);
-    if (states == NULL)
-        return tg_error_no_memory();
-    s->states = states;
-    memset(workers + s->n_workers, 0, (count - s->n_workers) * sizeof *workers);
-    memset(states + s->n_workers, 0, (count - s->n_workers) * sizeof *states);
-    s->n_workers = count;
+    size_t former = s->n_workers, capacity = former, states_capacity = former;
+    struct tg_error *error = TG_ARRAY_RESERVE(s->workers, capacity, worker + 1);
+    if (error == NULL)
+        error = TG_ARRAY_RESERVE(s->states, states_capacity, capacity);
+    if (error != NULL)
+        return error;
+    memset(s->workers + former, 0, (capacity - former) * sizeof *s->workers);
+    memset(s->states + former, 0, (capacity - former) * sizeof *s->states);
+    s->n_workers = capacity;
     return NULL;
 }
 
@@ -323,7 +322,7 @@ static struct tg_error *left(void *context, const struct tg_openmp_worker *worke
     case TG_OPENMP_IN_TASK:
         s->workers[worker->index].tasks++;
         if (is_at_barrier(worker))
-            waiting_of(s, worker, 0)->worked_ns += spent_ns; /* it did not wait for that long */
+            waiting_of(s, worker, 0)->worked_ns += spent_ns; /* not spent waiting */
         return NULL;
     case TG_OPENMP_IN_ZONE:
         return NULL;
@@ -381,7 +380,7 @@ static struct tg_error *begin_team(struct tg_openmp_statistics *s, const struct 
     return NULL;
 }
 
-/* Those who did not meet the region wait at its end too, for the last of the team: no event says so. */
+/* The other members of the team wait at the region's end too, for the last one, without an event. */
 static void count_join(struct tg_openmp_statistics *s, size_t process, uint64_t id)
 {
     const struct tg_openmp_team *team = tg_openmp_model_team(s->model, process, id);

@@ -11,7 +11,7 @@ struct tg_openmp_zone_use {
     size_t process;
     enum tg_openmp_place_kind kind;
     uint64_t what;
-    uint64_t code;     /* where the program asks for it, 0 unknown */
+    uint64_t code;     /* address in the program, 0 unknown */
     bool is_inferred;  /* a zone: the program's code tells of it, not a call */
     uint64_t count;    /* times that a worker left it */
     uint64_t total_ns; /* inside, all workers together; what is nested in it included */
@@ -23,7 +23,7 @@ struct tg_openmp_lock_use {
     size_t process;
     uint64_t mutex; /* enum tg_omp_mutex */
     uint64_t lock;  /* as in the events */
-    uint64_t code;  /* where it was first waited for */
+    uint64_t code;  /* address of the first wait */
     uint64_t entries;
     uint64_t contended; /* entries that found it taken, or came behind others that waited with them */
     uint64_t wait_ns, max_wait_ns;

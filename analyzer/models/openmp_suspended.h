@@ -1,4 +1,4 @@
-/* What suspended tasks are inside of until they go on. Internal to analyzer/models/openmp.c. */
+/* The places of suspended tasks until they are resumed. For analyzer/models/openmp.c alone. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_SUSPENDED_H
 #define TG_ANALYZER_MODELS_OPENMP_SUSPENDED_H
 

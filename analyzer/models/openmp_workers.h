@@ -1,4 +1,5 @@
-/* The table of threads that OpenMP knows, and what each is inside of. Internal to analyzer/models/openmp.c. */
+/* The table of threads that OpenMP knows, and what each is inside of. Internal to
+ * analyzer/models/openmp.c. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_WORKERS_H
 #define TG_ANALYZER_MODELS_OPENMP_WORKERS_H
 
@@ -40,7 +41,7 @@ struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_wor
 /* The same, made where there is none: then NOW_NS is when it was first seen. Only error: NO_MEMORY. */
 struct tg_error *tg_openmp_workers_get(struct tg_openmp_workers *workers, size_t process, int32_t tid,
                                        uint64_t now_ns, struct tg_openmp_worker_entry **worker);
-/* It stays inside of what it was in: that is where it ended. */
+/* A dead worker keeps its places: they say where it ended. */
 void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_worker_entry *worker);
 void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t process);
 /* Another program runs in PROCESS: its workers are numbered from 1. */

@@ -9,7 +9,7 @@
 
 #include <uthash.h>
 
-/* Which process a pid stands for now. */
+/* The current process of a pid. */
 struct pid_slot {
     int32_t pid;
     struct tg_process_entry *entry;
@@ -308,7 +308,7 @@ static void count_event(struct tg_process_entry *entry, const struct tg_event *e
     }
 }
 
-/* What the kind of EVENT says about its process. */
+/* Updates the process from the kind of EVENT. */
 static struct tg_error *take_event(struct tg_process_model *model, struct tg_process_entry *entry,
                                    const struct tg_event *event)
 {
@@ -349,7 +349,7 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
 struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
                                        struct tg_process_entry **entry)
 {
-    /* What the recorder says about a process that it does not follow makes no process of the job. */
+    /* the recorder's remarks on a process that it does not follow do not add it to the job */
     bool remark = event->kind == TG_EVENT_NOTE || event->kind == TG_EVENT_LOSS;
     if (event->pid == 0 || (remark && find_slot(model, event->pid) == NULL)) {
         *entry = NULL;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of how a process ended. */
+/* How a process ended, as far as known. */
 enum tg_process_end {
     TG_PROCESS_RUNNING, /* no end in the trace */
     TG_PROCESS_EXITED,

@@ -1,5 +1,7 @@
 #include "analyzer/models/totals.h"
 
+#include "format/base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,7 @@ void tg_totals_destroy(struct tg_totals *model)
     free(model);
 }
 
-/* A zeroed item at the end of a list. *ITEM is NULL where the list is full: a hostile trace may name any
+/* Appends a zeroed item to a list. *ITEM is NULL where the list is full: a hostile trace may name any
  * number of breakpoints. Lists are short, so they are searched from front to end. */
 static struct tg_error *append(struct tg_totals *model, void *list_pointer, size_t *count, size_t size,
                                void **item)
@@ -44,22 +46,20 @@ static struct tg_error *append(struct tg_totals *model, void *list_pointer, size
         model->beyond_limit++;
         return NULL;
     }
-    void *list;
-    memcpy(&list, list_pointer, sizeof list);
     if ((*count & (*count - 1)) == 0) { /* full at every power of two */
-        size_t capacity = *count == 0 ? 1 : *count * 2;
-        list = reallocarray(list, capacity, size);
-        if (list == NULL)
-            return tg_error_no_memory();
-        memcpy(list_pointer, &list, sizeof list);
+        struct tg_error *error = tg_array_resize(list_pointer, *count == 0 ? 1 : *count * 2, size);
+        if (error != NULL)
+            return error;
     }
-    *item = (char *)list + *count * size;
+    char *list;
+    memcpy(&list, list_pointer, sizeof list);
+    *item = list + *count * size;
     memset(*item, 0, size);
     ++*count;
     return NULL;
 }
 
-/* A list like FROM, with the room that append() takes it to have; NULL without memory. */
+/* A copy of FROM with the room that append() expects; NULL without memory. */
 static void *copy_list(const void *from, size_t count, size_t size)
 {
     size_t capacity = 1;
@@ -200,7 +200,7 @@ static struct tg_error *take_note(struct tg_totals *model, const struct tg_event
     return error;
 }
 
-/* What is not observed because of it looks like nothing that happened: so it is told. */
+/* Counts a missing agent as a loss: without it, nothing seems to have happened. */
 static struct tg_error *take_agent(struct tg_totals *model, const struct tg_event *event)
 {
     char *text;

@@ -1,5 +1,4 @@
-/* The session model: what the recorder did and could not do: event totals, breakpoints, filter settings,
- * losses. */
+/* Totals of a trace: events by kind, breakpoints, filter settings, losses and notes. */
 #ifndef TG_ANALYZER_MODELS_TOTALS_H
 #define TG_ANALYZER_MODELS_TOTALS_H
 
@@ -78,7 +77,7 @@ struct tg_totals {
 
 struct tg_error *tg_totals_create(struct tg_totals **model);
 void tg_totals_destroy(struct tg_totals *model);
-/* A second one that says the same and goes on from there on its own. */
+/* Makes an independent copy. */
 struct tg_error *tg_totals_copy(const struct tg_totals *model, struct tg_totals **copy);
 
 /* Takes one event. Only error: NO_MEMORY. */

@@ -21,13 +21,13 @@ void tg_code_names_destroy(struct tg_code_names *names);
 /* Takes one event of the trace, all of them in order. Only error: NO_MEMORY. */
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
 
-/* What is known of an address. */
+/* The name of an address, as far as known. */
 struct tg_code_name {
     const char *object; /* path of the program or library that it is in */
     struct tg_symbol symbol;
 };
 
-/* What the address VALUE in FIELD of an event of process PID is: of a return address, the call before it.
+/* The name of address VALUE in FIELD of an event of process PID; of a return address, of the call before it.
  * False where nothing is known beyond the object, or FIELD is no code address. Strings live until the next
  * call. */
 bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct tg_field *field,

@@ -1,4 +1,4 @@
-/* What OpenMP's constructs are called, in sentences, tables and drawings. Strings are static. Numbers beyond
+/* Names of OpenMP's constructs in sentences, tables and drawings. Strings are static. Numbers beyond
  * the known ones, which a trace of a newer writer may hold, have names that say no more than the kind. */
 #ifndef TG_ANALYZER_OUTPUT_OPENMP_WORDS_H
 #define TG_ANALYZER_OUTPUT_OPENMP_WORDS_H

@@ -1,4 +1,4 @@
-/* Where a command's result goes: standard output, or a file that appears only when it is whole. */
+/* The destination of a command's result: standard output, or a file that appears only when it is complete. */
 #ifndef TG_ANALYZER_OUTPUT_OUTPUT_FILE_H
 #define TG_ANALYZER_OUTPUT_OUTPUT_FILE_H
 

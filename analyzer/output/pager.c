@@ -32,7 +32,7 @@ static bool is_in_path(const char *name)
     return false;
 }
 
-/* What a shell is to run, NULL: no pager. */
+/* The command for a shell, NULL: no pager. */
 static const char *find_command(void)
 {
     const char *command = getenv("TOLLGATE_PAGER"), *terminal = getenv("TERM");

@@ -150,7 +150,7 @@ struct tg_error *tg_selection_parse_time(const char *text, uint64_t *time_ns)
     const char *unit = text + strspn(text, "0123456789.");
     uint64_t scale = unit_ns(unit), whole = 0, fraction = 0;
     bool ok = scale != 0 && unit != text, seen_point = false, digits = false;
-    uint64_t digit_ns = scale; /* what one at the next place behind the point is worth */
+    uint64_t digit_ns = scale; /* value of a 1 at the next decimal place */
     for (const char *c = text; ok && c < unit; c++) {
         if (*c == '.') {
             ok = !seen_point;

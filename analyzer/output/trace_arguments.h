@@ -1,4 +1,4 @@
-/* What the commands about one recorded trace take on their command lines, all in the same way. */
+/* Command-line arguments shared by the commands that read one trace. */
 #ifndef TG_ANALYZER_OUTPUT_TRACE_ARGUMENTS_H
 #define TG_ANALYZER_OUTPUT_TRACE_ARGUMENTS_H
 
@@ -28,7 +28,8 @@ extern const struct argp tg_trace_argp;
 extern const struct argp tg_trace_output_argp;
 
 /* Parses the command line with ARGP, whose input is ARGUMENTS with TRACE as a part; chooses the trace
- * (analyzer/output/trace_choice.h); calls ACT; frees what TRACE owns. Prints errors; returns the exit status. */
+ * (analyzer/output/trace_choice.h); calls ACT; frees what TRACE owns. Prints errors; returns the exit
+ * status. */
 int tg_trace_arguments_run(const struct argp *argp, int argc, char **argv, struct tg_trace_arguments *trace,
                            void *arguments, struct tg_error *(*act)(void *arguments));
 

@@ -13,7 +13,7 @@
  * empty trace). */
 uint64_t tg_trace_start_ns(const struct tg_trace_reader *reader, const struct tg_event *first);
 
-/* Where SELECTION names ranks or processes, reads the trace at PATH once to find them (tg_selection_choose);
+/* If SELECTION names ranks or processes, reads the trace at PATH once to find them (tg_selection_choose);
  * otherwise does nothing. USAGE error for ranks of standard input, which cannot be read twice (process ids go
  * unchecked there), and where there is no such process; a trace that is damaged is read as far as it goes. */
 struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection);

@@ -184,22 +184,6 @@ static void every_key_has_a_name(void **state)
     }
 }
 
-static void states_have_letters(void **state)
-{
-    (void)state;
-    struct tg_job_view *view = job();
-    char letters[8] = "", thread_letters[8] = "";
-    for (size_t i = 0; i < 5; i++)
-        letters[i] = tg_job_process_letter(view, tg_job_view_at(view, i));
-    assert_string_equal(letters, "RMMHM");
-    for (size_t i = 0; i < 3; i++)
-        thread_letters[i] = tg_job_thread_letter(tg_job_view_thread(view, tg_job_view_at(view, 4), i));
-    assert_string_equal(thread_letters, "BTh");
-    assert_int_equal(tg_job_state_letter(TG_JOB_ERROR), 'E');
-    assert_int_equal(tg_job_state_letter(TG_JOB_NONEXISTENT), ' ');
-    tg_job_view_destroy(view);
-}
-
 /* ---- lists */
 
 static void numbers_become_ranges(void **state)
@@ -361,7 +345,6 @@ int main(void)
         cmocka_unit_test(threads_come_together_by_what_is_asked_for),
         cmocka_unit_test(those_that_have_ended_are_one_line),
         cmocka_unit_test(every_key_has_a_name),
-        cmocka_unit_test(states_have_letters),
         cmocka_unit_test(numbers_become_ranges),
         cmocka_unit_test(a_rank_is_one_process),
         cmocka_unit_test(stacks_are_merged),
