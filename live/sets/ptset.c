@@ -287,11 +287,6 @@ static void print_node(const struct tg_ptset *set, uint32_t at, FILE *stream)
         fputc('}', stream);
 }
 
-void tg_ptset_print(const struct tg_ptset *set, FILE *stream)
-{
-    print_node(set, set->root, stream);
-}
-
 char *tg_ptset_string(const struct tg_ptset *set)
 {
     char *text = NULL;
@@ -299,7 +294,7 @@ char *tg_ptset_string(const struct tg_ptset *set)
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return NULL;
-    tg_ptset_print(set, stream);
+    print_node(set, set->root, stream);
     bool failed = ferror(stream) != 0;
     if (fclose(stream) != 0 || failed) {
         free(text);

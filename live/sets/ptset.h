@@ -37,10 +37,8 @@ void tg_ptset_destroy(struct tg_ptset *set); /* NULL is accepted */
 struct tg_error *tg_ptset_complete(const struct tg_ptset *set, const struct tg_ptset *focus,
                                    struct tg_ptset **complete, size_t *position);
 
-/* The set in its canonical form, which parses to an equal one: no blanks but between a list's arenas, no
- * parentheses but those that are needed. */
-void tg_ptset_print(const struct tg_ptset *set, FILE *stream);
-/* The same as a string for the caller to free, NULL where memory is short. */
+/* The canonical text of SET, which parses to an equal set, with no more blanks and parentheses than needed. The
+ * caller frees it; NULL where memory is short. */
 char *tg_ptset_string(const struct tg_ptset *set);
 
 /* What commands iterate: the arenas of a list, one by one; 1 of everything else. ARENA is NULL where that is

@@ -12,11 +12,6 @@ static const char *const kind_names[] = {
 #undef X
 };
 
-const char *tg_news_kind_name(enum tg_news_kind kind)
-{
-    return kind_names[kind];
-}
-
 bool tg_news_of_decision(const struct tg_run_decision *decision, struct tg_news *news)
 {
     switch (decision->kind) {

@@ -74,9 +74,6 @@ static inline void tg_news_tell(const struct tg_news_sink *sink, const struct tg
     sink->tell(sink->context, news);
 }
 
-/* "stopped": what JSON calls it. */
-const char *tg_news_kind_name(enum tg_news_kind kind);
-
 /* The news of a decision that people should know; false: it is none. POINT is DECISION's barrier. Names and
  * rank of its unit are the caller's to add. */
 bool tg_news_of_decision(const struct tg_run_decision *decision, struct tg_news *news);

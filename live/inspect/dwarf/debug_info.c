@@ -194,7 +194,7 @@ struct tg_name_index *tg_debug_info_names(struct tg_debug_info *info)
     return info->names;
 }
 
-Dwarf_CFI *tg_debug_info_debug_frame(struct tg_debug_info *info)
+static Dwarf_CFI *debug_frame(struct tg_debug_info *info)
 {
     return tg_debug_info_dwarf(info) != NULL ? dwarf_getcfi(info->dwarf) : NULL;
 }
@@ -212,7 +212,7 @@ const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *i
         return rules;
     if (info->debug_unwind == NULL && (info->debug_unwind = tg_unwind_table_create()) == NULL)
         return NULL;
-    return tg_unwind_table_find(info->debug_unwind, tg_debug_info_debug_frame(info), address - info->delta);
+    return tg_unwind_table_find(info->debug_unwind, debug_frame(info), address - info->delta);
 }
 
 bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address)

@@ -38,10 +38,8 @@ struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info);
 /* The names of its variables, functions and types; NULL where there is no DWARF. Valid as long as INFO. */
 struct tg_name_index *tg_debug_info_names(struct tg_debug_info *info);
 
-/* Unwind tables: .eh_frame as it is mapped, and .debug_frame, whose addresses are tg_debug_info_dwarf's. NULL
- * where there is none. Valid as long as INFO. */
+/* The unwind table of .eh_frame, as it is mapped; NULL where there is none. Valid as long as INFO. */
 Dwarf_CFI *tg_debug_info_eh_frame(struct tg_debug_info *info);
-Dwarf_CFI *tg_debug_info_debug_frame(struct tg_debug_info *info);
 
 /* What they say of ADDRESS; NULL where that is nothing. Valid until the next call. */
 const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *info, uint64_t address);

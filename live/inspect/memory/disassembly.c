@@ -125,10 +125,12 @@ static void decode(struct tg_disassembler *disassembler, const uint8_t *bytes, s
     memcpy(instruction->bytes, bytes, instruction->size);
 }
 
-struct tg_error *tg_disassembler_run(struct tg_disassembler *disassembler,
-                                     const struct tg_inspect_memory *memory, uint64_t address, uint64_t count,
-                                     bool (*take)(void *context, const struct tg_instruction *instruction),
-                                     void *context, uint64_t *end)
+/* Tells TAKE of COUNT instructions from ADDRESS, where one begins, until it says false. NOT_FOUND where not
+ * one can be read; what ends at memory that cannot be read ends there, *END is behind the last one then. */
+static struct tg_error *run(struct tg_disassembler *disassembler, const struct tg_inspect_memory *memory,
+                            uint64_t address, uint64_t count,
+                            bool (*take)(void *context, const struct tg_instruction *instruction),
+                            void *context, uint64_t *end)
 {
     char text[256];
     uint64_t at = address;
@@ -189,7 +191,7 @@ uint64_t tg_disassembler_back(struct tg_disassembler *disassembler, const struct
     uint64_t from = pc - symbol.offset;
     while (from < pc) { /* in parts, as a run is bounded */
         struct tg_error *error =
-            tg_disassembler_run(disassembler, memory, from, TG_DISASSEMBLY_MAX, look_back, &looking, &end);
+            run(disassembler, memory, from, TG_DISASSEMBLY_MAX, look_back, &looking, &end);
         tg_error_destroy(error);
         if (error != NULL || end <= from)
             break;
@@ -312,11 +314,9 @@ struct tg_error *tg_disassembly_print(struct tg_disassembler *disassembler,
 {
     struct showing showing = {.disassembly = disassembly, .stream = stream};
     uint64_t stop = address;
-    struct tg_error *error =
-        tg_disassembler_run(disassembler, disassembly->memory, address, count, measure, &showing, &stop);
+    struct tg_error *error = run(disassembler, disassembly->memory, address, count, measure, &showing, &stop);
     if (error == NULL)
-        error = tg_disassembler_run(disassembler, disassembly->memory, address, count, show_line, &showing,
-                                    &stop);
+        error = run(disassembler, disassembly->memory, address, count, show_line, &showing, &stop);
     if (error != NULL)
         return error;
     uint8_t byte;
@@ -375,7 +375,7 @@ struct tg_error *tg_disassembly_json(struct tg_disassembler *disassembler,
     struct showing showing = {.disassembly = disassembly, .json = json};
     tg_json_begin_array(json);
     struct tg_error *error =
-        tg_disassembler_run(disassembler, disassembly->memory, address, count, show_object, &showing, end);
+        run(disassembler, disassembly->memory, address, count, show_object, &showing, end);
     tg_json_end_array(json);
     return error;
 }

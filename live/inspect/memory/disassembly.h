@@ -35,13 +35,6 @@ void tg_disassembler_destroy(struct tg_disassembler *disassembler); /* NULL is a
 /* AT&T's syntax is what it begins with. */
 void tg_disassembler_set_intel(struct tg_disassembler *disassembler, bool intel);
 
-/* Tells TAKE of COUNT instructions from ADDRESS, where one begins, until it says false. NOT_FOUND where not
- * one can be read; what ends at memory that cannot be read ends there, *END is behind the last one then. */
-struct tg_error *tg_disassembler_run(struct tg_disassembler *disassembler,
-                                     const struct tg_inspect_memory *memory, uint64_t address, uint64_t count,
-                                     bool (*take)(void *context, const struct tg_instruction *instruction),
-                                     void *context, uint64_t *end);
-
 /* Where to begin for N instructions before PC: found from the start of its function, as code cannot be read
  * backwards. PC itself where that is not known, further away than TG_DISASSEMBLY_MAX_LEAD, or does not lead
  * to it. */
@@ -60,7 +53,7 @@ struct tg_disassembly {
     bool shows_bytes;
 };
 
-/* A line each: "> 0x401136 <main+4>  call 0x401020 <puts>". Errors as tg_disassembler_run. */
+/* A line each: "> 0x401136 <main+4>  call 0x401020 <puts>". NOT_FOUND where not one instruction can be read. */
 struct tg_error *tg_disassembly_print(struct tg_disassembler *disassembler,
                                       const struct tg_disassembly *disassembly, uint64_t address,
                                       uint64_t count, FILE *stream, uint64_t *end);

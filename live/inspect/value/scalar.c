@@ -147,7 +147,8 @@ static bool print_flags(Dwarf_Die *type, uint64_t number, FILE *out)
     return true;
 }
 
-bool tg_value_print_enumerator(const struct tg_type *type, const struct tg_number *number, FILE *out)
+/* "A", "A | B"; false where the number has no name. */
+static bool print_enumerator(const struct tg_type *type, const struct tg_number *number, FILE *out)
 {
     struct tg_type stripped = tg_type_strip(type);
     Dwarf_Die child;
@@ -191,7 +192,7 @@ struct tg_error *tg_value_print_number(const struct tg_number *number, const str
         return NULL;
     }
     if (kind == TG_TYPE_ENUM) {
-        if (!tg_value_print_enumerator(type, number, out))
+        if (!print_enumerator(type, number, out))
             print_integer(number, number->is_unsigned, out);
     } else if (kind == TG_TYPE_BOOL && number->low <= 1) {
         fputs(number->low != 0 ? "true" : "false", out);

@@ -45,8 +45,6 @@ struct tg_error *tg_value_print_number(const struct tg_number *number, const str
                                        enum tg_number_base base, FILE *out);
 /* The characters of a string, SIZE of them, quoted; repeated ones are folded. */
 void tg_value_print_characters(const uint8_t *text, size_t size, uint32_t min_repeats, FILE *out);
-/* "A", "A | B", NULL where the number has no name. */
-bool tg_value_print_enumerator(const struct tg_type *type, const struct tg_number *number, FILE *out);
 /* Up to MAX characters of the NUL-terminated string at ADDRESS to TEXT. *TRUNCATED: it goes on. False: not
  * even the first can be read. */
 bool tg_value_read_string(const struct tg_scene *scene, uint64_t address, size_t max, uint8_t *text,

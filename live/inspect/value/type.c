@@ -241,30 +241,6 @@ bool tg_type_size(const struct tg_type *type, uint64_t *size_bytes)
     return false;
 }
 
-bool tg_type_equal(const struct tg_type *a, const struct tg_type *b)
-{
-    struct tg_type x = tg_type_strip(a), y = tg_type_strip(b);
-    for (unsigned i = 0; i < MAX_WRAPS; i++) {
-        enum tg_type_kind kind = tg_type_kind(&x);
-        uint64_t size, other;
-        if (kind != tg_type_kind(&y))
-            return false;
-        if (kind == TG_TYPE_POINTER || kind == TG_TYPE_ARRAY) {
-            if (!tg_type_target(&x, &x) || !tg_type_target(&y, &y))
-                return false;
-            x = tg_type_strip(&x);
-            y = tg_type_strip(&y);
-            continue;
-        }
-        if (!tg_type_size(&x, &size) || !tg_type_size(&y, &other))
-            return true;
-        const char *name = x.die.addr == NULL ? NULL : dwarf_diename(&x.die);
-        const char *second = y.die.addr == NULL ? NULL : dwarf_diename(&y.die);
-        return size == other && (name == NULL || second == NULL || strcmp(name, second) == 0);
-    }
-    return false;
-}
-
 static int language(const Dwarf_Die *die)
 {
     Dwarf_Die copy = *die, unit;

@@ -84,9 +84,6 @@ bool tg_type_target(const struct tg_type *type, struct tg_type *target);
 /* Bytes. False where it depends on the frame, or is not known. */
 bool tg_type_size(const struct tg_type *type, uint64_t *size_bytes);
 
-/* Whether both are called the same and have the same size: pointers to them can be compared. */
-bool tg_type_equal(const struct tg_type *a, const struct tg_type *b);
-
 /* As C writes it ("char *[10]"), safe for a terminal. */
 void tg_type_print(const struct tg_type *type, FILE *out);
 
