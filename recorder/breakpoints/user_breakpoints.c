@@ -92,7 +92,7 @@ static bool has_site(const struct tg_user_breakpoints *breakpoints, const struct
     return false;
 }
 
-/* ---- what the engine tells */
+/* ---- events of the engine */
 
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
                             struct tg_process *parent)

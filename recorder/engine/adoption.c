@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* A thread or process that is created stops at once and waits to be told of by its creator's fork event.
+/* A thread or process that is created stops at once and waits to be reported by its creator's fork event.
  * SIGKILL can take the creator away in that very moment: nobody reports the child then, and it would stay
  * stopped for ever. */
 

@@ -8,7 +8,7 @@
 /* PROCESS was killed: keeps what a child of it might need. */
 void tg_adoption_keep_ghost(struct tg_process *process);
 void tg_adoption_drop_ghosts(struct tg_engine *engine);
-/* CREATOR ends: takes over the parked stops that it, or nobody, would have told of. */
+/* CREATOR ends: takes over the parked stops that it, or nobody, would have reported. */
 void tg_adoption_creator_ends(struct tg_tracee *creator);
 /* A stop of TID was parked: takes it over where nobody is left to report it. */
 void tg_adoption_parked(struct tg_engine *engine, pid_t tid);

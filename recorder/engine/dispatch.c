@@ -147,7 +147,7 @@ static void on_stop(struct tg_tracee *tracee, int status)
     }
 }
 
-/* The first stop of an attached process: everything is told of it before the stop itself. */
+/* The first stop of an attached process: its start and threads are emitted before the stop itself. */
 static void announce_attached(struct tg_tracee *tracee)
 {
     struct tg_process *process = tracee->thread.process;

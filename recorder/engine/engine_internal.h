@@ -13,7 +13,7 @@
  * step.c           a hit: handlers, and how the thread gets past the instruction
  * thread_control.c orders: halt, step, go
  * removal.c        threads and processes leave the tables
- * detach.c         processes are let go
+ * detach.c         processes are detached
  * program.c        a new program image: auxiliary vector, entry stop
  * lineage.c        births: fork, clone, first stops, exec
  * adoption.c       children whose creator was killed before it reported them

@@ -132,7 +132,7 @@ static struct tg_tracee *add_process(const struct tg_process *model, struct tg_a
     return tracee;
 }
 
-/* Without memory for it, the child is let go as if it had never been traced. */
+/* Without memory for it, the child is detached as if it had never been traced. */
 static void let_child_go(struct tg_engine *engine, struct tg_address_space *space, pid_t child, bool shares)
 {
     static const struct tg_event event = {.kind = TG_EVENT_NOTE,

@@ -10,7 +10,7 @@ enum { WAKE_INTERVAL_NS = 5 * 1000 * 1000 };
 #define WAKE_SIGNAL SIGRTMAX
 
 /* Runs in the wake signal's handler while the tracer is blocked in PTRACE_SEIZE: waits for threads that an
- * exec is ending. Those in PTRACE_EVENT_EXIT are let go at once, everything else is kept for later. */
+ * exec is ending. Threads in PTRACE_EVENT_EXIT are resumed at once, everything else is kept for later. */
 static void collect_early(struct tg_engine *engine)
 {
     int status;

@@ -13,7 +13,7 @@ struct tg_agent_files {
 };
 
 /* Looks where this program itself is (/proc/self/exe), in the build tree or as installed. NOT_FOUND where
- * they are not there; UNSUPPORTED where the dynamic loader could not be told of such a path. */
+ * they are not there; UNSUPPORTED where the dynamic loader cannot preload from such a path. */
 struct tg_error *tg_agent_files_find(struct tg_agent_files *files);
 
 /* The libraries in DIRECTORY (absolute). Errors as above. */

@@ -32,7 +32,7 @@ struct tg_agent_injector {
     int seccomp_filters;                  /* of this process */
 };
 
-/* ---- what speaks against it
+/* ---- reasons against the agent
  *
  * Each returns NULL, or what to tell. */
 

@@ -159,7 +159,7 @@ static struct tg_error *get_file(struct search *search, const char *path, const 
     return NULL;
 }
 
-/* ---- what was found */
+/* ---- libraries found */
 
 static bool is_known(const struct search *search, const char *text)
 {
@@ -213,7 +213,7 @@ static void count_tls(struct search *search, const struct file *file)
         search->tls_alignment = alignment;
 }
 
-/* ---- where the loader looks */
+/* ---- places where the loader looks */
 
 /* Copies the item at *TEXT (up to one of SEPARATORS) and goes on behind it; $ORIGIN is the folder of PATH,
  * $LIB and $PLATFORM what they are on Debian. False behind the last item; an item that does not fit becomes

@@ -132,7 +132,7 @@ static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const 
     *kept = tg_engine_emit(loader->engine, thread, &event);
 }
 
-/* ---- what waits */
+/* ---- waiting libraries */
 
 void tg_loader_handle_waiting(struct tg_loader *loader, struct tg_thread *thread,
                               enum tg_stop_trigger trigger, bool final)
@@ -181,7 +181,7 @@ static void decide(struct tg_loader *loader, struct tg_thread *thread, const str
     tg_loader_handle_waiting(loader, thread, TG_TRIGGER_REPORTED_EVENT, false);
 }
 
-/* The agent tells of the load; breakpoints in it are ours to plant. */
+/* The agent reports the load; breakpoints in it are ours to plant. */
 static void handle_untold(struct tg_loader *loader, struct tg_thread *thread,
                           const struct tg_loader_load *load, uint64_t since_ns)
 {

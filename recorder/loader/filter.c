@@ -1,7 +1,7 @@
 #include "recorder/loader/events.h"
 #include "recorder/loader/stops.h"
 
-/* ---- who is asked for the libraries of a process */
+/* ---- the libraries of a process */
 
 static bool tell_library(const struct tg_loader_process *watched, const struct tg_loaded_object *object,
                          size_t namespace_index,

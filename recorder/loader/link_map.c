@@ -141,7 +141,7 @@ struct tg_loaded_object *tg_link_maps_at(const struct tg_link_maps *maps, size_t
     return maps->spaces[namespace_index].objects[i];
 }
 
-/* ---- what is in memory */
+/* ---- reading memory */
 
 static uint64_t word_at(const uint8_t *bytes, size_t i, size_t word)
 {

@@ -19,7 +19,7 @@ struct tg_loader;
 
 enum tg_loader_watch {
     TG_LOADER_STOPS,    /* stops at r_brk, except in fast mode */
-    TG_LOADER_AGENT,    /* the agent tells of libraries; where it is not in, as STOPS */
+    TG_LOADER_AGENT,    /* the agent reports libraries; in processes without it, as STOPS */
     TG_LOADER_CATCH_UP, /* nothing planted; lists are read at other stops */
     TG_LOADER_NONE,     /* libraries are not watched at all */
 };
@@ -64,9 +64,9 @@ void tg_loader_destroy(struct tg_loader *loader); /* NULL is accepted */
 
 /* FILTER, which is copied, is in force from now on, in all processes: a filter_settings event says so. On the
  * tracer thread, outside of stops (tg_engine_post) or inside of one. To fast mode, r_brk is taken away; from
- * it, planted, while threads run, and what was loaded meanwhile is told of at once and deferred. What waits
- * goes on waiting for a reported event or another stop. A process in which r_brk cannot be planted is a note
- * in the trace and stays as in fast mode. Only error: NO_MEMORY, nothing is changed then. */
+ * it, planted, while threads run, and libraries loaded meanwhile are reported at once and deferred. What
+ * waits goes on waiting for a reported event or another stop. A process in which r_brk cannot be planted is a
+ * note in the trace and stays as in fast mode. Only error: NO_MEMORY, nothing is changed then. */
 struct tg_error *tg_loader_set_filter(struct tg_loader *loader, const struct tg_dlopen_filter *filter);
 
 /* In force; valid until it is set again. */

@@ -55,7 +55,7 @@ void tg_loader_process_unref(struct tg_loader_process *watched)
     free(watched);
 }
 
-/* ---- what waits */
+/* ---- waiting libraries */
 
 bool tg_loader_process_wait(struct tg_loader_process *watched, struct tg_loaded_object *const *objects,
                             size_t count, uint64_t since_ns)

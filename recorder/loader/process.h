@@ -22,7 +22,7 @@ struct tg_loader_process {
     bool never_stops;          /* nor will it be, whatever the filter says */
     bool planted;              /* a breakpoint is at BRK */
     bool startup_only;         /* only until the start-up libraries were told */
-    bool by_agent; /* the agent tells of libraries: here they are only handled, as late as in fast mode */
+    bool by_agent; /* the agent reports libraries: here they are only handled, as late as in fast mode */
     bool loader_is_program;   /* `ld.so PROGRAM` */
     uint64_t loader_base;     /* load bias of the dynamic loader */
     uint64_t brk;             /* r_brk, 0 unknown */

@@ -218,7 +218,7 @@ void tg_loader_at_other_stop(struct tg_loader *loader, struct tg_thread *thread,
         !locate(watched, thread))
         return;
     if (final && watched->references > 1)
-        return; /* a vfork child: the memory, and what is to be told of it, is its parent's */
+        return; /* a vfork child: the memory, and its events, are its parent's */
     bool unseen = !watched->planted || !watched->started_up;
     if (final) {
         catch_up(loader, thread, TG_LINK_LOOK_LAST);

@@ -151,7 +151,7 @@ bool tg_mpir_process_look(struct tg_mpir_process *known, struct tg_mpir_finder *
     return look.found;
 }
 
-/* ---- what the symbols mean */
+/* ---- the meaning of symbols */
 
 bool tg_mpir_process_can_start(const struct tg_mpir_process *known)
 {

@@ -29,7 +29,7 @@ struct rank {
     enum tg_mpir_rank_way way;
     enum tg_mpir_gate gate;
     bool wants_gate;  /* its starter leaves it to the tool to let ranks go on */
-    bool is_selected; /* otherwise it is let go once it is through its gate */
+    bool is_selected; /* otherwise detached once it is through its gate */
     bool wake;        /* left stopped for the tool to come */
     bool waits;       /* until its starter has returned from MPIR_Breakpoint */
     bool woken;

@@ -1,5 +1,5 @@
 /* The ranks that starters' tables name: each is looked for, taken where it is on this host and is what the
- * table says, let through its gate, and told of in an mpir_rank event. */
+ * table says, let through its gate, and reported by an mpir_rank event. */
 #ifndef TG_RECORDER_MPIR_RANKS_H
 #define TG_RECORDER_MPIR_RANKS_H
 
@@ -14,7 +14,7 @@ struct tg_mpir_ranks;
 
 struct tg_mpir_ranks_options {
     size_t slot;                          /* of the observer whose data are struct tg_mpir_process */
-    const struct tg_wanted_ranks *wanted; /* others are let go, or not taken */
+    const struct tg_wanted_ranks *wanted; /* others are detached, or not taken */
     bool trust;                           /* take a process whatever it runs and whose it is */
     bool is_foreign; /* the job runs whatever becomes of the recorder, although its starter was launched */
 };
@@ -43,8 +43,8 @@ void tg_mpir_ranks_begin(struct tg_mpir_ranks *ranks, const struct tg_thread *th
 bool tg_mpir_ranks_wait(const struct tg_mpir_ranks *ranks, pid_t starter);
 void tg_mpir_ranks_wake(struct tg_mpir_ranks *ranks, pid_t starter);
 
-/* THREAD's process is about to be let go, or to end: the gate of a rank that has certainly passed it becomes
- * what it was. */
+/* THREAD's process is about to be detached, or to end: the gate of a rank that has certainly passed it
+ * becomes what it was. */
 void tg_mpir_ranks_leave(struct tg_mpir_ranks *ranks, struct tg_thread *thread, enum tg_stop_trigger trigger);
 
 /* Process PID, which was traced, is no more; or a new one has that number. */

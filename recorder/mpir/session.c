@@ -33,7 +33,7 @@ static struct tg_mpir_process *known_of(const struct tg_mpir_session *session,
     return process->data[session->slot];
 }
 
-/* ---- who a process is */
+/* ---- ranks and starters among processes */
 
 /* Whether the environment makes PID a rank of an MPI runtime. A batch system's variables do not: launchers
  * run under those, too. */
@@ -396,7 +396,7 @@ static void recognise_without_symbols(struct tg_mpir_session *session, struct tg
     tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", "the launcher has no symbols of MPIR");
 }
 
-/* A rank that a starter created after it had told of its job: MPI_Comm_spawn. */
+/* A rank that a starter created after it had reported its job: MPI_Comm_spawn. */
 static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thread)
 {
     struct tg_proc_status status;

@@ -99,7 +99,7 @@ static void read_symbols(struct tg_image *image, bool is_program, struct tg_mpir
         tg_mpir_layout_from_dwarf(image, &symbols->layout);
 }
 
-/* ---- what was looked at before */
+/* ---- objects looked at before */
 
 static const struct tg_mpir_symbols *remember(struct tg_mpir_finder *finder, const char *build_id,
                                               const struct tg_mpir_symbols *symbols)

@@ -13,7 +13,7 @@
 
 enum {
     TG_MPIR_TABLE_MAX_ENTRIES = 1 << 20,
-    TG_MPIR_TABLE_BLOCK = 1024, /* entries that are read, and told of, together */
+    TG_MPIR_TABLE_BLOCK = 1024, /* entries that are read and reported together */
     TG_MPIR_TABLE_MAX_STRING = 4096,
     TG_MPIR_TABLE_MAX_BAD_PAGES = 256, /* unreadable pages tried in one table */
     TG_MPIR_TABLE_REASON_BYTES = 160,

@@ -20,7 +20,7 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* ---- what a process runs */
+/* ---- the program of a process */
 
 static void read_link(pid_t pid, const char *what, char path[PATH_MAX])
 {
@@ -68,7 +68,7 @@ static bool runs(pid_t pid, const char *executable)
            is_in_command(pid, executable);
 }
 
-/* ---- what its environment says */
+/* ---- its environment */
 
 static bool is_rank_by_environment(const struct tg_mpir_target *target, bool check_node)
 {

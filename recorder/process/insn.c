@@ -203,7 +203,7 @@ static unsigned regular_length(const struct layout *layout)
     return layout->opcode_index + 1 + modrm_length(layout) + (immediate ? 1 : 0);
 }
 
-/* ---- what can be emulated ---- */
+/* ---- instructions that can be emulated ---- */
 
 static int64_t signed_at(const struct layout *layout, unsigned index, unsigned size)
 {

@@ -22,7 +22,7 @@ bool tg_symbol_probe_lacks(struct tg_symbol_probe *probe, const struct tg_image_
                            const char *const *names, size_t n_names);
 
 /* The same for the symbols of the file itself, of any type, and names that contain TEXT: a file without a
- * symbol table of its own can be told of as well, because separate debug files do not count. */
+ * symbol table of its own can be judged as well, because separate debug files do not count. */
 bool tg_symbol_probe_lacks_text(struct tg_symbol_probe *probe, const struct tg_image_source *source,
                                 const char *text);
 

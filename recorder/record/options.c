@@ -242,7 +242,7 @@ static struct tg_error *read_settings(const char *named, struct tg_settings *set
     return read_if_present(here, settings);
 }
 
-/* ---- what follows from both */
+/* ---- options and settings combined */
 
 static struct tg_error *set_filter(const struct arguments *arguments, const struct tg_settings *settings,
                                    struct tg_dlopen_filter *filter)

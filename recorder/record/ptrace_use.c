@@ -15,7 +15,7 @@ struct tg_ptrace_use {
     struct tg_observer observer;
 };
 
-/* ---- where the function is */
+/* ---- the address of the function */
 
 static bool is_c_library(const char *name)
 {

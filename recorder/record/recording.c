@@ -66,7 +66,7 @@ static const char *const watch_names[] = {[TG_LOADER_AGENT] = "agent",
                                           [TG_LOADER_CATCH_UP] = "catch_up",
                                           [TG_LOADER_NONE] = "none"};
 
-/* ---- what the trace says about itself */
+/* ---- the description of a trace */
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -35,7 +35,7 @@ struct tg_recording_watch {
     void (*emitted)(void *context, const struct tg_event *event);
     /* The same: after tg_engine_wake. */
     void (*serve)(void *context);
-    const struct tg_loader_listener *libraries; /* told of those that are handled; NULL nobody */
+    const struct tg_loader_listener *libraries; /* told of handled libraries; NULL: nobody is */
 };
 
 /* Makes everything ready: the trace file is created, nothing is traced yet. COST is what stops cost on this
