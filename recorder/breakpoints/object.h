@@ -12,7 +12,7 @@
 
 enum {
     TG_BREAK_OBJECT_MAX_PLACES = 1024
-}; /* of one specification in one object: what callers make room for */
+}; /* places of one specification in one object: room that callers make */
 
 /* Strings are borrowed. */
 struct tg_break_object {

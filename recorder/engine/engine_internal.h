@@ -70,8 +70,8 @@ struct tg_engine {
     struct tg_stop_wait stop_wait;
     bool in_stop;
     uint64_t stop_time_ns;
-    uint64_t resume_time_ns;               /* of the stop in progress, 0 not yet */
-    struct tg_ghost ghosts[TG_MAX_GHOSTS]; /* of the last processes that were killed */
+    uint64_t resume_time_ns;               /* end of the stop in progress, 0 not yet */
+    struct tg_ghost ghosts[TG_MAX_GHOSTS]; /* processes killed last */
     unsigned n_ghosts;         /* so far; the next one replaces ghosts[n_ghosts % TG_MAX_GHOSTS] */
     struct tg_error *failure;  /* why tg_engine_run has to end, NULL nothing */
     struct tg_tracee *current; /* the thread whose stop is being handled, NULL none or gone */
@@ -92,7 +92,7 @@ struct tg_engine {
     atomic_bool has_requests;     /* of other threads: tg_engine_wake */
     timer_t request_timer;        /* as wake_timer, until the loop has seen that */
     bool has_request_timer;
-    bool detach_in_progress; /* of some process */
+    bool detach_in_progress; /* some process is being detached */
     pid_t *interrupted;      /* threads that were interrupted to be kept, their stops not collected yet */
     size_t n_interrupted, interrupted_capacity;
     pid_t launched_pid;

@@ -37,7 +37,7 @@ struct tg_step {
     pid_t awaited;    /* a process that is to be gone before the thread goes on, 0 none */
     bool user_trap;   /* the program itself single-steps here (TF): the SIGTRAP is also the program's */
     unsigned slot;    /* TG_NO_SLOT: the parent's, not to be given back */
-    uint64_t address; /* of the site */
+    uint64_t address; /* address of the site */
     uint64_t scratch;
     uint64_t saved_register;
     struct tg_insn insn;
@@ -74,7 +74,7 @@ struct tg_tracee {
     bool stepping;       /* runs one instruction for the controller; the trap is still to come */
     bool called_off;     /* but is not to be kept after it */
     int kept_signal;
-    struct user_regs_struct regs; /* of the stop in progress, read when first needed */
+    struct user_regs_struct regs; /* registers in the stop in progress, read when first needed */
     bool regs_valid;
     bool regs_changed;
     uint64_t along; /* memory that tg_thread_wants_along asked for */

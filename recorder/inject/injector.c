@@ -28,8 +28,8 @@ struct tg_agent_injector {
     struct tg_observer observer;
     size_t slot;
     struct tg_startup_libraries *libraries;
-    char loader_build_id[BUILD_ID_CHARS]; /* of the dynamic loader that runs this program; "" unknown */
-    int seccomp_filters;                  /* of this process */
+    char loader_build_id[BUILD_ID_CHARS]; /* build-id of our own dynamic loader; "" unknown */
+    int seccomp_filters;                  /* filters of this process */
 };
 
 /* ---- reasons against the agent

@@ -19,7 +19,7 @@ struct tg_agent_injector;
 
 struct tg_agent_injector_options {
     const struct tg_agent_files *files;
-    const char *directory; /* of the rings: absolute */
+    const char *directory; /* directory of the rings: absolute */
     int directory_fd;      /* open on it, -1: whether the agent comes up is not looked at */
     bool audit;            /* load the audit library too: libraries are to be observed */
     struct tg_image_cache *images;

@@ -23,7 +23,7 @@ static const char magic[] = "glibc-ld.so.cache1.1";
 struct entry {
     const char *name; /* into the bytes */
     const char *path;
-    struct entry *next; /* of the same name */
+    struct entry *next; /* next one of the same name */
     struct entry *last; /* in the first one of a name: the last one */
     UT_hash_handle hh;
 };

@@ -18,11 +18,11 @@
 #include <uthash.h>
 
 enum {
-    MAX_LIBRARIES = 4096,      /* of one program */
+    MAX_LIBRARIES = 4096,      /* libraries of one program */
     MAX_FILES = 4096,          /* kept */
-    MAX_TLS_BYTES = 1 << 24,   /* of one library */
-    MAX_TLS_ALIGNMENT = 64,    /* of static thread-local storage that is made later */
-    MAX_LIST_BYTES = 128 << 10 /* of a list of directories or libraries */
+    MAX_TLS_BYTES = 1 << 24,   /* storage of one library */
+    MAX_TLS_ALIGNMENT = 64,    /* alignment of static storage that is made later */
+    MAX_LIST_BYTES = 128 << 10 /* length of a list of directories or libraries */
 };
 
 /* One state of one file: what identifies it. */

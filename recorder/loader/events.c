@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { FEW_LIBRARIES = 8 }; /* of an event, described without asking for memory */
+enum { FEW_LIBRARIES = 8 }; /* libraries of an event described without asking for memory */
 
 bool tg_loader_has_users(const struct tg_loader *loader)
 {

@@ -32,7 +32,7 @@ struct space {      /* one namespace */
 /* A node of a list and what lies before it in its page: loaders allocate an object's name just before the
  * object. */
 struct window {
-    uint64_t address; /* of the node; 0: nothing was read */
+    uint64_t address; /* address of the node; 0: nothing was read */
     size_t before;    /* bytes before it */
     uint8_t bytes[NAME_WINDOW_BYTES + NODE_WORDS * 8];
 };
@@ -42,9 +42,10 @@ struct tg_link_maps {
     uint64_t version; /* r_version as last read; from 2 on r_debug has r_next */
     struct space spaces[TG_LINK_MAP_MAX_NAMESPACES];
     size_t n_spaces;
-    struct tg_link_change changes[TG_LINK_MAP_MAX_NAMESPACES]; /* of the last update; hold references */
-    size_t n_used;                                             /* changes beyond these are empty */
-    struct window ahead;          /* the expected node of the namespace that is looked at */
+    struct tg_link_change
+        changes[TG_LINK_MAP_MAX_NAMESPACES]; /* changes of the last update; hold references */
+    size_t n_used;                           /* changes beyond these are empty */
+    struct window ahead;                     /* the expected node of the namespace that is looked at */
     struct tg_memory_range along; /* read with the first r_debug of the next update; no buffer: nothing */
 };
 
@@ -250,7 +251,7 @@ static size_t remember_ranges(const struct tg_loaded_object *object, size_t word
 /* The result of one look at the ends of a namespace's list. */
 struct ends {
     struct head head;
-    struct tg_link_node tail; /* of the last known object */
+    struct tg_link_node tail; /* node of the last known object */
     bool tail_same;           /* unchanged since the last look */
 };
 
@@ -458,7 +459,7 @@ struct comparison {
     struct tg_link_maps *maps;
     pid_t pid;
     size_t index;
-    struct tg_link_node *nodes; /* of known objects, by position */
+    struct tg_link_node *nodes; /* nodes of known objects, by position */
     bool *same;                 /* the memory there still holds that object */
     bool *kept;                 /* met in the walk */
     size_t *by_address;         /* positions, sorted by link_map */

@@ -40,7 +40,7 @@ struct tg_link_change {
 };
 
 struct tg_link_delta {
-    uint64_t state; /* of the first namespace that is not consistent, TG_LINK_CONSISTENT where all are */
+    uint64_t state; /* state of the first namespace that is not consistent, else TG_LINK_CONSISTENT */
     const struct tg_link_change *changes;
     size_t n_changes;    /* 0: nothing changed */
     const char *problem; /* static text where a list could not be read or is none; NULL: all is well */

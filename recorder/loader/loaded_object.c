@@ -10,7 +10,7 @@
 
 enum {
     MAX_DYNAMIC_ENTRIES = 128,
-    MAX_NEEDED = 60, /* of one object; one system call reads them */
+    MAX_NEEDED = 60, /* needed libraries of one object; one system call reads them */
     MAX_SONAME = 256,
 };
 

@@ -14,7 +14,8 @@ const char *tg_mpir_environment_wish(struct tg_image_cache *images, const struct
                                      const struct tg_initial_stack *stack);
 
 /* In program_loaded: gives that variable to THREAD's program, where nobody else
- * (tg_agent_injector_options.further) did. After an error the program is as it was: it will print its banner. */
+ * (tg_agent_injector_options.further) did. After an error the program is as it was, and prints its
+ * banner. */
 struct tg_error *tg_mpir_environment_add(struct tg_image_cache *images, struct tg_thread *thread);
 
 #endif

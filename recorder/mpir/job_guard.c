@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum {
-    JOB_BYTES = 64, /* of a packet */
-    LOOKS = 20,     /* at what is there: a launch may have been under way */
+    JOB_BYTES = 64, /* size of a packet */
+    LOOKS = 20,     /* looks at all processes: a launch may be under way */
     LOOK_NS = 100000000,
 };
 

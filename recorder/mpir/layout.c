@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MAX_TOP_DIES = 8 << 20, /* of all units together */
+    MAX_TOP_DIES = 8 << 20, /* entries of all units together */
     MAX_MEMBERS = 64,
     MAX_PEELS = 16, /* typedefs and qualifiers around a type */
     INT_BYTES = 4,

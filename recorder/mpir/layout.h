@@ -17,7 +17,7 @@ struct tg_mpir_layout {
     uint32_t stride_bytes;
     uint32_t host_offset;
     uint32_t executable_offset;
-    uint32_t pid_offset; /* of an int of four bytes */
+    uint32_t pid_offset; /* offset of an int of four bytes */
 };
 
 /* As every compiler lays it out for a word size of BITS (64 or 32; anything else: not known). */

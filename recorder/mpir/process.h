@@ -13,7 +13,7 @@ struct tg_mpir_variables {
     bool found[TG_MPIR_N_NAMES];
     uint64_t addresses[TG_MPIR_N_NAMES];
     uint64_t sizes[TG_MPIR_N_NAMES]; /* 0 unknown */
-    struct tg_mpir_layout layout;    /* of MPIR_proctable; all zero: there is none */
+    struct tg_mpir_layout layout;    /* layout of MPIR_proctable; all zero: none */
 };
 
 struct tg_mpir_process {
@@ -23,15 +23,15 @@ struct tg_mpir_process {
     struct tg_mpir_variables variables;
     char launcher[64]; /* as its objects tell it, "" not known */
 
-    /* of a starter */
+    /* starters only */
     bool is_starter;                 /* its variables were written or its table was read: it is one */
     bool is_announced;               /* MPIR_being_debugged is 1 by us */
     bool is_planted;                 /* MPIR_Breakpoint has a breakpoint */
     bool has_spawned;                /* reported so, or had a table when it was attached */
-    uint64_t snapshots;              /* of its table */
-    struct tg_mpir_job_guard *guard; /* of its job; NULL: it needs none */
+    uint64_t snapshots;              /* readings of its table */
+    struct tg_mpir_job_guard *guard; /* guard of its job; NULL: it needs none */
 
-    /* of a rank */
+    /* ranks only */
     bool gate_wanted;    /* MPIR_debug_gate is to be 1 as soon as it can be written */
     uint64_t gate_at_ns; /* when it was set, 0 not */
 };

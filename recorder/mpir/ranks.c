@@ -414,7 +414,7 @@ void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     char reason[REASON_BYTES];
     const struct rank *before = entry->pid > 0 ? find(ranks, (pid_t)entry->pid) : NULL;
     if (before != NULL && before->starter == starter->process->pid && before->number == entry->rank)
-        return; /* of an earlier reading */
+        return; /* known from an earlier reading */
     if (entry->host[0] == '\0') {
         snprintf(reason, sizeof reason, "unknown host: %s",
                  entry->problem[0] != '\0' ? entry->problem : "host_name is empty");

@@ -13,7 +13,7 @@
 struct tg_mpir_ranks;
 
 struct tg_mpir_ranks_options {
-    size_t slot;                          /* of the observer whose data are struct tg_mpir_process */
+    size_t slot;                          /* slot of the observer whose data are struct tg_mpir_process */
     const struct tg_wanted_ranks *wanted; /* others are detached, or not taken */
     bool trust;                           /* take a process whatever it runs and whose it is */
     bool is_foreign; /* the job runs whatever becomes of the recorder, although its starter was launched */

@@ -48,7 +48,7 @@ struct tg_mpir_symbols {
     uint64_t sizes[TG_MPIR_N_NAMES];     /* 0 unknown */
     size_t count;                        /* 0: it has none */
     uint64_t entry;                      /* the object's entry point, likewise */
-    struct tg_mpir_layout layout;        /* of its MPIR_proctable, from DWARF; all zero: there is none */
+    struct tg_mpir_layout layout;        /* layout of its MPIR_proctable, from DWARF; all zero: none */
 };
 
 /* Looks into each file once, whatever process maps it. The tracer thread's. */

@@ -10,7 +10,7 @@
 enum {
     PAGE_BYTES = 4096,
     BLOCK_PAGES = 2 * TG_MPIR_TABLE_BLOCK, /* the most that strings of a block can begin in */
-    BLOCK_RANGES = TG_MPIR_TABLE_BLOCK,    /* of one call of READ */
+    BLOCK_RANGES = TG_MPIR_TABLE_BLOCK,    /* ranges of one call of READ */
     PROBLEM_BYTES = 128,
 };
 _Static_assert((int)TG_MPIR_TABLE_MAX_STRING <= (int)PAGE_BYTES, "a string may touch three pages");

@@ -77,7 +77,7 @@ struct tg_openmp_process {
     bool wanted;
     unsigned looks; /* for a runtime that was not there yet */
     bool knows_thread_num;
-    int64_t thread_num_offset; /* of the thread number from the thread pointer */
+    int64_t thread_num_offset; /* distance of the thread number from the thread pointer */
     uint64_t runtime_start;    /* [start, end): where calls are the runtime's own */
     uint64_t runtime_end;
     uint64_t last_team;

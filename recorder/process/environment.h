@@ -10,8 +10,9 @@
 #include <sys/types.h>
 
 enum {
-    TG_ENVIRONMENT_MAX_BYTES = 16 << 20,      /* of /proc/PID/environ read; the kernel's own limit is 6 MiB */
-    TG_ENVIRONMENT_MAX_VALUE_BYTES = 1 << 16, /* of one variable kept; longer ones are left out and counted */
+    TG_ENVIRONMENT_MAX_BYTES =
+        16 << 20, /* part of /proc/PID/environ that is read; the kernel's own limit is 6 MiB */
+    TG_ENVIRONMENT_MAX_VALUE_BYTES = 1 << 16, /* longest variable kept; longer ones are counted */
 };
 
 /* Caller's storage; zero-initialised it is empty. */

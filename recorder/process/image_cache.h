@@ -24,7 +24,7 @@ struct tg_image_cache_stats tg_image_cache_stats(const struct tg_image_cache *ca
 
 /* The place of an object: enough to find its file, or to read it from memory where there is none. */
 struct tg_image_source {
-    pid_t pid;        /* of a stopped thread of the process */
+    pid_t pid;        /* id of a stopped thread of the process */
     const char *path; /* as the link map or /proc/PID/maps has it, resolved inside PID's root and working
                          directory; NULL or "": the process's program */
     uint64_t load_bias;

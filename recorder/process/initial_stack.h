@@ -17,13 +17,13 @@
 #include <sys/types.h>
 
 enum {
-    TG_INITIAL_STACK_MAX_BYTES = 16 << 20, /* of words, and of strings; the kernel's own limit is 6 MiB */
+    TG_INITIAL_STACK_MAX_BYTES = 16 << 20, /* limit for words, and for strings; the kernel's is 6 MiB */
     TG_INITIAL_STACK_MAX_ADDED = 64,
 };
 
 /* Filled by read; the caller's storage. Indices are into WORDS. */
 struct tg_initial_stack {
-    uint64_t address; /* of the first word */
+    uint64_t address; /* address of the first word */
     uint64_t *words;  /* from argc to the value of AT_NULL */
     size_t n_words;
     size_t variables; /* the first of the environment */

@@ -37,7 +37,7 @@ struct tg_insn {
     uint8_t width;              /* operand size in bytes */
     uint8_t reg;                /* destination, in encoding order (rax rcx rdx rbx rsp rbp...) */
     uint8_t source;             /* source register, TG_INSN_NO_REGISTER: IMMEDIATE */
-    uint8_t condition;          /* of a conditional jump, in encoding order; opcode of a loop */
+    uint8_t condition;          /* condition of a jump, in encoding order; opcode of a loop */
     uint8_t base, index, scale; /* lea: TG_INSN_NO_REGISTER where absent; log2 of the factor */
     uint8_t scratch_reg;        /* borrowed by the displaced copy, or TG_INSN_NO_REGISTER */
     bool uses_rip;              /* has a RIP-relative memory operand */

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct tg_mapped_file {
-    uint64_t start;  /* of the mapping of its first byte */
+    uint64_t start;  /* start of the mapping of its first byte */
     char path[4096]; /* as /proc/PID/maps has it */
 };
 

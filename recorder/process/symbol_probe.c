@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    HEAD_BYTES = 3 << 9,   /* of a file, read first: headers and notes, often .dynstr */
+    HEAD_BYTES = 3 << 9,   /* part of a file read first: headers and notes, often .dynstr */
     TAIL_BYTES = 3 << 10,  /* up to the end of the section headers: of a small file all that is left to see */
     MORE_BYTES = 64 << 10, /* the largest piece read elsewhere; longer string tables are searched in pieces */
     MAX_SEGMENTS = 64,

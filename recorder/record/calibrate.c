@@ -25,7 +25,7 @@ enum {
 
 /* The child's measurements; memory shared with it. */
 struct rounds {
-    uint64_t plain_ns[ROUNDS]; /* of CALLS_PER_ROUND calls */
+    uint64_t plain_ns[ROUNDS]; /* time of CALLS_PER_ROUND calls */
     uint64_t trapped_ns[ROUNDS];
 };
 

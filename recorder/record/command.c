@@ -23,7 +23,7 @@
  * process to pass it on to is kept in EARLY. */
 static struct {
     struct tg_recording *volatile attached; /* end this recording by detaching */
-    volatile sig_atomic_t pid;              /* of the command, 0 not there yet */
+    volatile sig_atomic_t pid;              /* id of the command, 0 not there yet */
     volatile sig_atomic_t early;
 } target;
 

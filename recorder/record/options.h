@@ -31,7 +31,7 @@ struct tg_record_options {
     bool dlopen_given;   /* --dlopen was: what it asks for is not to be replaced by something else */
     bool no_ptrace;      /* the agent alone */
     uint32_t agent;      /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN there is no agent */
-    uint64_t ring_bytes; /* of a ring of the agent's, a power of two; 0: as much as is reasonable */
+    uint64_t ring_bytes; /* size of an agent's ring, a power of two; 0: as much as is reasonable */
     enum tg_mpir_use mpir;
     bool mpir_trust;              /* take what a starter's table names, whatever it runs and whose it is */
     struct tg_wanted_ranks ranks; /* to acquire */
@@ -42,7 +42,7 @@ struct tg_record_options {
     size_t n_pids;
     bool own_group; /* the command gets a process group of its own */
     bool has_standard_input;
-    int standard_input;   /* of the command */
+    int standard_input;   /* standard input of the command */
     char *const *command; /* NULL-terminated, into ARGV; NULL where processes are attached */
 };
 

@@ -8,20 +8,18 @@
 #include "recorder/process/image_cache.h"
 
 enum {
-    TG_PROCESS_FACTS_MAX_ARGUMENTS =
-        4096, /* of a command line, and their bytes; a note says what was left out */
+    TG_PROCESS_FACTS_MAX_ARGUMENTS = 4096, /* limits for a command line; a note says what was left out */
     TG_PROCESS_FACTS_MAX_COMMAND_BYTES = 1 << 17,
 };
 
 /* The process of the program, and its auxiliary vector's entries (0 unknown). */
 struct tg_process_facts_subject {
     pid_t pid;
-    pid_t tid;      /* of a thread whose memory is there */
-    uint64_t entry; /* AT_ENTRY */
-    unsigned bits;  /* 64 or 32; 0 unknown */
-    bool secure;    /* AT_SECURE */
-    const char
-        *path; /* of the program where the kernel does not say any more: it has ended; NULL not known */
+    pid_t tid;        /* id of a thread whose memory is there */
+    uint64_t entry;   /* AT_ENTRY */
+    unsigned bits;    /* 64 or 32; 0 unknown */
+    bool secure;      /* AT_SECURE */
+    const char *path; /* path of a program that has ended; NULL unknown */
 };
 
 /* Hands SINK the events about the program that SUBJECT runs now: program, command_line, environment,

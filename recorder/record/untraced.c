@@ -21,7 +21,7 @@
 #include <uthash.h>
 
 enum {
-    MAX_THREADS = 1 << 16, /* of a process, known */
+    MAX_THREADS = 1 << 16, /* known threads of one process */
     LOOK_MS = 100,         /* between looks at processes without a pidfd */
     GRACE_NS = 2000000000, /* after the command's end, for what it leaves behind */
 };
@@ -47,11 +47,11 @@ struct watch {
 
 struct tg_untraced {
     struct tg_untraced_options options;
-    /* of the session's thread, then of who finishes */
+    /* used by the session's thread, then by the finishing one */
     struct process *processes;
     struct tg_image_cache *images;
     uint64_t last_ns;
-    /* of the thread that launches and runs */
+    /* used by the thread that launches and runs */
     pid_t command;
     struct watch *watches;
     size_t n_watches, capacity;
