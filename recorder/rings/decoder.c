@@ -1,12 +1,12 @@
 #include "recorder/rings/decoder.h"
 
+#include "format/base/hash.h"
 #include "recorder/agent/mpi/calls.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/team_table.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* A process, and the program that runs in it. */
 struct process {
@@ -35,26 +35,13 @@ struct tg_ring_decoder {
     struct tg_ring_decoder_stats stats;
 };
 
-static const unsigned char least_arguments[TG_RECORD_COUNT] = {
-#define X(symbol, n_arguments) [TG_RECORD_##symbol] = (n_arguments),
-    TG_AGENT_RECORDS(X)
-#undef X
-};
-
-static const char *const mpi_names[TG_MPI_CALL_COUNT] = {
-#define X(name) [TG_MPI_CALL_##name] = "MPI_" #name,
-    TG_MPI_CALLS(X)
-#undef X
-};
-
 /* One record on its way to an event. */
 struct record {
     struct tg_ring_decoder *decoder;
     struct tg_ring_source *source;
     struct process *process;
-    uint64_t *arguments;
-    size_t n_arguments;
-    uint64_t place; /* the second word, where OpenMP says the thread is */
+    uint64_t *words;
+    size_t n_words;
     struct tg_event event;
 };
 
@@ -64,269 +51,259 @@ static void emit(struct record *record, enum tg_event_kind kind)
     record->decoder->sink.add(record->decoder->sink.context, &record->event);
 }
 
-/* The string that begins at argument FROM; it ends within the record, whatever was written there. */
+/* The string that begins at word FROM; made to end within the record, whatever was written there. */
 static const char *string_at(const struct record *record, size_t from)
 {
-    if (from >= record->n_arguments)
+    if (from >= record->n_words)
         return "";
-    char *text = (char *)(record->arguments + from);
-    size_t room = (record->n_arguments - from) * sizeof record->arguments[0];
+    char *text = (char *)(record->words + from);
+    size_t room = (record->n_words - from) * sizeof record->words[0];
     if (room > TG_AGENT_MAX_STRING_BYTES)
         room = TG_AGENT_MAX_STRING_BYTES;
     text[room - 1] = '\0';
     return text;
 }
 
-/* The list of items of WORDS words whose count is argument FROM: as many as are really there. */
-static struct tg_list list_at(const struct record *record, size_t from, size_t words)
+/* The list of items of ITEM_WORDS words whose count is word FROM: as many items as the record holds. */
+static struct tg_list list_at(const struct record *record, size_t from, size_t item_words)
 {
-    size_t room = (record->n_arguments - from - 1) / words;
-    uint64_t count = record->arguments[from];
-    return (struct tg_list){.items = record->arguments + from + 1, .count = count < room ? count : room};
+    size_t room = (record->n_words - from - 1) / item_words;
+    uint64_t count = record->words[from];
+    return (struct tg_list){.items = record->words + from + 1, .count = count < room ? count : room};
 }
 
-/* ---- OpenMP */
+static const char *mpi_name(uint64_t call)
+{
+    static const char *const names[TG_MPI_CALL_COUNT] = {
+#define X(name) [TG_MPI_CALL_##name] = "MPI_" #name,
+        TG_MPI_CALLS(X)
+#undef X
+    };
+    return call < TG_MPI_CALL_COUNT ? names[call] : "MPI_?";
+}
 
 static const struct tg_team_table no_table;
 static const struct tg_team_stack no_stack;
+
+static uint64_t low_team(const struct record *record)
+{
+    return record->words[1] >> TG_AGENT_TEAM_SHIFT;
+}
 
 static struct tg_team find_team(const struct record *record)
 {
     const struct tg_team_table *table = record->process->teams;
     const struct tg_team_stack *stack = record->source->stack;
     return tg_team_find(table != NULL ? table : &no_table, stack != NULL ? stack : &no_stack,
-                        record->place >> TG_AGENT_TEAM_SHIFT);
+                        low_team(record));
 }
 
-/* Fills the members of TG_OMP_PLACE, which all payloads of OpenMP but omp_runtime begin with. */
-static void put_place(struct record *record)
+/* ---- events whose members are words of the record, or parts of them */
+
+enum { ARGUMENT = 2, MAX_PARTS = 9 }; /* the word of the first argument; parts of a record with an END */
+
+/* One member of the event, and the words that it comes from. */
+struct part {
+    enum { END, BITS, FLAG, STRING, STRING_BEHIND, MPI_NAME, LIST, PLACE } from;
+    unsigned char word;
+    unsigned char left, right; /* BITS: shifts of the word, one after the other */
+    unsigned short member;     /* offset in struct tg_event */
+    unsigned short before,
+        words; /* STRING_BEHIND: the string before, by its member; LIST: words of an item */
+};
+
+#define AT(member) offsetof(struct tg_event, member)
+#define SOME(at, argument, low, n_bits)                                                                      \
+    {                                                                                                        \
+        BITS, ARGUMENT + (argument), 64 - (low) - (n_bits), 64 - (n_bits), AT(at), 0, 0                      \
+    }
+#define WHOLE(at, argument) SOME(at, argument, 0, 64)
+#define ENUM(at)            SOME(at, 0, TG_AGENT_ENUM_SHIFT, 8)
+#define TRUTH(at, argument)                                                                                  \
+    {                                                                                                        \
+        FLAG, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                      \
+    }
+#define TEXT(at, argument)                                                                                   \
+    {                                                                                                        \
+        STRING, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                    \
+    }
+#define TEXT_BEHIND(at, text)                                                                                \
+    {                                                                                                        \
+        STRING_BEHIND, 0, 0, 0, AT(at), AT(text), 0                                                          \
+    }
+#define CALL(at, argument)                                                                                   \
+    {                                                                                                        \
+        MPI_NAME, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                  \
+    }
+#define ITEMS(at, argument, item)                                                                            \
+    {                                                                                                        \
+        LIST, ARGUMENT + (argument), 0, 0, AT(at), 0, sizeof(item) / sizeof(uint64_t)                        \
+    }
+#define PLACE(payload)                                                                                       \
+    {                                                                                                        \
+        PLACE, 0, 0, 0, AT(payload.team), 0, 0                                                               \
+    } /* all members of TG_OMP_PLACE */
+
+/* The event that a record of each kind becomes; kind 0: none, or by decode_other. */
+static const struct {
+    enum tg_event_kind kind;
+    struct part parts[MAX_PARTS];
+} events[TG_RECORD_COUNT] = {
+    [TG_RECORD_NOTE] = {TG_EVENT_NOTE, {TEXT(note.text, 0)}},
+    [TG_RECORD_OMP_RUNTIME] = {TG_EVENT_OMP_RUNTIME,
+                               {WHOLE(omp_runtime.seen, 0), TEXT(omp_runtime.name, 1),
+                                TEXT_BEHIND(omp_runtime.version, omp_runtime.name)}},
+    [TG_RECORD_OMP_PARALLEL_BEGIN] = {TG_EVENT_OMP_PARALLEL_BEGIN,
+                                      {PLACE(omp_parallel_begin), WHOLE(omp_parallel_begin.new_team, 1),
+                                       WHOLE(omp_parallel_begin.requested, 2),
+                                       WHOLE(omp_parallel_begin.body, 3)}},
+    [TG_RECORD_OMP_PARALLEL_END] = {TG_EVENT_OMP_PARALLEL_END,
+                                    {PLACE(omp_parallel_end), WHOLE(omp_parallel_end.ended_team, 1)}},
+    [TG_RECORD_OMP_IMPLICIT_BEGIN] = {TG_EVENT_OMP_IMPLICIT_BEGIN,
+                                      {PLACE(omp_implicit_begin), WHOLE(omp_implicit_begin.team, 1),
+                                       WHOLE(omp_implicit_begin.parent_team, 2),
+                                       WHOLE(omp_implicit_begin.team_size, 3),
+                                       WHOLE(omp_implicit_begin.level, 4)}},
+    [TG_RECORD_OMP_IMPLICIT_END] = {TG_EVENT_OMP_IMPLICIT_END, {PLACE(omp_implicit_end)}},
+    [TG_RECORD_OMP_ZONE_BEGIN] = {TG_EVENT_OMP_ZONE_BEGIN,
+                                  {PLACE(omp_zone_begin), ENUM(omp_zone_begin.zone),
+                                   SOME(omp_zone_begin.schedule, 1, 0, 8),
+                                   SOME(omp_zone_begin.count, 1, 8, 56)}},
+    [TG_RECORD_OMP_ZONE_END] = {TG_EVENT_OMP_ZONE_END, {PLACE(omp_zone_end), ENUM(omp_zone_end.zone)}},
+    [TG_RECORD_OMP_SECTION] = {TG_EVENT_OMP_SECTION, {PLACE(omp_section), WHOLE(omp_section.section, 1)}},
+    [TG_RECORD_OMP_SYNC_BEGIN] = {TG_EVENT_OMP_SYNC_BEGIN,
+                                  {PLACE(omp_sync_begin), ENUM(omp_sync_begin.sync),
+                                   WHOLE(omp_sync_begin.instance, 1)}},
+    [TG_RECORD_OMP_SYNC_END] = {TG_EVENT_OMP_SYNC_END,
+                                {PLACE(omp_sync_end), ENUM(omp_sync_end.sync),
+                                 SOME(omp_sync_end.instance, 1, 0, 63),
+                                 SOME(omp_sync_end.cancelled, 1, 63, 1)}},
+    [TG_RECORD_OMP_MUTEX_WAIT] = {TG_EVENT_OMP_MUTEX_WAIT,
+                                  {PLACE(omp_mutex_wait), ENUM(omp_mutex_wait.mutex),
+                                   WHOLE(omp_mutex_wait.lock, 1)}},
+    [TG_RECORD_OMP_MUTEX_ENTER] = {TG_EVENT_OMP_MUTEX_ENTER,
+                                   {PLACE(omp_mutex_enter), ENUM(omp_mutex_enter.mutex),
+                                    WHOLE(omp_mutex_enter.lock, 1)}},
+    [TG_RECORD_OMP_MUTEX_LEAVE] = {TG_EVENT_OMP_MUTEX_LEAVE,
+                                   {PLACE(omp_mutex_leave), ENUM(omp_mutex_leave.mutex),
+                                    WHOLE(omp_mutex_leave.lock, 1)}},
+    [TG_RECORD_OMP_TASK_CREATE] = {TG_EVENT_OMP_TASK_CREATE,
+                                   {PLACE(omp_task_create), WHOLE(omp_task_create.task, 1),
+                                    WHOLE(omp_task_create.parent_task, 2), WHOLE(omp_task_create.body, 3),
+                                    WHOLE(omp_task_create.flags, 4),
+                                    ITEMS(omp_task_create.dependences, 5, struct tg_omp_dependence)}},
+    [TG_RECORD_OMP_TASK_BEGIN] = {TG_EVENT_OMP_TASK_BEGIN,
+                                  {PLACE(omp_task_begin), SOME(omp_task_begin.task, 1, 0, 63),
+                                   SOME(omp_task_begin.resumed, 1, 63, 1)}},
+    [TG_RECORD_OMP_TASK_END] = {TG_EVENT_OMP_TASK_END,
+                                {PLACE(omp_task_end), WHOLE(omp_task_end.task, 1), ENUM(omp_task_end.how)}},
+    [TG_RECORD_OMP_CANCEL] = {TG_EVENT_OMP_CANCEL,
+                              {PLACE(omp_cancel), ENUM(omp_cancel.construct),
+                               TRUTH(omp_cancel.activated, 1)}},
+    [TG_RECORD_MPI_COMM] = {TG_EVENT_MPI_COMM,
+                            {WHOLE(mpi_comm.comm, 0), WHOLE(mpi_comm.parent, 1), WHOLE(mpi_comm.handle, 2),
+                             WHOLE(mpi_comm.origin, 3), WHOLE(mpi_comm.rank, 4), WHOLE(mpi_comm.size, 5),
+                             ITEMS(mpi_comm.members, 6, struct tg_mpi_member)}},
+    [TG_RECORD_MPI_ENTER] = {TG_EVENT_MPI_ENTER,
+                             {CALL(mpi_enter.call, 0), WHOLE(mpi_enter.comm, 1), WHOLE(mpi_enter.instance, 2),
+                              WHOLE(mpi_enter.peer, 3), WHOLE(mpi_enter.tag, 4), WHOLE(mpi_enter.root, 5),
+                              WHOLE(mpi_enter.bytes, 6), SOME(mpi_enter.code, 7, 0, TG_AGENT_SEEN_SHIFT)}},
+    [TG_RECORD_MPI_LEAVE] = {TG_EVENT_MPI_LEAVE,
+                             {CALL(mpi_leave.call, 0), WHOLE(mpi_leave.request, 1), WHOLE(mpi_leave.peer, 2),
+                              WHOLE(mpi_leave.tag, 3), WHOLE(mpi_leave.bytes, 4),
+                              WHOLE(mpi_leave.result, 5)}},
+    [TG_RECORD_MPI_COMPLETE] = {TG_EVENT_MPI_COMPLETE,
+                                {WHOLE(mpi_complete.request, 0), WHOLE(mpi_complete.peer, 1),
+                                 WHOLE(mpi_complete.tag, 2), WHOLE(mpi_complete.bytes, 3),
+                                 TRUTH(mpi_complete.cancelled, 4)}},
+};
+
+static struct tg_omp_place place_of(const struct record *record)
 {
-    struct tg_event_omp_implicit_end *place = &record->event.omp_implicit_end;
     struct tg_team team = find_team(record);
-    *place = (struct tg_event_omp_implicit_end){
+    return (struct tg_omp_place){
         .team = team.id,
-        .thread_num = record->place >> TG_AGENT_THREAD_NUM_SHIFT & 0xffff,
+        .thread_num = record->words[1] >> TG_AGENT_THREAD_NUM_SHIFT & 0xffff,
         .level = team.level,
-        .code = record->arguments[0] & TG_AGENT_CODE_MASK,
-        .seen = record->arguments[0] >> TG_AGENT_SEEN_SHIFT & 0xff,
+        .code = record->words[ARGUMENT] & TG_AGENT_CODE_MASK,
+        .seen = record->words[ARGUMENT] >> TG_AGENT_SEEN_SHIFT & 0xff,
     };
 }
 
-static uint64_t place_enum(const struct record *record)
+/* The string behind the one that the member at BEFORE points to. */
+static const char *string_behind(const struct record *record, size_t before)
 {
-    return record->arguments[0] >> TG_AGENT_ENUM_SHIFT;
+    const char *text;
+    memcpy(&text, (const char *)&record->event + before, sizeof text);
+    size_t word = (size_t)(text - (const char *)record->words) / sizeof(uint64_t);
+    return string_at(record, word + strlen(text) / sizeof(uint64_t) + 1);
 }
 
-static void add_omp_runtime(struct record *record)
+#define PUT(member, value) memcpy((char *)&record->event + (member), &(value), sizeof(value))
+
+static void put_part(struct record *record, const struct part *part)
 {
-    const char *name = string_at(record, 1);
-    record->event.omp_runtime = (struct tg_event_omp_runtime){
-        .name = name, .version = string_at(record, 2 + strlen(name) / 8), .seen = record->arguments[0]};
-    emit(record, TG_EVENT_OMP_RUNTIME);
+    uint64_t word = record->words[part->word];
+    const char *text = NULL;
+    switch (part->from) {
+    case END:
+        break;
+    case BITS:
+        word = word << part->left >> part->right;
+        PUT(part->member, word);
+        break;
+    case FLAG:
+        word = word != 0;
+        PUT(part->member, word);
+        break;
+    case STRING:
+        text = string_at(record, part->word);
+        PUT(part->member, text);
+        break;
+    case STRING_BEHIND:
+        text = string_behind(record, part->before);
+        PUT(part->member, text);
+        break;
+    case MPI_NAME:
+        text = mpi_name(word);
+        PUT(part->member, text);
+        break;
+    case LIST: {
+        struct tg_list list = list_at(record, part->word, part->words);
+        PUT(part->member, list);
+        break;
+    }
+    case PLACE: {
+        struct tg_omp_place place = place_of(record);
+        PUT(part->member, place);
+        break;
+    }
+    }
 }
 
-static void add_parallel_begin(struct record *record)
-{
-    put_place(record);
-    record->event.omp_parallel_begin.new_team = record->arguments[1];
-    record->event.omp_parallel_begin.requested = record->arguments[2];
-    record->event.omp_parallel_begin.body = record->arguments[3];
-    emit(record, TG_EVENT_OMP_PARALLEL_BEGIN);
-}
-
-static void add_parallel_end(struct record *record)
-{
-    put_place(record);
-    record->event.omp_parallel_end.ended_team = record->arguments[1];
-    emit(record, TG_EVENT_OMP_PARALLEL_END);
-}
+/* ---- records that change what is known, and those of the loader */
 
 /* Without memory the thread's level is not known, nothing else. */
-static void enter_team(struct record *record, struct tg_team team, uint64_t parent)
+static void enter_team(struct record *record)
 {
+    const uint64_t *arguments = record->words + ARGUMENT;
     if (record->process->teams == NULL)
         record->process->teams = calloc(1, sizeof *record->process->teams);
     if (record->source->stack == NULL)
         record->source->stack = calloc(1, sizeof *record->source->stack);
-    if (record->process->teams != NULL && record->source->stack != NULL)
-        tg_team_enter(record->process->teams, record->source->stack, team, parent);
-}
-
-static void add_implicit_begin(struct record *record)
-{
-    const uint64_t *arguments = record->arguments;
     struct tg_team team = {.id = arguments[1], .level = arguments[4]};
-    enter_team(record, team, arguments[2]);
-    put_place(record);
-    record->event.omp_implicit_begin.team = team.id;
-    record->event.omp_implicit_begin.level = team.level;
-    record->event.omp_implicit_begin.parent_team = arguments[2];
-    record->event.omp_implicit_begin.team_size = arguments[3];
-    emit(record, TG_EVENT_OMP_IMPLICIT_BEGIN);
+    if (record->process->teams != NULL && record->source->stack != NULL)
+        tg_team_enter(record->process->teams, record->source->stack, team, arguments[2]);
 }
-
-static void add_implicit_end(struct record *record)
-{
-    put_place(record);
-    emit(record, TG_EVENT_OMP_IMPLICIT_END);
-    if (record->source->stack != NULL)
-        tg_team_leave(record->source->stack, record->place >> TG_AGENT_TEAM_SHIFT);
-}
-
-static void add_zone(struct record *record, bool begins)
-{
-    put_place(record);
-    record->event.omp_zone_begin.zone = place_enum(record);
-    if (begins) {
-        record->event.omp_zone_begin.schedule = record->arguments[1] & 0xff;
-        record->event.omp_zone_begin.count = record->arguments[1] >> 8;
-    }
-    emit(record, begins ? TG_EVENT_OMP_ZONE_BEGIN : TG_EVENT_OMP_ZONE_END);
-}
-
-static void add_section(struct record *record)
-{
-    put_place(record);
-    record->event.omp_section.section = record->arguments[1];
-    emit(record, TG_EVENT_OMP_SECTION);
-}
-
-static void add_sync(struct record *record, bool begins)
-{
-    put_place(record);
-    record->event.omp_sync_begin.sync = place_enum(record);
-    record->event.omp_sync_begin.instance = record->arguments[1];
-    if (!begins) {
-        record->event.omp_sync_end.instance = record->arguments[1] & ~(UINT64_C(1) << 63);
-        record->event.omp_sync_end.cancelled = record->arguments[1] >> 63;
-    }
-    emit(record, begins ? TG_EVENT_OMP_SYNC_BEGIN : TG_EVENT_OMP_SYNC_END);
-}
-
-static void add_mutex(struct record *record, enum tg_event_kind kind)
-{
-    put_place(record);
-    record->event.omp_mutex_wait.mutex = place_enum(record);
-    record->event.omp_mutex_wait.lock = record->arguments[1];
-    emit(record, kind);
-}
-
-static void add_task_create(struct record *record)
-{
-    put_place(record);
-    struct tg_event_omp_task_create *task = &record->event.omp_task_create;
-    task->task = record->arguments[1];
-    task->parent_task = record->arguments[2];
-    task->body = record->arguments[3];
-    task->flags = record->arguments[4];
-    task->dependences = list_at(record, 5, sizeof(struct tg_omp_dependence) / sizeof(uint64_t));
-    emit(record, TG_EVENT_OMP_TASK_CREATE);
-}
-
-static void add_task_begin(struct record *record)
-{
-    put_place(record);
-    record->event.omp_task_begin.task = record->arguments[1] & ~(UINT64_C(1) << 63);
-    record->event.omp_task_begin.resumed = record->arguments[1] >> 63;
-    emit(record, TG_EVENT_OMP_TASK_BEGIN);
-}
-
-static void add_task_end(struct record *record)
-{
-    put_place(record);
-    record->event.omp_task_end.task = record->arguments[1];
-    record->event.omp_task_end.how = place_enum(record);
-    emit(record, TG_EVENT_OMP_TASK_END);
-}
-
-static void add_cancel(struct record *record)
-{
-    put_place(record);
-    record->event.omp_cancel.construct = place_enum(record);
-    record->event.omp_cancel.activated = record->arguments[1] != 0;
-    emit(record, TG_EVENT_OMP_CANCEL);
-}
-
-/* ---- MPI */
-
-static const char *mpi_name(uint64_t call)
-{
-    return call < TG_MPI_CALL_COUNT ? mpi_names[call] : "MPI_?";
-}
-
-static void add_mpi_comm(struct record *record)
-{
-    const uint64_t *arguments = record->arguments;
-    record->event.mpi_comm = (struct tg_event_mpi_comm){
-        .comm = arguments[0],
-        .parent = arguments[1],
-        .handle = arguments[2],
-        .origin = arguments[3],
-        .rank = (int64_t)arguments[4],
-        .size = (int64_t)arguments[5],
-        .members = list_at(record, 6, sizeof(struct tg_mpi_member) / sizeof(uint64_t)),
-    };
-    emit(record, TG_EVENT_MPI_COMM);
-}
-
-static void add_mpi_enter(struct record *record)
-{
-    const uint64_t *arguments = record->arguments;
-    record->event.mpi_enter = (struct tg_event_mpi_enter){
-        .call = mpi_name(arguments[0]),
-        .comm = arguments[1],
-        .instance = arguments[2],
-        .peer = (int64_t)arguments[3],
-        .tag = (int64_t)arguments[4],
-        .root = (int64_t)arguments[5],
-        .bytes = arguments[6],
-        .code = arguments[7] & TG_AGENT_CODE_MASK,
-    };
-    emit(record, TG_EVENT_MPI_ENTER);
-}
-
-static void add_mpi_leave(struct record *record)
-{
-    const uint64_t *arguments = record->arguments;
-    record->event.mpi_leave = (struct tg_event_mpi_leave){
-        .call = mpi_name(arguments[0]),
-        .request = arguments[1],
-        .peer = (int64_t)arguments[2],
-        .tag = (int64_t)arguments[3],
-        .bytes = arguments[4],
-        .result = (int64_t)arguments[5],
-    };
-    emit(record, TG_EVENT_MPI_LEAVE);
-}
-
-static void add_mpi_complete(struct record *record)
-{
-    const uint64_t *arguments = record->arguments;
-    record->event.mpi_complete = (struct tg_event_mpi_complete){
-        .request = arguments[0],
-        .peer = (int64_t)arguments[1],
-        .tag = (int64_t)arguments[2],
-        .bytes = arguments[3],
-        .cancelled = arguments[4] != 0,
-    };
-    emit(record, TG_EVENT_MPI_COMPLETE);
-}
-
-/* ---- of the agent itself, and of the loader */
 
 static void add_lost(struct record *record)
 {
-    record->source->told_lost += record->arguments[0];
-    record->decoder->stats.told_lost += record->arguments[0];
+    uint64_t count = record->words[ARGUMENT];
+    record->source->told_lost += count;
+    record->decoder->stats.told_lost += count;
     record->event.loss = (struct tg_event_loss){
-        .source = TG_LOSS_RING, .count = record->arguments[0], .reason = "the ring of the thread was full"};
+        .source = TG_LOSS_RING, .count = count, .reason = "the thread's ring was full"};
     emit(record, TG_EVENT_LOSS);
-}
-
-static void add_note(struct record *record)
-{
-    record->event.note.text = string_at(record, 0);
-    emit(record, TG_EVENT_NOTE);
 }
 
 static void add_agent_state(struct record *record, enum tg_agent_state state, const char *reason)
@@ -336,27 +313,19 @@ static void add_agent_state(struct record *record, enum tg_agent_state state, co
     emit(record, TG_EVENT_AGENT);
 }
 
-/* Where the string of a record for the loader begins, SIZE_MAX: it has none. */
-static size_t loader_string(enum tg_agent_record kind)
+/* STRING_FROM: the argument at which its string begins, SIZE_MAX none. */
+static void add_loader(struct record *record, enum tg_agent_record kind, size_t string_from)
 {
-    return kind == TG_RECORD_LIBRARY_CALL     ? 5
-           : kind == TG_RECORD_LIBRARY_RETURN ? 2
-           : kind == TG_RECORD_LOADER_OPEN    ? 9
-                                              : SIZE_MAX;
-}
-
-static void add_loader(struct record *record, enum tg_agent_record kind)
-{
-    if (loader_string(kind) != SIZE_MAX)
-        string_at(record, loader_string(kind));
+    if (string_from != SIZE_MAX)
+        string_at(record, ARGUMENT + string_from);
     const struct tg_agent_loader_record given = {
         .pid = record->event.pid,
         .tid = record->event.tid,
         .instance = record->source->facts.instance,
         .time_ns = record->event.time_ns,
         .kind = kind,
-        .arguments = record->arguments,
-        .n_arguments = record->n_arguments,
+        .arguments = record->words + ARGUMENT,
+        .n_arguments = record->n_words - ARGUMENT,
     };
     tg_agent_loader_add(record->decoder->loader, &given, &record->decoder->sink);
 }
@@ -367,94 +336,37 @@ static bool names_thread(enum tg_agent_record kind)
            kind == TG_RECORD_LOADER_CLOSE || kind == TG_RECORD_LOADER_PREINIT;
 }
 
-static void decode(struct record *record, enum tg_agent_record kind)
+static void decode_other(struct record *record, unsigned kind)
 {
-    switch (kind) {
-    case TG_RECORD_THREAD:
-        if (record->source->stack != NULL)
-            record->source->stack->n_teams = 0;
-        break;
-    case TG_RECORD_LOST:
+    if (kind == TG_RECORD_THREAD && record->source->stack != NULL)
+        record->source->stack->n_teams = 0;
+    else if (kind == TG_RECORD_LOST)
         add_lost(record);
-        break;
-    case TG_RECORD_NOTE:
-        add_note(record);
-        break;
-    case TG_RECORD_ASIDE:
-        add_agent_state(record, TG_AGENT_ASIDE, string_at(record, 0));
-        break;
-    case TG_RECORD_LIBRARY_CALL:
-    case TG_RECORD_LIBRARY_RETURN:
-    case TG_RECORD_LOADER_ACTIVITY:
-    case TG_RECORD_LOADER_OPEN:
-    case TG_RECORD_LOADER_CLOSE:
-    case TG_RECORD_LOADER_PREINIT:
-        add_loader(record, kind);
-        break;
-    case TG_RECORD_OMP_RUNTIME:
-        add_omp_runtime(record);
-        break;
-    case TG_RECORD_OMP_PARALLEL_BEGIN:
-        add_parallel_begin(record);
-        break;
-    case TG_RECORD_OMP_PARALLEL_END:
-        add_parallel_end(record);
-        break;
-    case TG_RECORD_OMP_IMPLICIT_BEGIN:
-        add_implicit_begin(record);
-        break;
-    case TG_RECORD_OMP_IMPLICIT_END:
-        add_implicit_end(record);
-        break;
-    case TG_RECORD_OMP_ZONE_BEGIN:
-    case TG_RECORD_OMP_ZONE_END:
-        add_zone(record, kind == TG_RECORD_OMP_ZONE_BEGIN);
-        break;
-    case TG_RECORD_OMP_SECTION:
-        add_section(record);
-        break;
-    case TG_RECORD_OMP_SYNC_BEGIN:
-    case TG_RECORD_OMP_SYNC_END:
-        add_sync(record, kind == TG_RECORD_OMP_SYNC_BEGIN);
-        break;
-    case TG_RECORD_OMP_MUTEX_WAIT:
-        add_mutex(record, TG_EVENT_OMP_MUTEX_WAIT);
-        break;
-    case TG_RECORD_OMP_MUTEX_ENTER:
-        add_mutex(record, TG_EVENT_OMP_MUTEX_ENTER);
-        break;
-    case TG_RECORD_OMP_MUTEX_LEAVE:
-        add_mutex(record, TG_EVENT_OMP_MUTEX_LEAVE);
-        break;
-    case TG_RECORD_OMP_TASK_CREATE:
-        add_task_create(record);
-        break;
-    case TG_RECORD_OMP_TASK_BEGIN:
-        add_task_begin(record);
-        break;
-    case TG_RECORD_OMP_TASK_END:
-        add_task_end(record);
-        break;
-    case TG_RECORD_OMP_CANCEL:
-        add_cancel(record);
-        break;
-    case TG_RECORD_MPI_COMM:
-        add_mpi_comm(record);
-        break;
-    case TG_RECORD_MPI_ENTER:
-        add_mpi_enter(record);
-        break;
-    case TG_RECORD_MPI_LEAVE:
-        add_mpi_leave(record);
-        break;
-    case TG_RECORD_MPI_COMPLETE:
-        add_mpi_complete(record);
-        break;
-    case TG_RECORD_NONE:
-    case TG_RECORD_PAD:
-    case TG_RECORD_COUNT:
-        break;
+    else if (kind == TG_RECORD_ASIDE)
+        add_agent_state(record, TG_AGENT_ASIDE, string_at(record, ARGUMENT));
+    else if (kind == TG_RECORD_LIBRARY_CALL)
+        add_loader(record, TG_RECORD_LIBRARY_CALL, 5);
+    else if (kind == TG_RECORD_LIBRARY_RETURN)
+        add_loader(record, TG_RECORD_LIBRARY_RETURN, 2);
+    else if (kind == TG_RECORD_LOADER_OPEN)
+        add_loader(record, TG_RECORD_LOADER_OPEN, 9);
+    else if (names_thread((enum tg_agent_record)kind) && kind != TG_RECORD_THREAD)
+        add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
+}
+
+static void decode(struct record *record, unsigned kind)
+{
+    if (events[kind].kind == 0) {
+        decode_other(record, kind);
+        return;
     }
+    if (kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
+        enter_team(record);
+    for (const struct part *part = events[kind].parts; part->from != END; part++)
+        put_part(record, part);
+    emit(record, events[kind].kind);
+    if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL)
+        tg_team_leave(record->source->stack, low_team(record));
 }
 
 /* ---- programs */
@@ -469,16 +381,10 @@ static void end_program(struct tg_ring_decoder *decoder, struct process *process
 
 static struct process *add_process(struct tg_ring_decoder *decoder, const struct tg_ring_source *source)
 {
-    struct process *process = calloc(1, sizeof *process);
-    if (process == NULL)
+    struct process *process;
+    if (TG_HASH_CREATE(hh, decoder->processes, pid, &source->facts.pid, process) != NULL)
         return NULL;
-    process->pid = source->facts.pid;
     process->instance = process->previous = source->facts.instance;
-    HASH_ADD_INT(decoder->processes, pid, process);
-    if (process->hh.tbl == NULL) { /* no memory */
-        free(process);
-        return NULL;
-    }
     decoder->stats.n_processes++;
     return process;
 }
@@ -523,7 +429,12 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decoder->stats.unknown++;
         return;
     }
-    if (n_words < 2 || n_words - 2 < least_arguments[kind]) {
+    static const unsigned char least_arguments[TG_RECORD_COUNT] = {
+#define X(symbol, n_arguments) [TG_RECORD_##symbol] = (n_arguments),
+        TG_AGENT_RECORDS(X)
+#undef X
+    };
+    if (n_words < ARGUMENT + (size_t)least_arguments[kind]) {
         decoder->stats.misformed++;
         return;
     }
@@ -531,21 +442,20 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         .decoder = decoder,
         .source = source,
         .process = meet_program(decoder, source),
-        .arguments = words + 2,
-        .n_arguments = n_words - 2,
-        .place = words[1],
+        .words = words,
+        .n_words = n_words,
     };
     if (record.process == NULL) {
         decoder->stats.misformed++;
         return;
     }
     if (names_thread((enum tg_agent_record)kind))
-        source->tid = (int32_t)words[2];
+        source->tid = (int32_t)words[ARGUMENT];
     record.event.time_ns = time_ns;
     record.event.pid = source->facts.pid;
     record.event.tid = source->tid;
     announce(&record, (enum tg_agent_record)kind);
-    decode(&record, (enum tg_agent_record)kind);
+    decode(&record, kind);
 }
 
 /* ---- life */

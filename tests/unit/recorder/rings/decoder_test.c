@@ -389,6 +389,88 @@ static void waits_locks_and_tasks_have_their_fields(void **state)
     assert_int_equal(only(fixture, TG_EVENT_OMP_ZONE_END)->omp_zone_end.zone, TG_OMP_ZONE_SINGLE);
 }
 
+/* All fields of EVENT by its kind's schema: "name=1 other=text". */
+static const char *fields_of(const struct tg_event *event)
+{
+    static char text[512];
+    const struct tg_record_schema *schema = tg_event_schema(event->kind);
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < schema->n_fields; i++) {
+        const struct tg_field *field = &schema->fields[i];
+        const char *at = (const char *)TG_EVENT_PAYLOAD(event) + field->offset;
+        uint64_t number;
+        memcpy(&number, at, sizeof number);
+        const char *gap = i == 0 ? "" : " ";
+        if (field->type == TG_FIELD_STRING)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s=%s", gap, field->name,
+                                  (const char *)number);
+        else if (field->type == TG_FIELD_LIST)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s=[%d]", gap, field->name,
+                                  (int)((const struct tg_list *)(const void *)at)->count);
+        else
+            n +=
+                (size_t)snprintf(text + n, sizeof text - n, "%s%s=%lld", gap, field->name, (long long)number);
+        assert_true(n < sizeof text);
+    }
+    return text;
+}
+
+/* Every kind of record with other arguments for each of its members. */
+static void every_record_fills_the_member_of_the_event_that_it_becomes(void **state)
+{
+#define PLACE "team=0 thread_num=5 level=0 code=77 seen=2"
+    static const struct {
+        enum tg_agent_record record;
+        uint64_t which, arguments[8]; /* after the place, where the record has one; WHICH: the place's enum */
+        size_t n_arguments;
+        bool has_place;
+        enum tg_event_kind kind;
+        const char *fields;
+    } cases[] = {
+#define WITH_PLACE(name, which, fields, ...)                                                                 \
+    {TG_RECORD_##name, which,       {__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8, true,              \
+     TG_EVENT_##name,  PLACE fields}
+#define PLAIN(name, fields, ...)                                                                             \
+    {                                                                                                        \
+        TG_RECORD_##name, 0, {__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8, false, TG_EVENT_##name,   \
+            fields                                                                                           \
+    }
+        WITH_PLACE(OMP_PARALLEL_BEGIN, 0, " new_team=11 requested=12 body=13", 11, 12, 13),
+        WITH_PLACE(OMP_PARALLEL_END, 0, " ended_team=11", 11),
+        WITH_PLACE(OMP_ZONE_BEGIN, 3, " zone=3 schedule=2 count=9", 2 | 9 << 8),
+        WITH_PLACE(OMP_ZONE_END, 4, " zone=4", 0),
+        WITH_PLACE(OMP_SECTION, 0, " section=8", 8),
+        WITH_PLACE(OMP_SYNC_BEGIN, 2, " sync=2 instance=21", 21),
+        WITH_PLACE(OMP_SYNC_END, 1, " sync=1 instance=22 cancelled=1", UINT64_C(1) << 63 | 22),
+        WITH_PLACE(OMP_MUTEX_WAIT, 4, " mutex=4 lock=31", 31),
+        WITH_PLACE(OMP_MUTEX_ENTER, 3, " mutex=3 lock=32", 32),
+        WITH_PLACE(OMP_MUTEX_LEAVE, 2, " mutex=2 lock=33", 33),
+        WITH_PLACE(OMP_TASK_CREATE, 0, " task=1 parent_task=2 body=3 flags=4 dependences=[1]", 1, 2, 3, 4, 1,
+                   6, 7),
+        WITH_PLACE(OMP_TASK_BEGIN, 0, " task=41 resumed=1", UINT64_C(1) << 63 | 41),
+        WITH_PLACE(OMP_TASK_END, 3, " task=42 how=3", 42),
+        WITH_PLACE(OMP_CANCEL, 1, " construct=1 activated=1", 4),
+        PLAIN(MPI_COMM, "comm=1 parent=2 handle=3 origin=4 rank=-5 size=6 members=[1]", 1, 2, 3, 4,
+              (uint64_t)-5, 6, 1, 0),
+        PLAIN(MPI_ENTER, "call=MPI_Send comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7",
+              TG_MPI_CALL_Send, 1, 2, (uint64_t)-3, 4, 5, 6, 7),
+        PLAIN(MPI_LEAVE, "call=MPI_Recv request=1 peer=2 tag=-3 bytes=4 result=5", TG_MPI_CALL_Recv, 1, 2,
+              (uint64_t)-3, 4, 5),
+        PLAIN(MPI_COMPLETE, "request=1 peer=2 tag=3 bytes=4 cancelled=1", 1, 2, 3, 4, 8),
+    };
+    struct fixture *fixture = *state;
+    begin(fixture);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t arguments[9] = {place(77, 2, cases[i].which)};
+        size_t first = cases[i].has_place;
+        memcpy(arguments + first, cases[i].arguments, cases[i].n_arguments * sizeof *arguments);
+        put_to(fixture, fixture->source, cases[i].record, 1000, UINT64_C(5) << TG_AGENT_THREAD_NUM_SHIFT,
+               arguments, first + cases[i].n_arguments);
+        assert_string_equal(fields_of(only(fixture, cases[i].kind)), cases[i].fields);
+    }
+}
+
 static void dependences_are_as_many_as_are_there(void **state)
 {
     struct fixture *fixture = *state;
@@ -501,6 +583,7 @@ int main(void)
         TEST(a_region_stays_known_however_many_begin_and_end_in_it),
         TEST(teams_deeper_than_are_kept_do_no_harm),
         TEST(waits_locks_and_tasks_have_their_fields),
+        TEST(every_record_fills_the_member_of_the_event_that_it_becomes),
         TEST(dependences_are_as_many_as_are_there),
         TEST(mpi_calls_have_names_and_all_their_fields),
         TEST(calls_of_the_loader_become_events),
