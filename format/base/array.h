@@ -54,7 +54,7 @@
         (void)0;                                                                                             \
     })
 
-/* What the macros call. ITEMS points to the caller's pointer, whatever its type. */
+/* Functions behind the macros. ITEMS points to the caller's pointer, whatever its type. */
 struct tg_error *tg_array_reserve(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 struct tg_error *tg_array_resize(void *items, size_t count, size_t item_bytes);
 struct tg_error *tg_array_copy(void *items, size_t *count, size_t *capacity, const void *from,

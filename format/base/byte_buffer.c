@@ -1,5 +1,7 @@
 #include "format/base/byte_buffer.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 
 void tg_byte_buffer_deinit(struct tg_byte_buffer *buffer)
@@ -12,13 +14,6 @@ bool tg_byte_buffer_grow(struct tg_byte_buffer *buffer, size_t needed)
 {
     if (needed <= buffer->capacity)
         return true;
-    size_t capacity = buffer->capacity < 128 ? 256 : buffer->capacity * 2;
-    if (capacity < needed)
-        capacity = needed;
-    uint8_t *data = realloc(buffer->data, capacity);
-    if (data == NULL)
-        return false;
-    buffer->data = data;
-    buffer->capacity = capacity;
-    return true;
+    size_t least = needed < 256 ? 256 : needed;
+    return TG_ARRAY_RESERVE(buffer->data, buffer->capacity, least) == NULL;
 }

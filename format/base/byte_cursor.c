@@ -17,9 +17,9 @@ struct tg_error *tg_byte_cursor_varint(struct tg_byte_cursor *cursor, const char
     uint64_t read = 0;
     const uint8_t *next = tg_varint_get(cursor->position, cursor->end, &read);
     if (next == NULL)
-        return tg_byte_cursor_error(cursor, field, "the number is cut off or too long");
+        return tg_byte_cursor_error(cursor, field, "truncated or overlong number");
     if (read > limit)
-        return tg_byte_cursor_error(cursor, field, "the number is beyond its limit");
+        return tg_byte_cursor_error(cursor, field, "number beyond its limit");
     cursor->position = next;
     *value = read;
     return NULL;
@@ -33,7 +33,7 @@ struct tg_error *tg_byte_cursor_column(struct tg_byte_cursor *cursor, const char
     if (error != NULL)
         return error;
     if (size > (uint64_t)(cursor->end - cursor->position))
-        return tg_byte_cursor_error(cursor, field, "the column is longer than what is left of the section");
+        return tg_byte_cursor_error(cursor, field, "column longer than the rest of the section");
     *column = (struct tg_byte_cursor){cursor->position, cursor->position + size, cursor->source};
     cursor->position += size;
     return NULL;

@@ -9,7 +9,7 @@
  * no account). */
 enum { TG_CURSOR_PADDING = 16 };
 
-/* Where bytes came from; lives as long as the cursors that point to it. */
+/* Source of bytes, for messages; lives as long as the cursors that point to it. */
 struct tg_byte_source {
     const char *file;
     uint64_t chunk_offset; /* of the section in the file */

@@ -111,9 +111,8 @@ const char *tg_error_message(const struct tg_error *error)
 static const struct {
     const char *name;
     int exit_status;
-    const char *text;
 } codes[] = {
-#define X(name, status, text) [TG_ERROR_##name] = {#name, status, text},
+#define X(name, status) [TG_ERROR_##name] = {#name, status},
     TG_ERROR_CODES(X)
 #undef X
 };
@@ -126,9 +125,4 @@ int tg_error_exit_status(const struct tg_error *error)
 const char *tg_error_code_name(enum tg_error_code code)
 {
     return codes[code].name;
-}
-
-const char *tg_error_code_text(enum tg_error_code code)
-{
-    return codes[code].text;
 }

@@ -5,20 +5,20 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-/* code, exit status of the tool when it ends a command, what the class of error means */
+/* code, exit status of the tool when the error ends a command */
 #define TG_ERROR_CODES(X)                                                                                    \
-    X(NO_MEMORY, 2, "out of memory")                                                                         \
-    X(USAGE, 2, "the command line is not understood")                                                        \
-    X(INPUT, 2, "an input (trace, settings, pattern, specification) is not well-formed")                     \
-    X(LIMIT, 2, "a size or count is beyond what tollgate accepts")                                           \
-    X(OS, 2, "the operating system refused a call")                                                          \
-    X(EXISTS, 2, "an output exists already and would be overwritten")                                        \
-    X(NOT_FOUND, 2, "a named thing does not exist")                                                          \
-    X(TARGET, 3, "the traced program could not be run or reached")                                           \
-    X(UNSUPPORTED, 2, "this machine, kernel or file version cannot do what was asked")
+    X(NO_MEMORY, 2)                                                                                          \
+    X(USAGE, 2)       /* invalid command line */                                                             \
+    X(INPUT, 2)       /* malformed input: trace, settings, pattern, specification */                         \
+    X(LIMIT, 2)       /* a size or count beyond tollgate's limits */                                         \
+    X(OS, 2)          /* the operating system refused a call */                                              \
+    X(EXISTS, 2)      /* an output file exists already */                                                    \
+    X(NOT_FOUND, 2)   /* a named thing does not exist */                                                     \
+    X(TARGET, 3)      /* the traced program could not be run or reached */                                   \
+    X(UNSUPPORTED, 2) /* not supported by this machine, kernel or file version */
 
 enum tg_error_code {
-#define X(name, status, text) TG_ERROR_##name,
+#define X(name, status) TG_ERROR_##name,
     TG_ERROR_CODES(X)
 #undef X
 };
@@ -57,9 +57,8 @@ const char *tg_error_message(const struct tg_error *error);
  * NULL. */
 int tg_error_exit_status(const struct tg_error *error);
 
-/* The macro name of CODE without its prefix ("INPUT") and its one-line meaning. */
+/* The name of CODE without its prefix: "INPUT". */
 const char *tg_error_code_name(enum tg_error_code code);
-const char *tg_error_code_text(enum tg_error_code code);
 
 /* Scope guard: `TG_AUTO_ERROR struct tg_error *error = NULL;` destroys what is left in it at scope end. */
 void tg_error_cleanup(struct tg_error **error);

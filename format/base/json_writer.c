@@ -26,7 +26,7 @@ static void new_line(struct tg_json *json)
         fwrite_unlocked("  ", 1, 2, json->stream);
 }
 
-/* What comes between the previous member and this one. */
+/* Writes the separator between the previous member and this one. */
 static void separate(struct tg_json *json)
 {
     if (json->after_key) {
@@ -95,7 +95,7 @@ static void write_escape(FILE *stream, uint32_t unit)
     fwrite_unlocked(text, 1, sizeof text, stream);
 }
 
-/* What is not plain ASCII: one character. Returns the bytes of TEXT that it used. */
+/* Writes one character that is not plain ASCII. Returns the bytes of TEXT that it used. */
 static size_t write_special(FILE *stream, const char *text)
 {
     static const char short_names[] = {

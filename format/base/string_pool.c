@@ -1,5 +1,7 @@
 #include "format/base/string_pool.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +64,10 @@ struct tg_error *tg_string_pool_intern(struct tg_string_pool *pool, const char *
         if (entry == NULL)
             return tg_error_no_memory();
         memcpy(entry->text, text, length + 1);
-        HASH_ADD_KEYPTR(hh, strings->entries, entry->text, length, entry);
-        if (entry->hh.tbl == NULL) {
+        error = TG_HASH_ADD_KEY(hh, strings->entries, entry->text, length, entry);
+        if (error != NULL) {
             free(entry);
-            return tg_error_no_memory();
+            return error;
         }
     }
     *interned = entry->text;

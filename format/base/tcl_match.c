@@ -14,7 +14,7 @@
 
 /* A run of stars that was reached. */
 struct star {
-    const char *segment; /* what follows it in the pattern */
+    const char *segment; /* the pattern after it */
     const char *from;    /* the first character of the text that the segment may start at */
 };
 

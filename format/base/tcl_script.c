@@ -9,7 +9,7 @@
 struct tg_tcl_script {
     const char *name;
     const char *end;
-    const char *next;    /* where the next command starts, or the blanks and comments before it */
+    const char *next;    /* start of the next command, or of the blanks and comments before it */
     const char *line_at; /* a position in the text and its line number, to count on from */
     size_t line;
     unsigned depth;
@@ -18,7 +18,7 @@ struct tg_tcl_script {
     struct tg_error *error;
 };
 
-/* What ends a row of characters and substitutions. */
+/* End of a row of characters and substitutions. */
 enum row_end {
     ROW_WORD,        /* blank, newline, `;` */
     ROW_WORD_NESTED, /* the same and `]` */
@@ -92,7 +92,7 @@ static bool enter(struct tg_tcl_script *script, const char *at)
         script->depth++;
         return true;
     }
-    fail(script, TG_ERROR_LIMIT, at, "substitutions are nested too deeply");
+    fail(script, TG_ERROR_LIMIT, at, "substitutions nested too deeply");
     return false;
 }
 
@@ -107,7 +107,7 @@ static const char *read_bracket(struct tg_tcl_script *script, const char *open)
         if (p == NULL)
             return NULL;
         if (p == script->end)
-            return fail(script, TG_ERROR_INPUT, open, "the `[` that begins here has no `]`");
+            return fail(script, TG_ERROR_INPUT, open, "missing `]` for this `[`");
         if (*p == ']')
             break;
     }
@@ -122,8 +122,7 @@ static const char *read_variable(struct tg_tcl_script *script, const char *dolla
     if (p < script->end && *p == '{') {
         *substituted = true;
         const char *close = memchr(p, '}', (size_t)(script->end - p));
-        return close != NULL ? close + 1
-                             : fail(script, TG_ERROR_INPUT, dollar, "the `${` that begins here has no `}`");
+        return close != NULL ? close + 1 : fail(script, TG_ERROR_INPUT, dollar, "missing `}` for this `${`");
     }
     const char *name = p;
     while (p < script->end) {
@@ -147,7 +146,7 @@ static const char *read_variable(struct tg_tcl_script *script, const char *dolla
     p = read_row(script, p + 1, ROW_PAREN, substituted);
     script->depth--;
     if (p != NULL && p == script->end)
-        return fail(script, TG_ERROR_INPUT, dollar, "the index of the variable that begins here has no `)`");
+        return fail(script, TG_ERROR_INPUT, dollar, "missing `)` for the index of this variable");
     return p != NULL ? p + 1 : NULL;
 }
 
@@ -199,7 +198,7 @@ static const char *read_braces(struct tg_tcl_script *script, const char *open)
         else if (*p == '}' && --level == 0)
             return p + 1;
     }
-    return fail(script, TG_ERROR_INPUT, open, "the brace that opens here is never closed");
+    return fail(script, TG_ERROR_INPUT, open, "missing close-brace for this brace");
 }
 
 /* ---- values */
@@ -338,7 +337,7 @@ static const char *read_word(struct tg_tcl_script *script, const char *p, bool n
     if (*p == '"') {
         p = read_row(script, p + 1, ROW_QUOTE, &word->substituted);
         if (p == script->end)
-            return fail(script, TG_ERROR_INPUT, open, "the quote that opens here is never closed");
+            return fail(script, TG_ERROR_INPUT, open, "missing closing quote for this quote");
         if (p == NULL)
             return NULL;
         word->value_start = open + 1;

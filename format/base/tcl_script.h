@@ -22,7 +22,7 @@ struct tg_tcl_word {
 
 /* One command, which may span lines. Lives until the next call. */
 struct tg_tcl_command {
-    size_t line;      /* where it starts, from 1 */
+    size_t line;      /* line of its first character, from 1 */
     const char *text; /* as written, [text, text + size), without what ends it; points into the script */
     size_t size;
     size_t n_words; /* 0: the script is at its end */

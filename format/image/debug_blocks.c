@@ -1,5 +1,7 @@
 #include "format/image/debug_blocks.h"
 
+#include "format/base/array.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
@@ -71,14 +73,9 @@ static bool read_units(struct tg_debug_blocks *blocks)
         if ((type != DW_UT_compile && type != DW_UT_skeleton) ||
             dwarf_attr(&die, DW_AT_stmt_list, &attribute) == NULL || dwarf_formudata(&attribute, &value) != 0)
             continue;
-        if (blocks->n_units == capacity) {
-            capacity = capacity == 0 ? 64 : capacity * 2;
-            struct unit *units = reallocarray(blocks->units, capacity, sizeof *units);
-            if (units == NULL)
-                return false;
-            blocks->units = units;
-        }
-        blocks->units[blocks->n_units++] = (struct unit){.line_offset = value, .die = dwarf_dieoffset(&die)};
+        const struct unit unit = {.line_offset = value, .die = dwarf_dieoffset(&die)};
+        if (TG_ARRAY_APPEND(blocks->units, blocks->n_units, capacity, unit) != NULL)
+            return false;
     }
     if (blocks->n_units > 0)
         qsort(blocks->units, blocks->n_units, sizeof *blocks->units, compare_units);

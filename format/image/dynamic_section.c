@@ -268,7 +268,7 @@ static uint32_t sysv_hash(const char *name)
     return hash;
 }
 
-/* Where the buckets and the chain of the GNU hash section are. */
+/* Addresses of the buckets and of the chain of the GNU hash section. */
 static uint64_t gnu_buckets_at(const struct tg_dynamic_section *dynamic, const struct tg_elf_object *object)
 {
     return dynamic->gnu_hash_at + 16 + (uint64_t)dynamic->n_bloom * (object->header.bits / 8);

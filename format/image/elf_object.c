@@ -117,7 +117,7 @@ static struct tg_error *read_segments(struct tg_elf_object *object)
     size_t entry_size = tg_elf_segment_size(bits);
     uint8_t *raw = tg_elf_object_read_new(object, object->header.segments_at, count * entry_size, UINT32_MAX);
     if (raw == NULL)
-        return tg_error_create(TG_ERROR_INPUT, "its program headers lie outside of it");
+        return tg_error_create(TG_ERROR_INPUT, "program headers outside of the file");
     object->segments = calloc(count + 1, sizeof *object->segments);
     if (object->segments == NULL) {
         free(raw);
@@ -168,9 +168,9 @@ struct tg_error *tg_elf_object_open_fd(int fd, struct tg_elf_object **result)
     object->fd = fd;
     struct stat status;
     if (fstat(fd, &status) != 0)
-        return tg_error_create_errno(errno, "cannot look at it");
+        return tg_error_create_errno(errno, "cannot stat");
     if (!S_ISREG(status.st_mode) || status.st_size < 0)
-        return tg_error_create(TG_ERROR_INPUT, "it is not a regular file");
+        return tg_error_create(TG_ERROR_INPUT, "not a regular file");
     object->size = (uint64_t)status.st_size;
 
     size_t window = object->size < WINDOW_BYTES ? (size_t)object->size : WINDOW_BYTES;
@@ -178,10 +178,10 @@ struct tg_error *tg_elf_object_open_fd(int fd, struct tg_elf_object **result)
     if (object->first == NULL)
         return tg_error_no_memory();
     if (!read_file(fd, 0, object->first, window))
-        return tg_error_create_errno(errno != 0 ? errno : EIO, "cannot read it");
+        return tg_error_create_errno(errno != 0 ? errno : EIO, "cannot read");
     object->n_first = window;
     if (!tg_elf_header_decode(object->first, window, &object->header))
-        return tg_error_create(TG_ERROR_INPUT, "it is not an ELF file of this machine");
+        return tg_error_create(TG_ERROR_INPUT, "not an ELF file for this machine");
     struct tg_error *error = read_segments(object);
     if (error != NULL)
         return error;

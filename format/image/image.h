@@ -51,7 +51,8 @@ struct tg_image_info {
 /* Valid as long as IMAGE. */
 const struct tg_image_info *tg_image_info(const struct tg_image *image);
 
-/* What it was read from, and its separate debug file (NULL none; looked for once). Valid as long as IMAGE. */
+/* The object that IMAGE was read from, and its separate debug file (NULL none; looked for once). Valid as
+ * long as IMAGE. */
 struct tg_elf_object *tg_image_object(struct tg_image *image);
 struct tg_elf_object *tg_image_separate_debug(struct tg_image *image);
 

@@ -1,5 +1,7 @@
 #include "format/image/line_index.h"
 
+#include "format/base/array.h"
+#include "format/base/search.h"
 #include "format/image/source_path.h"
 
 #include <stdlib.h>
@@ -28,20 +30,6 @@ struct building {
     bool no_memory;
 };
 
-static bool add_sequence(struct tg_line_index *index, struct sequence sequence)
-{
-    if (index->count == index->capacity) {
-        size_t capacity = index->capacity == 0 ? 256 : index->capacity * 2;
-        struct sequence *items = reallocarray(index->items, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        index->items = items;
-        index->capacity = capacity;
-    }
-    index->items[index->count++] = sequence;
-    return true;
-}
-
 static bool see_row(void *context, const struct tg_line_row *row)
 {
     struct building *building = context;
@@ -51,8 +39,9 @@ static bool see_row(void *context, const struct tg_line_row *row)
     }
     if (!row->end_sequence || !building->kept || row->address <= building->start)
         return true;
-    building->no_memory =
-        !add_sequence(building->index, (struct sequence){building->start, row->address, building->unit});
+    struct tg_line_index *index = building->index;
+    const struct sequence sequence = {building->start, row->address, building->unit};
+    building->no_memory = TG_ARRAY_APPEND(index->items, index->count, index->capacity, sequence) != NULL;
     return !building->no_memory && building->index->count < MAX_SEQUENCES;
 }
 
@@ -125,24 +114,10 @@ static bool match_row(void *context, const struct tg_line_row *row)
     return true;
 }
 
-/* The first sequence behind ADDRESS. */
-static size_t upper_bound(const struct tg_line_index *index, uint64_t address)
-{
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool tg_line_index_find(const struct tg_line_index *index, const struct tg_line_sections *sections,
                         uint64_t address, struct tg_line_unit *unit, struct tg_line_row *row)
 {
-    size_t at = upper_bound(index, address);
+    size_t at = TG_UPPER_BOUND(index->items, index->count, start, address);
     for (size_t i = at; i > 0 && at - i < MAX_OVERLAPS; i--) {
         const struct sequence *sequence = &index->items[i - 1];
         if (address >= sequence->end)

@@ -1,10 +1,10 @@
-/* Which line-number program of an object covers an address, and what it says of it. */
+/* The line-number program of an object that covers an address, and its row for it. */
 #ifndef TG_FORMAT_IMAGE_LINE_INDEX_H
 #define TG_FORMAT_IMAGE_LINE_INDEX_H
 
 #include "format/image/line_table.h"
 
-/* Where every sequence of rows lies, without its rows: a question runs one unit's program once more.
+/* Extents of all sequences of rows, without the rows: a question runs one unit's program once more.
  * Immutable; borrows nothing. */
 struct tg_line_index;
 

@@ -1,5 +1,7 @@
 #include "format/image/lines.h"
 
+#include "format/base/array.h"
+#include "format/base/search.h"
 #include "format/image/debug_blocks.h"
 #include "format/image/line_index.h"
 #include "format/image/source_path.h"
@@ -169,32 +171,11 @@ struct file_numbers {
     size_t capacity;
 };
 
-static bool add_number(struct file_numbers *numbers, uint64_t number)
-{
-    if (numbers->count == numbers->capacity) {
-        size_t capacity = numbers->capacity == 0 ? 8 : numbers->capacity * 2;
-        uint64_t *items = reallocarray(numbers->items, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        numbers->items = items;
-        numbers->capacity = capacity;
-    }
-    numbers->items[numbers->count++] = number;
-    return true;
-}
-
-/* The walk is in ascending order. */
+/* NUMBERS ascend, as the walk that found them did. */
 static bool has_number(const struct file_numbers *numbers, uint64_t number)
 {
-    size_t low = 0, high = numbers->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (numbers->items[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < numbers->count && numbers->items[low] == number;
+    size_t at = TG_PARTITION_POINT(numbers->count, i, numbers->items[i] < number);
+    return at < numbers->count && numbers->items[at] == number;
 }
 
 struct directories {
@@ -252,7 +233,7 @@ static bool find_numbers(struct tg_image_lines *lines, const struct tg_line_unit
     while (ok && tg_line_unit_next_file(&lines->sections, unit, &file))
         if (strcmp(tg_source_path_last(file.name), last) == 0 &&
             file_is(lines, unit, &directories, &file, wanted))
-            ok = add_number(numbers, file.number);
+            ok = TG_ARRAY_APPEND(numbers->items, numbers->count, numbers->capacity, file.number) == NULL;
     free(directories.items);
     return ok && numbers->count > 0;
 }
@@ -279,18 +260,9 @@ struct search {
 
 static bool add_row(struct search *search, uint64_t address)
 {
-    if (search->n_rows == MAX_ROWS)
-        return false;
-    if (search->n_rows == search->capacity) {
-        size_t capacity = search->capacity == 0 ? 16 : search->capacity * 2;
-        struct row *rows = reallocarray(search->rows, capacity, sizeof *rows);
-        if (rows == NULL)
-            return false;
-        search->rows = rows;
-        search->capacity = capacity;
-    }
-    search->rows[search->n_rows++] = (struct row){.address = address, .unit = search->unit->offset};
-    return true;
+    const struct row row = {.address = address, .unit = search->unit->offset};
+    return search->n_rows < MAX_ROWS &&
+           TG_ARRAY_APPEND(search->rows, search->n_rows, search->capacity, row) == NULL;
 }
 
 static bool see_row(void *context, const struct tg_line_row *row)

@@ -13,7 +13,7 @@ struct tg_image_lines *tg_image_lines_create(struct tg_elf_object *object, const
                                              uint64_t delta);
 void tg_image_lines_destroy(struct tg_image_lines *lines);
 
-/* Where the function that holds ADDRESS starts, ADDRESS itself where it is in none. */
+/* Start of the function that holds ADDRESS, ADDRESS itself outside of functions. */
 typedef uint64_t tg_function_start(void *context, uint64_t address);
 
 /* As tg_image_find_line. FUNCTION_START stands in for blocks where there are none. */

@@ -166,7 +166,7 @@ bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name)
     return at != NULL;
 }
 
-/* What people write for a part, a destructor's ~ left out. */
+/* Source spelling of a part, without a destructor's ~. */
 static const char *words_of(const struct tg_mangled_part *part, size_t *length)
 {
     static const char prefix[] = "_GLOBAL__N_", anonymous[] = "(anonymous namespace)";

@@ -1,5 +1,7 @@
 #include "format/image/symbol_index.h"
 
+#include "format/base/array.h"
+#include "format/base/search.h"
 #include "format/image/dynamic_section.h"
 #include "format/image/mangled_name.h"
 
@@ -73,21 +75,13 @@ static uint32_t hash_name(const char *name)
 
 static struct tg_error *add_function(struct tg_symbol_index *index, const struct tg_elf_symbol *symbol)
 {
-    if (index->count == index->capacity) {
-        size_t capacity = index->capacity == 0 ? 64 : index->capacity * 2;
-        struct function *functions = reallocarray(index->functions, capacity, sizeof *functions);
-        if (functions == NULL)
-            return tg_error_no_memory();
-        index->functions = functions;
-        index->capacity = capacity;
-    }
-    index->functions[index->count++] = (struct function){
+    const struct function function = {
         .address = symbol->address,
         .size = symbol->size < UINT32_MAX ? (uint32_t)symbol->size : UINT32_MAX,
         .name = symbol->name,
         .resolver = symbol->type == STT_GNU_IFUNC,
     };
-    return NULL;
+    return TG_ARRAY_APPEND(index->functions, index->count, index->capacity, function);
 }
 
 static struct tg_error *read_functions(struct tg_symbol_index *index, const struct tg_elf_object *object,
@@ -100,7 +94,7 @@ static struct tg_error *read_functions(struct tg_symbol_index *index, const stru
     for (uint64_t done = 0; done < count;) {
         size_t n = count - done < READ_SYMBOLS ? (size_t)(count - done) : READ_SYMBOLS;
         if (!tg_elf_object_read(object, symbols_at + done * entry_size, raw, n * entry_size))
-            return tg_error_create(TG_ERROR_INPUT, "its symbol table lies outside of it");
+            return tg_error_create(TG_ERROR_INPUT, "symbol table outside of the file");
         for (size_t i = 0; i < n; i++) {
             struct tg_elf_symbol symbol = tg_elf_symbol_decode(bits, raw + i * entry_size);
             symbol.address += delta;
@@ -141,7 +135,7 @@ struct tg_error *tg_symbol_index_create(const struct tg_elf_object *object, cons
                                         struct tg_symbol_index **result)
 {
     if (count > MAX_SYMBOLS || strings_size > MAX_STRING_BYTES)
-        return tg_error_create(TG_ERROR_LIMIT, "its symbol table has %llu entries and %llu bytes of names",
+        return tg_error_create(TG_ERROR_LIMIT, "symbol table with %llu entries and %llu bytes of names",
                                (unsigned long long)count, (unsigned long long)strings_size);
     struct tg_symbol_index *index = calloc(1, sizeof *index);
     if (index == NULL)
@@ -149,7 +143,7 @@ struct tg_error *tg_symbol_index_create(const struct tg_elf_object *object, cons
     struct tg_error *error = NULL;
     index->strings = (char *)tg_elf_object_read_new(object, strings_at, strings_size, MAX_STRING_BYTES);
     if (index->strings == NULL)
-        error = tg_error_create(TG_ERROR_INPUT, "the names of its symbol table lie outside of it");
+        error = tg_error_create(TG_ERROR_INPUT, "symbol names outside of the file");
     if (error == NULL)
         error = read_functions(index, object, code, delta, symbols_at, count, strings_size);
     if (error == NULL)
@@ -257,26 +251,15 @@ bool tg_symbol_index_at(struct tg_symbol_index *index, uint64_t address, const c
 {
     if (!order_by_address(index))
         return false;
-    size_t low = 0, high = index->count; /* first one beyond ADDRESS */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->functions[index->by_address[middle]].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t behind =
+        TG_PARTITION_POINT(index->count, i, index->functions[index->by_address[i]].address <= address);
+    if (behind == 0)
         return false;
-    const struct function *function = &index->functions[index->by_address[low - 1]];
+    const struct function *function = &index->functions[index->by_address[behind - 1]];
     uint64_t inside = address - function->address;
     if (function->size != 0 && inside >= function->size)
         return false;
     *name = index->strings + function->name;
     *offset = inside;
     return true;
-}
-
-size_t tg_symbol_index_count(const struct tg_symbol_index *index)
-{
-    return index->count;
 }

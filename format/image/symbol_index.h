@@ -36,6 +36,4 @@ void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const cha
  * INDEX, with its version where it has one) and the offset in it. False where there is none. */
 bool tg_symbol_index_at(struct tg_symbol_index *index, uint64_t address, const char **name, uint64_t *offset);
 
-size_t tg_symbol_index_count(const struct tg_symbol_index *index);
-
 #endif

@@ -1,5 +1,6 @@
 #include "format/image/symbolizer.h"
 
+#include "format/base/hash.h"
 #include "format/image/image.h"
 #include "format/image/mangled_name.h"
 
@@ -136,8 +137,7 @@ static struct object *add_object(struct tg_symbolizer *symbolizer, const char *p
     memcpy(object->key, path, n_path);
     memcpy(object->key + n_path, build_id, n_build_id);
     object->build_id = object->key + n_path;
-    HASH_ADD_KEYPTR(hh, symbolizer->objects, object->key, object->n_key, object);
-    if (object->hh.tbl == NULL) {
+    if (TG_HASH_ADD_KEY(hh, symbolizer->objects, object->key, object->n_key, object) != NULL) {
         free(object);
         return NULL;
     }
@@ -194,8 +194,7 @@ bool tg_symbolizer_resolve(struct tg_symbolizer *symbolizer, const char *path, c
         if (answer == NULL)
             return false;
         ask(object->image, address, answer);
-        HASH_ADD(hh, object->answers, address, sizeof answer->address, answer);
-        if (answer->hh.tbl == NULL) {
+        if (TG_HASH_ADD(hh, object->answers, address, answer) != NULL) {
             free(answer->function);
             free(answer->file);
             free(answer);

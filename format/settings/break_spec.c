@@ -53,10 +53,10 @@ static struct tg_error *parse_address(struct tg_break_spec *spec, const char *te
     spec->kind = TG_BREAK_ADDRESS;
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     if (!hex && text[0] == '0' && text[1] != '\0')
-        return wrong(spec, text, "expected an address in hex (0x...) or in decimal without a leading zero");
+        return wrong(spec, text, "expected an address in hex (0x...) or decimal without a leading zero");
     const char *bad = read_number(hex ? text + 2 : text, hex ? 16 : 10, UINT64_MAX, &spec->address);
     if (bad != NULL)
-        return wrong(spec, bad, "expected an address of 64 bits, in hex (0x...) or decimal, up to the end");
+        return wrong(spec, bad, "expected a 64-bit address in hex (0x...) or decimal and nothing after it");
     return NULL;
 }
 
@@ -66,14 +66,14 @@ static struct tg_error *check_name(const struct tg_break_spec *spec, const char 
     if (start == end)
         return wrong(spec, start, what);
     if (is_blank(*start))
-        return wrong(spec, start, "a name cannot begin with a blank");
+        return wrong(spec, start, "name begins with a blank");
     if (is_blank(end[-1]))
-        return wrong(spec, end - 1, "a name cannot end with a blank");
+        return wrong(spec, end - 1, "name ends with a blank");
     return NULL;
 }
 
-/* Where a line number may follow: the last ':', or the last '#' where that one is in front of a number; NULL
- * nowhere. */
+/* The place after which a line number may follow: the last ':', or the last '#' where that one is in front
+ * of a number; NULL nowhere. */
 static const char *line_mark(const char *text)
 {
     const char *colon = strrchr(text, ':');
@@ -89,20 +89,19 @@ static struct tg_error *parse_place(struct tg_break_spec *spec, const char *text
     const char *colon = line_mark(text);
     if (colon != NULL && colon[1] == '\0')
         return wrong(spec, end,
-                     *colon == ':' ? "expected a line number behind ':'"
-                                   : "expected a line number behind '#'");
+                     *colon == ':' ? "expected a line number after ':'" : "expected a line number after '#'");
     if (colon != NULL && is_digit(colon[1])) {
         spec->kind = TG_BREAK_LINE;
         const char *bad = read_number(colon + 1, 10, UINT32_MAX, &spec->line);
         if (bad != NULL || spec->line == 0)
             return wrong(spec, bad != NULL ? bad : colon + 1,
-                         "expected a line number from 1 to 4294967295, up to the end");
+                         "expected a line number from 1 to 4294967295 and nothing after it");
         end = colon;
         text += *colon == '#' && *text == '#' && text != colon; /* #FILE#LINE */
     }
     struct tg_error *error =
         check_name(spec, text, end,
-                   spec->kind == TG_BREAK_LINE ? "expected a file name in front of the line number"
+                   spec->kind == TG_BREAK_LINE ? "expected a file name before the line number"
                                                : "expected FUNCTION, FILE:LINE or *ADDRESS");
     if (error != NULL)
         return error;
@@ -118,17 +117,17 @@ static struct tg_error *parse_library(struct tg_break_spec *spec, const char **r
     if (tick == NULL)
         return NULL;
     if (tick == spec->text)
-        return wrong(spec, tick, "expected a library in front of '`'");
+        return wrong(spec, tick, "expected a library before '`'");
     const char *second = strchr(tick + 1, '`');
     if (second != NULL)
-        return wrong(spec, second, "a second '`': only one library can be named");
+        return wrong(spec, second, "second '`': only one library can be named");
     spec->library = strndup(spec->text, (size_t)(tick - spec->text));
     if (spec->library == NULL)
         return tg_error_no_memory();
     if (!tg_tcl_match_accepts(spec->library))
         return tg_error_create(
             TG_ERROR_LIMIT,
-            "breakpoint '%.200s': the library pattern has %d or more `*` behind a range that "
+            "breakpoint '%.200s': the library pattern has %d or more `*` after a range that "
             "ends in `]` (\"-]\"); write it with fewer",
             spec->text, TG_TCL_MATCH_MAX_STARS);
     *rest = tick + 1;
@@ -147,8 +146,8 @@ static struct tg_error *parse(struct tg_break_spec *spec)
 struct tg_error *tg_break_spec_parse(const char *text, struct tg_break_spec **spec)
 {
     if (strlen(text) > TG_BREAK_SPEC_MAX_BYTES)
-        return tg_error_create(TG_ERROR_LIMIT, "breakpoint '%.200s...' has %zu bytes, the limit is %d", text,
-                               strlen(text), TG_BREAK_SPEC_MAX_BYTES);
+        return tg_error_create(TG_ERROR_LIMIT, "breakpoint '%.200s...' is %zu bytes long, the limit is %d",
+                               text, strlen(text), TG_BREAK_SPEC_MAX_BYTES);
     struct tg_break_spec *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a stop costs on this machine, measured: the floor that any ptrace tracer pays.
+/* Cost of a stop on this machine, measured: the floor that any ptrace tracer pays.
  * Filled by the service below; a layer that may not include the recorder gets it this way. */
 struct tg_stop_cost {
     uint64_t stop_ns; /* median wall time that one breakpoint stop adds to the program (stop, registers, read,
@@ -19,7 +19,7 @@ struct tg_stop_cost {
     uint64_t samples;   /* number of stops measured */
 };
 
-/* What is known of a code address. Strings are the symbolizer's, valid until its next answer. */
+/* Facts about a code address. Strings are the symbolizer's, valid until its next answer. */
 struct tg_symbol {
     const char *function; /* as the symbol table has it; NULL unknown */
     uint64_t offset;      /* of the address in it */
@@ -30,14 +30,14 @@ struct tg_symbol {
 /* Answers from the files of this machine, and remembers; one thread. */
 struct tg_symbolizer;
 
-/* What the agents of an interrupted recording still held. */
+/* Contents of the rings of an interrupted recording. */
 struct tg_salvage_stats {
     uint64_t events; /* handed on */
     uint64_t rings;
     uint64_t lost_events; /* as far as they were counted */
 };
 
-/* What the program offers to its commands; filled by main.c, constant while a command runs. */
+/* Services of the program for its commands; filled by main.c, constant while a command runs. */
 struct tg_command_services {
     /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
     struct tg_error *(*measure_stop_cost)(struct tg_stop_cost *cost);
@@ -54,8 +54,8 @@ struct tg_command_services {
     struct tg_error *(*symbolizer_create)(struct tg_symbolizer **symbolizer);
     /* NULL is accepted. */
     void (*symbolizer_destroy)(struct tg_symbolizer *symbolizer);
-    /* What the code at ADDRESS (virtual, without load bias) of the object PATH is. The file there counts only
-     * if it has BUILD_ID, both may have none ("" or NULL). False where nothing is known. */
+    /* Names the code at ADDRESS (virtual, without load bias) of the object PATH is. The file there counts
+     * only if it has BUILD_ID, both may have none ("" or NULL). False where nothing is known. */
     bool (*symbolizer_resolve)(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
                                uint64_t address, struct tg_symbol *symbol);
 };

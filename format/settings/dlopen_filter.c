@@ -62,8 +62,8 @@ struct tg_error *tg_dlopen_filter_set_mode(struct tg_dlopen_filter *filter, cons
     if (strcmp(mode, "fast") == 0) {
         if (has_match)
             return tg_error_create(TG_ERROR_USAGE,
-                                   "mode fast stops for no library and takes no glob-list: leave "
-                                   "the match \"%s\" out, or use mode medium",
+                                   "mode fast stops for no library and takes no glob-list: omit "
+                                   "--match \"%s\", or use mode medium",
                                    match);
         return tg_dlopen_filter_set(filter, false, "");
     }

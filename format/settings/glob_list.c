@@ -23,7 +23,7 @@ static struct tg_error *check_patterns(const struct tg_glob_list *list)
     for (size_t i = 0; i < list->count; i++) {
         if (!tg_tcl_match_accepts(list->patterns[i].pattern))
             return tg_error_create(TG_ERROR_LIMIT,
-                                   "glob-list pattern %zu has %d or more `*` behind a range that ends in `]` "
+                                   "glob-list pattern %zu has %d or more `*` after a range that ends in `]` "
                                    "(\"-]\"); write it with fewer",
                                    i + 1, TG_TCL_MATCH_MAX_STARS);
     }
@@ -53,7 +53,7 @@ struct tg_error *tg_glob_list_create(const char *text, struct tg_glob_list **lis
 {
     size_t size = strlen(text);
     if (size > TG_GLOB_LIST_MAX_BYTES)
-        return tg_error_create(TG_ERROR_LIMIT, "the glob-list has %zu bytes, the limit is %d", size,
+        return tg_error_create(TG_ERROR_LIMIT, "the glob-list is %zu bytes long, the limit is %d", size,
                                TG_GLOB_LIST_MAX_BYTES);
     struct tg_glob_list *made = calloc(1, sizeof *made);
     if (made == NULL)

@@ -58,7 +58,7 @@ bool tg_glob_verdict_take(struct tg_glob_match match, size_t index, struct tg_gl
 struct tg_glob_verdict tg_glob_list_decide(const struct tg_glob_list *list, const char *const *libraries,
                                            size_t count);
 
-/* What a library list without any match gets. */
+/* The decision for a library list without any match. */
 struct tg_glob_verdict tg_glob_list_default(const struct tg_glob_list *list);
 
 #endif

@@ -1,5 +1,6 @@
 #include "format/settings/settings.h"
 
+#include "format/base/array.h"
 #include "format/base/tcl_quote.h"
 #include "format/base/tcl_script.h"
 #include "format/settings/glob_list.h"
@@ -37,14 +38,12 @@ void tg_settings_deinit(struct tg_settings *settings)
 
 static struct tg_error *add_note(struct tg_settings *settings, char *note)
 {
-    char **notes = note != NULL ? reallocarray(settings->notes, settings->n_notes + 1, sizeof *notes) : NULL;
-    if (notes == NULL) {
-        free(note);
+    if (note == NULL)
         return tg_error_no_memory();
-    }
-    notes[settings->n_notes++] = note;
-    settings->notes = notes;
-    return NULL;
+    struct tg_error *error = TG_ARRAY_APPEND_EXACT(settings->notes, settings->n_notes, note);
+    if (error != NULL)
+        free(note);
+    return error;
 }
 
 /* The start of a command's first line, for a note: NULs become spaces. */
@@ -81,8 +80,7 @@ static struct tg_error *note_unlisted(struct reading *reading)
     if (reading->n_unlisted == 0 || reading->settings->n_notes >= TG_SETTINGS_MAX_NOTES)
         return NULL;
     char *note = NULL;
-    if (asprintf(&note, "%s: skipped: %zu more commands, which are not listed", reading->file_name,
-                 reading->n_unlisted) < 0)
+    if (asprintf(&note, "%s: skipped: %zu more commands", reading->file_name, reading->n_unlisted) < 0)
         note = NULL;
     return add_note(reading->settings, note);
 }
@@ -123,7 +121,7 @@ static struct tg_error *apply(struct reading *reading, const struct tg_tcl_comma
 {
     struct tg_settings *settings = reading->settings;
     if (strlen(value->text) != value->size)
-        return wrong(reading, command, variable, "the value holds a NUL byte");
+        return wrong(reading, command, variable, "the value contains a NUL byte");
     if (strcmp(variable, ALWAYS_RECALCULATE) == 0) {
         bool flag;
         if (!read_boolean(value->text, &flag))
@@ -167,22 +165,22 @@ static struct tg_error *run_dset(struct reading *reading, const struct tg_tcl_co
     if (command->n_words > 1 && !words[1].substituted && strcmp(words[1].text, "-set_as_default") == 0)
         at = 2;
     else if (command->n_words > 1 && words[1].text[0] == '-')
-        return skip(reading, command, "this option of dset is not known");
+        return skip(reading, command, "unknown option of dset");
     if (command->n_words <= at)
-        return skip(reading, command, "dset without a variable sets nothing");
+        return skip(reading, command, "dset without a variable");
     if (words[at].substituted)
-        return skip(reading, command, "$, [...] and {*} are not evaluated, so the variable is not known");
+        return skip(reading, command, "$, [...] and {*} are not evaluated: variable unknown");
     const char *variable = known_variable(&words[at]);
     if (variable == NULL)
-        return skip(reading, command, "not a variable that concerns tollgate");
+        return skip(reading, command, "not a variable of tollgate");
     size_t n_values = command->n_words - at - 1;
     if (n_values == 0)
-        return skip(reading, command, "dset without a value sets nothing");
+        return skip(reading, command, "dset without a value");
     if (words[at + 1].substituted)
-        return skip(reading, command, "$, [...] and {*} are not evaluated; write the value out");
+        return skip(reading, command, "$, [...] and {*} are not evaluated: write the value itself");
     if (n_values > 1)
         return wrong(reading, command, variable,
-                     "expected one value; put {braces} around one that has blanks");
+                     "expected one value; put {braces} around a value with blanks");
     return apply(reading, command, variable, &words[at + 1]);
 }
 
@@ -190,7 +188,7 @@ static struct tg_error *run(struct reading *reading, const struct tg_tcl_command
 {
     const struct tg_tcl_word *name = &command->words[0];
     if (name->substituted || (strcmp(name->text, "dset") != 0 && strcmp(name->text, "::dset") != 0))
-        return skip(reading, command, "only dset is understood");
+        return skip(reading, command, "only dset is supported");
     return run_dset(reading, command);
 }
 
@@ -212,8 +210,8 @@ static struct tg_error *run_all(struct reading *reading, const char *text, size_
 
 /* ---- files */
 
-/* What Tcl's `source` makes of bytes: one kind of line end, nothing behind Control-Z; and no byte order mark.
- * TEXT is moved to where it stopped. */
+/* Normalises bytes as Tcl's `source` does: one kind of line end, nothing behind Control-Z; and no byte
+ * order mark. TEXT is moved to where it stopped. */
 static size_t normalise(const char **text, const char *end, char *out)
 {
     const char *const start = out;
@@ -236,8 +234,7 @@ static struct tg_error *note_end_of_file(struct reading *reading)
         return NULL;
     }
     char *note = NULL;
-    if (asprintf(&note, "%s: skipped: what stands behind a Control-Z, which ends a script",
-                 reading->file_name) < 0)
+    if (asprintf(&note, "%s: skipped: text after Control-Z, which ends a script", reading->file_name) < 0)
         note = NULL;
     return add_note(reading->settings, note);
 }
@@ -263,10 +260,10 @@ struct tg_error *tg_settings_parse(const char *file_name, const char *text, size
                                    struct tg_settings *settings)
 {
     if (size > TG_SETTINGS_MAX_BYTES)
-        return tg_error_create(TG_ERROR_LIMIT, "%s: more than %d bytes is no settings file", file_name,
+        return tg_error_create(TG_ERROR_LIMIT, "%s: not a settings file: more than %d bytes", file_name,
                                TG_SETTINGS_MAX_BYTES);
     if (is_utf16(text, size))
-        return tg_error_create(TG_ERROR_INPUT, "%s:1: the text is UTF-16; save it as UTF-8", file_name);
+        return tg_error_create(TG_ERROR_INPUT, "%s:1: text in UTF-16; save the file as UTF-8", file_name);
     char *script = malloc(size + 1);
     if (script == NULL)
         return tg_error_no_memory();
@@ -311,7 +308,7 @@ struct tg_error *tg_settings_read(const char *path, struct tg_settings *settings
     enum { CAPACITY = TG_SETTINGS_MAX_BYTES + 1 };
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no settings file '%s'", path);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no such settings file: '%s'", path);
     if (fd < 0)
         return tg_error_create_errno(errno, "cannot open settings file '%s'", path);
     char *buffer = malloc(CAPACITY);

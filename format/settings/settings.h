@@ -12,7 +12,7 @@ enum {
     TG_SETTINGS_MAX_NOTES = 1000,
 };
 
-/* What settings files said; initialise to zero, free with deinit. */
+/* Contents of settings files; initialise to zero, free with deinit. */
 struct tg_settings {
     bool has_always_recalculate;
     bool always_recalculate; /* TV::dlopen_always_recalculate */

@@ -1,5 +1,6 @@
 #include "format/trace/chunk_decoder.h"
 
+#include "format/base/array.h"
 #include "format/trace/chunk_directory.h"
 #include "format/trace/section.h"
 #include "format/trace/thread_order.h"
@@ -24,10 +25,10 @@ struct list_buffer {
     size_t capacity;
 };
 
-/* What the decoder keeps for a kind of the chunk. */
+/* State of the decoder for a kind of the chunk. */
 struct kind_state {
     uint32_t count;  /* events in the current block */
-    uint32_t first;  /* where they begin in OFFSETS */
+    uint32_t first;  /* index of the first one in OFFSETS */
     uint64_t left;   /* events of the kind not decoded yet */
     char *rows;      /* payloads of a kind that is indexed or by thread */
     size_t capacity; /* of ROWS, in bytes */
@@ -89,7 +90,7 @@ static struct tg_error *value_error(const struct tg_chunk_decoder *decoder,
     return tg_chunk_column_error(column, decoder->source, record, field, member);
 }
 
-/* Where value I of a loop goes: the two shapes are inlined apart. */
+/* Destination of value I of a loop: the two shapes are inlined apart. */
 static inline char *place(char *base, const uint32_t *offsets, size_t stride, size_t i)
 {
     return base + (offsets != NULL ? offsets[i] : i * stride);
@@ -207,7 +208,7 @@ static struct tg_error *decode_rows(struct tg_chunk_decoder *decoder, struct tg_
     size_t stride = kind->schema->size_bytes;
     /* Rows are copied with more bytes than the last of them has. */
     struct tg_error *error =
-        tg_grow(&state->rows, &state->capacity, kind->n_rows * stride + PAYLOAD_BYTES, 1);
+        TG_ARRAY_RESERVE(state->rows, state->capacity, kind->n_rows * stride + PAYLOAD_BYTES);
     for (uint64_t at = 0; error == NULL && at < kind->n_rows; at += BLOCK) {
         size_t n = kind->n_rows - at < BLOCK ? (size_t)(kind->n_rows - at) : BLOCK;
         error = decode_row_block(decoder, kind, state->rows + at * stride, n);
@@ -215,7 +216,7 @@ static struct tg_error *decode_rows(struct tg_chunk_decoder *decoder, struct tg_
     return error;
 }
 
-/* What comes before the first block of a chunk by thread. */
+/* Prepares the first block of a chunk by thread. */
 static struct tg_error *begin_by_thread(struct tg_chunk_decoder *decoder, uint32_t n_events)
 {
     struct tg_chunk_directory *directory = &decoder->directory;
@@ -249,7 +250,7 @@ struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const 
     struct tg_error *error = tg_chunk_directory_read(directory, &cursor, header->n_events,
                                                      (header->flags & TG_SECTION_BY_THREAD) != 0);
     if (error == NULL)
-        error = tg_grow(&decoder->kinds, &decoder->kind_capacity, directory->n_kinds, sizeof *decoder->kinds);
+        error = TG_ARRAY_RESERVE(decoder->kinds, decoder->kind_capacity, directory->n_kinds);
     if (decoder->kind_capacity > before)
         memset(&decoder->kinds[before], 0, (decoder->kind_capacity - before) * sizeof *decoder->kinds);
     for (size_t i = 0; error == NULL && i < directory->n_kinds; i++) {
@@ -283,7 +284,7 @@ static struct tg_error *decode_items(struct tg_chunk_decoder *decoder, struct tg
         total += count;
     }
     state->items_left[f] -= total;
-    struct tg_error *error = tg_grow(&buffer->items, &buffer->capacity, total * element->size_bytes, 1);
+    struct tg_error *error = TG_ARRAY_RESERVE(buffer->items, buffer->capacity, total * element->size_bytes);
     for (size_t m = 0; error == NULL && total > 0 && m < element->n_fields; m++) {
         const struct tg_field *member = &element->fields[m];
         if (!decode_strided(decoder, &field->members[m], tg_wire_type(member->type),

@@ -1,5 +1,6 @@
 #include "format/trace/chunk_directory.h"
 
+#include "format/base/array.h"
 #include "format/trace/meta.h"
 #include "format/trace/section.h"
 #include "format/trace/wire_type.h"
@@ -11,21 +12,6 @@ const char *const tg_common_column_names[TG_COMMON_COLUMNS] = {"kind", "thread",
 
 enum { NAME_BYTES = 192, PART = 256 };
 
-struct tg_error *tg_grow(void *items, size_t *capacity, size_t needed, size_t size)
-{
-    if (needed <= *capacity)
-        return NULL;
-    void *memory;
-    memcpy(&memory, items, sizeof memory);
-    size_t wanted = *capacity * 2 > needed ? *capacity * 2 : needed;
-    memory = realloc(memory, wanted * size);
-    if (memory == NULL)
-        return tg_error_no_memory();
-    memcpy(items, &memory, sizeof memory);
-    *capacity = wanted;
-    return NULL;
-}
-
 struct tg_error *tg_chunk_column_error(const struct tg_packed_column *column,
                                        const struct tg_byte_source *source, const char *record,
                                        const char *field, const char *member)
@@ -34,8 +20,7 @@ struct tg_error *tg_chunk_column_error(const struct tg_packed_column *column,
     snprintf(name, sizeof name, "%s%s%s%s%s", record, *record != '\0' ? "." : "", field,
              *member != '\0' ? "." : "", member);
     struct tg_byte_cursor cursor = {column->planes != NULL ? column->planes : source->start, NULL, source};
-    return tg_byte_cursor_error(&cursor, name,
-                                "the column names something that is not there, or is malformed");
+    return tg_byte_cursor_error(&cursor, name, "malformed column, or an index out of range");
 }
 
 static void entry_destroy(struct tg_chunk_kind_entry *entry)
@@ -67,17 +52,16 @@ static struct tg_error *read_strings(struct tg_chunk_directory *directory, struc
     if (error == NULL && n > (uint64_t)(text.end - text.position))
         error = tg_byte_cursor_error(&text, "number of strings", "more strings than bytes of text");
     if (error == NULL)
-        error = tg_grow(&directory->strings, &directory->string_capacity, (size_t)n + 1,
-                        sizeof *directory->strings);
+        error = TG_ARRAY_RESERVE(directory->strings, directory->string_capacity, (size_t)n + 1);
     if (error != NULL)
         return error;
     directory->strings[0] = "";
     for (uint64_t i = 1; i <= n; i++) {
         const uint8_t *end = memchr(text.position, 0, (size_t)(text.end - text.position));
         if (end == NULL)
-            return tg_byte_cursor_error(&text, "string table", "a string without its end");
+            return tg_byte_cursor_error(&text, "string table", "unterminated string");
         if (end - text.position > TG_STRING_MAX_BYTES)
-            return tg_byte_cursor_error(&text, "string table", "a string beyond the limit");
+            return tg_byte_cursor_error(&text, "string table", "string beyond the limit");
         directory->strings[i] = (const char *)text.position;
         text.position = end + 1;
     }
@@ -103,10 +87,10 @@ static struct tg_error *read_thread_ids(struct tg_chunk_directory *directory, st
     for (size_t i = 0; error == NULL && i < directory->n_threads; i++) {
         size_t at = i % PART, left = directory->n_threads - i;
         if (at == 0 && !tg_packed_column_take(&column, coded, left < PART ? left : PART))
-            return tg_byte_cursor_error(&column.exceptions, field, "the column's exceptions are malformed");
+            return tg_byte_cursor_error(&column.exceptions, field, "malformed exceptions of the column");
         id += tg_unzigzag(coded[at]);
         if (!fits_id(id))
-            return tg_byte_cursor_error(cursor, field, "a number that does not fit 32 bits");
+            return tg_byte_cursor_error(cursor, field, "number does not fit 32 bits");
         if (tids)
             directory->threads[i].tid = (int32_t)id;
         else
@@ -128,7 +112,7 @@ static struct tg_error *read_values(struct tg_byte_cursor *cursor, const char *f
         return tg_error_no_memory();
     return tg_packed_column_take(&column, *values, count)
                ? NULL
-               : tg_byte_cursor_error(&column.exceptions, field, "the column's exceptions are malformed");
+               : tg_byte_cursor_error(&column.exceptions, field, "malformed exceptions of the column");
 }
 
 /* PIDS has the processes' ids, OF_THREAD the process of each thread, TIDS their ids. */
@@ -137,10 +121,10 @@ static struct tg_error *fill_threads(struct tg_chunk_directory *directory, struc
 {
     for (size_t i = 0; i < directory->n_threads; i++) {
         if (of_thread[i] >= directory->n_processes)
-            return tg_byte_cursor_error(cursor, "processes of the threads", "a process that is not there");
+            return tg_byte_cursor_error(cursor, "processes of the threads", "no such process");
         uint64_t pid = tg_unzigzag(pids[of_thread[i]]), tid = tg_unzigzag(tids[i]);
         if (!fits_id(pid) || !fits_id(tid))
-            return tg_byte_cursor_error(cursor, "ids of the threads", "a number that does not fit 32 bits");
+            return tg_byte_cursor_error(cursor, "ids of the threads", "number does not fit 32 bits");
         directory->threads[i] = (struct tg_chunk_thread){(int32_t)pid, (int32_t)tid};
         directory->processes[i] = (uint32_t)of_thread[i];
     }
@@ -154,8 +138,7 @@ static struct tg_error *read_threads_by_process(struct tg_chunk_directory *direc
     struct tg_error *error = tg_byte_cursor_varint(cursor, "number of processes", directory->n_threads, &n);
     directory->n_processes = (size_t)n;
     if (error == NULL)
-        error = tg_grow(&directory->processes, &directory->process_capacity, directory->n_threads,
-                        sizeof *directory->processes);
+        error = TG_ARRAY_RESERVE(directory->processes, directory->process_capacity, directory->n_threads);
     if (error == NULL)
         error = read_values(cursor, "pids of the processes", (size_t)n, &pids);
     if (error == NULL)
@@ -175,8 +158,7 @@ static struct tg_error *read_threads(struct tg_chunk_directory *directory, struc
     uint64_t n = 0;
     struct tg_error *error = tg_byte_cursor_varint(cursor, "number of threads", TG_CHUNK_MAX_EVENTS, &n);
     if (error == NULL)
-        error =
-            tg_grow(&directory->threads, &directory->thread_capacity, (size_t)n, sizeof *directory->threads);
+        error = TG_ARRAY_RESERVE(directory->threads, directory->thread_capacity, (size_t)n);
     if (error != NULL)
         return error;
     directory->n_threads = (size_t)n;
@@ -186,7 +168,7 @@ static struct tg_error *read_threads(struct tg_chunk_directory *directory, struc
     return error != NULL ? error : read_thread_ids(directory, cursor, true);
 }
 
-/* What the kind table says of one field. */
+/* Reads the kind table's entry of one field. */
 struct shape {
     enum tg_wire_type type;
     uint64_t n_items;
@@ -206,7 +188,7 @@ static struct tg_error *read_list_shape(struct tg_byte_cursor *cursor, const cha
         shape->members[m] = (uint8_t)type;
         if (error == NULL && field != NULL && m < field->element->n_fields &&
             type != tg_wire_type(field->element->fields[m].type))
-            error = tg_byte_cursor_error(cursor, name, "not the type that this list's element has");
+            error = tg_byte_cursor_error(cursor, name, "not the type of this list's element");
     }
     return error;
 }
@@ -221,7 +203,7 @@ static struct tg_error *read_shape(struct tg_byte_cursor *cursor, const char *na
     if (error != NULL)
         return error;
     if (field != NULL && type != tg_wire_type(field->type))
-        return tg_byte_cursor_error(cursor, name, "not the type that this field has");
+        return tg_byte_cursor_error(cursor, name, "not the type of this field");
     shape->type = (enum tg_wire_type)type;
     return type == TG_WIRE_LIST ? read_list_shape(cursor, name, field, shape) : NULL;
 }
@@ -247,7 +229,7 @@ static struct tg_error *read_shapes(struct tg_byte_cursor *cursor, struct tg_chu
         if (error != NULL)
             return error;
         if (shapes[f].type == TG_WIRE_LIST && entry->indexed)
-            return tg_byte_cursor_error(cursor, name, "a list in a kind whose payloads are stored once");
+            return tg_byte_cursor_error(cursor, name, "list in a kind whose payloads are stored once");
         items = items || shapes[f].n_items > 0;
     }
     entry->by_thread = entry->by_thread && !items;
@@ -349,8 +331,7 @@ static struct tg_error *read_kind(struct tg_byte_cursor *cursor, bool by_thread,
 static struct tg_error *prepare_kinds(struct tg_chunk_directory *directory, size_t n)
 {
     size_t before = directory->kind_capacity;
-    struct tg_error *error =
-        tg_grow(&directory->kinds, &directory->kind_capacity, n, sizeof(struct tg_chunk_kind_entry *));
+    struct tg_error *error = TG_ARRAY_RESERVE(directory->kinds, directory->kind_capacity, n);
     for (size_t i = before; i < directory->kind_capacity; i++)
         directory->kinds[i] = NULL;
     for (size_t i = 0; error == NULL && i < n; i++) {
@@ -377,7 +358,7 @@ static struct tg_error *read_kinds(struct tg_chunk_directory *directory, struct 
         sum += directory->kinds[i]->n_events;
     }
     if (error == NULL && sum != n_events)
-        error = tg_byte_cursor_error(cursor, "number of events of the kinds", "not what the header says");
+        error = tg_byte_cursor_error(cursor, "number of events of the kinds", "differs from the header");
     directory->n_kinds = (size_t)n;
     return error;
 }
@@ -390,7 +371,7 @@ static struct tg_error *read_units(struct tg_byte_cursor *cursor, struct tg_trac
     if (error == NULL)
         error = tg_byte_cursor_varint(cursor, "unit of stops", TG_TRACE_META_MAX_TIME_SHIFT, &stop);
     if (error == NULL && stop < time)
-        error = tg_byte_cursor_error(cursor, "unit of stops", "less than that of times");
+        error = tg_byte_cursor_error(cursor, "unit of stops", "less than the unit of times");
     *units = (struct tg_trace_units){(unsigned)time, (unsigned)stop};
     return error;
 }
@@ -411,6 +392,6 @@ struct tg_error *tg_chunk_directory_read(struct tg_chunk_directory *directory, s
         error = tg_packed_column_open(cursor, tg_common_column_names[c], n_events, by_thread,
                                       &directory->common[c]);
     if (error == NULL && cursor->position != cursor->end)
-        error = tg_byte_cursor_error(cursor, "end of the columns", "bytes are left over");
+        error = tg_byte_cursor_error(cursor, "end of the columns", "trailing bytes");
     return error;
 }

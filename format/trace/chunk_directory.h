@@ -1,4 +1,4 @@
-/* What an EVENTS payload holds and where: its strings, threads, kinds and columns. */
+/* Contents of an EVENTS payload and their places: its strings, threads, kinds and columns. */
 #ifndef TG_FORMAT_TRACE_CHUNK_DIRECTORY_H
 #define TG_FORMAT_TRACE_CHUNK_DIRECTORY_H
 
@@ -28,7 +28,8 @@ struct tg_chunk_kind_entry {
     bool by_thread; /* rows or indices are in the order of threads, otherwise as recorded */
     struct tg_packed_column index;
     struct tg_packed_column stop; /* of chunks by thread: a value for every event, always in that order */
-    struct tg_chunk_field fields[TG_EVENT_MAX_FIELDS]; /* those of the schema; what the file lacks is empty */
+    struct tg_chunk_field
+        fields[TG_EVENT_MAX_FIELDS]; /* fields of the schema; empty where the file lacks them */
 };
 
 /* Columns with a value for every event. Those of chunks by thread have no stop, and their kinds are in the
@@ -65,8 +66,5 @@ struct tg_error *tg_chunk_directory_read(struct tg_chunk_directory *directory, s
 struct tg_error *tg_chunk_column_error(const struct tg_packed_column *column,
                                        const struct tg_byte_source *source, const char *record,
                                        const char *field, const char *member);
-
-/* Makes *ITEMS (a pointer to any type) hold at least NEEDED elements of SIZE bytes; contents are kept. */
-struct tg_error *tg_grow(void *items, size_t *capacity, size_t needed, size_t size);
 
 #endif

@@ -112,7 +112,7 @@ static struct tg_chunk_kind *find_kind(const struct tg_chunk_encoder *encoder, u
     return at < columns->n_kinds && columns->kinds[at].number == number ? &columns->kinds[at] : NULL;
 }
 
-/* What an event needs before any of it is written, so that writing cannot fail half-way. */
+/* Room that an event needs before any of it is written, so that writing cannot fail half-way. */
 struct demand {
     uint64_t n_values;
     uint64_t n_items;

@@ -39,7 +39,7 @@ size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder);
 uint64_t tg_chunk_encoder_first_time(const struct tg_chunk_encoder *encoder);
 uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder);
 
-/* What was added, for tg_chunk_serialize. Valid until the next call. */
+/* The events added so far, for tg_chunk_serialize. Valid until the next call. */
 const struct tg_chunk_columns *tg_chunk_encoder_columns(const struct tg_chunk_encoder *encoder);
 
 #endif

@@ -1,5 +1,6 @@
 #include "format/trace/chunk_serializer.h"
 
+#include "format/base/array.h"
 #include "format/trace/chunk_order.h"
 
 #include "format/base/byte_cursor.h"
@@ -15,7 +16,7 @@ enum {
     ROW_SLOTS = 4 * MAX_ROWS,
 };
 
-/* What serialize writes to; a failed allocation sticks. Room is for all events, of values also for all list
+/* Output of serialize; a failed allocation sticks. Room is for all events, of values also for all list
  * items. */
 struct output {
     const struct tg_chunk_columns *columns;
@@ -135,14 +136,9 @@ static void write_stops(struct output *output, const uint32_t *events, size_t n)
 static bool read_fields(struct output *output, const struct tg_chunk_kind *kind, const uint32_t *events)
 {
     size_t n = kind->n_events, needed = n * kind->n_columns;
-    if (needed > output->field_capacity) {
-        uint64_t *fields = realloc(output->fields, needed * sizeof *fields);
-        if (fields == NULL) {
-            output->failed = true;
-            return false;
-        }
-        output->fields = fields;
-        output->field_capacity = needed;
+    if (TG_ARRAY_RESERVE(output->fields, output->field_capacity, needed) != NULL) {
+        output->failed = true;
+        return false;
     }
     for (size_t c = 0; c < kind->n_columns; c++) {
         uint64_t *field = output->fields + c * n;

@@ -14,7 +14,7 @@ struct tg_event_appender;
 /* FILE must outlive the appender; NULL: events are only counted. UNITS are those of the file's META. */
 struct tg_error *tg_event_appender_create(struct tg_trace_file *file, struct tg_trace_units units,
                                           struct tg_event_appender **appender);
-/* What was not flushed is dropped. NULL is accepted. */
+/* Events that were not flushed are dropped. NULL is accepted. */
 void tg_event_appender_destroy(struct tg_event_appender *appender);
 
 /* Adds a copy of EVENT. After an error nothing more is added; flush tells it. An event that no chunk can hold

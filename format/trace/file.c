@@ -35,7 +35,7 @@ static struct tg_error *set_names(struct tg_trace_file *file, const char *path, 
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
     if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return tg_error_create(TG_ERROR_USAGE, "\"%s\" is no name for a trace file", path);
+        return tg_error_create(TG_ERROR_USAGE, "invalid name for a trace file: \"%s\"", path);
     file->path = strdup(path);
     file->name = strdup(name);
     if (asprintf(&file->incomplete_path, "%s%s", path, suffix) < 0)
@@ -80,8 +80,7 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
 {
     struct stat status;
     if (!file->overwrite && fstatat(file->directory_fd, file->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or add --force",
-                               file->path);
+        return tg_error_create(TG_ERROR_EXISTS, "%s exists: choose another name, or add --force", file->path);
     if (file->overwrite)
         unlinkat(file->directory_fd, file->incomplete_name, 0);
     file->fd = openat(file->directory_fd, file->incomplete_name,
@@ -323,7 +322,7 @@ static struct tg_error *give_final_name(const struct tg_trace_file *file)
         return NULL;
     if (errno == EEXIST)
         return tg_error_create(TG_ERROR_EXISTS,
-                               "%s was created by something else meanwhile; the finished trace is %s",
+                               "%s was created by another program meanwhile; the finished trace is %s",
                                file->path, file->incomplete_path);
     return tg_error_create_errno(errno, "cannot rename %s to %s", file->incomplete_path, file->path);
 }

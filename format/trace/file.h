@@ -15,7 +15,7 @@ struct tg_trace_file;
 /* Behind PATH while it is being written. */
 #define TG_TRACE_INCOMPLETE_SUFFIX ".incomplete"
 
-/* What one EVENTS section holds. */
+/* Contents of one EVENTS section. */
 struct tg_chunk_facts {
     uint32_t n_events;
     uint64_t first_time_ns, last_time_ns;

@@ -1,5 +1,7 @@
 #include "format/trace/index.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 
 void tg_trace_index_deinit(struct tg_trace_index *index)
@@ -37,18 +39,9 @@ struct tg_error *tg_trace_index_add(struct tg_trace_index *index, const struct t
         join(&index->entries[index->count - 1], chunk);
         return NULL;
     }
-    if (index->count == TG_INDEX_MAX_ENTRIES) {
+    if (index->count == TG_INDEX_MAX_ENTRIES)
         halve(index);
-    } else if (index->count == index->capacity) {
-        size_t capacity = index->capacity == 0 ? 64 : index->capacity * 2;
-        struct tg_index_entry *entries = realloc(index->entries, capacity * sizeof *entries);
-        if (entries == NULL)
-            return tg_error_no_memory();
-        index->entries = entries;
-        index->capacity = capacity;
-    }
-    index->entries[index->count++] = *chunk;
-    return NULL;
+    return TG_ARRAY_APPEND(index->entries, index->count, index->capacity, *chunk);
 }
 
 uint64_t tg_trace_index_chunks(const struct tg_trace_index *index)
@@ -130,7 +123,7 @@ struct tg_error *tg_trace_index_decode(struct tg_trace_index *index, struct tg_b
         index->count = index->capacity = (size_t)i + 1;
     }
     if (error == NULL && cursor->position != cursor->end)
-        error = tg_byte_cursor_error(cursor, "end of the index", "bytes are left over");
+        error = tg_byte_cursor_error(cursor, "end of the index", "trailing bytes");
     if (error != NULL)
         tg_trace_index_deinit(index);
     return error;

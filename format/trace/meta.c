@@ -1,5 +1,8 @@
 #include "format/trace/meta.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,24 +62,19 @@ static struct entry *find(const struct tg_trace_meta *meta, const char *key)
 
 static struct tg_error *append(struct tg_trace_meta *meta, const char *key, char *value)
 {
-    if (meta->count == meta->capacity) {
-        size_t capacity = meta->capacity == 0 ? 32 : meta->capacity * 2;
-        struct entry **in_order = realloc(meta->in_order, capacity * sizeof(struct entry *));
-        if (in_order == NULL)
-            return tg_error_no_memory();
-        meta->in_order = in_order;
-        meta->capacity = capacity;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(meta->in_order, meta->capacity, meta->count + 1);
+    if (error != NULL)
+        return error;
     struct entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL || (entry->key = strdup(key)) == NULL) {
         free(entry);
         return tg_error_no_memory();
     }
-    HASH_ADD_KEYPTR(hh, meta->by_key, entry->key, strlen(entry->key), entry);
-    if (find(meta, key) != entry) { /* no memory for the hash table */
+    error = TG_HASH_ADD_KEY(hh, meta->by_key, entry->key, strlen(entry->key), entry);
+    if (error != NULL) {
         free(entry->key);
         free(entry);
-        return tg_error_no_memory();
+        return error;
     }
     entry->value = value;
     meta->in_order[meta->count++] = entry;
@@ -92,7 +90,7 @@ struct tg_error *tg_trace_meta_set(struct tg_trace_meta *meta, const char *key, 
     if (key_bytes == 0 || key_bytes > TG_TRACE_META_MAX_KEY || value_bytes > TG_TRACE_META_MAX_VALUE ||
         total > TG_TRACE_META_MAX_TOTAL || (entry == NULL && meta->count >= TG_TRACE_META_MAX_COUNT))
         return tg_error_create(TG_ERROR_LIMIT,
-                               "trace header: key \"%.100s\" with a value of %zu bytes is beyond the limits "
+                               "trace header: key \"%.100s\" with a value of %zu bytes exceeds the limits "
                                "(%d keys, %d bytes a value, %d together)",
                                key, value_bytes, TG_TRACE_META_MAX_COUNT, TG_TRACE_META_MAX_VALUE,
                                TG_TRACE_META_MAX_TOTAL);

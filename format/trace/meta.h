@@ -1,4 +1,4 @@
-/* What a trace says about itself: host, kernel, tool, command, clocks, settings. */
+/* Metadata of a trace: host, kernel, tool, command, clocks, settings. */
 #ifndef TG_FORMAT_TRACE_META_H
 #define TG_FORMAT_TRACE_META_H
 
@@ -42,7 +42,7 @@ size_t tg_trace_meta_count(const struct tg_trace_meta *meta);
 const char *tg_trace_meta_key_at(const struct tg_trace_meta *meta, size_t i);
 const char *tg_trace_meta_value_at(const struct tg_trace_meta *meta, size_t i);
 
-/* What times, and the lengths of stops, in the trace are multiples of: binary logarithms of nanoseconds. */
+/* Units of times and of the lengths of stops in the trace: binary logarithms of nanoseconds. */
 struct tg_trace_units {
     unsigned time_shift;
     unsigned stop_shift; /* not less */

@@ -130,17 +130,17 @@ struct tg_error *tg_packed_column_open(struct tg_byte_cursor *cursor, const char
         column->form = (enum tg_column_form)(column->width >> FORM_SHIFT);
         column->width &= (1 << FORM_SHIFT) - 1;
         if (column->form > TG_COLUMN_DIFFERENCES)
-            return tg_byte_cursor_error(&bytes, field, "the column's form is not known");
+            return tg_byte_cursor_error(&bytes, field, "unknown form of column");
     }
     if (column->width > MAX_WIDTH)
-        return tg_byte_cursor_error(&bytes, field, "the column's width is beyond 8 bytes");
+        return tg_byte_cursor_error(&bytes, field, "column wider than 8 bytes");
     if (count > (size - 1) / (column->width == 0 ? 1 : column->width) && column->width > 0)
-        return tg_byte_cursor_error(&bytes, field, "the column is too short for its values");
+        return tg_byte_cursor_error(&bytes, field, "column too short for its values");
     column->planes = bytes.end - column->width * count;
     column->exceptions.position = bytes.position + 1;
     column->exceptions.end = column->planes;
     if (!read_exception(column, 0))
-        return tg_byte_cursor_error(&column->exceptions, field, "the column's exceptions are malformed");
+        return tg_byte_cursor_error(&column->exceptions, field, "malformed exceptions of the column");
     return NULL;
 }
 

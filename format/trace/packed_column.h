@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What a column keeps: the values, the zigzag of each, or that of the difference of each to the one before
+/* Contents of a column: the values, the zigzag of each, or that of the difference of each to the one before
  * (of the first: to 0). */
 enum tg_column_form { TG_COLUMN_PLAIN, TG_COLUMN_ZIGZAG, TG_COLUMN_DIFFERENCES };
 
@@ -54,7 +54,7 @@ static inline bool tg_packed_column_is_zero(const struct tg_packed_column *colum
     return column->width == 0 && column->next_exception >= column->count;
 }
 
-/* Where the next N values are one and the same, and that can be seen without reading them: passes over all
+/* If the next N values are one and the same, and that can be seen without reading them: passes over all
  * but the last of them, which is left to be taken. */
 static inline bool tg_packed_column_skip(struct tg_packed_column *column, uint64_t n)
 {

@@ -197,8 +197,8 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
     if (expected)
         return NULL;
     return tg_error_create(TG_ERROR_INPUT,
-                           "%s: at offset %" PRIu64 ": section number %u follows where %u belongs: sections "
-                           "are missing or in disorder",
+                           "%s: at offset %" PRIu64 ": section number %u instead of %u: sections "
+                           "are missing or out of order",
                            reader->path, offset, header->sequence, wanted);
 }
 
@@ -239,10 +239,11 @@ static struct tg_error *pass_section(struct tg_trace_reader *reader, const struc
     if ((header->flags & TG_SECTION_SKIPPABLE) != 0)
         return NULL;
     if (header->kind == TG_SECTION_META)
-        return input_error(reader, offset, "a second META section");
+        return input_error(reader, offset, "second META section");
     return tg_error_create(TG_ERROR_UNSUPPORTED,
-                           "%s: at offset %" PRIu64 ": a section of kind %u, which this version of tollgate "
-                           "does not know and may not skip",
+                           "%s: at offset %" PRIu64
+                           ": section of unknown kind %u, which this version of tollgate "
+                           "must not skip",
                            reader->path, offset, header->kind);
 }
 
@@ -291,7 +292,7 @@ static struct tg_error *read_meta(struct tg_trace_reader *reader)
     if (check != TG_SECTION_FINE)
         return input_error(reader, 0, tg_section_check_text(check));
     if (header.kind != TG_SECTION_META)
-        return input_error(reader, 0, "the first section is not META");
+        return input_error(reader, 0, "first section is not META");
     error = check_sequence(reader, &header, 0);
     if (error == NULL)
         error = read_payload(reader, &header, 0);
@@ -462,7 +463,8 @@ static void forget_place(struct tg_trace_reader *reader)
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns)
 {
     if (!reader->seekable)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not a file, one cannot seek in it", reader->path);
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not seekable: a regular file is needed",
+                               reader->path);
     forget_place(reader);
     reader->position = 0;
     if (reader->has_index) {
@@ -485,7 +487,7 @@ struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
     if (bookmark->offset == 0)
         return tg_trace_reader_seek(reader, 0);
     if (!reader->seekable)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not a file, one cannot go back in it",
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not seekable: a regular file is needed",
                                reader->path);
     forget_place(reader);
     struct tg_error *error = move_to(reader, bookmark->offset);
@@ -502,7 +504,7 @@ struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
         return NULL;
     }
     if (error == NULL)
-        error = input_error(reader, bookmark->offset, "the chunk is not the one that it was");
+        error = input_error(reader, bookmark->offset, "the chunk has changed");
     forget_place(reader);
     reader->at_end = true;
     return error;

@@ -21,7 +21,7 @@ struct tg_trace_summary {
     uint64_t chunks;         /* read so far, or all where the index tells */
     uint64_t events;         /* likewise; those of unknown kinds are among them */
     uint64_t unknown_events; /* of kinds newer than this reader; passed over so far */
-    uint64_t lost_events;    /* that the writer counted as lost, where the index tells */
+    uint64_t lost_events;    /* events that the writer counted as lost, if the index says so */
     uint64_t first_time_ns;  /* 0 where not known yet */
     uint64_t last_time_ns;
 };
@@ -51,7 +51,7 @@ struct tg_trace_bookmark {
     uint64_t events; /* of that chunk, how many are before it */
 };
 
-/* Where READER is: behind the event that was handed out last. Cheap enough to ask at every event. */
+/* Position of READER: after the event that was handed out last. Cheap enough to ask at every event. */
 struct tg_trace_bookmark tg_trace_reader_tell(const struct tg_trace_reader *reader);
 
 /* Continue behind BOOKMARK, which a reader of the same file told. Decodes at most one chunk. Errors: as for

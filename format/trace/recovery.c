@@ -1,5 +1,6 @@
 #include "format/trace/recovery.h"
 
+#include "format/base/array.h"
 #include "format/trace/chunk_decoder.h"
 #include "format/trace/event_appender.h"
 #include "format/trace/file.h"
@@ -76,14 +77,8 @@ static struct tg_error *end_gap(struct pass *pass, uint64_t end)
     pass->in_gap = false;
     pass->gap.size_bytes = end - pass->gap.offset;
     recovery->skipped_bytes += pass->gap.size_bytes;
-    if (recovery->n_gaps < TG_RECOVERY_MAX_GAPS) {
-        struct tg_recovery_gap *gaps =
-            realloc(recovery->gaps, (recovery->n_gaps + 1) * sizeof *recovery->gaps);
-        if (gaps == NULL)
-            return tg_error_no_memory();
-        recovery->gaps = gaps;
-        gaps[recovery->n_gaps] = pass->gap;
-    }
+    if (recovery->n_gaps < TG_RECOVERY_MAX_GAPS)
+        return TG_ARRAY_APPEND_EXACT(recovery->gaps, recovery->n_gaps, pass->gap);
     recovery->n_gaps++;
     return NULL;
 }
@@ -131,7 +126,7 @@ static struct tg_error *write_gap(struct pass *pass, const struct tg_recovery_ga
     char reason[160];
     if (gap->at_end && !pass->recovery->has_index)
         snprintf(reason, sizeof reason,
-                 "the recording was interrupted: %" PRIu64 " bytes at its end were not whole",
+                 "the recording was interrupted: %" PRIu64 " bytes at its end were incomplete",
                  gap->size_bytes);
     else if (gap->size_bytes > 0)
         snprintf(reason, sizeof reason, "%" PRIu64 " bytes of the trace were damaged at offset %" PRIu64,
@@ -218,7 +213,7 @@ static bool payload_is_good(struct pass *pass, struct tg_error **error)
     return good;
 }
 
-/* What the section's number says about sections that are missing before it. */
+/* Counts sections missing before this one by its number. */
 static struct tg_error *follow_sequence(struct pass *pass)
 {
     uint32_t missing = pass->header.sequence - pass->next_sequence;
@@ -362,7 +357,7 @@ static struct tg_error *open_pass(struct pass *pass)
                                pass->path);
     struct stat out;
     if (pass->out_path != NULL && !pass->overwrite && stat(pass->out_path, &out) == 0)
-        return tg_error_create(TG_ERROR_EXISTS, "%s exists already: choose another name, or add --force",
+        return tg_error_create(TG_ERROR_EXISTS, "%s exists: choose another name, or add --force",
                                pass->out_path);
     struct tg_error *error = tg_section_codec_create(0, &pass->codec);
     if (error == NULL)
@@ -384,7 +379,7 @@ static bool is_complete_so_far(const struct tg_recovery *recovery)
            (recovery->n_gaps == 0 || (recovery->n_gaps == 1 && recovery->gaps[0].at_end));
 }
 
-/* What is known of the recording beyond its file. */
+/* Facts about the recording beyond its file. */
 static struct tg_error *write_rest(struct pass *pass)
 {
     struct tg_recovery *recovery = pass->recovery;
@@ -399,7 +394,7 @@ static struct tg_error *write_rest(struct pass *pass)
     if (error == NULL)
         error = tg_trace_meta_units(pass->meta, &units);
     if (place.after_ns > 0)
-        place.after_ns |= (UINT64_C(1) << units.time_shift) - 1; /* it was rounded down */
+        place.after_ns |= (UINT64_C(1) << units.time_shift) - 1; /* times are rounded down */
     if (error == NULL)
         error = tg_event_appender_create(pass->file, units, &appender);
     if (error == NULL)
@@ -426,7 +421,7 @@ static struct tg_error *finish_pass(struct pass *pass)
     pass->gap.at_end = true;
     struct tg_error *error = end_gap(pass, pass->size_bytes);
     if (error == NULL && !pass->sequence_known)
-        return tg_error_create(TG_ERROR_INPUT, "%s: not a tollgate trace, or nothing of it is whole",
+        return tg_error_create(TG_ERROR_INPUT, "%s: not a tollgate trace, or no intact section in it",
                                pass->path);
     if (!pass->has_lost_total)
         recovery->lost_events = pass->loss_events_sum;
@@ -435,7 +430,7 @@ static struct tg_error *finish_pass(struct pass *pass)
     if (error == NULL && in_gap)
         error = write_gap(pass, &pass->gap);
     else if (error == NULL && !recovery->has_index)
-        error = write_loss(pass, 0, "the recording was interrupted: what came after this is not known");
+        error = write_loss(pass, 0, "the recording was interrupted: later events are unknown");
     if (error == NULL)
         error = write_rest(pass);
     if (error == NULL)

@@ -29,14 +29,14 @@ struct tg_recovery {
     bool was_whole; /* closed cleanly and nothing damaged: recovery was not needed */
     bool has_index; /* the recording was closed cleanly */
     int32_t
-        recorder; /* the process that still records the file, only looked at then; -1: on another host; 0: none */
-    bool meta_lost;          /* what the trace said about itself was damaged */
+        recorder; /* process that still records the file (then only looked at); -1: on another host; 0 none */
+    bool meta_lost;          /* the trace's metadata was damaged */
     uint64_t chunks, events; /* kept */
     uint64_t skipped_bytes;
-    uint64_t size_bytes;  /* of the damaged file */
-    uint64_t rest_events; /* that were not in the file: struct tg_recovery_rest */
-    uint64_t lost_events; /* that the writer had counted as lost, as the index or the loss events say */
-    uint64_t start_ns;    /* when the recording began, or the first event */
+    uint64_t size_bytes;                  /* of the damaged file */
+    uint64_t rest_events;                 /* events that were not in the file: struct tg_recovery_rest */
+    uint64_t lost_events;                 /* lost as the writer counted, by the index or the loss events */
+    uint64_t start_ns;                    /* when the recording began, or the first event */
     uint64_t first_time_ns, last_time_ns; /* of the events kept */
     size_t n_gaps;                        /* all of them */
     struct tg_recovery_gap *gaps;         /* in file order, the first TG_RECOVERY_MAX_GAPS */
@@ -58,7 +58,7 @@ struct tg_recovery_place {
     uint64_t after_ns; /* the latest time of them; 0 without any */
 };
 
-/* Where more of an interrupted recording may be than its file has. */
+/* Source of events of an interrupted recording that are not in its file. */
 struct tg_recovery_rest {
     void *context;
     /* Hands the events behind PLACE, which the file does not have, to ADD in the order of time. Called once,

@@ -92,15 +92,15 @@ const char *tg_section_check_text(enum tg_section_check check)
     case TG_SECTION_FINE:
         return "fine";
     case TG_SECTION_TRAILER:
-        return "the trailer comes before the end of the file";
+        return "trailer before the end of the file";
     case TG_SECTION_NO_MAGIC:
-        return "no section begins here";
+        return "no section at this offset";
     case TG_SECTION_BAD_HASH:
-        return "the section header's checksum does not fit";
+        return "checksum mismatch in the section header";
     case TG_SECTION_NEWER_VERSION:
-        return "written by a newer version of tollgate in a form that this one does not know";
+        return "written by a newer version of tollgate: unknown format";
     case TG_SECTION_BAD_SIZE:
-        return "a size in the section header is beyond its limit";
+        return "a size in the section header exceeds its limit";
     }
     return "?";
 }

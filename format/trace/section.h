@@ -75,7 +75,7 @@ bool tg_section_has_magic(const uint8_t *bytes);
 /* Whether SIZE bytes (possibly few) can be the beginning of a section or of the trailer. */
 bool tg_section_may_begin(const uint8_t *bytes, size_t size);
 
-/* What CHECK says, for messages. */
+/* CHECK in words, for messages. */
 const char *tg_section_check_text(enum tg_section_check check);
 
 /* "META", "EVENTS", "INDEX", otherwise "unknown". */

@@ -39,7 +39,7 @@ static struct tg_error *prepare_compressor(struct tg_section_codec *codec, size_
             return tg_error_no_memory();
         size_t result = ZSTD_CCtx_setParameter(codec->compressor, ZSTD_c_compressionLevel, codec->level);
         if (ZSTD_isError(result))
-            return tg_error_create(TG_ERROR_USAGE, "zstd does not take the level %d: %s", codec->level,
+            return tg_error_create(TG_ERROR_USAGE, "invalid zstd level %d: %s", codec->level,
                                    ZSTD_getErrorName(result));
     }
     ZSTD_CCtx_reset(codec->compressor, ZSTD_reset_session_only);
@@ -83,7 +83,7 @@ struct tg_error *tg_section_codec_pack(struct tg_section_codec *codec, struct tg
                                        struct tg_byte_buffer *section)
 {
     if (payload->size > TG_SECTION_MAX_RAW_BYTES)
-        return tg_error_create(TG_ERROR_LIMIT, "a section of %zu bytes is beyond the limit of %d bytes",
+        return tg_error_create(TG_ERROR_LIMIT, "a section of %zu bytes exceeds the limit of %d bytes",
                                payload->size, TG_SECTION_MAX_RAW_BYTES);
     if (!tg_byte_buffer_reserve(section, TG_SECTION_HEADER_BYTES))
         return tg_error_no_memory();
@@ -107,7 +107,7 @@ struct tg_error *tg_section_codec_unpack(struct tg_section_codec *codec,
                                          struct tg_byte_buffer *raw)
 {
     if (tg_section_hash(payload, header->compressed_bytes) != header->payload_hash)
-        return tg_error_create(TG_ERROR_INPUT, "the payload's checksum does not fit: damaged");
+        return tg_error_create(TG_ERROR_INPUT, "checksum mismatch: payload damaged");
     if (codec->decompressor == NULL && (codec->decompressor = ZSTD_createDCtx()) == NULL)
         return tg_error_no_memory();
     raw->size = 0;
@@ -116,11 +116,11 @@ struct tg_error *tg_section_codec_unpack(struct tg_section_codec *codec,
     size_t result = ZSTD_decompressDCtx(codec->decompressor, raw->data, header->raw_bytes, payload,
                                         header->compressed_bytes);
     if (ZSTD_isError(result))
-        return tg_error_create(TG_ERROR_INPUT, "the payload does not decompress: %s",
+        return tg_error_create(TG_ERROR_INPUT, "cannot decompress the payload: %s",
                                ZSTD_getErrorName(result));
     if (result != header->raw_bytes)
-        return tg_error_create(TG_ERROR_INPUT, "the payload has %zu bytes, the header says %u", result,
-                               header->raw_bytes);
+        return tg_error_create(TG_ERROR_INPUT, "payload of %zu bytes instead of %u, as the header says",
+                               result, header->raw_bytes);
     raw->size = header->raw_bytes;
     memset(raw->data + raw->size, 0, TG_CURSOR_PADDING);
     return NULL;
@@ -148,7 +148,7 @@ static struct tg_error *decode_text(struct tg_byte_cursor *cursor, const char *f
 {
     const uint8_t *end = memchr(cursor->position, 0, (size_t)(cursor->end - cursor->position));
     if (end == NULL)
-        return tg_byte_cursor_error(cursor, field, "a text without its end");
+        return tg_byte_cursor_error(cursor, field, "unterminated text");
     *text = (const char *)cursor->position;
     cursor->position = end + 1;
     return NULL;
@@ -167,6 +167,6 @@ struct tg_error *tg_meta_payload_decode(struct tg_trace_meta *meta, struct tg_by
             error = tg_trace_meta_set(meta, key, value);
     }
     if (error == NULL && cursor->position != cursor->end)
-        error = tg_byte_cursor_error(cursor, "end of the keys", "bytes are left over");
+        error = tg_byte_cursor_error(cursor, "end of the keys", "trailing bytes");
     return error;
 }

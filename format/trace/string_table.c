@@ -1,5 +1,7 @@
 #include "format/trace/string_table.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -56,15 +58,8 @@ bool tg_string_table_reserve(struct tg_string_table *table, size_t n, size_t tex
     size_t wanted = table->count + n;
     if (wanted > UINT32_MAX / 8 || table->text.size + text_bytes + n > UINT32_MAX)
         return false;
-    if (wanted > table->capacity) {
-        size_t capacity = wanted < 64 ? 64 : wanted * 2;
-        uint32_t *offsets = realloc(table->offsets, capacity * sizeof *offsets);
-        if (offsets == NULL)
-            return false;
-        table->offsets = offsets;
-        table->capacity = (uint32_t)capacity;
-    }
-    return grow_slots(table, wanted) && tg_byte_buffer_reserve(&table->text, text_bytes + n);
+    return TG_ARRAY_RESERVE(table->offsets, table->capacity, wanted) == NULL && grow_slots(table, wanted) &&
+           tg_byte_buffer_reserve(&table->text, text_bytes + n);
 }
 
 uint32_t tg_string_table_intern(struct tg_string_table *table, const char *text, size_t length)

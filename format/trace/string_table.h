@@ -9,7 +9,7 @@ struct tg_string_table {
     struct tg_byte_buffer text;   /* every string with its end NUL, in order of id from 1 */
     uint32_t *offsets;            /* in TEXT of string id at [id - 1] */
     uint32_t count;               /* of strings, without "" */
-    uint32_t capacity;            /* of OFFSETS */
+    size_t capacity;              /* of OFFSETS */
     struct tg_string_slot *slots; /* open addressing, a power of two */
     uint32_t n_slots;
 };

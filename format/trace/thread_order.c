@@ -1,5 +1,6 @@
 #include "format/trace/thread_order.h"
 
+#include "format/base/array.h"
 #include "format/trace/section.h"
 
 #include <stdlib.h>
@@ -139,22 +140,20 @@ static struct tg_error *fill_slots(struct tg_thread_order *order, struct tg_chun
 static struct tg_error *reserve(struct tg_thread_order *order, const struct tg_chunk_directory *directory,
                                 size_t n_events)
 {
-    struct tg_error *error =
-        tg_grow(&order->threads, &order->thread_capacity, n_events, sizeof *order->threads);
+    struct tg_error *error = TG_ARRAY_RESERVE(order->threads, order->thread_capacity, n_events);
     if (error == NULL)
-        error = tg_grow(&order->positions, &order->position_capacity, directory->n_threads + 1,
-                        sizeof *order->positions);
+        error = TG_ARRAY_RESERVE(order->positions, order->position_capacity, directory->n_threads + 1);
     if (error == NULL)
-        error = tg_grow(&order->process_positions, &order->process_capacity, directory->n_processes + 1,
-                        sizeof *order->process_positions);
+        error =
+            TG_ARRAY_RESERVE(order->process_positions, order->process_capacity, directory->n_processes + 1);
     if (error == NULL)
-        error = tg_grow(&order->slots, &order->slot_capacity, n_events, sizeof *order->slots);
+        error = TG_ARRAY_RESERVE(order->slots, order->slot_capacity, n_events);
     if (error == NULL)
-        error = tg_grow(&order->rows, &order->row_capacity, n_events, sizeof *order->rows);
+        error = TG_ARRAY_RESERVE(order->rows, order->row_capacity, n_events);
     if (error == NULL && order->any_stop)
-        error = tg_grow(&order->stops_ns, &order->stop_capacity, n_events, sizeof *order->stops_ns);
+        error = TG_ARRAY_RESERVE(order->stops_ns, order->stop_capacity, n_events);
     if (error == NULL && order->any_stop)
-        error = tg_grow(&order->kind_stops, &order->kind_stop_capacity, n_events, sizeof *order->kind_stops);
+        error = TG_ARRAY_RESERVE(order->kind_stops, order->kind_stop_capacity, n_events);
     return error;
 }
 

@@ -1,4 +1,4 @@
-/* Which event of a chunk is which, where what is told of its events stands in the order of threads. */
+/* Recorded order of the events of a chunk whose columns are in the order of threads. */
 #ifndef TG_FORMAT_TRACE_THREAD_ORDER_H
 #define TG_FORMAT_TRACE_THREAD_ORDER_H
 

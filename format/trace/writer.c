@@ -46,13 +46,13 @@ struct tg_trace_writer {
 
     /* Under the mutex, which nobody holds for longer than it takes to encode an event. */
     struct tg_chunk_encoder *current; /* NULL after a failed allocation */
-    uint64_t current_serial;          /* which chunk CURRENT is */
+    uint64_t current_serial;          /* number of CURRENT */
     uint64_t current_since_ns;        /* when its first event came; only where there is SEALING */
     struct queued_chunk *queue, **queue_end;
     size_t queue_bytes; /* of chunks queued and in the thread's hands ... */
     size_t n_queued;    /* ... and how many these are */
     uint64_t n_written; /* events */
-    bool adding_loss;   /* what is being added is the writer's own, not what the producer adds */
+    bool adding_loss;   /* the event being added is the writer's own, not the producer's */
     struct tg_chunk_encoder *spares[MAX_SPARES];
     size_t n_spares;
     struct losses losses;
@@ -162,8 +162,8 @@ static void keep_loss(struct tg_trace_writer *writer, enum tg_loss_source source
 static void keep_losses(struct tg_trace_writer *writer)
 {
     keep_loss(writer, TG_LOSS_WRITER_QUEUE, &writer->losses.queue,
-              "the trace could not be written as fast as the events came");
-    keep_loss(writer, TG_LOSS_LIMIT, &writer->losses.limit, "larger than an event in a trace may be");
+              "events came faster than the trace could be written");
+    keep_loss(writer, TG_LOSS_LIMIT, &writer->losses.limit, "event too large for a trace");
 }
 
 static void lose(struct tg_trace_writer *writer, size_t n_events)

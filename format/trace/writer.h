@@ -17,7 +17,7 @@ struct tg_trace_writer_options {
     int compression_level;      /* zstd level; 0: the default, chosen by measurement (docs/performance.md) */
     uint64_t flush_interval_ms; /* longest time an event stays in memory; 0: 1000 */
     uint64_t max_queue_bytes;   /* bound on memory for encoded events not yet written; 0: 64 MiB */
-    /* Who wants to know which events are in the file when: called in the producer's thread before a chunk can
+    /* Observer of the events that are in the file: called in the producer's thread before a chunk can
      * get into the file; N_EVENTS are in the file when it is. WITH_LAST: the event that is being added is the
      * last one of them, otherwise it is none of them. The producer then looks after the flush interval:
      * tg_trace_writer_flush. Must call nothing of the writer. NULL: nobody. */
@@ -41,7 +41,7 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
  * bound: what cannot be kept is counted. NULL strings are stored as "". Times need not be in order. */
 void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event);
 
-/* Where there is `sealing`, by the producer's thread: hands what was added to the thread that writes, AT_ONCE
+/* With `sealing`, by the producer's thread: hands what was added to the thread that writes, AT_ONCE
  * or if the flush interval is over. */
 void tg_trace_writer_flush(struct tg_trace_writer *writer, bool at_once);
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct tg_ring_decoder;
-struct tg_ring_source; /* what is known of one ring */
+struct tg_ring_source; /* facts about one ring */
 
 struct tg_ring_decoder_stats {
     uint64_t programs;    /* in which an agent recorded something */

@@ -30,7 +30,7 @@ enum {
         2000, /* and others look whether somebody lives there, for as long as they have no processor */
     LOCK_PAUSE_NS = 5000000,
     HALF_MADE_SECONDS = 60, /* a directory without control file and younger than this is being made */
-    ELSEWHERE_SECONDS = 7 * 24 * 3600, /* what a recorder of another container left is kept for so long */
+    ELSEWHERE_SECONDS = 7 * 24 * 3600, /* leftovers of another container's recorder are kept so long */
 };
 
 struct tg_agent_directory {
@@ -298,7 +298,7 @@ static struct tg_error *map_control(struct tg_agent_directory *directory)
     void *page =
         mmap(NULL, TG_AGENT_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, directory->control_fd, 0);
     if (page == MAP_FAILED)
-        return tg_error_create_errno(errno, "%s/control: cannot map it", directory->path);
+        return tg_error_create_errno(errno, "cannot map %s/control", directory->path);
     directory->control = page;
     return NULL;
 }
@@ -320,10 +320,10 @@ static struct tg_error *make_directory(struct tg_agent_directory *directory)
         int problem = errno;
         free(path);
         if (place(i + 1) == NULL)
-            return tg_error_create_errno(problem, "%s: cannot make a directory for the agents' rings",
+            return tg_error_create_errno(problem, "cannot create a directory for the agents' rings in %s",
                                          parent);
     }
-    return tg_error_create(TG_ERROR_OS, "there is no place for the agents' rings");
+    return tg_error_create(TG_ERROR_OS, "no place for the agents' rings");
 }
 
 static struct tg_error *write_file(const struct tg_agent_directory *directory, const char *name,
@@ -339,8 +339,7 @@ static struct tg_error *write_file(const struct tg_agent_directory *directory, c
         *kept = fd;
     else if (fd >= 0)
         close(fd);
-    return problem == 0 ? NULL
-                        : tg_error_create_errno(problem, "%s/%s: cannot make it", directory->path, name);
+    return problem == 0 ? NULL : tg_error_create_errno(problem, "cannot create %s/%s", directory->path, name);
 }
 
 /* The control file appears under its name when it is complete and locked: who finds it without a lock knows
@@ -362,7 +361,7 @@ static struct tg_error *make_control(struct tg_agent_directory *directory,
         return error;
     if (flock(directory->control_fd, LOCK_EX | LOCK_NB) != 0 ||
         renameat(directory->fd, "control.new", directory->fd, "control") != 0)
-        return tg_error_create_errno(errno, "%s/control: cannot make it", directory->path);
+        return tg_error_create_errno(errno, "cannot create %s/control", directory->path);
     return map_control(directory);
 }
 
@@ -407,7 +406,7 @@ struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_optio
                                            struct tg_agent_directory **directory)
 {
     if (options->ring_bytes != 0 && !is_possible_size(options->ring_bytes))
-        return tg_error_create(TG_ERROR_USAGE, "rings of %ju bytes: a power of two from %d to %d is possible",
+        return tg_error_create(TG_ERROR_USAGE, "invalid ring size %ju: use a power of two from %d to %d",
                                (uintmax_t)options->ring_bytes, TG_AGENT_RING_MIN_BYTES,
                                TG_AGENT_RING_MAX_BYTES);
     struct tg_agent_directory *made = allocate();
@@ -418,7 +417,7 @@ struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_optio
     if (error == NULL) {
         made->fd = open(made->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (made->fd < 0)
-            error = tg_error_create_errno(errno, "%s: cannot open it", made->path);
+            error = tg_error_create_errno(errno, "cannot open %s", made->path);
     }
     if (error == NULL)
         error = note_trace(made, options->trace);
@@ -436,9 +435,10 @@ static struct tg_error *check_control(const struct tg_agent_directory *directory
 {
     struct tg_agent_control control = tg_agent_directory_control(directory);
     if (control.magic != TG_AGENT_CONTROL_MAGIC)
-        return tg_error_create(TG_ERROR_INPUT, "%s/control: not tollgate's", directory->path);
+        return tg_error_create(TG_ERROR_INPUT, "%s/control: not a control file of tollgate", directory->path);
     if (control.protocol != TG_AGENT_PROTOCOL)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s/control: protocol %u, this tollgate speaks %d",
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "%s/control: protocol %u instead of %d, by another version of tollgate",
                                directory->path, control.protocol, TG_AGENT_PROTOCOL);
     return NULL;
 }
@@ -447,17 +447,17 @@ static struct tg_error *take_over(struct tg_agent_directory *directory)
 {
     directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory->fd < 0 && errno == ENOENT)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: there is no such directory", directory->path);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: no such directory", directory->path);
     if (directory->fd < 0)
-        return tg_error_create_errno(errno, "%s: cannot open it", directory->path);
+        return tg_error_create_errno(errno, "cannot open %s", directory->path);
     if (!is_directory_of_ours(directory->fd))
-        return tg_error_create(TG_ERROR_INPUT, "%s: not a directory of this user alone (mode 0700)",
+        return tg_error_create(TG_ERROR_INPUT, "%s: not a private directory of this user (mode 0700)",
                                directory->path);
     directory->control_fd = lock_control(directory->fd);
     if (directory->control_fd < 0 && errno == EWOULDBLOCK)
         return tg_error_create(TG_ERROR_EXISTS, "%s: its recorder is still running", directory->path);
     if (directory->control_fd < 0)
-        return tg_error_create(TG_ERROR_INPUT, "%s: has no control file of this user", directory->path);
+        return tg_error_create(TG_ERROR_INPUT, "%s: no control file of this user", directory->path);
     struct tg_error *error = check_control(directory);
     return error != NULL ? error : map_control(directory);
 }

@@ -65,7 +65,7 @@ static void tell_lost(struct tg_agent_drain *drain)
         .kind = TG_EVENT_LOSS,
         .loss = {.source = TG_LOSS_WRITER_QUEUE,
                  .count = lost,
-                 .reason = "events of stops came faster than they could be put in order"},
+                 .reason = "stop events came faster than they could be sorted"},
     };
     drain->options.sink.add(drain->options.sink.context, &event);
 }
@@ -149,12 +149,12 @@ static void tell_end(struct tg_agent_drain *drain)
     struct tg_agent_control control = tg_agent_directory_control(drain->options.directory);
     if (control.unkept > 0)
         tg_ring_set_tell_loss(drain->rings, 0, 0, control.unkept,
-                              "no ring could be had for them, or their thread had ended");
+                              "no ring could be created for them, or their thread had ended");
     uint64_t out_of_order = tg_ring_set_stats(drain->rings).out_of_order;
     if (out_of_order == 0)
         return;
     char text[160];
-    snprintf(text, sizeof text, "%ju events came more than %ju ms after their time: they stand out of order",
+    snprintf(text, sizeof text, "%ju events came more than %ju ms late and are out of order",
              (uintmax_t)out_of_order, (uintmax_t)tg_agent_drain_hold_ns / 1000000);
     const struct tg_event event = {.time_ns = tg_tick_clock_last(drain->options.clock).time_ns,
                                    .kind = TG_EVENT_NOTE,
@@ -170,7 +170,7 @@ static void *run(void *argument)
         uint64_t wait_ns = do_round(drain);
         bool rests = wait_ns == TG_AGENT_DIRECTORY_NO_LIMIT;
         __atomic_store_n(&drain->rests, rests, __ATOMIC_SEQ_CST);
-        if (rests && !is_at_rest(drain)) /* it was added before that could be seen */
+        if (rests && !is_at_rest(drain)) /* added before the rest could be seen */
             continue;
         if (wait_ns > 0 && !__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE))
             tg_agent_directory_wait(drain->options.directory, attention, wait_ns);

@@ -19,14 +19,14 @@ struct tg_agent_drain_options {
     struct tg_agent_directory *directory;
     struct tg_tick_clock *clock; /* with its first pair, taken before any agent started */
     struct tg_event_sink sink;   /* runs on the drain's thread, until tg_agent_drain_finish returns */
-    /* Where SINK's events go to, NULL: to no file. While that is behind nothing is taken, rings fill, and
+    /* File of SINK's events, NULL: none. While that is behind nothing is taken, rings fill, and
      * their threads wait (or lose, with TG_AGENT_LOSSY). */
     const struct tg_ring_set_file *file;
 };
 
 struct tg_agent_drain_stats {
     uint64_t records;      /* of rings */
-    uint64_t rings;        /* that were read */
+    uint64_t rings;        /* rings read */
     uint64_t programs;     /* in which an agent recorded something */
     uint64_t out_of_order; /* records and events that came later than the order could wait for */
 };

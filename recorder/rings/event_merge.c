@@ -1,5 +1,7 @@
 #include "recorder/rings/event_merge.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,19 +73,9 @@ void tg_event_merge_destroy(struct tg_event_merge *merge)
 
 static bool reserve_ring(struct tg_event_merge *merge)
 {
-    if (merge->n_rings < merge->max_rings)
-        return true;
-    size_t wanted = merge->max_rings == 0 ? 64 : merge->max_rings * 2;
-    struct tg_merge_ring **all = reallocarray(merge->all_rings, wanted, sizeof(*all));
-    if (all != NULL)
-        merge->all_rings = all;
-    struct tg_merge_ring **heap = reallocarray(merge->heap, wanted, sizeof(*heap));
-    if (heap != NULL)
-        merge->heap = heap;
-    if (all == NULL || heap == NULL)
-        return false;
-    merge->max_rings = wanted;
-    return true;
+    size_t heap_capacity = merge->max_rings, needed = merge->n_rings + 1;
+    return TG_ARRAY_RESERVE(merge->heap, heap_capacity, needed) == NULL &&
+           TG_ARRAY_RESERVE(merge->all_rings, merge->max_rings, needed) == NULL;
 }
 
 struct tg_error *tg_event_merge_add_ring(struct tg_event_merge *merge, void *source,

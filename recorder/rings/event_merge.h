@@ -15,7 +15,8 @@
 struct tg_event_merge;
 struct tg_merge_ring;
 
-/* Who gets it. RECORD may be changed until the call returns; SOURCE is what the ring was added with. */
+/* Receiver of the records. RECORD may be changed until the call returns; SOURCE is what the ring was added
+ * with. */
 struct tg_merge_sink {
     void *context;
     void (*record)(void *context, void *source, uint64_t time_ns, uint64_t *record);

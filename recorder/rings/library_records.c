@@ -1,5 +1,8 @@
 #include "recorder/rings/library_records.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,18 +143,9 @@ static void lose(const struct call *call, enum tg_loss_source source, const char
 
 /* ---- telling */
 
-static bool batch_push(struct batch *batch, struct object *object)
+static struct tg_error *batch_push(struct batch *batch, struct object *object)
 {
-    if (batch->count == batch->capacity) {
-        size_t capacity = batch->capacity == 0 ? 8 : batch->capacity * 2;
-        struct object **objects = reallocarray(batch->objects, capacity, sizeof *objects);
-        if (objects == NULL)
-            return false;
-        batch->objects = objects;
-        batch->capacity = capacity;
-    }
-    batch->objects[batch->count++] = object;
-    return true;
+    return TG_ARRAY_APPEND(batch->objects, batch->count, batch->capacity, object);
 }
 
 /* The objects of BATCH as an event has them; NULL without memory. Free with free. */
@@ -245,9 +239,7 @@ static struct program *get_program(struct tg_agent_loader *loader, int32_t pid, 
     program->key = (struct key){.instance = instance, .pid = pid};
     program->spaces = calloc(1, sizeof *program->spaces);
     program->n_spaces = program->spaces != NULL; /* the base namespace is 0 whoever comes first */
-    if (program->spaces != NULL)
-        HASH_ADD(hh, loader->programs, key, sizeof program->key, program);
-    if (program->hh.tbl == NULL) {
+    if (program->spaces == NULL || TG_HASH_ADD(hh, loader->programs, key, program) != NULL) {
         program_destroy(program);
         return NULL;
     }
@@ -261,17 +253,14 @@ static struct space *get_space(const struct call *call, uint64_t id)
         if (program->spaces[i].id == id)
             return &program->spaces[i];
     if (program->n_spaces == MAX_NAMESPACES) {
-        lose(call, TG_LOSS_LIMIT, "a process tells of more namespaces than there can be");
+        lose(call, TG_LOSS_LIMIT, "a process has more namespaces than possible");
         return NULL;
     }
-    struct space *spaces = reallocarray(program->spaces, program->n_spaces + 1, sizeof *spaces);
-    if (spaces == NULL) {
+    if (TG_ARRAY_APPEND_EXACT(program->spaces, program->n_spaces, (struct space){.id = id}) != NULL) {
         lose(call, TG_LOSS_LIMIT, "out of memory for a namespace of libraries");
         return NULL;
     }
-    program->spaces = spaces;
-    spaces[program->n_spaces] = (struct space){.id = id};
-    return &spaces[program->n_spaces++];
+    return &program->spaces[program->n_spaces - 1];
 }
 
 /* ---- records */
@@ -286,7 +275,7 @@ static void close_object(const struct call *call, struct space *space, uint64_t 
         tell_opened(call, space, STATE_CONSISTENT);
     HASH_DEL(space->open, object);
     call->program->n_objects--;
-    if (!batch_push(&space->closed, object)) {
+    if (batch_push(&space->closed, object) != NULL) {
         free(object);
         lose(call, TG_LOSS_LIMIT, "out of memory for an unload event");
     }
@@ -310,7 +299,7 @@ static void open_object(const struct call *call, struct space *space, const uint
     struct object *object =
         call->program->n_objects < MAX_OBJECTS ? calloc(1, sizeof *object + length + 1) : NULL;
     if (object == NULL) {
-        lose(call, TG_LOSS_LIMIT, "more libraries in a process than are kept");
+        lose(call, TG_LOSS_LIMIT, "too many libraries in a process");
         return;
     }
     object->needed = (arguments[2] & TG_AGENT_OPEN_NEEDED) != 0;
@@ -320,10 +309,10 @@ static void open_object(const struct call *call, struct space *space, const uint
     object->told = inherited;
     put_hex(object->build_id, &arguments[7], arguments[6]);
     memcpy(object->path, path, length + 1);
-    HASH_ADD(hh, space->open, link_map, sizeof object->link_map, object);
-    if (object->hh.tbl == NULL || (!inherited && !batch_push(&space->opened, object))) {
-        if (object->hh.tbl != NULL)
-            HASH_DEL(space->open, object);
+    struct tg_error *error = TG_HASH_ADD(hh, space->open, link_map, object);
+    if (error == NULL && !inherited && (error = batch_push(&space->opened, object)) != NULL)
+        HASH_DEL(space->open, object);
+    if (error != NULL) {
         free(object);
         lose(call, TG_LOSS_LIMIT, "out of memory for a library event");
         return;
@@ -413,7 +402,7 @@ void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_l
     struct call call = {.loader = loader, .program = &none, .sink = sink};
     struct program *program = get_program(loader, record->pid, record->instance);
     if (program == NULL) {
-        lose(&call, TG_LOSS_LIMIT, "more programs tell of libraries than are kept");
+        lose(&call, TG_LOSS_LIMIT, "too many programs with libraries");
         return;
     }
     call.program = program;
@@ -441,7 +430,7 @@ void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t i
     if (program == NULL)
         return;
     struct call call = {.loader = loader, .program = program, .sink = sink};
-    tell_all(&call, STATE_ADD); /* it ended in the middle of a load */
+    tell_all(&call, STATE_ADD); /* the program ended in the middle of a load */
     HASH_DEL(loader->programs, program);
     program_destroy(program);
 }

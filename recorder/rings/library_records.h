@@ -1,4 +1,4 @@
-/* What the agent's audit library and its dlopen wrappers recorded, made into the library events of the trace:
+/* Records of the agent's audit library and its dlopen wrappers, made into the library events of the trace:
  * library_call, library_return, library_load, library_unload, library_null. */
 #ifndef TG_RECORDER_RINGS_LIBRARY_RECORDS_H
 #define TG_RECORDER_RINGS_LIBRARY_RECORDS_H

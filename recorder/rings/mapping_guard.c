@@ -6,7 +6,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* What the handler needs to know of the thread that it interrupts. */
+/* State of a thread for the handler that interrupts it. */
 static _Thread_local struct {
     uintptr_t start, end;
     volatile sig_atomic_t hit;
@@ -25,7 +25,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         if (zeroes != MAP_FAILED)
             return;
     }
-    signal(number, SIG_DFL); /* what happened happens again, and ends the process */
+    signal(number, SIG_DFL); /* the fault happens again, and ends the process */
     if (info->si_code <= 0)
         raise(number);
 }

@@ -26,7 +26,7 @@ struct tg_ring_reader {
     size_t mapped_bytes;
     struct tg_ring_facts facts;
     const struct tg_tick_clock *clock;
-    uint64_t tail;                /* what is in the header is only told */
+    uint64_t tail;                /* the authoritative one; the header has a copy */
     uint64_t noted;               /* the last boundary */
     struct tg_agent_count before; /* TAIL */
     unsigned next_mark;
@@ -67,22 +67,22 @@ static struct tg_error *open_file(int directory, const char *name, int *fd, size
 {
     *fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0 && errno == ENOENT)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: it has gone", name);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: gone", name);
     if (*fd < 0)
-        return tg_error_create_errno(errno, "%s: cannot open it", name);
+        return tg_error_create_errno(errno, "cannot open %s", name);
     struct stat status;
     if (fstat(*fd, &status) != 0)
-        return tg_error_create_errno(errno, "%s: cannot look at it", name);
+        return tg_error_create_errno(errno, "cannot stat %s", name);
     if (!S_ISREG(status.st_mode))
-        return refuse(name, "it is no file");
+        return refuse(name, "not a regular file");
     if (status.st_uid != geteuid() || (status.st_mode & 07777) != 0600)
-        return refuse(name, "it does not belong to this user alone (mode 0600)");
+        return refuse(name, "not a private file of this user (mode 0600)");
     if (status.st_size == 0) /* just made: it gets its size and its header next */
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: it is being made", name);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: being created", name);
     uint64_t least = TG_AGENT_RING_HEADER_BYTES + (uint64_t)TG_AGENT_RING_MIN_BYTES;
     uint64_t most = TG_AGENT_RING_HEADER_BYTES + (uint64_t)TG_AGENT_RING_MAX_BYTES;
     if ((uint64_t)status.st_size < least || (uint64_t)status.st_size > most)
-        return refuse(name, "it is of no size that a ring has");
+        return refuse(name, "impossible size");
     *size = (size_t)status.st_size;
     return NULL;
 }
@@ -94,7 +94,7 @@ static struct tg_error *map_file(struct tg_ring_reader *reader, int directory)
     if (error == NULL) {
         void *mapping = mmap(NULL, reader->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (mapping == MAP_FAILED) {
-            error = tg_error_create_errno(errno, "%s: cannot map it", reader->name);
+            error = tg_error_create_errno(errno, "cannot map %s", reader->name);
         } else {
             reader->header = mapping;
             reader->data = (const unsigned char *)mapping + TG_AGENT_RING_HEADER_BYTES;
@@ -113,20 +113,20 @@ static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t name
     memcpy(&header, reader->header, sizeof header);
     bool whole = tg_mapping_guard_end();
     if (!whole)
-        return refuse(reader->name, "it was cut short");
+        return refuse(reader->name, "truncated");
     if (magic == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: it is being made", reader->name);
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s: being created", reader->name);
     if (magic != TG_AGENT_RING_MAGIC)
-        return refuse(reader->name, "it does not begin like a ring");
+        return refuse(reader->name, "not a ring");
     if (header.protocol != TG_AGENT_PROTOCOL)
-        return refuse(reader->name, "it is of another protocol");
+        return refuse(reader->name, "another protocol version");
     if (header.kind > TG_AGENT_RING_LOADER)
-        return refuse(reader->name, "it is of no known kind");
+        return refuse(reader->name, "unknown kind");
     if (header.data_bytes != reader->mapped_bytes - TG_AGENT_RING_HEADER_BYTES ||
         (header.data_bytes & (header.data_bytes - 1)) != 0)
-        return refuse(reader->name, "its header says another size");
+        return refuse(reader->name, "the header has another size");
     if (header.pid != named_pid)
-        return refuse(reader->name, "its header names another process");
+        return refuse(reader->name, "the header names another process");
     reader->facts = (struct tg_ring_facts){.kind = (enum tg_agent_ring_kind)header.kind,
                                            .pid = header.pid,
                                            .instance = header.instance,
@@ -142,7 +142,7 @@ struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_t
 {
     int32_t pid;
     if (!parse_name(name, &pid))
-        return refuse(name, "it is not named like a ring");
+        return refuse(name, "not the name of a ring");
     struct tg_ring_reader *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
@@ -246,11 +246,6 @@ void tg_ring_reader_mark(struct tg_ring_reader *reader, const struct tg_agent_ma
     tg_mapping_guard_end();
 }
 
-const char *tg_ring_reader_name(const struct tg_ring_reader *reader)
-{
-    return reader->name;
-}
-
 /* ---- taking */
 
 /* A position of 0 is none of a ring that was overwritten: what is cut off half-way does not count. */
@@ -303,12 +298,12 @@ static void clamp_ticks(struct tg_ring_reader *reader, uint64_t *ticks, uint64_t
     reader->wrong_ticks += off > TOLERATED_TICKS;
 }
 
-/* What was copied out of the ring at once, and what became of it. */
+/* A piece copied out of the ring at once, and what became of it. */
 struct piece {
     uint64_t *words;
     size_t bytes;
     uint64_t to_end; /* bytes from its beginning to the end of the ring's data */
-    bool cut;        /* it may end within a record: there was no room for more */
+    bool cut;        /* may end within a record, for lack of room */
     size_t used;     /* bytes consumed, ... */
     size_t taken;    /* ... of which as many, from the beginning on, are records */
 };
@@ -324,13 +319,13 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
         uint64_t *record = piece->words + at / WORD_BYTES;
         size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
         if (n_words < 2 || n_words % 2 != 0 || n_words > TG_AGENT_MAX_WORDS)
-            return "a record in it has a size that cannot be";
+            return "record of impossible size";
         if (n_words * WORD_BYTES > piece->bytes - at)
-            return piece->cut ? NULL : "a record in it reaches beyond its end";
+            return piece->cut ? NULL : "record beyond the end";
         at += n_words * WORD_BYTES;
         if ((record[1] & 0xff) == TG_RECORD_PAD) {
             piece->used = at;
-            return at == piece->to_end ? NULL : "a filler in it does not reach its end";
+            return at == piece->to_end ? NULL : "filler short of the end";
         }
         clamp_ticks(reader, &record[0], first, last);
         if ((record[1] & 0xff) == TG_RECORD_THREAD && n_words > 2)
@@ -349,9 +344,9 @@ static const char *look(struct tg_ring_reader *reader)
     reader->closed = state == TG_AGENT_RING_CLOSED;
     uint64_t held = reader->head - reader->tail;
     if (reader->tail % RECORD_UNIT != 0 || held % RECORD_UNIT != 0)
-        return "its positions are none of records";
+        return "positions between records";
     if (held > reader->facts.data_bytes)
-        return "its positions are further apart than it is long";
+        return "positions further apart than the ring's size";
     return NULL;
 }
 
@@ -389,7 +384,7 @@ static const char *take_piece(struct tg_ring_reader *reader, size_t room, struct
     if (reason == NULL)
         copy_out(reader, room, piece);
     if (!tg_mapping_guard_end())
-        return "it was cut short";
+        return "truncated";
     if (reason != NULL || piece->bytes == 0)
         return reason;
     reason = check_records(reader, piece);

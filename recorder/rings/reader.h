@@ -36,7 +36,7 @@ struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_t
 /* NULL is accepted. Leaves the file where it is. */
 void tg_ring_reader_close(struct tg_ring_reader *reader);
 
-/* What a dead recorder had done with a ring. */
+/* Progress of a dead recorder with a ring. */
 struct tg_ring_past {
     bool whole; /* nothing was overwritten: reading begins with the ring's first record, ... */
     struct tg_agent_count before; /* ... otherwise behind so many, ... */
@@ -55,7 +55,6 @@ struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_
 void tg_ring_reader_mark(struct tg_ring_reader *reader, const struct tg_agent_mark *mark);
 
 struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader);
-const char *tg_ring_reader_name(const struct tg_ring_reader *reader);
 
 /* Copies whole records, in order, into ROOM of SIZE bytes (8-aligned, at least TG_RING_READER_MIN_ROOM),
  * gives their place in the ring back, and wakes the thread that waits for it. *TAKEN are the bytes copied, 0:

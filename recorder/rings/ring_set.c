@@ -1,5 +1,6 @@
 #include "recorder/rings/ring_set.h"
 
+#include "format/base/hash.h"
 #include "recorder/rings/decoder.h"
 #include "recorder/rings/event_merge.h"
 #include "recorder/rings/reader.h"
@@ -57,7 +58,7 @@ struct tg_ring_set {
     uint64_t opened;
     uint64_t retired_bytes; /* of all retired rings */
     struct {
-        struct ring *ring;            /* whose record is being told, NULL: none's */
+        struct ring *ring;            /* ring of the record being decoded, NULL: none */
         uint64_t word;                /* its second */
         bool again;                   /* salvage: it is in the file */
         bool sealed;                  /* its event got into a chunk as the last one: it counts as told ... */
@@ -151,7 +152,7 @@ static void tell_queued(void *context, const struct tg_event *event)
 void tg_ring_set_tell_loss(struct tg_ring_set *set, int32_t pid, int32_t tid, uint64_t count,
                            const char *reason)
 {
-    uint64_t told_ns = tg_event_merge_told_ns(set->merge); /* where the trace is by now */
+    uint64_t told_ns = tg_event_merge_told_ns(set->merge); /* time that the trace has reached */
     struct tg_event event = {
         .time_ns = told_ns != 0 ? told_ns : tg_tick_clock_last(set->options.clock).time_ns,
         .pid = pid,
@@ -209,7 +210,7 @@ static void forget_ring(struct tg_ring_set *set, struct ring *ring)
 static void begin_behind(struct tg_ring_set *set, struct ring *ring)
 {
     static const char text[] =
-        "the recorder was killed: what it had taken from a ring and not written was overwritten";
+        "the recorder was killed: records taken from a ring but not written were overwritten";
     const struct tg_ring_past *past = &ring->past;
     ring->told = past->before;
     if (past->known && past->before.events > past->in_file.events)
@@ -242,8 +243,7 @@ static void add_ring(struct tg_ring_set *set, const char *name)
         forget_ring(set, ring);
         tell_error(set, 0, error);
     }
-    HASH_ADD_STR(set->rings, name, ring);
-    if (ring->hh.tbl == NULL) {
+    if (TG_HASH_ADD_KEY(hh, set->rings, ring->name, strlen(ring->name), ring) != NULL) {
         forget_ring(set, ring);
         free(ring);
         return;
@@ -273,7 +273,7 @@ void tg_ring_set_scan(struct tg_ring_set *set)
             add_ring(set, entry->d_name);
         } else if (!set->too_many_said) {
             set->too_many_said = true;
-            tg_ring_set_tell_loss(set, 0, 0, 0, "there are more rings than are read: 20000");
+            tg_ring_set_tell_loss(set, 0, 0, 0, "more than 20000 rings");
         }
     }
     closedir(listing);
@@ -318,7 +318,7 @@ static void take_ring(struct tg_ring_set *set, struct ring *ring, struct tg_ring
         tell_error(set, ring->pid, error);
         error = tg_event_merge_add(set->merge, ring->merged, (const uint64_t *)(void *)set->room, taken);
         if (error != NULL)
-            tell_error(set, ring->pid, tg_error_prefix(error, "%s: records were dropped", ring->name));
+            tell_error(set, ring->pid, tg_error_prefix(error, "%s: records dropped", ring->name));
         all += taken;
     } while (taken > 0 && tg_ring_reader_left(ring->reader) > 0 && all < length && !is_full(set));
     unsigned fill = (unsigned)(first_left * 256 / length);
@@ -354,7 +354,7 @@ static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
         tg_ring_set_tell_loss(set, ring->pid, tid, lost - told, text);
     }
     if (wrong > 0) {
-        snprintf(text, sizeof text, "%s: %" PRIu64 " records had times that cannot be", ring->name, wrong);
+        snprintf(text, sizeof text, "%s: %" PRIu64 " records with impossible times", ring->name, wrong);
         tg_ring_set_tell_loss(set, ring->pid, tid, 0, text);
     }
 }
@@ -368,7 +368,7 @@ static void unlink_ring(struct tg_ring_set *set, struct ring *ring)
     free(ring);
 }
 
-/* What was taken from a ring may not be in the trace's file yet: until then its own stays. */
+/* Records taken from a ring may not be in the trace's file yet: until then its own stays. */
 static void unlink_retired(struct tg_ring_set *set)
 {
     const struct tg_ring_set_file *file = set->options.file;
@@ -446,10 +446,9 @@ static void tell_decoder_losses(struct tg_ring_set *set)
 {
     struct tg_ring_decoder_stats stats = tg_ring_decoder_stats(set->decoder);
     if (stats.unknown > 0)
-        tg_ring_set_tell_loss(set, 0, 0, stats.unknown,
-                              "records of agents that are of no kind known to this version");
+        tg_ring_set_tell_loss(set, 0, 0, stats.unknown, "agents' records of unknown kinds");
     if (stats.misformed > 0)
-        tg_ring_set_tell_loss(set, 0, 0, stats.misformed, "records of agents that lack arguments");
+        tg_ring_set_tell_loss(set, 0, 0, stats.misformed, "agents' records with missing arguments");
 }
 
 /* At the file's pace: there is room for the marks of so many chunks that are not written. */

@@ -48,7 +48,7 @@ struct tg_ring_set_stats {
     uint64_t rings;        /* read from so far */
 };
 
-/* What one round of taking found. */
+/* Result of one round of taking. */
 struct tg_ring_round {
     uint64_t taken_bytes;
     unsigned fullest;  /* of the ring that was fullest, in 1/256 */

@@ -40,7 +40,7 @@ static struct tg_error *make_clock(const struct tg_agent_directory *directory, s
     if (same_start)
         tg_tick_clock_add(*clock, tg_tick_clock_take(*clock));
     if (tg_tick_clock_ticks_per_second(*clock) == 0)
-        error = tg_error_create(TG_ERROR_INPUT, "%s/clock: does not tell the times of what the rings hold",
+        error = tg_error_create(TG_ERROR_INPUT, "%s/clock: does not cover the times in the rings",
                                 tg_agent_directory_path(directory));
     return error;
 }

@@ -1,4 +1,4 @@
-/* What the agents of a recording still hold after their recorder was killed. */
+/* Records that are still in rings after their recorder was killed. */
 #ifndef TG_RECORDER_RINGS_SALVAGE_H
 #define TG_RECORDER_RINGS_SALVAGE_H
 

@@ -29,7 +29,7 @@ struct tg_team_stack {
 void tg_team_enter(struct tg_team_table *table, struct tg_team_stack *stack, struct tg_team team,
                    uint64_t parent);
 
-/* It is through with the team of these low bits. */
+/* The thread has left the team of these low bits. */
 void tg_team_leave(struct tg_team_stack *stack, uint64_t low);
 
 /* The team of these low bits; where it is not known its id is LOW and its level 0. */

@@ -1,5 +1,7 @@
 #include "recorder/rings/tick_clock.h"
 
+#include "format/base/search.h"
+
 #include <cpuid.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -187,18 +189,10 @@ static uint64_t outside(const struct tg_tick_clock *clock, uint64_t ticks)
 /* The last knot at or before TICKS, which are not before the first one. */
 static size_t find_knot(const struct tg_tick_clock *clock, uint64_t ticks)
 {
-    size_t low = 0, high = clock->n_knots; /* in [low, high) */
     for (size_t i = clock->n_knots; i > 0 && i + NEAR > clock->n_knots; i--)
         if (clock->knots[i - 1].pair.ticks <= ticks)
             return i - 1;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (clock->knots[middle].pair.ticks <= ticks)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return TG_UPPER_BOUND(clock->knots, clock->n_knots, pair.ticks, ticks) - 1;
 }
 
 uint64_t tg_tick_clock_time(const struct tg_tick_clock *clock, uint64_t ticks)
@@ -216,15 +210,10 @@ uint64_t tg_tick_clock_ticks(const struct tg_tick_clock *clock, uint64_t time_ns
 {
     if (clock->source != TG_AGENT_CLOCK_TSC)
         return time_ns;
-    uint64_t low = tg_tick_clock_first(clock).ticks, high = tg_tick_clock_last(clock).ticks;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (tg_tick_clock_time(clock, middle) >= time_ns)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    uint64_t first = tg_tick_clock_first(clock).ticks, last = tg_tick_clock_last(clock).ticks;
+    if (first >= last)
+        return first;
+    return first + TG_PARTITION_POINT(last - first, i, tg_tick_clock_time(clock, first + i) < time_ns);
 }
 
 uint64_t tg_tick_clock_ticks_per_second(const struct tg_tick_clock *clock)

@@ -17,7 +17,7 @@ struct tg_tick_pair {
     uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
-/* What agents of this machine should take: the TSC where the processor says that it is invariant and the
+/* Clock for agents of this machine: the TSC where the processor says that it is invariant and the
  * kernel trusts it. */
 enum tg_agent_clock tg_tick_clock_best(void);
 
@@ -28,7 +28,7 @@ void tg_tick_clock_destroy(struct tg_tick_clock *clock);
 
 enum tg_agent_clock tg_tick_clock_source(const struct tg_tick_clock *clock);
 
-/* What the clock shows now. */
+/* Ticks of the clock now. */
 uint64_t tg_tick_clock_now(const struct tg_tick_clock *clock);
 
 /* Takes a pair now: the closest of a few tries, some 20 ns apart at most where the machine is not busy. */

@@ -349,7 +349,7 @@ def read_trace(document, path):
             expect(data.done() and not meta_seen, "META is not as it must be")
             meta_seen = True
         elif header["kind"] == EVENTS:
-            expect(meta_seen, "the first section is not META")
+            expect(meta_seen, "first section is not META")
             chunks.append(header)
             yield from read_events(payload, header, kinds, items)
         elif header["kind"] == INDEX:

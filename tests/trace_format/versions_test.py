@@ -88,7 +88,7 @@ def check(version, by_thread):
     for variant, words in refused:
         for command in ("dump", "recover"):
             error = run(command, write(variant, by_thread), status=2).stderr
-            assert words in error and b"newer" in error or b"may not skip" in error, (variant, command, error)
+            assert words in error and b"newer" in error or b"must not skip" in error, (variant, command, error)
             assert error.count(b"\n") == 1, error
 
 

@@ -80,7 +80,7 @@ const struct tg_console_command tg_console_focus = {
 static enum tg_error_code code_of_error(const struct tg_console *console)
 {
     static const enum tg_error_code codes[] = {
-#define X(name, status, text) TG_ERROR_##name,
+#define X(name, status) TG_ERROR_##name,
         TG_ERROR_CODES(X)
 #undef X
     };

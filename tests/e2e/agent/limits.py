@@ -162,7 +162,7 @@ def shared_memory():
     for options in ((), ("--no-ptrace",)):
         trace = same([program], options, [*mounted, "64k"])
         losses = [event for event in trace if event["kind"] == "loss"]
-        check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be had" in losses[0]["reason"], losses)
+        check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be created" in losses[0]["reason"], losses)
     trace = same([program], (), [*mounted, "4k"])
     notes = [event["text"] for event in trace if event["kind"] == "note"]
     check(any("without the agent" in text and "No space left" in text for text in notes), notes)

@@ -62,33 +62,30 @@ static const struct {
      "dset " MATCH " a",
      UNSET, "a", ""},
     {"dset " MATCH " a\n\x1a", UNSET, "a", ""},
-    {"dset " MATCH " a\n\x1a{", UNSET, "a", " skipped: what stands behind a Control-Z, which ends a script"},
+    {"dset " MATCH " a\n\x1a{", UNSET, "a", " skipped: text after Control-Z, which ends a script"},
     /* what is skipped: one note a command */
-    {"set x 1\ndset " ALWAYS " 1", true, NULL, "1: skipped: only dset is understood (set x 1)"},
+    {"set x 1\ndset " ALWAYS " 1", true, NULL, "1: skipped: only dset is supported (set x 1)"},
     {"if {$x} {\n  dset " MATCH " a\n} else {\n dset " MATCH " b\n}\ndset " MATCH " c", UNSET, "c",
-     "1: skipped: only dset is understood (if {$x} {...)"},
-    {"dset TV::other {a b}", UNSET, NULL,
-     "1: skipped: not a variable that concerns tollgate (dset TV::other {a b})"},
-    {"dset " ALWAYS "s true", UNSET, NULL,
-     "1: skipped: not a variable that concerns tollgate (dset " ALWAYS "s true)"},
-    {"dset " MATCH, UNSET, NULL, "1: skipped: dset without a value sets nothing (dset " MATCH ")"},
-    {"dset", UNSET, NULL, "1: skipped: dset without a variable sets nothing (dset)"},
-    {"dset -set_as_default", UNSET, NULL,
-     "1: skipped: dset without a variable sets nothing (dset -set_as_default)"},
-    {"dset -all", UNSET, NULL, "1: skipped: this option of dset is not known (dset -all)"},
+     "1: skipped: only dset is supported (if {$x} {...)"},
+    {"dset TV::other {a b}", UNSET, NULL, "1: skipped: not a variable of tollgate (dset TV::other {a b})"},
+    {"dset " ALWAYS "s true", UNSET, NULL, "1: skipped: not a variable of tollgate (dset " ALWAYS "s true)"},
+    {"dset " MATCH, UNSET, NULL, "1: skipped: dset without a value (dset " MATCH ")"},
+    {"dset", UNSET, NULL, "1: skipped: dset without a variable (dset)"},
+    {"dset -set_as_default", UNSET, NULL, "1: skipped: dset without a variable (dset -set_as_default)"},
+    {"dset -all", UNSET, NULL, "1: skipped: unknown option of dset (dset -all)"},
     {"dset " MATCH " $x", UNSET, NULL,
-     "1: skipped: $, [...] and {*} are not evaluated; write the value out (dset " MATCH " $x)"},
+     "1: skipped: $, [...] and {*} are not evaluated: write the value itself (dset " MATCH " $x)"},
     {"dset " MATCH " a[b]", UNSET, NULL,
-     "1: skipped: $, [...] and {*} are not evaluated; write the value out (dset " MATCH " a[b])"},
+     "1: skipped: $, [...] and {*} are not evaluated: write the value itself (dset " MATCH " a[b])"},
     {"dset " MATCH " {*}{a}", UNSET, NULL,
-     "1: skipped: $, [...] and {*} are not evaluated; write the value out (dset " MATCH " {*}{a})"},
+     "1: skipped: $, [...] and {*} are not evaluated: write the value itself (dset " MATCH " {*}{a})"},
     {"dset TV::$x 1", UNSET, NULL,
-     "1: skipped: $, [...] and {*} are not evaluated, so the variable is not known (dset TV::$x 1)"},
-    {"\n[dset] a b c", UNSET, NULL, "2: skipped: only dset is understood ([dset] a b c)"},
+     "1: skipped: $, [...] and {*} are not evaluated: variable unknown (dset TV::$x 1)"},
+    {"\n[dset] a b c", UNSET, NULL, "2: skipped: only dset is supported ([dset] a b c)"},
     {"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff", UNSET, NULL,
-     "1: skipped: only dset is understood (aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff)"},
+     "1: skipped: only dset is supported (aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff)"},
     {"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffg", UNSET, NULL,
-     "1: skipped: only dset is understood (aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff...)"},
+     "1: skipped: only dset is supported (aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff...)"},
 };
 
 static void settings_are_read_and_the_rest_is_noted(void **state)
@@ -126,18 +123,18 @@ static const struct {
     {"dset " ALWAYS " trues", "not 'trues'"},
     {"dset " ALWAYS " -1", "not '-1'"},
     {"dset " MATCH " */a.so */b.so",
-     "rc:1: " MATCH ": expected one value; put {braces} around one that has blanks"},
-    {"dset " MATCH " \\0", "rc:1: " MATCH ": the value holds a NUL byte"},
-    {"a\n\ndset " MATCH " {*/a\nb\n", "rc:3: the brace that opens here is never closed"},
-    {"dset " MATCH " \"a\n", "rc:1: the quote that opens here is never closed"},
-    {"proc p {} {\n  if {1} {\n}\n", "rc:1: the brace that opens here is never closed"},
+     "rc:1: " MATCH ": expected one value; put {braces} around a value with blanks"},
+    {"dset " MATCH " \\0", "rc:1: " MATCH ": the value contains a NUL byte"},
+    {"a\n\ndset " MATCH " {*/a\nb\n", "rc:3: missing close-brace for this brace"},
+    {"dset " MATCH " \"a\n", "rc:1: missing closing quote for this quote"},
+    {"proc p {} {\n  if {1} {\n}\n", "rc:1: missing close-brace for this brace"},
     {"dset " MATCH " {a}b", "rc:1: extra characters after the closing brace"},
     {"proc p {} {\n  q \"}\"\n}\n",
      "rc:2: extra characters after the closing brace"}, /* quotes mean nothing there */
-    {"set a [b\n", "rc:1: the `[` that begins here has no `]`"},
+    {"set a [b\n", "rc:1: missing `]` for this `[`"},
     {"\xff\xfe"
      "d\0s",
-     "rc:1: the text is UTF-16"},
+     "rc:1: text in UTF-16"},
 };
 
 static void errors_name_file_and_line_and_change_nothing(void **state)
@@ -192,7 +189,7 @@ static void nul_bytes_do_no_harm(void **state)
     struct tg_settings settings = parse_bytes(skipped, sizeof skipped - 1);
     assert_string_equal(settings.match, "a");
     assert_int_equal(settings.n_notes, 2);
-    assert_string_equal(settings.notes[0], "rc:1: skipped: only dset is understood (s t x)");
+    assert_string_equal(settings.notes[0], "rc:1: skipped: only dset is supported (s t x)");
     tg_settings_deinit(&settings);
 
     static const char longer_name[] = "dset " MATCH "\0x a";
@@ -223,8 +220,7 @@ static void limits_hold(void **state)
         memcpy(text + i, "a\n", 2);
     settings = parse_bytes(text, TG_SETTINGS_MAX_BYTES);
     assert_int_equal(settings.n_notes, TG_SETTINGS_MAX_NOTES);
-    assert_string_equal(settings.notes[TG_SETTINGS_MAX_NOTES - 1],
-                        "rc: skipped: 523289 more commands, which are not listed");
+    assert_string_equal(settings.notes[TG_SETTINGS_MAX_NOTES - 1], "rc: skipped: 523289 more commands");
     /* another file on top adds nothing, and does no harm */
     assert_null(tg_settings_parse("rc", text, 4, &settings));
     assert_int_equal(settings.n_notes, TG_SETTINGS_MAX_NOTES);

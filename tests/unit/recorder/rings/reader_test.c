@@ -174,7 +174,7 @@ static void a_record_of_no_words_is_nonsense(void **state)
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 7));
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 8));
     ((uint64_t *)(void *)fixture->producer.data)[5] = TG_RECORD_THREAD;
-    expect_given_up(fixture, "a size that cannot be", 32);
+    expect_given_up(fixture, "impossible size", 32);
 }
 
 static void a_record_of_odd_or_too_many_words_is_nonsense(void **state)
@@ -183,7 +183,7 @@ static void a_record_of_odd_or_too_many_words_is_nonsense(void **state)
     open_ring(fixture);
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 7));
     ((uint64_t *)(void *)fixture->producer.data)[1] = TG_RECORD_THREAD | 3 << TG_AGENT_WORDS_SHIFT;
-    expect_given_up(fixture, "a size that cannot be", 0);
+    expect_given_up(fixture, "impossible size", 0);
 }
 
 static void a_record_longer_than_what_is_there_is_nonsense(void **state)
@@ -192,7 +192,7 @@ static void a_record_longer_than_what_is_there_is_nonsense(void **state)
     open_ring(fixture);
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 7));
     ((uint64_t *)(void *)fixture->producer.data)[1] = TG_RECORD_THREAD | 4094 << TG_AGENT_WORDS_SHIFT;
-    expect_given_up(fixture, "beyond its end", 0);
+    expect_given_up(fixture, "beyond the end", 0);
 }
 
 static void a_record_across_the_end_of_the_data_is_nonsense(void **state)
@@ -209,7 +209,7 @@ static void a_record_across_the_end_of_the_data_is_nonsense(void **state)
     uint64_t *last = (uint64_t *)(void *)(fixture->producer.data + DATA - 32);
     last[1] = TG_RECORD_NOTE | 8 << TG_AGENT_WORDS_SHIFT;
     __atomic_store_n(&fixture->producer.header->head, fixture->producer.written + 64, __ATOMIC_RELEASE);
-    expect_given_up(fixture, "beyond its end", 0);
+    expect_given_up(fixture, "beyond the end", 0);
 }
 
 static void a_filler_is_only_for_the_end_of_the_data(void **state)
@@ -219,7 +219,7 @@ static void a_filler_is_only_for_the_end_of_the_data(void **state)
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 7));
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_PAD, 0, 0));
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 7));
-    expect_given_up(fixture, "a filler in it does not reach", 32);
+    expect_given_up(fixture, "filler short", 32);
 }
 
 static void a_head_behind_the_tail_is_nonsense(void **state)
@@ -245,7 +245,7 @@ static void a_head_within_a_record_unit_is_nonsense(void **state)
     struct fixture *fixture = *state;
     open_ring(fixture);
     fixture->producer.header->head = 40;
-    expect_given_up(fixture, "none of records", 0);
+    expect_given_up(fixture, "between records", 0);
 }
 
 static void a_tail_that_lies_from_the_beginning_is_nonsense(void **state)
@@ -253,7 +253,7 @@ static void a_tail_that_lies_from_the_beginning_is_nonsense(void **state)
     struct fixture *fixture = *state;
     fixture->producer.header->tail = 24;
     open_ring(fixture);
-    expect_given_up(fixture, "none of records", 0);
+    expect_given_up(fixture, "between records", 0);
 }
 
 static void what_the_program_does_to_the_tail_does_not_matter(void **state)
@@ -281,12 +281,12 @@ static void a_file_that_is_cut_short_is_given_up_without_a_fault(void **state)
     size_t taken;
     struct tg_error *error = tg_ring_reader_take(fixture->reader, fixture->room, ROOM, &taken);
     assert_non_null(error);
-    assert_non_null(strstr(tg_error_message(error), "it was cut short"));
+    assert_non_null(strstr(tg_error_message(error), "truncated"));
     assert_int_equal(taken, 0);
     tg_error_destroy(error);
     assert_int_equal(take(fixture), 0);
     assert_int_equal(tg_ring_reader_lost(fixture->reader), 0);
-    expect_refused(fixture, fixture->producer.name, TG_ERROR_NOT_FOUND, "being made");
+    expect_refused(fixture, fixture->producer.name, TG_ERROR_NOT_FOUND, "being created");
     free(path);
 }
 
@@ -374,25 +374,25 @@ static void only_proper_files_are_opened(void **state)
     expect_refused(fixture, "ring.4711.1", TG_ERROR_OS, "cannot open");
     assert_int_equal(unlink(other), 0);
     assert_int_equal(mkfifo(other, 0600), 0);
-    expect_refused(fixture, "ring.4711.1", TG_ERROR_INPUT, "no file");
+    expect_refused(fixture, "ring.4711.1", TG_ERROR_INPUT, "not a regular file");
     assert_int_equal(unlink(other), 0);
     expect_refused(fixture, "ring.4711.1", TG_ERROR_NOT_FOUND, "gone");
     temporary_write(other, "x", 1);
     assert_int_equal(chmod(other, 0600), 0);
-    expect_refused(fixture, "ring.4711.1", TG_ERROR_INPUT, "no size");
+    expect_refused(fixture, "ring.4711.1", TG_ERROR_INPUT, "impossible size");
     assert_int_equal(chmod(path, 0640), 0);
-    expect_refused(fixture, name, TG_ERROR_INPUT, "this user alone");
+    expect_refused(fixture, name, TG_ERROR_INPUT, "private file of this user");
     assert_int_equal(chmod(path, 0600), 0);
     fixture->producer.header->magic = 0;
-    expect_refused(fixture, name, TG_ERROR_NOT_FOUND, "being made");
+    expect_refused(fixture, name, TG_ERROR_NOT_FOUND, "being created");
     fixture->producer.header->magic = 1;
-    expect_refused(fixture, name, TG_ERROR_INPUT, "does not begin like");
+    expect_refused(fixture, name, TG_ERROR_INPUT, "not a ring");
     fixture->producer.header->magic = TG_AGENT_RING_MAGIC;
     fixture->producer.header->protocol++;
     expect_refused(fixture, name, TG_ERROR_INPUT, "another protocol");
     fixture->producer.header->protocol = TG_AGENT_PROTOCOL;
     fixture->producer.header->kind = 9;
-    expect_refused(fixture, name, TG_ERROR_INPUT, "no known kind");
+    expect_refused(fixture, name, TG_ERROR_INPUT, "unknown kind");
     fixture->producer.header->kind = TG_AGENT_RING_LOADER;
     fixture->producer.header->data_bytes *= 2;
     expect_refused(fixture, name, TG_ERROR_INPUT, "another size");
