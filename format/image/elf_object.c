@@ -158,9 +158,15 @@ static void read_build_id(struct tg_elf_object *object)
     }
 }
 
+static void clean_up(struct tg_elf_object **object)
+{
+    tg_elf_object_destroy(*object);
+}
+#define AUTO_OBJECT __attribute__((cleanup(clean_up)))
+
 struct tg_error *tg_elf_object_open_fd(int fd, struct tg_elf_object **result)
 {
-    TG_AUTO_ELF_OBJECT struct tg_elf_object *object = calloc(1, sizeof *object);
+    AUTO_OBJECT struct tg_elf_object *object = calloc(1, sizeof *object);
     if (object == NULL) {
         close(fd);
         return tg_error_no_memory();
@@ -211,7 +217,7 @@ static void copy_memory(const struct tg_elf_memory *memory, uint64_t address, ui
 struct tg_error *tg_elf_object_copy(const struct tg_elf_memory *memory, uint64_t header,
                                     struct tg_elf_object **result)
 {
-    TG_AUTO_ELF_OBJECT struct tg_elf_object *object = calloc(1, sizeof *object);
+    AUTO_OBJECT struct tg_elf_object *object = calloc(1, sizeof *object);
     if (object == NULL)
         return tg_error_no_memory();
     object->fd = -1;
@@ -274,11 +280,6 @@ void tg_elf_object_destroy(struct tg_elf_object *object)
     free(object->sections);
     free(object->section_names);
     free(object);
-}
-
-void tg_elf_object_cleanup(struct tg_elf_object **object)
-{
-    tg_elf_object_destroy(*object);
 }
 
 /* ---- sections */

@@ -85,7 +85,4 @@ const struct tg_elf_section *tg_elf_object_section(struct tg_elf_object *object,
 const struct tg_elf_section *tg_elf_object_section_by_type(struct tg_elf_object *object, uint32_t type);
 const struct tg_elf_section *tg_elf_object_section_at(struct tg_elf_object *object, uint32_t index);
 
-void tg_elf_object_cleanup(struct tg_elf_object **object);
-#define TG_AUTO_ELF_OBJECT __attribute__((cleanup(tg_elf_object_cleanup)))
-
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const tg_common_column_names[TG_COMMON_COLUMNS] = {"kind", "thread", "t_ns", "stop_ns"};
+static const char *const common_names[TG_COMMON_COLUMNS] = {"kind", "thread", "t_ns", "stop_ns"};
 
 enum { NAME_BYTES = 192, PART = 256 };
 
@@ -389,8 +389,7 @@ struct tg_error *tg_chunk_directory_read(struct tg_chunk_directory *directory, s
         error = read_kinds(directory, cursor, n_events);
     size_t n_columns = by_thread ? TG_COMMON_STOP : TG_COMMON_COLUMNS;
     for (size_t c = 0; error == NULL && c < n_columns; c++)
-        error = tg_packed_column_open(cursor, tg_common_column_names[c], n_events, by_thread,
-                                      &directory->common[c]);
+        error = tg_packed_column_open(cursor, common_names[c], n_events, by_thread, &directory->common[c]);
     if (error == NULL && cursor->position != cursor->end)
         error = tg_byte_cursor_error(cursor, "end of the columns", "trailing bytes");
     return error;

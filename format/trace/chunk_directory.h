@@ -51,8 +51,6 @@ struct tg_chunk_directory {
     struct tg_packed_column common[TG_COMMON_COLUMNS];
 };
 
-extern const char *const tg_common_column_names[TG_COMMON_COLUMNS];
-
 void tg_chunk_directory_deinit(struct tg_chunk_directory *directory);
 
 /* Reads the directory of a payload with N_EVENTS events; CURSOR is over all of it. Nothing is copied out of

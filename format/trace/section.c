@@ -6,7 +6,7 @@
  * of frames that zstd's own tools accept. */
 enum { SECTION_FRAME = 0x184d2a54, TRAILER_FRAME = 0x184d2a55 };
 
-const uint8_t tg_section_magic[8] = {'t', 'o', 'l', 'l', 'g', 'a', 't', 'e'};
+static const uint8_t magic[8] = {'t', 'o', 'l', 'l', 'g', 'a', 't', 'e'};
 static const uint8_t trailer_magic[8] = {'t', 'g', '-', 'i', 'n', 'd', 'e', 'x'};
 
 uint64_t tg_section_hash(const uint8_t *bytes, size_t size)
@@ -20,7 +20,7 @@ void tg_section_header_encode(struct tg_section_header *header, const uint8_t *p
     header->payload_hash = tg_section_hash(payload, header->compressed_bytes);
     tg_store_le(bytes, SECTION_FRAME, 4);
     tg_store_le(bytes + 4, TG_SECTION_HEADER_BYTES - 8, 4);
-    memcpy(bytes + 8, tg_section_magic, sizeof tg_section_magic);
+    memcpy(bytes + 8, magic, sizeof magic);
     tg_store_le(bytes + 16, header->major, 2);
     tg_store_le(bytes + 18, header->minor, 2);
     tg_store_le(bytes + 20, header->kind, 2);
@@ -42,7 +42,7 @@ enum tg_section_check tg_section_header_decode(const uint8_t bytes[TG_SECTION_HE
     if (tg_trailer_decode(bytes, &index_offset))
         return TG_SECTION_TRAILER;
     if (tg_load_le(bytes, 4) != SECTION_FRAME || tg_load_le(bytes + 4, 4) != TG_SECTION_HEADER_BYTES - 8 ||
-        memcmp(bytes + 8, tg_section_magic, sizeof tg_section_magic) != 0)
+        memcmp(bytes + 8, magic, sizeof magic) != 0)
         return TG_SECTION_NO_MAGIC;
     if (tg_load_le(bytes + 64, 8) != tg_section_hash(bytes, 64))
         return TG_SECTION_BAD_HASH;
@@ -70,7 +70,7 @@ enum tg_section_check tg_section_header_decode(const uint8_t bytes[TG_SECTION_HE
 
 bool tg_section_has_magic(const uint8_t *bytes)
 {
-    return memcmp(bytes + 8, tg_section_magic, sizeof tg_section_magic) == 0;
+    return memcmp(bytes + 8, magic, sizeof magic) == 0;
 }
 
 bool tg_section_may_begin(const uint8_t *bytes, size_t size)
@@ -78,7 +78,7 @@ bool tg_section_may_begin(const uint8_t *bytes, size_t size)
     uint8_t section[16], trailer[16];
     tg_store_le(section, SECTION_FRAME, 4);
     tg_store_le(section + 4, TG_SECTION_HEADER_BYTES - 8, 4);
-    memcpy(section + 8, tg_section_magic, sizeof tg_section_magic);
+    memcpy(section + 8, magic, sizeof magic);
     tg_store_le(trailer, TRAILER_FRAME, 4);
     tg_store_le(trailer + 4, TG_TRAILER_BYTES - 8, 4);
     memcpy(trailer + 8, trailer_magic, sizeof trailer_magic);

@@ -83,8 +83,6 @@ const char *tg_section_name(unsigned kind);
 
 uint64_t tg_section_hash(const uint8_t *bytes, size_t size);
 
-/* The eight bytes that every section header holds from its eighth byte on. */
-extern const uint8_t tg_section_magic[8];
 enum { TG_SECTION_MAGIC_OFFSET = 8 };
 
 /* The trailer says where the INDEX section begins. */

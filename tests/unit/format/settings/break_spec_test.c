@@ -76,7 +76,7 @@ static const struct {
     {"", "position 1: expected FUNCTION, FILE:LINE or *ADDRESS"},
     {"`main", "position 1: expected a library"},
     {"lib`", "position 5: expected FUNCTION"},
-    {"a`b`c", "position 4: a second '`'"},
+    {"a`b`c", "position 4: second '`'"},
     {" main", "position 1: a name cannot begin"},
     {"main ", "position 5: a name cannot end"},
     {"lib`main\n", "position 9: a name cannot end"},

@@ -144,7 +144,7 @@ static void bad_places_are_told_at_once(void **state)
     expect_no_writer(path, false, TG_ERROR_OS, "No such file or directory");
     free(path);
     path = temporary_path(*state, "");
-    expect_no_writer(path, false, TG_ERROR_USAGE, "no name");
+    expect_no_writer(path, false, TG_ERROR_USAGE, "invalid name");
     free(path);
 }
 

@@ -370,7 +370,7 @@ static void what_cannot_be_read_is_said_once_and_the_rest_goes_on(void **state)
     assert_int_equal(fixture->next[0], 101);
     expect_text(fixture, ".1: positions");
     expect_text(fixture, ".2: not a private file of this user");
-    expect_text(fixture, "of no kind known");
+    expect_text(fixture, "unknown kinds");
     expect_text(fixture, "missing arguments");
     expect_text(fixture, "1 records with impossible times");
     ring_producer_deinit(&good);
