@@ -56,7 +56,9 @@ static struct tg_error *parse_address(struct tg_break_spec *spec, const char *te
         return wrong(spec, text, "expected an address in hex (0x...) or decimal without a leading zero");
     const char *bad = read_number(hex ? text + 2 : text, hex ? 16 : 10, UINT64_MAX, &spec->address);
     if (bad != NULL)
-        return wrong(spec, bad, "expected a 64-bit address in hex (0x...) or decimal and nothing after it");
+        return wrong(
+            spec, bad,
+            "expected an address of at most 64 bits in hex (0x...) or decimal, and nothing after it");
     return NULL;
 }
 

@@ -97,8 +97,8 @@ static const struct {
     {"*0xg", "position 4: expected an address"},
     {"*4005d0", "position 6: expected an address"},
     {"*010", "position 2: expected an address in hex"},
-    {"*0x10000000000000000", "position 20: expected an address of 64 bits"},
-    {"*18446744073709551616", "position 21: expected an address of 64 bits"},
+    {"*0x10000000000000000", "position 20: expected an address of at most 64 bits"},
+    {"*18446744073709551616", "position 21: expected an address of at most 64 bits"},
     {"*-1", "position 2: expected an address"},
     {"lib`* 0x10", "position 6: expected an address"},
 };
