@@ -4,6 +4,7 @@
 #include "recorder/process/mapped_file.h"
 #include "recorder/process/proc_status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -81,8 +82,14 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     uint64_t address = find_ptrace(context, thread);
     if (address == 0)
         return;
-    tg_error_destroy(
-        tg_breakpoint_plant(thread->process, address, TG_BREAKPOINT_INTERNAL, ptrace_called, context, NULL));
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_breakpoint_plant(thread->process, address, TG_BREAKPOINT_INTERNAL, ptrace_called, context, NULL);
+    char text[200];
+    if (error == NULL)
+        return;
+    snprintf(text, sizeof text, "calls of ptrace are not seen: %s", tg_error_message(error));
+    tg_engine_emit(thread->process->engine, thread,
+                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
 struct tg_error *tg_ptrace_use_create(struct tg_engine *engine, struct tg_image_cache *images,
