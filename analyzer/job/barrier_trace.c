@@ -148,7 +148,7 @@ static struct name *find_name(const struct tg_barrier_trace *trace, int32_t pid,
 }
 
 static struct tg_error *put_name(struct tg_barrier_trace *trace, int32_t pid, int32_t tid,
-                                 struct tg_thread_id unit)
+                                 struct tg_thread_id thread)
 {
     struct name *name = find_name(trace, pid, tid);
     if (name == NULL) {
@@ -157,7 +157,7 @@ static struct tg_error *put_name(struct tg_barrier_trace *trace, int32_t pid, in
         if (error != NULL)
             return error;
     }
-    name->id = unit;
+    name->id = thread;
     return NULL;
 }
 
@@ -328,7 +328,7 @@ static bool is_unit(uint64_t dpid, uint64_t dtid)
     return is_number(dpid) && dtid <= UINT32_MAX;
 }
 
-static struct tg_thread_id unit_of(uint64_t dpid, uint64_t dtid)
+static struct tg_thread_id thread_of(uint64_t dpid, uint64_t dtid)
 {
     return (struct tg_thread_id){(uint32_t)dpid, (uint32_t)dtid};
 }
@@ -343,19 +343,19 @@ static struct tg_error *feed_process(struct tg_barrier_trace *trace, const struc
         return done(trace, tg_run_model_change_process(trace->model, &process));
     struct tg_error *error = tg_run_model_add_process(trace->model, &process);
     if (error == NULL)
-        error = put_name(trace, event->pid, 0, unit_of(told->dpid, 0));
+        error = put_name(trace, event->pid, 0, thread_of(told->dpid, 0));
     return done(trace, error);
 }
 
 static struct tg_error *feed_thread(struct tg_barrier_trace *trace, const struct tg_event *event)
 {
-    const struct tg_thread_id unit = unit_of(event->control_thread.dpid, event->control_thread.dtid);
+    const struct tg_thread_id thread = thread_of(event->control_thread.dpid, event->control_thread.dtid);
     bool is_manager = event->control_thread.manager != 0;
-    if (tg_run_model_has_thread(trace->model, unit)) /* told again, as a manager */
-        return done(trace, tg_run_model_set_manager(trace->model, unit, is_manager));
-    struct tg_error *error = tg_run_model_add_thread(trace->model, unit, is_manager);
+    if (tg_run_model_has_thread(trace->model, thread)) /* told again, as a manager */
+        return done(trace, tg_run_model_set_manager(trace->model, thread, is_manager));
+    struct tg_error *error = tg_run_model_add_thread(trace->model, thread, is_manager);
     if (error == NULL)
-        error = put_name(trace, event->pid, event->tid, unit);
+        error = put_name(trace, event->pid, event->tid, thread);
     return done(trace, error);
 }
 
@@ -365,12 +365,12 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
     struct name *name = find_name(trace, event->pid, of_thread ? event->tid : 0);
     if (name == NULL)
         return NULL; /* not of the session */
-    struct tg_thread_id unit = name->id;
+    struct tg_thread_id thread = name->id;
     drop_name(trace, name);
     if (of_thread)
-        return done(trace, tg_run_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
+        return done(trace, tg_run_model_remove_thread(trace->model, thread, TG_BARRIER_BY_EXIT));
     /* names of its threads that are left mean nobody, until they are used again */
-    return done(trace, tg_run_model_remove_process(trace->model, unit.dpid,
+    return done(trace, tg_run_model_remove_process(trace->model, thread.dpid,
                                                    event->kind == TG_EVENT_DETACH ? TG_BARRIER_BY_DETACH
                                                                                   : TG_BARRIER_BY_EXIT));
 }
@@ -384,13 +384,13 @@ static struct tg_error *feed_exec(struct tg_barrier_trace *trace, const struct t
     uint32_t slot = name == NULL ? TG_NO_SLOT : tg_run_find_process(trace->model, name->id.dpid);
     size_t i = 0;
     while (slot != TG_NO_SLOT && i < trace->model->processes[slot].n_threads) {
-        struct tg_thread_id unit = tg_run_thread_id(trace->model, trace->model->processes[slot].threads[i]);
-        if (first != NULL && first->id.dpid == unit.dpid && first->id.dtid == unit.dtid) {
+        struct tg_thread_id thread = tg_run_thread_id(trace->model, trace->model->processes[slot].threads[i]);
+        if (first != NULL && first->id.dpid == thread.dpid && first->id.dtid == thread.dtid) {
             i++;
             continue;
         }
         struct tg_error *error =
-            done(trace, tg_run_model_remove_thread(trace->model, unit, TG_BARRIER_BY_EXIT));
+            done(trace, tg_run_model_remove_thread(trace->model, thread, TG_BARRIER_BY_EXIT));
         if (error != NULL)
             return error;
     }
@@ -405,7 +405,7 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
     if (list == NULL)
         return tg_error_no_memory();
     for (uint64_t i = 0; i < told->members.count; i++)
-        list[i] = unit_of(members[i].dpid, members[i].dtid);
+        list[i] = thread_of(members[i].dpid, members[i].dtid);
     const struct tg_barrier_definition definition = {
         .id = (uint32_t)told->barrier,
         .of_threads = told->of_threads != 0,
@@ -427,19 +427,19 @@ static struct tg_error *feed_created(struct tg_barrier_trace *trace,
 static struct tg_error *feed_arrival(struct tg_barrier_trace *trace,
                                      const struct tg_event_barrier_arrival *told)
 {
-    const struct tg_thread_id unit = unit_of(told->dpid, told->dtid);
+    const struct tg_thread_id thread = thread_of(told->dpid, told->dtid);
     if (told->late != 0 && told->more != 0)
         return NULL; /* still stopping */
     if (told->late != 0)
-        return done(trace, tg_run_model_stopped(trace->model, unit));
+        return done(trace, tg_run_model_stopped(trace->model, thread));
     /* The live session has decided that it is not late, also by stops that it asked for and the trace
      * lacks. */
-    uint32_t slot = tg_run_find_thread(trace->model, unit);
+    uint32_t slot = tg_run_find_thread(trace->model, thread);
     if (slot != TG_NO_SLOT)
         trace->model->threads[slot].stopping_since = UINT64_MAX;
     uint32_t id = (uint32_t)told->barrier;
-    return done(trace, told->more != 0 ? tg_barriers_arrive_on(trace->model, id, unit)
-                                       : tg_barriers_arrive(trace->model, id, unit));
+    return done(trace, told->more != 0 ? tg_barriers_arrive_on(trace->model, id, thread)
+                                       : tg_barriers_arrive(trace->model, id, thread));
 }
 
 /* Whether all numbers of EVENT are such. */
@@ -488,16 +488,16 @@ static struct tg_error *feed_input(struct tg_barrier_trace *trace, const struct 
         return feed_thread(trace, event);
     case TG_EVENT_CONTROL_STOPPED:
         return done(trace, tg_run_model_stopped(
-                               model, unit_of(event->control_stopped.dpid, event->control_stopped.dtid)));
+                               model, thread_of(event->control_stopped.dpid, event->control_stopped.dtid)));
     case TG_EVENT_CONTROL_RESUMED:
-        return done(
-            trace, tg_run_model_go(model, unit_of(event->control_resumed.dpid, event->control_resumed.dtid)));
+        return done(trace, tg_run_model_go(
+                               model, thread_of(event->control_resumed.dpid, event->control_resumed.dtid)));
     case TG_EVENT_CONTROL_UNHOLD:
         return done(trace, tg_run_model_unhold(
-                               model, unit_of(event->control_unhold.dpid, event->control_unhold.dtid)));
+                               model, thread_of(event->control_unhold.dpid, event->control_unhold.dtid)));
     case TG_EVENT_BARRIER_HELD:
         return done(trace,
-                    tg_run_model_hold(model, unit_of(event->barrier_held.dpid, event->barrier_held.dtid)));
+                    tg_run_model_hold(model, thread_of(event->barrier_held.dpid, event->barrier_held.dtid)));
     case TG_EVENT_BARRIER_CREATED:
         return feed_created(trace, &event->barrier_created);
     case TG_EVENT_BARRIER_DELETED:

@@ -323,23 +323,24 @@ bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t t
     return thread != NULL;
 }
 
-bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid, struct tg_thread_id *unit)
+bool tg_job_model_thread_id(const struct tg_job_model *model, int32_t pid, int32_t tid,
+                            struct tg_thread_id *id)
 {
     const struct process *process = find_process(model, pid);
     const struct thread *thread = process == NULL || tid == 0 ? NULL : find_tid(process, tid);
     if (process == NULL || (tid != 0 && thread == NULL))
         return false;
-    *unit = (struct tg_thread_id){process->groups.dpid, thread == NULL ? 0 : thread->dtid};
+    *id = (struct tg_thread_id){process->groups.dpid, thread == NULL ? 0 : thread->dtid};
     return true;
 }
 
-bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id unit, int32_t *pid, int32_t *tid)
+bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id id, int32_t *pid, int32_t *tid)
 {
-    const struct process *process = process_of(model, unit.dpid);
+    const struct process *process = process_of(model, id.dpid);
     if (process == NULL)
         return false;
-    const struct thread *thread = find_dtid(process, unit.dtid);
-    if (unit.dtid != 0 && thread == NULL)
+    const struct thread *thread = find_dtid(process, id.dtid);
+    if (id.dtid != 0 && thread == NULL)
         return false;
     *pid = process->pid;
     *tid = thread == NULL ? 0 : thread->tid;
@@ -419,44 +420,43 @@ struct tg_error *tg_job_model_delete_group(struct tg_job_model *model, const cha
     return NULL;
 }
 
-static struct tg_error *no_such_unit(struct tg_thread_id unit)
+static struct tg_error *not_found(struct tg_thread_id id)
 {
-    if (unit.dtid == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "no process %" PRIu32, unit.dpid);
-    return tg_error_create(TG_ERROR_NOT_FOUND, "no thread %" PRIu32 ".%" PRIu32, unit.dpid, unit.dtid);
+    if (id.dtid == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no process %" PRIu32, id.dpid);
+    return tg_error_create(TG_ERROR_NOT_FOUND, "no thread %" PRIu32 ".%" PRIu32, id.dpid, id.dtid);
 }
 
-struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char *name,
-                                         struct tg_thread_id unit)
+struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char *name, struct tg_thread_id id)
 {
     struct user_group *group = find_group(model, name);
     int32_t pid, tid;
     if (group == NULL)
         return no_such_group(name);
-    if (!tg_job_model_name(model, unit, &pid, &tid))
-        return no_such_unit(unit);
+    if (!tg_job_model_name(model, id, &pid, &tid))
+        return not_found(id);
     for (size_t i = 0; i < group->n_members; i++)
-        if (group->members[i].dpid == unit.dpid && group->members[i].dtid == unit.dtid)
+        if (group->members[i].dpid == id.dpid && group->members[i].dtid == id.dtid)
             return NULL;
     if (TG_ARRAY_RESERVE(group->members, group->capacity, group->n_members + 1) != NULL)
         return tg_error_no_memory();
-    group->members[group->n_members++] = unit;
+    group->members[group->n_members++] = id;
     return NULL;
 }
 
 struct tg_error *tg_job_model_leave_group(struct tg_job_model *model, const char *name,
-                                          struct tg_thread_id unit)
+                                          struct tg_thread_id id)
 {
     struct user_group *group = find_group(model, name);
     if (group == NULL)
         return no_such_group(name);
     for (size_t i = 0; i < group->n_members; i++) {
-        if (group->members[i].dpid != unit.dpid || group->members[i].dtid != unit.dtid)
+        if (group->members[i].dpid != id.dpid || group->members[i].dtid != id.dtid)
             continue;
         group->members[i] = group->members[--group->n_members];
         return NULL;
     }
-    return no_such_unit(unit);
+    return not_found(id);
 }
 
 /* ---- the view */

@@ -31,9 +31,9 @@ bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t t
 
 /* Numbers of a living process (tid 0) or thread by pid and tid, and the other way round; false: there is
  * none. */
-bool tg_job_model_unit(const struct tg_job_model *model, int32_t pid, int32_t tid, struct tg_thread_id *unit);
-bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id unit, int32_t *pid,
-                       int32_t *tid);
+bool tg_job_model_thread_id(const struct tg_job_model *model, int32_t pid, int32_t tid,
+                            struct tg_thread_id *id);
+bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id id, int32_t *pid, int32_t *tid);
 /* Its groups; false: no process that lives is called DPID. */
 bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_process_groups *process);
 
@@ -48,14 +48,14 @@ struct tg_error *tg_job_model_add_group(struct tg_job_model *model, const char *
 /* NOT_FOUND errors. DTID 0: the process with all threads, also those to come. */
 struct tg_error *tg_job_model_delete_group(struct tg_job_model *model, const char *name);
 struct tg_error *tg_job_model_join_group(struct tg_job_model *model, const char *name,
-                                         struct tg_thread_id unit);
+                                         struct tg_thread_id id);
 struct tg_error *tg_job_model_leave_group(struct tg_job_model *model, const char *name,
-                                          struct tg_thread_id unit);
+                                          struct tg_thread_id id);
 
 /* ---- the view */
 
 /* Fills state, held, pc and tag of THREAD, whose number and kind are set. */
-typedef void tg_job_model_state(void *context, struct tg_thread_id unit, struct tg_job_thread *thread);
+typedef void tg_job_model_state(void *context, struct tg_thread_id id, struct tg_job_thread *thread);
 
 /* Fills VIEW, which is empty: processes that live, and those that have ended as nonexistent. STATE is asked
  * for each thread (NULL: they run), and with dtid 0 for each process: held and tag count there. */

@@ -26,7 +26,7 @@ struct tg_session_review {
     size_t n_barriers, barriers_capacity;
     struct process *processes; /* one a pid: of a pid that is used again the latest */
     size_t n_processes, processes_capacity;
-    struct tg_session_review_threads units; /* all, also those that have ended */
+    struct tg_session_review_threads threads; /* all, also those that have ended */
     bool is_called_for;
 };
 
@@ -53,7 +53,7 @@ void tg_session_review_destroy(struct tg_session_review *model)
     tg_barrier_trace_destroy(model->trace);
     free(model->barriers);
     free(model->processes);
-    free(model->units.items);
+    free(model->threads.items);
     free(model);
 }
 
@@ -82,13 +82,13 @@ static struct tg_error *add_process(struct tg_session_review *model, int32_t pid
 static struct tg_error *meet(struct tg_session_review *model, const struct tg_event *event)
 {
     struct process *process;
-    struct tg_thread_id unit = {0};
+    struct tg_thread_id id = {0};
     if (event->kind == TG_EVENT_CONTROL_THREAD) {
-        unit =
+        id =
             (struct tg_thread_id){(uint32_t)event->control_thread.dpid, (uint32_t)event->control_thread.dtid};
-        return tg_run_model_has_thread(tg_barrier_trace_model(model->trace), unit)
+        return tg_run_model_has_thread(tg_barrier_trace_model(model->trace), id)
                    ? NULL /* told again: it is a manager */
-                   : add_thread(&model->units, unit);
+                   : add_thread(&model->threads, id);
     }
     struct tg_error *error = add_process(model, event->pid, &process);
     if (error != NULL)
@@ -98,13 +98,13 @@ static struct tg_error *meet(struct tg_session_review *model, const struct tg_ev
         return NULL;
     }
     model->is_called_for = true;
-    unit.dpid = (uint32_t)event->control_process.dpid;
-    if (process->dpid == unit.dpid)
+    id.dpid = (uint32_t)event->control_process.dpid;
+    if (process->dpid == id.dpid)
         return NULL;
     if (process->dpid != 0)
         process->rank = -1; /* another process of that pid */
-    process->dpid = unit.dpid;
-    return add_thread(&model->units, unit);
+    process->dpid = id.dpid;
+    return add_thread(&model->threads, id);
 }
 
 /* ---- barriers */
@@ -147,13 +147,13 @@ static struct tg_error *freeze(const struct tg_session_review *model, struct bar
     if (barrier->is_frozen || !tg_barriers_status(now, public->id, &status) || status.n_arrived == 0)
         return NULL;
     barrier->is_frozen = true;
-    for (size_t i = 0; error == NULL && i < model->units.count; i++) {
-        struct tg_thread_id unit = model->units.items[i];
+    for (size_t i = 0; error == NULL && i < model->threads.count; i++) {
+        struct tg_thread_id id = model->threads.items[i];
         struct tg_barrier_membership membership = {0};
-        if ((unit.dtid != 0) == public->of_threads)
-            membership = tg_barriers_membership(now, public->id, unit);
+        if ((id.dtid != 0) == public->of_threads)
+            membership = tg_barriers_membership(now, public->id, id);
         if (membership.is_member)
-            error = add_thread(membership.has_arrived ? &public->arrived : &public->missing, unit);
+            error = add_thread(membership.has_arrived ? &public->arrived : &public->missing, id);
     }
     return error;
 }
@@ -275,16 +275,16 @@ int64_t tg_session_review_rank(const struct tg_session_review *model, uint32_t d
     return -1;
 }
 
-char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id unit, char *buffer,
+char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id id, char *buffer,
                              size_t size)
 {
-    int64_t rank = tg_session_review_rank(model, unit.dpid);
+    int64_t rank = tg_session_review_rank(model, id.dpid);
     char thread[16] = "";
-    if (unit.dtid != 0)
-        snprintf(thread, sizeof thread, ".%" PRIu32, unit.dtid);
+    if (id.dtid != 0)
+        snprintf(thread, sizeof thread, ".%" PRIu32, id.dtid);
     if (rank >= 0)
         snprintf(buffer, size, "rank %" PRId64 "%s", rank, thread);
     else
-        snprintf(buffer, size, "%" PRIu32 "%s", unit.dpid, thread);
+        snprintf(buffer, size, "%" PRIu32 "%s", id.dpid, thread);
     return buffer;
 }

@@ -50,7 +50,7 @@ void tg_session_review_verdict(const struct tg_session_review *model,
 
 /* The name of a thread or process: "2", "2.1", "rank 0", "rank 0.1". BUFFER of SIZE, at least 48. Returns
  * BUFFER. */
-char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id unit, char *buffer,
+char *tg_session_review_name(const struct tg_session_review *model, struct tg_thread_id id, char *buffer,
                              size_t size);
 /* The rank of process DPID, -1 none. */
 int64_t tg_session_review_rank(const struct tg_session_review *model, uint32_t dpid);

@@ -128,7 +128,7 @@ static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_
 {
     struct tg_thread_id unit;
     if (tg_controlled_thread_find(process, tid) != NULL ||
-        !tg_job_model_unit(controller->job, process->pid, tid, &unit))
+        !tg_job_model_thread_id(controller->job, process->pid, tid, &unit))
         return NULL;
     struct tg_controlled_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL)
@@ -163,7 +163,7 @@ static struct tg_error *meet_process(struct tg_controller *controller, int32_t p
 {
     struct tg_thread_id unit;
     struct tg_process_groups groups;
-    if (!tg_job_model_unit(controller->job, pid, 0, &unit) ||
+    if (!tg_job_model_thread_id(controller->job, pid, 0, &unit) ||
         !tg_job_model_groups(controller->job, unit.dpid, &groups))
         return NULL;
     struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);

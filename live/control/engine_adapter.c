@@ -150,7 +150,7 @@ struct tg_loader *tg_engine_adapter_loader(const struct tg_engine_adapter *live)
 static void stop_process(struct tg_engine_adapter *live, int32_t pid)
 {
     struct tg_thread_id unit;
-    if (tg_job_model_unit(tg_controller_job(live->controller), pid, 0, &unit))
+    if (tg_job_model_thread_id(tg_controller_job(live->controller), pid, 0, &unit))
         tell_error(live, tg_controller_halt_unit(live->controller, unit));
 }
 
@@ -161,12 +161,12 @@ static void tell_life(struct tg_engine_adapter *live, const struct tg_event *eve
     bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
     struct tg_thread_id unit, parent;
     struct tg_news news;
-    if (!tg_job_model_unit(job, event->pid, is_of_thread ? event->tid : 0, &unit) ||
+    if (!tg_job_model_thread_id(job, event->pid, is_of_thread ? event->tid : 0, &unit) ||
         !tg_news_of_event(event, unit, &news))
         return;
     news.has_rank = tg_job_model_rank(job, unit.dpid, &news.rank);
     if (event->kind == TG_EVENT_PROCESS_START &&
-        tg_job_model_unit(job, (int32_t)event->process_start.parent_pid, 0, &parent))
+        tg_job_model_thread_id(job, (int32_t)event->process_start.parent_pid, 0, &parent))
         news.other = parent.dpid;
     live->options.tell(live->options.context, &news);
 }
@@ -260,7 +260,7 @@ static void add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
                                   .pc = pc,
                                   .stepped = stepped};
     if (!tg_thread_is_kept(thread) ||
-        !tg_job_model_unit(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.thread))
+        !tg_job_model_thread_id(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.thread))
         return;
     if (live->n_stops == live->max_stops)
         forget_passed(live);

@@ -73,7 +73,7 @@ static void assert_unit(const struct tg_job_model *model, int32_t pid, int32_t t
 {
     struct tg_thread_id unit = {0};
     int32_t pid_again = 0, tid_again = 0;
-    assert_true(tg_job_model_unit(model, pid, tid, &unit));
+    assert_true(tg_job_model_thread_id(model, pid, tid, &unit));
     assert_int_equal(unit.dpid, dpid);
     assert_int_equal(unit.dtid, dtid);
     assert_true(tg_job_model_name(model, unit, &pid_again, &tid_again));
@@ -91,10 +91,10 @@ static void numbers_follow_appearance(void **state)
     assert_unit(model, 102, 102, 3, 1);
     assert_unit(model, 102, 1022, 3, 3);
     FEED(102, 1021, THREAD_EXIT, .thread_exit = {0});
-    assert_false(tg_job_model_unit(model, 102, 1021, &unit));
+    assert_false(tg_job_model_thread_id(model, 102, 1021, &unit));
     FEED(102, 1021, THREAD_START, .thread_start = {0}); /* the kernel's number again, not ours */
     assert_unit(model, 102, 1021, 3, 4);
-    assert_false(tg_job_model_unit(model, 103, 0, &unit));
+    assert_false(tg_job_model_thread_id(model, 103, 0, &unit));
 }
 
 static void groups_are_programs_with_what_they_start(void **state)
@@ -133,7 +133,7 @@ static void exec_leaves_one_thread(void **state)
     start_job(model);
     exec(model, 101, "/bin/sh");
     assert_unit(model, 101, 101, 2, 1);
-    assert_false(tg_job_model_unit(model, 101, 1011, &unit));
+    assert_false(tg_job_model_thread_id(model, 101, 1011, &unit));
     FEED(101, 1011, THREAD_START, .thread_start = {0});
     assert_unit(model, 101, 1011, 2, 4);
     /* also where the first thread had ended before another one called exec */

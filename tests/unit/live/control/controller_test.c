@@ -62,7 +62,7 @@ static void resume(void *engine, int32_t pid, int32_t tid)
     struct fake_thread *thread = thread_of(fake, pid, tid);
     struct tg_thread_id unit;
     assert_true(thread->exists);
-    assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid, tid, &unit));
+    assert_true(tg_job_model_thread_id(tg_controller_job(fake->controller), pid, tid, &unit));
     assert_false(tg_run_model_is_held(tg_controller_runs(fake->controller), unit));
     thread->runs = true;
     thread->told_to_stop = false;
@@ -823,8 +823,8 @@ static void check(struct fake *fake)
             struct tg_thread_id unit;
             if (!fake->exists[process] || !thread->exists)
                 continue;
-            assert_true(tg_job_model_unit(tg_controller_job(fake->controller), pid_of(process),
-                                          tid_of(process, i), &unit));
+            assert_true(tg_job_model_thread_id(tg_controller_job(fake->controller), pid_of(process),
+                                               tid_of(process, i), &unit));
             enum tg_run_state run = tg_run_model_state(tg_controller_runs(fake->controller), unit);
             assert_int_equal(run == TG_RUN_STOPPED, !thread->runs);
             if (run == TG_RUN_STOPPING)
