@@ -188,7 +188,7 @@ def other_libc():
     check(made.status == 0, made)
     trace = same([os.path.abspath("program")])
     asides = [event["reason"] for event in trace if event["kind"] == "agent"]
-    check(len(asides) == 1 and "not the one that the agent was built for" in asides[0], asides)
+    check(len(asides) == 1 and "not the one the agent was built for" in asides[0], asides)
 
 
 def full_disk():
