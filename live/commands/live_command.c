@@ -27,7 +27,7 @@ enum { KEY_RUN = 0x1000, KEY_INPUT };
 struct live_arguments {
     struct tg_console_script script;
     bool runs;         /* nothing is stopped at the start */
-    const char *input; /* what the command reads, NULL not said */
+    const char *input; /* standard input of the command, NULL not given */
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -95,7 +95,7 @@ static void print_summary(struct tg_traced_job *job)
             summary.processes == 1 ? "" : "es");
 }
 
-/* What the console ended with, or OF_JOB, which the command did by itself: 0 where it was killed or let go in
+/* Exit status of the console, or OF_JOB, that of the command: 0 where the command was killed or detached in
  * the end. */
 static int exit_status(const struct tg_console *console, int of_job, bool all_well)
 {

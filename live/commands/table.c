@@ -14,7 +14,7 @@
 #include "live/commands/session/commands.h"
 
 static const struct tg_console_command *const commands[] = {
-    /* what has happened */
+    /* asking what has happened */
     &tg_console_info_workers,
     &tg_console_info_barrier,
     &tg_console_info_mpi,
@@ -173,5 +173,5 @@ const struct tg_console_table tg_command_table = {
     .aliases = aliases,
     .foreign = gdb_words,
     .states = states,
-    .interrupt = tg_control_halt,
+    .interrupt = tg_focus_call_halt,
 };

@@ -44,7 +44,7 @@ int tg_console_fail(struct tg_console *console, struct tg_error *error)
 
 void tg_console_stop(struct tg_console *console)
 {
-    /* What is beyond a limit cannot be caught, and unlike a cancellation it can be taken back. */
+    /* An exceeded limit cannot be caught, and unlike a cancellation it can be taken back. */
     Tcl_LimitSetCommands(console->interp, 0);
     Tcl_LimitTypeSet(console->interp, TCL_LIMIT_COMMANDS);
     console->is_stopped = true;

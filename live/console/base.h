@@ -1,4 +1,4 @@
-/* What a console is made of, and what everything in it may do with it: errors, data, news. What the console speaks is
+/* Parts of a console, and what everything in it may do with it: errors, data, news. Its vocabulary is
  * handed in (struct tg_console_table, live/console/command.h): nothing here knows a command. */
 #ifndef TG_LIVE_CONSOLE_BASE_H
 #define TG_LIVE_CONSOLE_BASE_H
@@ -45,8 +45,8 @@ struct tg_console_options {
     const struct tg_console_table *table; /* of commands */
 };
 
-/* State of one or more commands that lives as long as the console. Rows of struct tg_console_table; hooks are NULL
- * where the state has no use for them. */
+/* State of one or more commands that lives as long as the console. Rows of struct tg_console_table; hooks
+ * are NULL where the state has no use for them. */
 struct tg_console_state_kind {
     bool is_live; /* made for live jobs only */
     /* The interpreter and the settings are there, commands are not yet. */
@@ -58,7 +58,7 @@ struct tg_console_state_kind {
     struct tg_error *(*settle)(struct tg_console *console, void *state);
 };
 
-/* What becomes of a live job when its console ends. */
+/* Fate of a live job when its console ends. */
 enum tg_console_leaving {
     TG_LEAVING_NOT_SAID, /* a job that the console started is killed, one that it attached to is detached */
     TG_LEAVING_KILL,
@@ -119,7 +119,8 @@ struct tg_error *tg_console_marked(struct tg_error *error, const char *text, siz
 /* Makes the RESULT that a command has set its data: its text remains what it answers. */
 void tg_console_result_as_data(struct tg_console *console);
 
-/* What the last command of the last script answered as data, JSON; the caller's to free. NULL: nothing. */
+/* Takes the data that the last command of the last script answered: JSON, the caller's to free; NULL
+ * nothing. */
 char *tg_console_take_data(struct tg_console *console);
 
 /* The focus as a prompt shows it: "all", "r1.3"; of a live job the whole set, "d1.<". BUFFER has room for
@@ -146,8 +147,8 @@ void tg_console_attend(struct tg_console *console);
 /* The same while somebody types: BEFORE is called first, if there is anything to tell. Whether there was. */
 bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void *context), void *context);
 
-/* The same, until all events that there are by now were taken: for answers about what is so now. Waits at most 2 s for
- * events on their way; an interrupt ends the wait. */
+/* The same, until all events that there are by now were taken: for answers about what is so now. Waits at
+ * most 2 s for events on their way; an interrupt ends the wait. */
 void tg_console_catch_up(struct tg_console *console);
 
 /* Runs the states' settle hooks; errors are told. Called when the console waits for the next command. */

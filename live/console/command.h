@@ -1,6 +1,6 @@
 /* Commands of the console. To add one:
- *   1. write `const struct tg_console_command tg_console_NAME` in a file of the room below live/commands/ that fits, and
- *      declare it in the room's commands.h;
+ *   1. write `const struct tg_console_command tg_console_NAME` in a file of the folder below live/commands/
+ *      that fits, and declare it in that folder's commands.h;
  *   2. add it to the table in live/commands/table.c (`help` and completion know it then);
  *   3. describe it in docs/man/tollgate-replay.1 (a test compares), show it in a golden test. */
 #ifndef TG_LIVE_CONSOLE_COMMAND_H
@@ -30,9 +30,10 @@ struct tg_console_command {
     bool runs_instead;   /* INSTEAD is run there with the same arguments; else the error names it */
     bool is_of_now;      /* of a live job: about everything that has happened up to this moment */
     bool passes_on;      /* its answer is that of the command that its arguments are */
-    /* ARGC arguments behind the command's name. What is written to OUT becomes the command's result (without the last
-     * line end), unless it sets console->result. An error becomes Tcl's. Data (console->data) comes from the same
-     * look at the job as the text: whoever asks the job twice gets two moments. */
+    /* ARGC arguments behind the command's name. What is written to OUT becomes the command's result
+     * (without the last line end), unless it sets console->result. An error becomes Tcl's. Data
+     * (console->data) comes from the same look at the job as the text: whoever asks the job twice gets two
+     * moments. */
     struct tg_error *(*run)(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out);
 };
 
@@ -41,7 +42,7 @@ struct tg_console_alias {
     const char *name; /* one word, or two: a subcommand */
     const char
         *words; /* separated by blanks; what is written behind the name follows them; NULL: only ADVICE */
-    const char *advice; /* what to type instead, in words; NULL where WORDS do it */
+    const char *advice; /* words on what to type instead; NULL where WORDS do it */
     bool is_tcls; /* Tcl has a command of this name, for loops: without arguments in scripts it stays Tcl's */
 };
 
@@ -67,19 +68,20 @@ const struct tg_console_command *tg_console_find_command(const struct tg_console
                                                          size_t first_size, const char *second,
                                                          size_t second_size);
 
-/* The alias or foreign word of one word, FIRST, or of two, FIRST SECOND; NULL none. *COMMAND: the command that it runs
- * in the end, behind a dfocus; NULL where it only gives advice. */
+/* The alias or foreign word of one word, FIRST, or of two, FIRST SECOND; NULL none. *COMMAND: the command
+ * that it runs in the end, behind a dfocus; NULL where it only gives advice. */
 const struct tg_console_alias *tg_console_find_alias(const struct tg_console *console, const char *first,
                                                      size_t first_size, const char *second,
                                                      size_t second_size,
                                                      const struct tg_console_command **command);
 
-/* Offers to ADD all names that begin with FIRST (a whole word): those behind it, or with FIRST NULL all first words. */
+/* Offers to ADD all names that begin with FIRST (a whole word): those behind it, or with FIRST NULL all
+ * first words. */
 void tg_console_each_name(const struct tg_console *console, const char *first, size_t first_size,
                           void (*add)(void *context, const char *name), void *context);
 
-/* "; did you mean 'dstatus'?" for WORD, which is no command, or, with FIRST not NULL, no subcommand of FIRST; "" where
- * nothing is near. Returns BUFFER, of TG_NEAR_NAME_HINT bytes. */
+/* "; did you mean 'dstatus'?" for WORD, which is no command, or, with FIRST not NULL, no subcommand of
+ * FIRST; "" where nothing is near. Returns BUFFER, of TG_NEAR_NAME_HINT bytes. */
 const char *tg_console_near_name(const struct tg_console *console, const char *first, const char *word,
                                  char *buffer);
 

@@ -11,7 +11,8 @@
 
 enum { MAX_NAME = 64 };
 
-/* The C side of a command of Tcl: one of the console's, or a word of Tcl's own that has another meaning as well. */
+/* The C side of a command of Tcl: one of the console's, or a word of Tcl's own that has another meaning as
+ * well. */
 struct binding {
     struct tg_console *console;
     const struct tg_console_command *command;
@@ -22,7 +23,7 @@ struct binding {
 
 /* ---- running */
 
-/* What a command gave as a Tcl value is its data as well. */
+/* A Tcl value that a command gave is its data as well. */
 static void keep_data(struct tg_console *console, const struct tg_console_command *command, Tcl_Obj *result)
 {
     struct tg_json *json =
@@ -74,8 +75,9 @@ static struct tg_error *name_option(const struct tg_console_command *command, in
     return error;
 }
 
-/* Runs COMMAND with the text that it writes as *TEXT, the caller's. Of a live job whoever asks what has happened is
- * told about everybody as long as nobody has set a focus: the first one is the job's starter alone. */
+/* Runs COMMAND with the text that it writes as *TEXT, the caller's. Of a live job whoever asks what has
+ * happened is told about everybody as long as nobody has set a focus: the first one is the job's starter
+ * alone. */
 static struct tg_error *run_for_text(struct tg_console *console, const struct tg_console_command *command,
                                      int argc, Tcl_Obj *const *argv, char **text, size_t *size)
 {

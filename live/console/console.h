@@ -14,7 +14,7 @@ void tg_console_destroy(struct tg_console *console); /* NULL is accepted */
  * stop. */
 void tg_console_interrupt(struct tg_console *console);
 
-/* What `quit` was told to do with a live job. */
+/* Fate of a live job as `quit` was told it. */
 enum tg_console_leaving tg_console_leaving(const struct tg_console *console);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a command answers as data, beside its text for people: one JSON value. */
+/* Data that a command answers, beside its text for people: one JSON value. */
 #ifndef TG_LIVE_CONSOLE_DATA_H
 #define TG_LIVE_CONSOLE_DATA_H
 

@@ -15,7 +15,7 @@ enum { MEANT_SIZE = 64, HINT_SIZE = 6 * MEANT_SIZE };
 
 /* ---- results and errors */
 
-/* What scripts print by Tcl's own commands comes in order with the results. */
+/* Flushes what scripts print by Tcl's own commands, so that it is in order with the results. */
 static void flush_tcl(void)
 {
     Tcl_Channel channel = Tcl_GetStdChannel(TCL_STDOUT);
@@ -76,9 +76,9 @@ static const char *error_element(Tcl_Obj *code, const char *owner, int i)
                                                                                   : NULL;
 }
 
-/* What helps where COMMAND (SIZE bytes) has failed because Tcl knows no such command or variable: the command that was
- * meant; or braces, where one of the console's OWN commands has [0] or $x of the program's language in it, which Tcl
- * has taken for its own. Empty: nothing. */
+/* Finds a hint where COMMAND (SIZE bytes) has failed because Tcl knows no such command or variable: the
+ * command that was meant; or braces, where one of the console's OWN commands has [0] or $x of the
+ * program's language in it, which Tcl has taken for its own. Empty: nothing. */
 static void find_hint(struct tg_console *console, const char *command, int size, bool is_own,
                       char hint[HINT_SIZE])
 {
@@ -159,7 +159,8 @@ bool tg_console_is_complete(const char *script)
     return tg_script_nests_too_deep(script, strlen(script)) || Tcl_CommandComplete(script) != 0;
 }
 
-/* The alias that a parsed command begins with, NULL none. *IS_OWN: it, or the command, is one of the console's. */
+/* The alias that a parsed command begins with, NULL none. *IS_OWN: it, or the command, is one of the
+ * console's. */
 static const struct tg_console_alias *look_up(const struct tg_console *console, const Tcl_Parse *parse,
                                               bool *is_own)
 {
@@ -188,7 +189,7 @@ static size_t count_lines(const char *from, const char *to)
     return lines;
 }
 
-/* Where the body of a procedure is that PARSE, a command on LINE, makes. */
+/* Notes the place of the body of a procedure that PARSE, a command on LINE, makes. */
 static void note_procedure(struct tg_console *console, const Tcl_Parse *parse,
                            const struct tg_console_place *place, size_t line)
 {
@@ -233,7 +234,7 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
     tg_console_attend(console);
     int code = run_script(console, text, size);
     if (code == TCL_ERROR)
-        tg_interrupt_clear(); /* that was for this command */
+        tg_interrupt_clear(); /* the interrupt was for this command */
     bool has_trace = code == TCL_ERROR && !console->is_stopped;
     if (console->is_stopped) {
         Tcl_LimitSetCommands(console->interp, 0); /* forgets that it was exceeded */
@@ -299,7 +300,7 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
             tg_console_data_drop(&console->data);
             return false;
         }
-        if (!is_empty && !owns) /* what it answered is part of something else */
+        if (!is_empty && !owns) /* its answer is part of something else */
             tg_console_data_drop(&console->data);
         line += count_lines(command, next);
         at = next;

@@ -9,14 +9,14 @@ enum tg_console_print {
     TG_PRINT_OWN, /* results of the console's own commands, not Tcl's: in a script */
 };
 
-/* Where a script comes from, for errors. */
+/* Origin of a script, for errors. */
 struct tg_console_place {
     const char *name; /* of the file or option; NULL: typed, errors do not tell a place */
     size_t line;      /* of its first line, from 1 */
 };
 
-/* Evaluates the commands of SCRIPT one after the other and prints their results. False: one failed, which was told on
- * ERRORS ("NAME:LINE: message"), and the commands behind it were not run. */
+/* Evaluates the commands of SCRIPT one after the other and prints their results. False: one failed, which
+ * was told on ERRORS ("NAME:LINE: message"), and the commands behind it were not run. */
 bool tg_console_eval(struct tg_console *console, const char *script, enum tg_console_print print,
                      const struct tg_console_place *place);
 

@@ -19,9 +19,9 @@ enum { BLOCK = 1 << 16 };
 
 struct tg_json_console {
     struct tg_console *console;
-    int in;                      /* where commands come from */
+    int in;                      /* descriptor that commands come from */
     FILE *out;                   /* the protocol's lines */
-    struct tg_text_capture text; /* what a console would have printed */
+    struct tg_text_capture text; /* text that a console would have printed */
     FILE *printed;               /* writes there */
     struct tg_news_sink sink;
     json_t *id;      /* of the command that runs, NULL: it has none */
@@ -29,7 +29,7 @@ struct tg_json_console {
     /* A line as far as it has come. */
     char *line;
     size_t size, capacity;
-    bool is_too_long; /* what comes up to the line's end is dropped */
+    bool is_too_long; /* input up to the line's end is dropped */
     bool at_end;
 };
 
@@ -71,7 +71,7 @@ static void put_id(const struct tg_json_console *json, struct tg_json *line)
         tg_json_null(line);
 }
 
-/* Where the console is after a command. */
+/* Position of the console after a command. */
 static void put_moment(const struct tg_json_console *json, struct tg_json *line)
 {
     const struct tg_source *source = json->console->source;
@@ -360,7 +360,7 @@ static bool run_object(struct tg_json_console *json, const char *line, size_t si
     return well;
 }
 
-/* One line without its end. */
+/* Runs one line, without its end. */
 static bool run_line(struct tg_json_console *json, char *line, size_t size)
 {
     if (size > 0 && line[size - 1] == '\r')
@@ -389,10 +389,10 @@ static bool run_lines(struct tg_json_console *json)
             break;
         size_t size = end == NULL ? json->size - done : (size_t)(end - line);
         if (json->is_too_long)
-            json->is_too_long = false; /* this is its end */
+            json->is_too_long = false; /* the line ends here */
         else
             all_well &= run_line(json, line, size);
-        tg_interrupt_clear(); /* it was for that command */
+        tg_interrupt_clear(); /* the interrupt was for that command */
         done += size + (end != NULL);
     }
     if (done > 0)

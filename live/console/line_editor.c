@@ -26,7 +26,7 @@ struct tg_line_editor {
     const char *prompt;
     bool interrupted;
     struct termios terminal; /* as it was found */
-    char end_key;            /* that ends the input */
+    char end_key;            /* key that ends the input */
     int typed_ahead; /* bytes of the input that were there before this line was asked for; -1: not counted
                         yet */
 };
@@ -38,7 +38,7 @@ static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(path, 0700); /* what is there already is as good; what fails shows when saving */
+        mkdir(path, 0700); /* an existing directory is as good; a failure shows when saving */
         *slash = '/';
     }
 }
@@ -157,7 +157,7 @@ static void clear_line(void *context)
     fputs("\r\x1b[K", stdout);
 }
 
-/* What happens by itself is told above the line that is being typed. */
+/* News are printed above the line that is being typed. */
 static void tell_news(struct tg_line_editor *editor)
 {
     if (tg_console_attend_at_prompt(editor->console, clear_line, NULL))
@@ -180,7 +180,7 @@ static bool wait_for_input(struct tg_line_editor *editor)
         int ready = pressed ? 0 : ppoll(inputs, 2, NULL, &others); /* a descriptor of -1 is passed over */
         if (pressed || (ready < 0 && errno != EINTR) || (ready > 0 && inputs[0].revents != 0))
             break;
-        /* what comes in one moment is told together */
+        /* news of one moment are printed together */
         if (ready > 0 && ppoll(inputs, 1, &(struct timespec){.tv_nsec = GATHER_NS}, &others) == 0)
             tell_news(editor);
     }
@@ -188,7 +188,7 @@ static bool wait_for_input(struct tg_line_editor *editor)
     return !pressed;
 }
 
-/* What was typed while the terminal still put lines together itself: there the key that ends the input is
+/* Input typed while the terminal still put lines together itself: there the key that ends the input is
  * kept as a NUL, which would be lost among characters. */
 static char restore_end_key(struct tg_line_editor *editor, char byte)
 {
@@ -198,7 +198,7 @@ static char restore_end_key(struct tg_line_editor *editor, char byte)
     return byte == '\0' ? editor->end_key : byte;
 }
 
-/* One character of standard input. The library's own function would wait on when the interrupt key is
+/* Reads one character of standard input. The library's own function would wait on when the interrupt key is
  * pressed. */
 static int read_character(EditLine *edit, wchar_t *character)
 {
@@ -346,7 +346,7 @@ struct tg_error *tg_line_editor_run(struct tg_console *console)
         enum tg_line_end end = read_command(editor, &text);
         if (end == TG_LINE_READ) {
             tg_line_editor_remember(editor, text);
-            tg_console_eval(console, text, TG_PRINT_ALL, &place); /* what failed was told */
+            tg_console_eval(console, text, TG_PRINT_ALL, &place); /* failures were printed */
         }
         free(text);
         if (end == TG_LINE_INTERRUPTED)

@@ -12,7 +12,7 @@
 
 enum { TG_NEWS_PRINTER_CROWDS = 8 };
 
-/* Those who do alike: processes, or threads of processes. */
+/* A crowd that does the same: processes, or threads of processes. */
 struct tg_news_crowd {
     struct tg_news first;
     uint32_t *dpids, *ranks; /* of each; of those that have no rank RANKS is NULL */
@@ -32,7 +32,7 @@ struct tg_news_printer {
 /* As of a sink: CONTEXT is a struct tg_news_printer. */
 void tg_news_printer_tell(void *context, const struct tg_news *news);
 
-/* What is not printed yet. To be called at the end: nothing is held then. */
+/* Prints what is held back. To be called at the end. */
 void tg_news_printer_flush(struct tg_news_printer *printer);
 
 #endif

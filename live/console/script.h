@@ -1,4 +1,4 @@
-/* What a console is to run: the options --rc, -x, -e, -i and --json, that every command with a console
+/* Scripts of a console: the options --rc, -x, -e, -i and --json, that every command with a console
  * has. */
 #ifndef TG_LIVE_CONSOLE_SCRIPT_H
 #define TG_LIVE_CONSOLE_SCRIPT_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct tg_console_run; /* what one --rc, -x or -e asks for */
+struct tg_console_run; /* of one --rc, -x or -e */
 
 /* Initialise to zero; the texts are ARGV's. */
 struct tg_console_script {
@@ -29,7 +29,7 @@ void tg_console_script_deinit(struct tg_console_script *script);
 /* Whether commands come from standard input. */
 bool tg_console_script_reads_input(const struct tg_console_script *script);
 
-/* What those are told at the start who are at the console. */
+/* Words at the start, for people and programs. */
 struct tg_console_start {
     const char *mode;     /* "replay", "live": to programs */
     const char *name;     /* of the trace or the command: to programs */

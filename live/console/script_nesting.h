@@ -9,7 +9,7 @@
  * those in braces and behind backslashes as well, which may count one day. */
 bool tg_script_nests_too_deep(const char *script, size_t size);
 
-/* What is said of such a script. */
+/* Message for such a script. */
 #define TG_SCRIPT_NESTS_TOO_DEEP "brackets are nested more than 1000 deep"
 
 #endif

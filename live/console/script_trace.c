@@ -132,7 +132,7 @@ void tg_script_trace_read(const struct tg_procedure_places *places, const char *
     size_t inner = 0; /* lines further in, of scripts that are no procedures: each begins on its command's */
     trace->n_frames = 0;
     if (strncmp(info, message, strlen(message)) == 0)
-        info += strlen(message); /* that is the program's own, whatever it looks like */
+        info += strlen(message); /* the message is the program's own, whatever it looks like */
     while (*info != '\0') {
         size_t size = strcspn(info, "\n"), number;
         bool counts = strncmp(info, "    (", 5) == 0 && take_line_number(info, size, &number) && number > 0;

@@ -1,4 +1,4 @@
-/* Where in a script an error is: procedures and the lines that called them, from what Tcl says of it. */
+/* Place of an error in a script: procedures and the lines that called them, read from Tcl's errorInfo. */
 #ifndef TG_LIVE_CONSOLE_SCRIPT_TRACE_H
 #define TG_LIVE_CONSOLE_SCRIPT_TRACE_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Where the bodies of procedures are. */
+/* Places of the bodies of procedures. */
 struct tg_procedure_places;
 
 struct tg_error *tg_procedure_places_create(struct tg_procedure_places **places);

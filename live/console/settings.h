@@ -1,7 +1,7 @@
-/* What dset sets: named values, each with a type, a default and somebody who wants to know.
+/* Settings of dset: named values, each with a type, a default and somebody who wants to know.
  *
- * To add one: a line in the table of live/console/settings.c; who acts on it asks for its value when it matters,
- * or watches it. */
+ * To add one: a line in the table of live/console/settings.c; code that acts on it asks for its value when it
+ * matters, or watches it. */
 #ifndef TG_LIVE_CONSOLE_SETTINGS_H
 #define TG_LIVE_CONSOLE_SETTINGS_H
 
@@ -18,7 +18,7 @@ enum tg_setting_type {
     TG_SETTING_TEXT,
 };
 
-/* What there is to know of a setting. */
+/* Description of a setting. */
 struct tg_setting {
     const char *name;
     enum tg_setting_type type;

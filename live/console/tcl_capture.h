@@ -21,7 +21,7 @@ struct tg_text_capture {
 /* A stream that writes to CAPTURE; NULL: no memory. */
 FILE *tg_text_capture_open(struct tg_text_capture *capture);
 void tg_text_capture_deinit(struct tg_text_capture *capture);
-/* What was written since the last time, without the last line end, NUL bytes as blanks. The stream was
+/* Text written since the last time, without the last line end, NUL bytes as blanks. The stream was
  * flushed. Lives until more is written. */
 const char *tg_text_capture_take(struct tg_text_capture *capture);
 

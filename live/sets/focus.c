@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What commands of the console mean by a set that names neither width nor group: the whole process. */
+/* Defaults of commands for a set that names neither width nor group: the whole process. */
 static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
 
 void tg_focus_init(struct tg_focus *focus)

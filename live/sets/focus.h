@@ -1,4 +1,4 @@
-/* What the console's commands are about: everything or a set of processes and threads (live/sets/ptset.h), and a
+/* The focus, which the console's commands are about: everything or a set of processes and threads (live/sets/ptset.h), and a
  * current worker. Process I of the models has the dpid I + 1, wherever the source is; a worker's number is
  * its dtid, and a process without workers has one thread, 1. */
 #ifndef TG_LIVE_SETS_FOCUS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who is in a set at one moment. */
+/* Members of a set at one moment. */
 struct tg_focus_members {
     bool is_known;
     uint64_t number; /* of the event that it was found out at */
@@ -42,7 +42,7 @@ struct tg_error *tg_focus_refresh(struct tg_focus *focus, struct tg_source *sour
 /* The same where the event taken last may have changed it. After each step. */
 struct tg_error *tg_focus_follow(struct tg_focus *focus, struct tg_source *source);
 
-/* Those of VIEW that are in FOCUS now: nobody, where not all of it is there. MEMBERS is initialised by the
+/* Members of VIEW that are in FOCUS now: none where not all of it exists. MEMBERS is initialised by the
  * call, the caller's to deinit. Only error: NO_MEMORY. */
 struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_job_view *view,
                                   struct tg_job_set *members);

@@ -127,7 +127,7 @@ static Tcl_Interp *make_interpreter(struct loading *loading)
     return interp;
 }
 
-/* What went wrong, line by line: a mark may stand below what is meant. */
+/* The error, line by line: a mark may stand below the place that is meant. */
 static struct tg_error *tell(const char *path, int line, const char *message)
 {
     enum { MAX_LINES = 4, MAX_LINE = 1024 };

@@ -33,7 +33,7 @@ static struct tg_error *run_dkill(struct tg_console *console, int argc, Tcl_Obj 
 {
     (void)argv;
     return argc > 0 ? tg_console_usage(&tg_console_dkill)
-                    : tg_control_run(console, &tg_control_defaults, kill_set, NULL, out);
+                    : tg_focus_call_run(console, &tg_focus_call_defaults, kill_set, NULL, out);
 }
 
 const struct tg_console_command tg_console_dkill = {
@@ -61,7 +61,7 @@ static struct tg_error *run_ddetach(struct tg_console *console, int argc, Tcl_Ob
 {
     (void)argv;
     return argc > 0 ? tg_console_usage(&tg_console_ddetach)
-                    : tg_control_run(console, &tg_control_defaults, detach_set, NULL, out);
+                    : tg_focus_call_run(console, &tg_focus_call_defaults, detach_set, NULL, out);
 }
 
 const struct tg_console_command tg_console_ddetach = {
@@ -76,12 +76,13 @@ const struct tg_console_command tg_console_ddetach = {
 /* ---- dattach */
 
 struct attaching {
-    bool done; /* first: see tg_control_await */
-    bool runs; /* it is to run on, as the session's job was let run */
+    bool done; /* first: see tg_focus_call_await */
+    bool runs; /* the process continues, as the session's job did at its start */
     int32_t pid;
 };
 
-static const double longest_attaching_s = 5; /* who waits for a child of vfork that stands cannot stop */
+static const double longest_attaching_s =
+    5; /* a process that waits for a stopped child of vfork cannot stop */
 
 static struct tg_error *attach(const struct tg_request *control)
 {
@@ -109,7 +110,7 @@ static struct tg_error *look_at_attached(const struct tg_request *control)
 static struct tg_error *await_attached(struct tg_console *console, struct attaching *attaching, FILE *out)
 {
     struct tg_error *error =
-        tg_control_await(console, NULL, look_at_attached, &attaching->done, longest_attaching_s, out);
+        tg_focus_call_await(console, NULL, look_at_attached, &attaching->done, longest_attaching_s, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET)
         return error;
     tg_error_destroy(error); /* by and by, or it has ended */
@@ -165,7 +166,7 @@ static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Ob
         else
             attaching.pid = (int32_t)number;
         if (error == NULL)
-            error = tg_control_run_all(console, attach, &attaching, out);
+            error = tg_focus_call_run_all(console, attach, &attaching, out);
         if (error == NULL)
             error = await_attached(console, &attaching, out);
         if (error != NULL)
@@ -265,8 +266,8 @@ static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *
         return tg_error_create(TG_ERROR_USAGE,
                                "there is no command to run: this session attached to running processes");
     struct tg_remade_points *remade = tg_console_state(console, &tg_remade_points_kind);
-    remade->is_at_it = true; /* what waits is for the new run, and nothing is made in this one */
-    struct tg_error *error = tg_control_run_all(console, look_at, &rerun, out);
+    remade->is_at_it = true; /* waiting points are for the new run, and nothing is set in this one */
+    struct tg_error *error = tg_focus_call_run_all(console, look_at, &rerun, out);
     if (error == NULL && (rerun.has_run || tg_traced_job_has_ended(job, &status))) {
         tg_traced_job_end(job, TG_JOB_END_KILL);
         tg_console_attend(console);
@@ -274,7 +275,7 @@ static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *
     }
     remade->is_at_it = false;
     free(rerun.points);
-    return error != NULL ? error : tg_control_go(console, out);
+    return error != NULL ? error : tg_run_go(console, out);
 }
 
 const struct tg_console_command tg_console_drun = {

@@ -4,7 +4,7 @@
 
 #include "format/base/error.h"
 
-/* What is known of the job's code: FILE_OF is the source file where SPEC (format/settings/break_spec.h) is, for the
+/* The job's code: FILE_OF is the source file where SPEC (format/settings/break_spec.h) is, for the
  * caller to free, NULL where that is nowhere or not known. */
 struct tg_location_code {
     char *(*file_of)(void *context, const char *spec);

@@ -15,7 +15,7 @@
 
 /* ---- making them */
 
-/* What the words behind dbreak or dbarrier say. */
+/* Arguments of dbreak or dbarrier. */
 struct point_words {
     const char *location; /* as it was written, NULL none */
     const char *address;  /* of -address */
@@ -73,7 +73,7 @@ static struct tg_error *take_words(const struct tg_console_command *command, int
     return (words->location == NULL) == (words->address == NULL) ? tg_console_usage(command) : NULL;
 }
 
-/* What can be wrong with a condition without a thread to ask. */
+/* Errors of a condition that need no thread to be found. */
 static struct tg_error *check_condition(struct point_words *words)
 {
     struct tg_condition *condition = NULL;
@@ -107,7 +107,7 @@ static char *file_of(void *context, const char *spec)
     return tg_engine_adapter_file_of(control->engine, spec);
 }
 
-/* What WORDS->location means; where it names a function its line has to be in that. */
+/* The specification that WORDS->location means; where it names a function the line has to be in that. */
 static struct tg_error *find_spec(const struct tg_request *control, struct point_words *words)
 {
     const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
@@ -154,7 +154,7 @@ static struct tg_error *make(const struct tg_request *control)
     return error;
 }
 
-/* What the settings say about those who leave it open. */
+/* Defaults by the settings, for options that are not given. */
 static struct tg_error *take_defaults(const struct tg_console *console, struct point_words *words)
 {
     const char *name = words->is_barrier ? "BARRIER_STOP_ALL" : "STOP_ALL";
@@ -167,7 +167,7 @@ static struct tg_error *take_defaults(const struct tg_console *console, struct p
     return error;
 }
 
-/* Whom the focus means is the controller's to say, which has groups of its own for that. */
+/* Members of the focus are the controller's to find, which has groups of its own for that. */
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
 {
@@ -176,13 +176,13 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
     if (error == NULL)
         error = take_words(command, argc, argv, &words);
     if (error == NULL)
-        error = tg_control_run(console, &tg_control_defaults, make, &words, out);
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, make, &words, out);
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
         tg_json_unsigned(json, words.id);
     if (error != NULL && words.position != SIZE_MAX)
         return tg_console_pointed(console, error, words.condition, words.position);
-    return tg_control_point(console, error, words.focus_position);
+    return tg_focus_call_point(console, error, words.focus_position);
 }
 
 static struct tg_error *run_dbreak(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -289,7 +289,7 @@ static struct tg_error *run_change(struct tg_console *console, const struct tg_c
     if (error == NULL && !numbers.all)
         error = take_ids(argc, argv, &numbers);
     if (error == NULL)
-        error = tg_control_run_all(console, change, &numbers, out);
+        error = tg_focus_call_run_all(console, change, &numbers, out);
     free(numbers.ids);
     return error;
 }
@@ -458,7 +458,7 @@ static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_O
         error = take_ids(argc, argv, &listing.numbers);
     if (error == NULL) {
         listing.json = tg_console_data_begin(&console->data);
-        error = tg_control_run_all(console, list, &listing, out);
+        error = tg_focus_call_run_all(console, list, &listing, out);
     }
     free(listing.numbers.ids);
     return error;

@@ -5,7 +5,8 @@
 
 #include "live/console/base.h"
 
-/* State: a struct tg_remade_points. Attending makes waiting points whose time has come, and tells the sink. */
+/* State: a struct tg_remade_points. Attending makes waiting points whose time has come, and tells the
+ * sink. */
 extern const struct tg_console_state_kind tg_remade_points_kind;
 
 struct tg_remade_points {

@@ -1,4 +1,4 @@
-/* Who runs, who stands, who is held: dgo, dhalt, dcont, dwait, dhold, dunhold. */
+/* Resuming, stopping, holding: dgo, dhalt, dcont, dwait, dhold, dunhold. */
 #include "live/commands/control/run.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/focus/focus_call.h"
@@ -19,15 +19,15 @@ static struct tg_error *go(const struct tg_request *control)
     return error;
 }
 
-struct tg_error *tg_control_go(struct tg_console *console, FILE *out)
+struct tg_error *tg_run_go(struct tg_console *console, FILE *out)
 {
-    return tg_control_run(console, &tg_control_defaults, go, NULL, out);
+    return tg_focus_call_run(console, &tg_focus_call_defaults, go, NULL, out);
 }
 
 static struct tg_error *run_dgo(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
-    return argc > 0 ? tg_console_usage(&tg_console_dgo) : tg_control_go(console, out);
+    return argc > 0 ? tg_console_usage(&tg_console_dgo) : tg_run_go(console, out);
 }
 
 const struct tg_console_command tg_console_dgo = {
@@ -46,7 +46,7 @@ static struct tg_error *run_dhalt(struct tg_console *console, int argc, Tcl_Obj 
 {
     (void)argv;
     (void)out;
-    return argc > 0 ? tg_console_usage(&tg_console_dhalt) : tg_control_halt(console);
+    return argc > 0 ? tg_console_usage(&tg_console_dhalt) : tg_focus_call_halt(console);
 }
 
 const struct tg_console_command tg_console_dhalt = {
@@ -63,7 +63,7 @@ const struct tg_console_command tg_console_dhalt = {
 
 /* Whether nobody of the set runs, or with ANY somebody stands. */
 struct wait {
-    bool done; /* first: see tg_control_await */
+    bool done; /* first: see tg_focus_call_await */
     bool any;
     int64_t ranks; /* so many are to be there, 0 as many as the focus has */
 };
@@ -116,7 +116,7 @@ static struct tg_error *run_dwait(struct tg_console *console, int argc, Tcl_Obj 
             Tcl_GetDoubleFromObj(NULL, argv[++i], &seconds) != TCL_OK || !(seconds >= 0))
             return tg_console_usage(&tg_console_dwait);
     }
-    return tg_control_await(console, &tg_control_defaults, look, &wait.done, seconds, out);
+    return tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, seconds, out);
 }
 
 static const char *const dwait_words[] = {"-any", "-ranks", "-timeout", NULL};
@@ -133,16 +133,16 @@ const struct tg_console_command tg_console_dwait = {
     .run = run_dwait,
 };
 
-struct tg_error *tg_control_continue(struct tg_console *console, FILE *out)
+struct tg_error *tg_run_continue(struct tg_console *console, FILE *out)
 {
     struct wait wait = {0};
-    struct tg_error *error = tg_control_go(console, out);
+    struct tg_error *error = tg_run_go(console, out);
     if (error != NULL)
         return error;
-    error = tg_control_await(console, &tg_control_defaults, look, &wait.done, -1, out);
+    error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, -1, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
         return error;
-    tg_error_destroy(error); /* they ran, and have ended */
+    tg_error_destroy(error); /* the threads ran, and have ended */
     return NULL;
 }
 
@@ -153,7 +153,7 @@ static struct tg_error *hold(const struct tg_request *control)
     return tg_controller_hold(control->controller, control->view, control->set, *(bool *)control->context);
 }
 
-/* Who stays held, because the other one of the two holds is on. */
+/* Number of threads that stay held, because the other one of the two holds is on. */
 static size_t count_left(const struct tg_request *control, bool of_processes)
 {
     const struct tg_run_model *barriers = tg_controller_runs(control->controller);
@@ -201,14 +201,16 @@ static struct tg_error *run_dhold(struct tg_console *console, int argc, Tcl_Obj 
 {
     bool of_processes;
     struct tg_error *error = take_shape(console, &tg_console_dhold, argc, argv, &of_processes);
-    return error != NULL ? error : tg_control_run(console, &tg_control_defaults, hold, &of_processes, out);
+    return error != NULL ? error
+                         : tg_focus_call_run(console, &tg_focus_call_defaults, hold, &of_processes, out);
 }
 
 static struct tg_error *run_dunhold(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     bool of_processes;
     struct tg_error *error = take_shape(console, &tg_console_dunhold, argc, argv, &of_processes);
-    return error != NULL ? error : tg_control_run(console, &tg_control_defaults, unhold, &of_processes, out);
+    return error != NULL ? error
+                         : tg_focus_call_run(console, &tg_focus_call_defaults, unhold, &of_processes, out);
 }
 
 static const char *const shape_words[] = {"-process", "-thread", NULL};

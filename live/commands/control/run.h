@@ -5,9 +5,9 @@
 #include "live/console/base.h"
 
 /* dgo. */
-struct tg_error *tg_control_go(struct tg_console *console, FILE *out);
+struct tg_error *tg_run_go(struct tg_console *console, FILE *out);
 
 /* dgo, then dwait: dcont of a live job. */
-struct tg_error *tg_control_continue(struct tg_console *console, FILE *out);
+struct tg_error *tg_run_continue(struct tg_console *console, FILE *out);
 
 #endif

@@ -29,7 +29,7 @@ static struct tg_error *run_with(struct tg_console *console, const char *text, t
     tg_ptset_destroy(parsed);
     if (error != NULL)
         return tg_console_pointed(console, error, text, position);
-    error = tg_control_run_in(console, complete, text, work, NULL, out);
+    error = tg_focus_call_run_in(console, complete, text, work, NULL, out);
     tg_ptset_destroy(complete);
     return error;
 }
@@ -125,20 +125,20 @@ static struct tg_error *run_dgroups(struct tg_console *console, int argc, Tcl_Ob
     const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "-list";
     struct grouping grouping = {.name = argc == 2 ? Tcl_GetString(argv[1]) : NULL};
     if (strcmp(what, "-list") == 0 && argc <= 1)
-        return tg_control_run_all(console, list_groups, NULL, out);
+        return tg_focus_call_run_all(console, list_groups, NULL, out);
     if (argc != 2)
         return tg_console_usage(&tg_console_dgroups);
     if (strcmp(what, "-new") == 0)
-        return tg_control_run_all(console, make_group, &grouping, out);
+        return tg_focus_call_run_all(console, make_group, &grouping, out);
     if (strcmp(what, "-delete") == 0)
-        return tg_control_run_all(console, delete_group, &grouping, out);
+        return tg_focus_call_run_all(console, delete_group, &grouping, out);
     if (strcmp(what, "-add") == 0)
         grouping.change = tg_job_model_join_group;
     else if (strcmp(what, "-remove") == 0)
         grouping.change = tg_job_model_leave_group;
     else
         return tg_console_usage(&tg_console_dgroups);
-    return tg_control_run(console, &tg_control_defaults, change_group, &grouping, out);
+    return tg_focus_call_run(console, &tg_focus_call_defaults, change_group, &grouping, out);
 }
 
 static const char *const dgroups_words[] = {"-list", "-new", "-add", "-remove", "-delete", NULL};

@@ -15,15 +15,15 @@
 enum { MAX_STEPS = 100000, MAX_ADDRESSES = 8 };
 
 struct stepping {
-    bool done; /* first: see tg_control_await */
+    bool done; /* first: see tg_focus_call_await */
     struct tg_step_request request;
     const char *place; /* duntil: where to, NULL none */
-    bool is_address;   /* it is an address, never a line */
+    bool is_address;   /* PLACE is an address, never a line */
     const char *const
         *functions;            /* NULL-terminated: to the first of these that any worker calls; NULL none */
-    struct tg_thread_id found; /* who has come to one of them, dpid 0 nobody */
+    struct tg_thread_id found; /* the thread that has reached one of them, dpid 0 none */
     uint64_t addresses[MAX_ADDRESSES];
-    /* who was let go: that is waited for, whatever the focus means by then */
+    /* resumed threads: they are waited for, whatever the focus means by then */
     struct tg_thread_id *movers;
     size_t n_movers;
 };
@@ -32,7 +32,7 @@ struct stepping {
 
 static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
 
-/* Where the focus names threads by themselves, or those in lockstep, they step and nobody else runs. Else the
+/* Threads that the focus names by themselves, or as in lockstep, step and no other runs. Else the
  * thread of interest steps, and, in other processes, one that stands at the same place; the others in focus
  * run while it does. */
 static bool all_step(const struct tg_ptset *focus)
@@ -104,7 +104,7 @@ static bool find_line(const struct tg_standing *standing, const char *place, str
     return stepping->request.n_addresses > 0;
 }
 
-/* Where the functions begin that are there. */
+/* Entry points of the functions that exist. */
 static void find_functions(const struct tg_standing *standing, struct stepping *stepping)
 {
     for (size_t i = 0; stepping->functions[i] != NULL && stepping->request.n_addresses < MAX_ADDRESSES; i++)
@@ -323,7 +323,7 @@ static struct tg_error *halt(const struct tg_request *control)
     return error;
 }
 
-/* Who leads: the first of a list that has somebody of interest; of everything the lowest worker that
+/* The leader: the first of a list that has a thread of interest; of everything the lowest worker that
  * lives. */
 static struct tg_ptset_arena find_arena(const struct tg_request *control)
 {
@@ -407,12 +407,12 @@ static struct tg_error *step(struct tg_console *console, struct stepping *steppi
 {
     struct tg_error *error = NULL;
     for (; error == NULL && count > 0; count--) {
-        error = tg_control_run(console, &defaults, begin, stepping, out);
+        error = tg_focus_call_run(console, &defaults, begin, stepping, out);
         stepping->done = false;
         if (error == NULL)
-            error = tg_control_await(console, &defaults, look, &stepping->done, -1, out);
+            error = tg_focus_call_await(console, &defaults, look, &stepping->done, -1, out);
         if (error != NULL) /* the interrupt key stops who steps as well */
-            tg_error_destroy(tg_control_run_all(console, halt, stepping, out));
+            tg_error_destroy(tg_focus_call_run_all(console, halt, stepping, out));
     }
     free(stepping->movers);
     stepping->movers = NULL;
@@ -447,13 +447,13 @@ static struct tg_error *find_arrived(const struct tg_request *control)
     return NULL;
 }
 
-struct tg_error *tg_control_step_to(struct tg_console *console, const char *const *functions,
-                                    struct tg_thread_id *found, FILE *out)
+struct tg_error *tg_step_to(struct tg_console *console, const char *const *functions,
+                            struct tg_thread_id *found, FILE *out)
 {
     struct stepping stepping = {.request = {.kind = TG_STEP_TO}, .functions = functions};
     struct tg_error *error = step(console, &stepping, 1, out);
     if (error == NULL)
-        error = tg_control_run(console, &defaults, find_arrived, &stepping, out);
+        error = tg_focus_call_run(console, &defaults, find_arrived, &stepping, out);
     *found = stepping.found;
     return error;
 }

@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-const struct tg_ptset_defaults tg_control_defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+const struct tg_ptset_defaults tg_focus_call_defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
 
 /* REQUEST about the console's focus, or everybody where there is none. */
 static struct tg_error *run(struct tg_console *console, struct tg_request *request)
 {
     request->about = request->focus == NULL ? TG_REQUEST_EVERYBODY : TG_REQUEST_FOCUS;
     struct tg_error *error = tg_traced_job_ask(console->options.live, request);
-    return error == NULL ? NULL : tg_control_point(console, error, request->position);
+    return error == NULL ? NULL : tg_focus_call_point(console, error, request->position);
 }
 
-struct tg_error *tg_control_point(const struct tg_console *console, struct tg_error *error, size_t position)
+struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg_error *error,
+                                     size_t position)
 {
     char *text = error == NULL || position == SIZE_MAX || console->focus.set == NULL
                      ? NULL
@@ -29,20 +30,20 @@ struct tg_error *tg_control_point(const struct tg_console *console, struct tg_er
     return error;
 }
 
-struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                tg_request_work *work, void *context, FILE *out)
+struct tg_error *tg_focus_call_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
+                                   tg_request_work *work, void *context, FILE *out)
 {
     struct tg_request request = {
         .focus = console->focus.set, .defaults = defaults, .work = work, .context = context, .out = out};
     return run(console, &request);
 }
 
-struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_ptset *set, const char *text,
-                                   tg_request_work *work, void *context, FILE *out)
+struct tg_error *tg_focus_call_run_in(struct tg_console *console, const struct tg_ptset *set,
+                                      const char *text, tg_request_work *work, void *context, FILE *out)
 {
     struct tg_request request = {.about = TG_REQUEST_FOCUS,
                                  .focus = set,
-                                 .defaults = &tg_control_defaults,
+                                 .defaults = &tg_focus_call_defaults,
                                  .work = work,
                                  .context = context,
                                  .out = out};
@@ -52,8 +53,8 @@ struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_p
                : tg_console_pointed(console, error, text, request.position);
 }
 
-struct tg_error *tg_control_run_all(struct tg_console *console, tg_request_work *work, void *context,
-                                    FILE *out)
+struct tg_error *tg_focus_call_run_all(struct tg_console *console, tg_request_work *work, void *context,
+                                       FILE *out)
 {
     struct tg_request request = {.work = work, .context = context, .out = out};
     return run(console, &request);
@@ -64,9 +65,9 @@ static struct tg_error *halt(const struct tg_request *control)
     return tg_controller_halt(control->controller, control->view, control->set);
 }
 
-struct tg_error *tg_control_halt(struct tg_console *console)
+struct tg_error *tg_focus_call_halt(struct tg_console *console)
 {
-    return tg_control_run(console, &tg_control_defaults, halt, NULL, NULL);
+    return tg_focus_call_run(console, &tg_focus_call_defaults, halt, NULL, NULL);
 }
 
 /* ---- waiting */
@@ -97,7 +98,7 @@ static struct tg_error *sleep_on(struct tg_console *console, double until)
     if (!tg_interrupt_pending() && (poll(wake, 2, timeout_ms) >= 0 || errno == EINTR) &&
         !tg_interrupt_pending())
         return (wake[1].revents & (POLLERR | POLLHUP)) != 0 ? leave(console) : NULL;
-    struct tg_error *error = tg_control_halt(console);
+    struct tg_error *error = tg_focus_call_halt(console);
     return error != NULL ? error
                          : tg_error_create(TG_ERROR_USAGE, "interrupted: the threads in focus are stopped");
 }
@@ -137,8 +138,8 @@ static struct tg_error *sleep_between(struct tg_console *console, double until, 
     return error;
 }
 
-struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                  tg_request_work *is_done, bool *done, double seconds, FILE *out)
+struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
+                                     tg_request_work *is_done, bool *done, double seconds, FILE *out)
 {
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     struct gathering gathering = {.moment = shortest_moment, .due = -1};
@@ -148,10 +149,10 @@ struct tg_error *tg_control_await(struct tg_console *console, const struct tg_pt
         int status;
         bool has_ended = tg_traced_job_has_ended(console->options.live, &status);
         attend_in_time(console, &gathering);
-        error = defaults == NULL ? tg_control_run_all(console, is_done, done, out)
-                                 : tg_control_run(console, defaults, is_done, done, out);
+        error = defaults == NULL ? tg_focus_call_run_all(console, is_done, done, out)
+                                 : tg_focus_call_run(console, defaults, is_done, done, out);
         if (error != NULL && were_there && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
-            tg_error_destroy(error); /* they have ended */
+            tg_error_destroy(error); /* the threads have ended */
             error = NULL;
             *done = true;
         }

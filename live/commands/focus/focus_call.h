@@ -13,30 +13,31 @@
 
 /* Has WORK done for the console's focus; DEFAULTS say what it leaves out to the command. An error of the
  * focus points at the character. */
-struct tg_error *tg_control_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                tg_request_work *work, void *context, FILE *out);
-
-/* The same for SET, which somebody typed as TEXT: errors point into that. */
-struct tg_error *tg_control_run_in(struct tg_console *console, const struct tg_ptset *set, const char *text,
+struct tg_error *tg_focus_call_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                    tg_request_work *work, void *context, FILE *out);
 
+/* The same for SET, which somebody typed as TEXT: errors point into that. */
+struct tg_error *tg_focus_call_run_in(struct tg_console *console, const struct tg_ptset *set,
+                                      const char *text, tg_request_work *work, void *context, FILE *out);
+
 /* The same for SET of another thread's or no focus: WORK gets everything that there is. */
-struct tg_error *tg_control_run_all(struct tg_console *console, tg_request_work *work, void *context,
-                                    FILE *out);
+struct tg_error *tg_focus_call_run_all(struct tg_console *console, tg_request_work *work, void *context,
+                                       FILE *out);
 
 /* ERROR with the console's focus below it and a mark below the byte POSITION; SIZE_MAX: as it is. Takes
  * ERROR; NULL is none. */
-struct tg_error *tg_control_point(const struct tg_console *console, struct tg_error *error, size_t position);
+struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg_error *error,
+                                     size_t position);
 
 /* "p" and the control group, as go-like commands have it. */
-extern const struct tg_ptset_defaults tg_control_defaults;
+extern const struct tg_ptset_defaults tg_focus_call_defaults;
 
 /* Stops those in focus, as the interrupt key does. */
-struct tg_error *tg_control_halt(struct tg_console *console);
+struct tg_error *tg_focus_call_halt(struct tg_console *console);
 
 /* Waits, while events are taken, until IS_DONE, which is WORK that leaves *DONE true, says so. An interrupt
  * ends it with an error; so does SECONDS, negative: never. DEFAULTS NULL: about everything, not the focus. */
-struct tg_error *tg_control_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                                  tg_request_work *is_done, bool *done, double seconds, FILE *out);
+struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
+                                     tg_request_work *is_done, bool *done, double seconds, FILE *out);
 
 #endif

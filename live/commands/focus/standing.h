@@ -16,7 +16,7 @@ struct tg_standing {
     struct tg_inspect_namer namer;
 };
 
-/* One thread, where the focus does not say another width. */
+/* A single thread, unless the focus says another width. */
 extern const struct tg_ptset_defaults tg_standing_defaults;
 
 /* Thread I of PROCESS in CONTROL's view; *STANDS is false where it runs. Only error: NO_MEMORY. */

@@ -56,7 +56,7 @@ static struct tg_error *take_traced(struct tg_console *console, struct tg_barrie
 struct tg_error *tg_barrier_states_take(struct tg_console *console, struct tg_barrier_states *states)
 {
     *states = (struct tg_barrier_states){0};
-    return console->options.live != NULL ? tg_control_run_all(console, take_live, states, NULL)
+    return console->options.live != NULL ? tg_focus_call_run_all(console, take_live, states, NULL)
                                          : take_traced(console, states);
 }
 

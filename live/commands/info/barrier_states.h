@@ -25,7 +25,7 @@ void tg_barrier_states_deinit(struct tg_barrier_states *states);
 /* How a member of a barrier stands to it. */
 enum tg_barrier_standing {
     TG_STANDS_ARRIVED,   /* and is held there */
-    TG_STANDS_LET_GO,    /* it has arrived, and somebody took the hold away */
+    TG_STANDS_LET_GO,    /* arrived, and its hold was released */
     TG_STANDS_RUNNING,   /* not arrived */
     TG_STANDS_STOPPED,   /* not arrived; it runs when it is let run */
     TG_STANDS_HELD,      /* not arrived, held by somebody's command */
@@ -36,7 +36,7 @@ enum tg_barrier_standing {
 struct tg_barrier_member {
     struct tg_thread_id thread;
     enum tg_barrier_standing standing;
-    uint32_t barrier; /* where it is held, of TG_STANDS_ELSEWHERE, else 0 */
+    uint32_t barrier; /* that holds it, of TG_STANDS_ELSEWHERE, else 0 */
 };
 
 /* The members of barrier ID, by ascending unit; *MEMBERS is the caller's to free. Only error: NO_MEMORY. */

@@ -1,4 +1,4 @@
-/* What commands say of the barriers of dbarrier: who has arrived, who is missing and why. */
+/* Barriers of dbarrier in words: who has arrived, who is missing and why. */
 #ifndef TG_LIVE_COMMANDS_INFO_BARRIER_WORDS_H
 #define TG_LIVE_COMMANDS_INFO_BARRIER_WORDS_H
 

@@ -179,7 +179,7 @@ static struct tg_error *visit_team(void *context, const struct tg_openmp_team *t
 
 /* ---- the command */
 
-/* What is asked for. */
+/* Kinds of barriers that are asked for. */
 struct question {
     bool teams, points; /* both: whatever there is */
     bool as_list;
@@ -192,7 +192,7 @@ static struct tg_error *list_teams(struct tg_console *console)
     return tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w);
 }
 
-/* One kind alone: teams, unless the barriers of dbarrier were asked for. */
+/* A list of one kind alone: teams, unless the barriers of dbarrier were asked for. */
 static struct tg_error *list(struct tg_console *console, const struct question *question,
                              const struct tg_barrier_states *states)
 {

@@ -333,7 +333,7 @@ static int compare_loaded(const void *a, const void *b)
     return order != 0 ? order : (left->dpid > right->dpid) - (left->dpid < right->dpid);
 }
 
-/* Those of processes in focus that match PATTERN, in *LOADED for the caller to free; returns how many. */
+/* Libraries of processes in focus that match PATTERN, in *LOADED for the caller to free; returns how many. */
 static struct tg_error *gather(const struct tg_console *console, const char *pattern, struct loaded **loaded,
                                size_t *count)
 {

@@ -1,4 +1,4 @@
-/* Where the console is: `info event`, `where`, and what every move ends with. */
+/* Position of the console: `info event`, `where`, and the line that every move ends with. */
 #include "live/commands/info/place.h"
 #include "analyzer/dump/dump.h"
 #include "analyzer/dump/event_json.h"

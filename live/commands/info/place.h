@@ -5,7 +5,7 @@
 #include "analyzer/verdict/verdict.h"
 #include "live/console/base.h"
 
-/* What the words of analyzer/ are said with: the moment's models and names of code. */
+/* Input for the words of analyzer/: the moment's models and names of code. */
 struct tg_verdict_input tg_console_words(const struct tg_console *console);
 
 /* Says where the source is: "event 34 of 51, 0.003300 s: rank 1, worker 1: ...", and gives that as data. Only

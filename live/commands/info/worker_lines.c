@@ -22,8 +22,8 @@ struct shared_place {
 
 /* Workers of one process, or of several that are alike, that are at the same places. */
 struct group {
-    char *key;                             /* what all of them have in common */
-    const struct tg_openmp_worker *worker; /* one of them */
+    char *key;                             /* places that all of them share */
+    const struct tg_openmp_worker *worker; /* any one of them */
     const struct tg_mpi_thread *call;      /* of that one, NULL: it is in none */
     bool is_current;
     size_t n_workers;
@@ -35,7 +35,7 @@ struct group {
 /* Processes whose groups are alike. */
 struct block {
     char *key;
-    size_t process; /* one of them */
+    size_t process; /* any one of them */
     size_t n_processes;
     struct tg_number_list ranks, pids;
     struct group *groups;

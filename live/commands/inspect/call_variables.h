@@ -5,7 +5,7 @@
 #include "analyzer/job/call_tree.h"
 #include "live/inspect/value/text.h"
 
-/* Which ones are asked for. */
+/* Kinds of variables that are asked for. */
 struct tg_call_wish {
     bool arguments, locals;
 };
@@ -17,8 +17,8 @@ struct tg_call_variables {
     bool are_known; /* the code has debug information: none means that it has none */
 };
 
-/* Those of SCENE's frame that WISH says, each on one line. A value that cannot be read says why. Only error:
- * NO_MEMORY. */
+/* Variables of SCENE's frame that WISH names, each on one line. A value that cannot be read says why. Only
+ * error: NO_MEMORY. */
 struct tg_error *tg_call_variables_read(const struct tg_scene *scene, const struct tg_call_wish *wish,
                                         struct tg_call_variables *variables);
 void tg_call_variables_deinit(struct tg_call_variables *variables);

@@ -215,7 +215,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         examination->disassembler,
         strcmp(tg_console_settings_text(console->settings, "ASSEMBLER_SYNTAX"), "intel") == 0);
     wanted.json = tg_console_data_begin(&console->data);
-    error = tg_control_run(console, &tg_standing_defaults, examine, &wanted, out);
+    error = tg_focus_call_run(console, &tg_standing_defaults, examine, &wanted, out);
     if (error != NULL)
         tg_console_data_drop(&console->data);
     return error;

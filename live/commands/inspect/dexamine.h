@@ -1,4 +1,4 @@
-/* Where dexamine has come to. */
+/* Position of dexamine. */
 #ifndef TG_LIVE_COMMANDS_INSPECT_DEXAMINE_H
 #define TG_LIVE_COMMANDS_INSPECT_DEXAMINE_H
 

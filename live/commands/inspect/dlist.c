@@ -14,10 +14,10 @@
 struct tg_listing {
     struct tg_source_lines *sources;
     char *file;          /* as the debug information has it, NULL: nothing was listed yet */
-    char *program;       /* that has it */
+    char *program;       /* whose source FILE is */
     char *warned;        /* the file that was said to be newer, NULL none */
     uint64_t first, end; /* lines [first, end) were shown last */
-    uint64_t pc;         /* where the thread stood then */
+    uint64_t pc;         /* pc of the thread at that time */
 };
 
 static struct tg_error *create_listing(struct tg_console *console, void **state)
@@ -56,7 +56,7 @@ struct tg_source_lines *tg_listing_sources(struct tg_listing *listing)
 /* ---- what was asked for */
 
 enum where {
-    ON,      /* where the last list ended; around the pc where the thread stands elsewhere than then */
+    ON,      /* after the last list; around the pc where the thread has moved since */
     BACK,    /* before the last list */
     AT_LINE, /* of the file listed last, else of the pc's */
     AT_NAME, /* a function */
@@ -71,7 +71,7 @@ struct wanted {
     const struct tg_listing *listing;
     /* the answer */
     char *file, *program; /* NULL: not known */
-    uint64_t line;        /* where to begin; 0: around the pc */
+    uint64_t line;        /* first line; 0: around the pc */
     uint64_t pc, pc_line; /* of the thread; the line 0 where it is in another file */
     struct tg_source_mark *marks;
     size_t n_marks;
@@ -157,7 +157,7 @@ static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *con
 
 /* ---- what the process knows, on the tracer thread */
 
-/* Where the code of the wanted place is, 0 not known. */
+/* Address of the wanted place, 0 not known. */
 static uint64_t find_code(const struct tg_standing *standing, const struct wanted *wanted)
 {
     uint64_t address = 0, bias;
@@ -173,7 +173,7 @@ static uint64_t find_code(const struct tg_standing *standing, const struct wante
     return 0;
 }
 
-/* Where POINT is in the process: of another process of its program its address is another one, and FILE#LINE
+/* Line of POINT in the process: another process of the program has it at another address, and FILE#LINE
  * the same. */
 static uint64_t line_of_point(const struct tg_standing *standing, const struct tg_action_point *point,
                               const char *file)
@@ -189,7 +189,7 @@ static uint64_t line_of_point(const struct tg_standing *standing, const struct t
     return 0;
 }
 
-/* What points of the file are at which lines; without memory there are none. */
+/* Finds the lines of the file's action points; without memory there are none. */
 static void find_marks(const struct tg_request *control, const struct tg_standing *standing,
                        struct wanted *wanted)
 {
@@ -271,7 +271,7 @@ static struct tg_error *gather(const struct tg_request *control)
 
 /* ---- showing it */
 
-/* Which lines: as they were wanted, or going on from the last ones. */
+/* Range of lines: as wanted, or continuing from the last range. */
 static struct tg_source_range choose(const struct wanted *wanted, const struct tg_listing *listing)
 {
     struct tg_source_range range = {.first = wanted->line,
@@ -344,7 +344,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         error = tg_source_lines_search(listing->sources,
                                        tg_console_settings_text(console->settings, "SEARCH_PATH"));
     if (error == NULL)
-        error = tg_control_run(console, &tg_standing_defaults, gather, &wanted, out);
+        error = tg_focus_call_run(console, &tg_standing_defaults, gather, &wanted, out);
     if (error == NULL)
         error = show(console, &wanted, out);
     free(wanted.name);

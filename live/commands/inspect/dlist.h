@@ -1,4 +1,4 @@
-/* Where dlist has come to, and the source files that were read for it. */
+/* Position of dlist, and the source files that were read for it. */
 #ifndef TG_LIVE_COMMANDS_INSPECT_DLIST_H
 #define TG_LIVE_COMMANDS_INSPECT_DLIST_H
 

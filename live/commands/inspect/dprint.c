@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One thread, where the focus does not say another width. */
+/* A single thread, unless the focus says another width. */
 static const struct tg_ptset_defaults defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
 
-/* What some threads answer. */
+/* An answer that some threads share. */
 struct answer {
     char *text;
     bool is_error;
@@ -351,7 +351,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (error == NULL) {
         question.position = SIZE_MAX;
         question.json = tg_console_data_begin(&console->data);
-        error = tg_control_run(console, &defaults, print, &question, out);
+        error = tg_focus_call_run(console, &defaults, print, &question, out);
         if (error != NULL)
             tg_console_data_drop(&console->data);
     }

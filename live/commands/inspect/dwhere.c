@@ -366,7 +366,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         *(is_level ? &wanted.first : &wanted.levels) = (size_t)number;
     }
     wanted.json = tg_console_data_begin(&console->data);
-    struct tg_error *error = tg_control_run(console, &tg_standing_defaults, show, &wanted, out);
+    struct tg_error *error = tg_focus_call_run(console, &tg_standing_defaults, show, &wanted, out);
     if (error != NULL)
         tg_console_data_drop(&console->data);
     return error;

@@ -1,4 +1,4 @@
-/* What `dcont` stops at. */
+/* Events that `dcont` stops at. */
 #ifndef TG_LIVE_COMMANDS_MOTION_CATCHES_H
 #define TG_LIVE_COMMANDS_MOTION_CATCHES_H
 
@@ -25,10 +25,10 @@ struct tg_catches {
 
 /* Why `dcont` ended, for what is printed. */
 enum tg_catch {
-    TG_CATCH_NOTHING, /* this event is none that was asked for */
+    TG_CATCH_NOTHING, /* not an event that was asked for */
     TG_CATCH_SECTIONS,
     TG_CATCH_SECTION,       /* a section of the zone that is stepped through */
-    TG_CATCH_SECTIONS_DONE, /* that zone is over: stepping has been switched off */
+    TG_CATCH_SECTIONS_DONE, /* end of that zone: stepping has been switched off */
 };
 
 /* State: a struct tg_catches. */

@@ -4,7 +4,8 @@
 
 #include <inttypes.h>
 
-/* What compilers call at the beginning of a zone: GCC, then LLVM. The first 8 that a process has count. */
+/* Functions that compilers call at the beginning of a zone: GCC, then LLVM. The first 8 that a process has
+ * count. */
 static const char *const parallel[] = {"GOMP_parallel",
                                        "GOMP_parallel_sections",
                                        "GOMP_parallel_reductions",
@@ -68,7 +69,7 @@ static struct tg_error *begin_program(struct tg_console *console, FILE *out)
 {
     static const char *const beginning[] = {"main", "MAIN__", NULL};
     struct tg_thread_id found;
-    return tg_control_step_to(console, beginning, &found, out);
+    return tg_step_to(console, beginning, &found, out);
 }
 
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
@@ -78,12 +79,12 @@ struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target
     if (target == TG_TARGET_NONE)
         return tg_error_create(TG_ERROR_USAGE, "which zone? Give parallel, single, critical, task, sections, "
                                                "barrier, master or loop");
-    struct tg_error *error = tg_control_step_to(console, functions[target], &found, out);
+    struct tg_error *error = tg_step_to(console, functions[target], &found, out);
     if (error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED) {
         tg_error_destroy(error);
         error = begin_program(console, out);
         if (error == NULL)
-            error = tg_control_step_to(console, functions[target], &found, out);
+            error = tg_step_to(console, functions[target], &found, out);
     }
     if (error != NULL)
         return error;

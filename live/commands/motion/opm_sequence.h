@@ -4,7 +4,8 @@
 
 #include "live/console/base.h"
 
-/* Draws it into a file named after the trace, whose name is written to OUT. REPLACE: an existing one is overwritten. */
+/* Draws it into a file named after the trace, whose name is written to OUT. REPLACE: an existing one is
+ * overwritten. */
 struct tg_error *tg_opm_sequence_draw(struct tg_console *console, bool replace, FILE *out);
 
 #endif

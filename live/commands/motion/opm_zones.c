@@ -213,7 +213,7 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
     if (argc > 0)
         return tg_console_usage(&tg_console_dcont);
     if (console->options.live != NULL)
-        return tg_control_continue(console, out);
+        return tg_run_continue(console, out);
     struct continuing continuing = {.focus = &console->focus,
                                     .catches = tg_console_state(console, &tg_catches_kind)};
     if (!continuing.catches->sections && !continuing.catches->steps.is_on) {
@@ -315,7 +315,8 @@ static struct tg_error *visit_team(void *context, const struct tg_openmp_team *t
     return NULL;
 }
 
-/* That of the innermost team of the current worker which is at one; where there is no worker of any team. */
+/* The barrier of the innermost team of the current worker that is at one; without a current worker, of any
+ * team. */
 static struct tg_error *find_barrier(struct at_barrier *at)
 {
     const struct tg_openmp_model *model = at->console->source->moment->openmp;

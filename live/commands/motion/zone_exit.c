@@ -7,7 +7,7 @@
 
 enum { MAX_TEAM = 1 << 16 };
 
-/* What is known of a thread of the team, by its number. */
+/* A thread of the team, by its number. */
 enum { HAS_LEFT = 1, HAS_GONE_ON = 2 };
 
 struct leaving {
@@ -148,7 +148,7 @@ static bool is_out(const struct leaving *leaving, const struct tg_openmp_member 
 {
     const struct tg_openmp_place *place = &leaving->place;
     if (is_join(place))
-        return false; /* that is over when the region is */
+        return false; /* a worker's region ends with the team's */
     if (member->ended)
         return true;
     if (place->kind == TG_OPENMP_IN_REGION || is_in_place(worker, place))

@@ -1,4 +1,4 @@
-/* Who commands are about: focus, dfocus. */
+/* The processes and threads that commands are about: focus, dfocus. */
 #include "live/commands/session/commands.h"
 
 #include <inttypes.h>
