@@ -94,11 +94,11 @@ static void write_next(const struct tg_report_page *page)
     if (strcmp(report->path, "-") == 0)
         return;
     if (report->damage != NULL || (!report->summary.complete && !report->summary.is_recording)) {
-        write_command(page, before, "recover", "(make a complete trace of what there is)");
+        write_command(page, before, "recover", "(repair the trace)");
         before = after;
     }
     if (is_wrong && is_parallel) {
-        write_command(page, before, "sequence", "(draw who waits for whom)");
+        write_command(page, before, "sequence", "(draw who is waiting for whom)");
         before = after;
     }
     if (is_wrong)

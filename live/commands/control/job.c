@@ -147,8 +147,8 @@ static struct tg_error *take_number(Tcl_Obj *word, const char *what, Tcl_WideInt
     char shown[80];
     if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= lowest && *number <= INT32_MAX)
         return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "'%s' is no %s",
-                           tg_printable(Tcl_GetString(word), shown, sizeof shown), what);
+    return tg_error_create(TG_ERROR_USAGE, "invalid %s '%s'", what,
+                           tg_printable(Tcl_GetString(word), shown, sizeof shown));
 }
 
 static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)

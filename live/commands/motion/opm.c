@@ -44,10 +44,11 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
     const char *name = argc == 1 ? Tcl_GetString(argv[0]) : "";
     enum tg_zone_target target = argc == 1 ? tg_zone_target_by_name(name) : TG_TARGET_NONE;
     if (argc == 1 && target == TG_TARGET_NONE)
-        return tg_error_create(TG_ERROR_USAGE,
-                               "'%s' is no zone: parallel, single, critical, task, sections, barrier, master "
-                               "or loop",
-                               name);
+        return tg_error_create(
+            TG_ERROR_USAGE,
+            "unknown zone '%s'; use parallel, single, critical, task, sections, barrier, master "
+            "or loop",
+            name);
     return console->options.live != NULL ? tg_live_zone_go(console, target, name, out)
                                          : go_to_zone(console, target, name, out);
 }

@@ -179,6 +179,6 @@ const struct tg_console_command tg_console_alias = {
     .arguments = "?NAME?",
     .summary = "lists the short names of commands",
     .example = "alias baw",
-    .more = "Arguments behind a short name follow the words that it stands for.",
+    .more = "Arguments are appended to the words that a short name stands for.",
     .run = run_alias,
 };
