@@ -276,7 +276,7 @@ const struct tg_console_command tg_console_goto = {
     .summary = "goes to an event, a time, or an end of the trace",
     .example = "goto 12.5ms",
     .more = "A whole number is the number of an event; a number with a point or a unit (s, ms, us, ns) is a\n"
-            "time since the start of the trace: the console goes to just after the last event that is not later.",
+            "time since the start of the trace: it means just after the last event until then.",
     .words = goto_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_goto,
