@@ -110,7 +110,7 @@ static bool find_kind(struct tg_controller *controller, const struct tg_controll
     return is_manager;
 }
 
-/* What could not be told when THREAD came can be now, when it stands. */
+/* Finds out now, when THREAD is stopped, what was not known when it started. */
 static struct tg_error *find_kind_late(struct tg_controller *controller,
                                        const struct tg_controlled_process *process,
                                        struct tg_controlled_thread *thread)
@@ -280,7 +280,7 @@ void tg_controller_killed(struct tg_controller *controller, int32_t pid)
 struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid)
 {
     const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
-    controller->version++; /* which code is the same */
+    controller->version++; /* threads may be at the same code now */
     return process == NULL ? NULL : plant_in(controller, process);
 }
 

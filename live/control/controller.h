@@ -33,7 +33,7 @@ void tg_controller_destroy(struct tg_controller *controller); /* NULL is accepte
 struct tg_error *tg_controller_event(struct tg_controller *controller, const struct tg_event *event);
 /* Libraries came: what was pending is looked for again in PID. */
 struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid);
-/* What action point ID was in is gone (a library, a program, a process), and it is in no process any more. */
+/* The code of action point ID is gone (a library, a program, a process): it is pending again. */
 struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id);
 /* A thread stands still, at PC, because of STATE: it was told to stop, or something made it. */
 struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,
@@ -61,13 +61,13 @@ void tg_controller_killed(struct tg_controller *controller, int32_t pid);
 struct tg_error *tg_controller_fill_view(const struct tg_controller *controller, struct tg_job_view *view);
 /* A new one, the caller's to destroy. */
 struct tg_error *tg_controller_view(const struct tg_controller *controller, struct tg_job_view **view);
-/* The controller's own, which is made anew only where something has changed since the last call; valid until the
- * next one. */
+/* The controller's own, which is made anew only where something has changed since the last call; valid
+ * until the next one. */
 struct tg_error *tg_controller_latest_view(struct tg_controller *controller, struct tg_job_view **view);
 /* A number that grows whenever something changes of what a view says. */
 uint64_t tg_controller_version(const struct tg_controller *controller);
 
-/* Who is held is left out; *N_HELD, which may be NULL, says how many threads that was. */
+/* Resumes SET except held threads, of which there are *N_HELD (may be NULL). */
 struct tg_error *tg_controller_go(struct tg_controller *controller, const struct tg_job_view *view,
                                   const struct tg_job_set *set, size_t *n_held);
 struct tg_error *tg_controller_halt(struct tg_controller *controller, const struct tg_job_view *view,

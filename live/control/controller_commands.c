@@ -1,4 +1,4 @@
-/* What people command: who goes, stands and is held; action points. */
+/* Commands of people: go, halt, hold; action points. */
 #include "live/control/controller.h"
 
 #include "analyzer/job/barrier_trace.h"
@@ -153,7 +153,7 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     if (error != NULL)
         return error;
     bool suppressed = tg_action_points_are_suppressed(controller->points);
-    tg_action_points_suppress(controller->points, false); /* its places are found all the same */
+    tg_action_points_suppress(controller->points, false); /* so that its places are found */
     error = tg_planting_plant_everywhere(controller, *id, true);
     tg_action_points_suppress(controller->points, suppressed);
     if (suppressed)
@@ -165,7 +165,7 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     if (error == NULL)
         return NULL;
     tg_planting_unplant_everywhere(controller, *id);
-    if (is_missing || tg_error_code(error) == TG_ERROR_INPUT) /* its number was never heard of */
+    if (is_missing || tg_error_code(error) == TG_ERROR_INPUT) /* nobody has seen its number */
         tg_action_points_take_back(controller->points, *id);
     else
         tg_error_destroy(tg_action_points_remove(controller->points, *id));

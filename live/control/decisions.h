@@ -46,8 +46,8 @@ struct tg_controlled_thread *tg_controlled_thread_find(const struct tg_controlle
 
 /* Records EVENT, which is about ID; pid and tid are filled in, 0 where the thread or process is gone. */
 void tg_decisions_record(struct tg_controller *controller, struct tg_thread_id id, struct tg_event *event);
-/* Carries out what the run model has decided last, unless ERROR, the model's answer, says that it failed: that is
- * returned. */
+/* Carries out what the run model has decided last, unless ERROR, the model's answer, says that it failed:
+ * that is returned. */
 struct tg_error *tg_decisions_carry_out(struct tg_controller *controller, struct tg_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* What ends a live session from outside: SIGTERM, SIGHUP, and others that would end a program. */
+/* Signals that end a live session: SIGTERM, SIGHUP, and others that would end a program. */
 #ifndef TG_LIVE_CONTROL_END_SIGNALS_H
 #define TG_LIVE_CONTROL_END_SIGNALS_H
 

@@ -22,16 +22,16 @@ struct tg_engine_adapter {
     struct tg_point_conditions *conditions;
     struct tg_job_steps *steps;
     struct tg_controller *controller;
-    struct tg_thread_stop *stops; /* that nobody was told of */
+    struct tg_thread_stop *stops; /* not told to anybody yet */
     size_t n_stops, max_stops;
     bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
-    bool kills;     /* what those that are killed forked meanwhile is killed, too */
+    bool kills;     /* children that killed processes fork meanwhile are killed, too */
     struct tg_event_mark latest;
     pid_t rank; /* the process that the last identity event called a rank, 0 none */
 };
 
-/* What goes wrong in a callback has nobody to return to. Takes ERROR. */
+/* Errors in callbacks have no caller to return to: they become news. Takes ERROR. */
 static void tell_error(struct tg_engine_adapter *live, struct tg_error *error)
 {
     const struct tg_news news = {.kind = TG_NEWS_ERROR, .text = error == NULL ? "" : tg_error_message(error)};
@@ -104,7 +104,7 @@ static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_m
     struct tg_engine_adapter *live = engine;
     struct tg_thread *thread = find_thread(live, pid, tid);
     const struct user_regs_struct *registers = thread == NULL ? NULL : tg_thread_registers(thread);
-    if (registers == NULL) /* it runs */
+    if (registers == NULL) /* running */
         return false;
     struct tg_modules *modules = tg_job_modules_of(live->modules, thread->process);
     *is_manager = modules != NULL && tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
@@ -179,7 +179,7 @@ static bool is_end(const struct tg_event *event)
 
 void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_event *event)
 {
-    bool ends_step = false; /* whose others were to be stopped */
+    bool ends_step = false; /* and the others of its process are to be stopped */
     live->latest.count = event->time_ns == live->latest.time_ns ? live->latest.count + 1 : 1;
     live->latest.time_ns = event->time_ns;
     switch ((unsigned)event->kind) {
@@ -190,7 +190,7 @@ void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_e
         if (event->identity.rank >= 0)
             live->rank = event->pid;
         break;
-    case TG_EVENT_EXEC: /* their threads and breakpoints are gone */
+    case TG_EVENT_EXEC: /* other threads and all breakpoints are gone */
         tg_job_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
         break;
     case TG_EVENT_PROCESS_START:
@@ -227,7 +227,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
 
 /* ---- who stands */
 
-/* Those that run again, or have ended, are no news. Of two stops of one thread the later one counts. */
+/* Drops stops of threads that run again or have ended. Of two stops of one thread the later one counts. */
 static void forget_passed(struct tg_engine_adapter *live)
 {
     size_t n_left = 0;
@@ -352,7 +352,7 @@ static void drop_unmet(struct tg_engine_adapter *live, struct tg_thread *thread)
     }
     reason->n_hits = n_left;
     if (n_left == 0)
-        *reason = (struct tg_stop_reason){0}; /* it has come to nothing */
+        *reason = (struct tg_stop_reason){0}; /* no action point is left */
 }
 
 /* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
@@ -392,7 +392,7 @@ static void kept(void *context, struct tg_thread *thread, const struct tg_stop_r
     }
     if (step == TG_JOB_STEP_ON)
         return;
-    if (reason.n_hits > 0) /* who is not concerned goes on, also with its step */
+    if (reason.n_hits > 0) /* a thread that no point concerns goes on, also with its step */
         tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
@@ -413,7 +413,7 @@ static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_engine_adapter *live = context;
     tg_job_points_forget(live->points, process);
-    /* it is in the engine's table still */
+    /* the engine's table still has the process */
     lose_points(live, tg_engine_first_process(live->parts.engine) == process && process->hh.next == NULL);
     tg_job_steps_forget(live->steps, process);
     tg_job_modules_forget(live->modules, process);

@@ -20,12 +20,12 @@
 
 struct tg_engine_adapter;
 
-/* What others have to do with it; callbacks run on the tracer thread. */
+/* The owner's callbacks, which run on the tracer thread, and its settings. */
 struct tg_engine_adapter_options {
     void *context;
     void (*tell)(void *context, const struct tg_news *news);
     void (*changed)(void *context);     /* somebody stands, runs or has ended */
-    const struct tg_stop_policy *stops; /* whom to stop unasked; read at each of these moments */
+    const struct tg_stop_policy *stops; /* threads to stop unasked; read at each of these moments */
 };
 
 /* Adds itself to the engine of PARTS as its last observer, before anything runs. Both must outlive its
@@ -39,7 +39,7 @@ void tg_engine_adapter_destroy(struct tg_engine_adapter *live);
 /* Every event that the engine emits, see tg_recording_watch. */
 void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_event *event);
 
-/* What the loader tells of the process of THREAD, see struct tg_loader_listener. */
+/* News of the loader about the process of THREAD, see struct tg_loader_listener. */
 void tg_engine_adapter_handled(struct tg_engine_adapter *live, const struct tg_thread *thread,
                                const struct tg_loader_handled *handled);
 void tg_engine_adapter_unloaded(struct tg_engine_adapter *live, struct tg_thread *thread,
@@ -67,7 +67,7 @@ struct tg_modules *tg_engine_adapter_modules_of(struct tg_engine_adapter *live, 
 struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct tg_thread *thread,
                                           uint64_t *pc, uint64_t *code);
 
-/* Whose steps are begun by letting them go. */
+/* Steps that threads take when they are resumed. */
 struct tg_job_steps *tg_engine_adapter_steps(struct tg_engine_adapter *live);
 
 enum { TG_PLACE_SIZE = 512 };
@@ -76,14 +76,14 @@ enum { TG_PLACE_SIZE = 512 };
  * room for TG_PLACE_SIZE bytes, which are whatever the files say. */
 void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place);
 
-/* Whose threads are no workers, of those that come from now on: see tg_manager_threads_set. */
+/* Libraries whose threads are no workers, for threads that start from now on: see tg_manager_threads_set. */
 struct tg_error *tg_engine_adapter_set_managers(struct tg_engine_adapter *live, const char *libraries);
-/* What is known of their variables; the same lifetime. */
+/* The names of variables of these objects; the same lifetime. */
 struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
                                                 const struct tg_process *process);
 
-/* The source file where SPEC (format/settings/break_spec.h) is in any process, for the caller to free; NULL not
- * known. */
+/* The source file where SPEC (format/settings/break_spec.h) is in any process, for the caller to free;
+ * NULL not known. */
 char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec);
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid);
@@ -93,13 +93,13 @@ struct tg_thread_stop {
     struct tg_thread_id thread;
     int32_t pid, tid;
     enum tg_job_state state;
-    int signal;        /* that made it stop, 0 none */
+    int signal;        /* cause of the stop, 0 none */
     uint32_t point;    /* the first action point that it came to, 0 none */
     uint64_t pc, code; /* of the innermost frame that is shown, and where its code is looked up */
-    bool stepped;      /* it is where its step was to end */
+    bool stepped;      /* at the end of its step */
 };
 
-/* Those that came to stand since the last call and still do. Valid until somebody stands or runs; there are
+/* Threads that have stopped since the last call and still are. Valid until one stops or resumes; there are
  * *COUNT. */
 const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count);
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <uthash.h>
 
-/* Who stands as far as was told. */
+/* A thread whose stop was told. */
 struct standing {
     uint64_t key; /* both numbers */
     struct tg_thread_id thread;
@@ -191,7 +191,8 @@ static void tell_libraries(const struct live_source *live, const struct tg_event
         tg_news_tell(sink, &news);
 }
 
-/* What is there, for some time: a job may tell faster than it can be taken, and the prompt waits. */
+/* Takes events for a limited time: a job may produce them faster than they can be taken, and the prompt
+ * waits. */
 static struct tg_error *take_some(struct live_source *live, const struct tg_news_sink *sink)
 {
     struct tg_error *error = NULL;
@@ -261,7 +262,7 @@ static struct tg_error *tell_set(struct live_source *live, const struct tg_job_v
     return error;
 }
 
-/* Those that were told to stand and run again. */
+/* Tells of threads whose stop was told and that run again. */
 static struct tg_error *tell_running(struct live_source *live, struct tg_engine_adapter *engine,
                                      const struct tg_job_view *view)
 {
@@ -289,7 +290,7 @@ static struct tg_error *tell_running(struct live_source *live, struct tg_engine_
     return news.count == 0 ? NULL : tell_set(live, view, &set, &news);
 }
 
-/* Who was stopped, for nothing of its own: by what another one came to. */
+/* Whether a thread was stopped for no reason of its own, by what another one came to. */
 static bool is_incidental(const struct tg_thread_stop *stop)
 {
     return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;

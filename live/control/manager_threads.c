@@ -11,7 +11,7 @@ enum {
     SELF_OFFSET = 16, /* of the pointer to itself in every thread's control block (x86-64 ABI) */
 };
 
-/* What glibc says of a field for libthread_db: size in bits, number, offset in bytes. */
+/* A field as glibc describes it to libthread_db: size in bits, number, offset in bytes. */
 struct field {
     uint32_t bits, count, offset;
 };

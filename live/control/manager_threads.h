@@ -1,4 +1,4 @@
-/* Which threads are a library's own: those whose start routine lies in an object that a glob-list names. They
+/* Manager threads, a library's own: their start routine lies in an object that a glob-list names. They
  * are managers, no workers, so that a barrier over workers does not wait for them. The tracer thread's. */
 #ifndef TG_LIVE_CONTROL_MANAGER_THREADS_H
 #define TG_LIVE_CONTROL_MANAGER_THREADS_H

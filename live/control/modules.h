@@ -11,17 +11,17 @@ struct tg_job_modules;
 struct tg_error *tg_job_modules_create(struct tg_image_cache *images, struct tg_job_modules **modules);
 void tg_job_modules_destroy(struct tg_job_modules *modules); /* NULL is accepted */
 
-/* Those of PROCESS, of which a thread stands, as they are mapped now. NULL without memory. Valid until it is
- * forgotten. */
+/* The objects of PROCESS, of which a thread is stopped, as they are mapped now. NULL without memory. Valid
+ * until it is forgotten. */
 struct tg_modules *tg_job_modules_of(struct tg_job_modules *modules, const struct tg_process *process);
 
-/* What is known of their variables; the same lifetime. */
+/* The names of variables of these objects; the same lifetime. */
 struct tg_module_scene *tg_job_modules_scene(struct tg_job_modules *modules,
                                              const struct tg_process *process);
 
-/* What PROCESS maps has changed. */
+/* Notes that the mappings of PROCESS have changed. */
 void tg_job_modules_change(struct tg_job_modules *modules, const struct tg_process *process);
-/* It has ended. */
+/* Forgets PROCESS, which has ended. */
 void tg_job_modules_forget(struct tg_job_modules *modules, const struct tg_process *process);
 
 #endif

@@ -1,5 +1,5 @@
-/* Orders of the controller: what an engine must be able to do. Only planting can fail: everything else is about
- * threads and processes that may have ended meanwhile, which is no error. */
+/* Orders of the controller: what an engine must be able to do. Only planting can fail: everything else is
+ * about threads and processes that may have ended meanwhile, which is no error. */
 #ifndef TG_LIVE_CONTROL_ORDERS_H
 #define TG_LIVE_CONTROL_ORDERS_H
 
@@ -12,16 +12,16 @@
 
 /* Each call begins what it says and returns; ENGINE is the one that the controller was created with. */
 struct tg_controller_orders {
-    /* Makes a thread stop, others keep running; tg_controller_stopped or tg_controller_hit follows once it has
-     * stopped. Again while it is stopping: no effect. */
+    /* Makes a thread stop, others keep running; tg_controller_stopped or tg_controller_hit follows once it
+     * has stopped. Again while it is stopping: no effect. */
     void (*stop)(void *engine, int32_t pid, int32_t tid);
     /* Resumes a stopped thread, over whatever is planted there. Where its stop is under way, it runs on after
      * that without being reported. */
     void (*resume)(void *engine, int32_t pid, int32_t tid);
     /* Plants action point ID at LOCATION (as it was given) in process PID. *ADDRESS 0: no such place yet.
-     * *PLACE: FILE#LINE, "" not known; lives until the next call. Errors: INPUT for an invalid location, LIMIT
-     * where too many are at that place, NO_MEMORY. An error ends the controller's call that led to it; the
-     * controller stays usable. */
+     * *PLACE: FILE#LINE, "" not known; lives until the next call. Errors: INPUT for an invalid location,
+     * LIMIT where too many are at that place, NO_MEMORY. An error ends the controller's call that led to
+     * it; the controller stays usable. */
     struct tg_error *(*plant)(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
                               const char **place);
     /* Takes action point ID out of process PID, which may never have had it. */

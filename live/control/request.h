@@ -1,5 +1,5 @@
-/* A request to the tracer thread of a live job: whom it is about, and what is to be done. The one way by which other
- * threads ask for anything (job_thread.h). */
+/* A request to the tracer thread of a live job: whom it is about, and what is to be done. The one way by
+ * which other threads ask for anything (job_thread.h). */
 #ifndef TG_LIVE_CONTROL_REQUEST_H
 #define TG_LIVE_CONTROL_REQUEST_H
 
@@ -27,7 +27,7 @@ struct tg_request {
     /* from the thread that asks, in whose storage the request is until it is answered */
     enum tg_request_about about;
     const struct tg_ptset *focus;             /* complete */
-    const struct tg_ptset_defaults *defaults; /* what FOCUS leaves out to the command */
+    const struct tg_ptset_defaults *defaults; /* for the parts that FOCUS leaves to the command */
     tg_request_work *work;
     void *context; /* WORK's */
     FILE *out;
@@ -36,7 +36,7 @@ struct tg_request {
     struct tg_engine_adapter *engine;
     struct tg_controller *controller;
     const struct tg_job_view *view; /* tags: pid of processes, tid of threads */
-    const struct tg_job_set *set;   /* whom the request is about */
+    const struct tg_job_set *set;   /* the threads that the request is about */
 
     /* the answer */
     struct tg_error *error; /* the asker's; of the focus, or WORK's */
@@ -47,7 +47,8 @@ struct tg_request {
     bool is_answered;
 };
 
-/* Has REQUEST's work done, on the tracer thread: the set is evaluated, and nothing changes before WORK has it. */
+/* Has REQUEST's work done, on the tracer thread: the set is evaluated, and nothing changes before WORK has
+ * it. */
 void tg_request_serve(struct tg_request *request, struct tg_engine_adapter *engine);
 
 #endif

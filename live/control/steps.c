@@ -11,7 +11,7 @@ struct step {
     struct tg_process *process;
     struct tg_thread *thread; /* gone between an exec of the process and its event */
     struct tg_stepper *stepper;
-    struct tg_step_order order; /* that is to be carried out, or is being */
+    struct tg_step_order order; /* being carried out, or the next one */
     bool alone;
     bool repeats;                                       /* the instruction was not executed */
     bool leaves;                                        /* one instruction first: it stands at a target */

@@ -20,11 +20,11 @@ struct tg_error *tg_job_steps_prepare(struct tg_job_steps *steps, struct tg_thre
 /* Lets THREAD go on its step. False: it has none. */
 bool tg_job_steps_go(struct tg_job_steps *steps, struct tg_thread *thread);
 
-/* What came of a stop of THREAD in its step. */
+/* Outcome of a stop of THREAD in its step. */
 enum tg_job_step {
-    TG_JOB_STEP_NONE,  /* it takes no step */
-    TG_JOB_STEP_ON,    /* it goes on */
-    TG_JOB_STEP_ALONE, /* it is there, or cannot get there */
+    TG_JOB_STEP_NONE,  /* no step under way */
+    TG_JOB_STEP_ON,    /* the step goes on */
+    TG_JOB_STEP_ALONE, /* the step is over, or not possible */
     TG_JOB_STEP_ALL,   /* the same; its process is to be stopped */
 };
 

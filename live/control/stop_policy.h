@@ -1,4 +1,4 @@
-/* Whom a live session stops without having been asked to. */
+/* Threads that a live session stops without having been asked to. */
 #ifndef TG_LIVE_CONTROL_STOP_POLICY_H
 #define TG_LIVE_CONTROL_STOP_POLICY_H
 

@@ -53,7 +53,7 @@ bool tg_thread_scene_registers(struct tg_thread *thread, struct tg_registers *re
     return true;
 }
 
-/* Where thread-local storage of THREAD hangs. */
+/* The address that thread-local storage of THREAD hangs from. */
 static uint64_t fs_base_of(struct tg_thread *thread)
 {
     const struct user_regs_struct *user = tg_thread_registers(thread);

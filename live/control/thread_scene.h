@@ -17,7 +17,7 @@ struct tg_thread_scene {
 /* The registers of THREAD, which is in a stop. False where it was killed meanwhile. */
 bool tg_thread_scene_registers(struct tg_thread *thread, struct tg_registers *registers);
 
-/* Its memory, as the program has it. Valid as long as THREAD. */
+/* The memory of THREAD as the program has it. Valid as long as THREAD. */
 struct tg_inspect_memory tg_thread_scene_memory(struct tg_thread *thread);
 
 enum tg_thread_scene_depth {
@@ -31,8 +31,8 @@ struct tg_error *tg_thread_scene_innermost(struct tg_thread *thread, struct tg_m
                                            struct tg_module_scene *objects, enum tg_thread_scene_depth depth,
                                            struct tg_thread_scene *found);
 
-/* The same of call LEVEL of its stack, as live/inspect/unwind/frames.h counts them: 0 the innermost, inlined ones too. Errors:
- * also NOT_FOUND, there are not so many. */
+/* The same of call LEVEL of its stack, as live/inspect/unwind/frames.h counts them: 0 the innermost,
+ * inlined ones too. Errors: also NOT_FOUND, there are not so many. */
 struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules *modules,
                                     struct tg_module_scene *objects, unsigned level,
                                     struct tg_thread_scene *found);

@@ -17,7 +17,7 @@ struct tg_traced_job {
     struct tg_record_options options; /* the caller's, but for the trace */
     const char *first_trace;          /* the caller's */
     char *trace;                      /* of a second or later run, NULL the caller's */
-    sigset_t launch_mask;             /* what programs are started with */
+    sigset_t launch_mask;             /* for programs that are started */
     struct tg_stop_policy stops;
     pthread_t thread;
     bool has_thread;
@@ -183,7 +183,8 @@ struct tg_error *tg_traced_job_call(struct tg_traced_job *job, tg_request_work *
 
 /* ---- the tracer thread */
 
-/* They are for the thread that talks to people; the program that is launched has what the tool was given. */
+/* Blocks the signals of the thread that talks to people; launched programs have the mask that the tool was
+ * given. */
 static void block_signals(void)
 {
     static const int theirs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGUSR1, SIGUSR2};
@@ -289,7 +290,7 @@ static void *trace(void *context)
         set_started(job, error);
         if (is_well)
             run(job);
-        has_job = job->recording != NULL; /* this one, or a former one that can still be asked */
+        has_job = job->recording != NULL; /* of this run, or of a former one that still answers */
     } while (has_job && answer(job));
     tg_recording_destroy(job->recording);
     tg_engine_adapter_destroy(job->live);

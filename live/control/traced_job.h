@@ -42,8 +42,8 @@ struct tg_error *tg_traced_job_restart(struct tg_traced_job *job, const char *tr
 /* After an end. NULL is accepted. */
 void tg_traced_job_destroy(struct tg_traced_job *job);
 
-/* Has REQUEST served by the tracer thread, and waits for that; its error. After the job's end what is known of it
- * still answers. Any thread. */
+/* Has REQUEST served by the tracer thread, and waits for that; its error. After the job's end what is
+ * known of it still answers. Any thread. */
 struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request *request);
 /* The same for WORK that is about nobody. */
 struct tg_error *tg_traced_job_call(struct tg_traced_job *job, tg_request_work *work, void *context);
@@ -56,14 +56,14 @@ const char *tg_traced_job_first_trace(const struct tg_traced_job *job);
 /* The trace that is written, valid until it is run once more. */
 const char *tg_traced_job_trace(const struct tg_traced_job *job);
 
-/* Whom the session stops unasked; to be changed in calls. */
+/* The threads that the session stops unasked; to be changed in requests. */
 struct tg_stop_policy *tg_traced_job_stops(struct tg_traced_job *job);
 
 /* ---- what happened: one thread takes it */
 
 /* Readable when there is an event or news, or somebody stands, runs or has ended; until the next settle. */
 int tg_traced_job_wake_fd(const struct tg_traced_job *job);
-/* What is there is about to be taken. */
+/* Says that everything that came so far is about to be taken. */
 void tg_traced_job_settle(struct tg_traced_job *job);
 /* But not all of it was. */
 void tg_traced_job_unsettle(struct tg_traced_job *job);
@@ -79,7 +79,7 @@ void tg_traced_job_tell_news(struct tg_traced_job *job, const struct tg_news_sin
 bool tg_traced_job_was_let_go(struct tg_traced_job *job);
 /* Whether nothing is traced any more and the trace is closed; *STATUS is then the command's wait status. */
 bool tg_traced_job_has_ended(struct tg_traced_job *job, int *status);
-/* What the trace has; where it has ended. */
+/* Summary of the trace of a job that has ended. */
 struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job);
 
 #endif

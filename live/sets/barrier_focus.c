@@ -165,7 +165,7 @@ static uint32_t followed_group(const struct tg_ptset_arena *arena, const struct 
     return 0;
 }
 
-/* What one arena says that a list does not: groups that change, and a process. */
+/* The meaning of a single arena beyond a list: groups that change, and a process. */
 static struct tg_error *follow_arena(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
                                      struct tg_barrier_focus *barrier)
 {

@@ -1,4 +1,4 @@
-/* Whom a barrier is over: from the focus in which dbarrier was said to a definition for the barrier model. */
+/* Members of a barrier: from the focus of dbarrier to a definition for the run model. */
 #ifndef TG_LIVE_SETS_BARRIER_FOCUS_H
 #define TG_LIVE_SETS_BARRIER_FOCUS_H
 
@@ -12,7 +12,7 @@ struct tg_barrier_focus {
     bool of_threads; /* a thread barrier: the group of the focus is one of threads (workers, lockstep), or its
                         width is a thread */
     bool shared;     /* to be planted in all of the share group, else in PROCESS only */
-    uint32_t share_group;      /* that it does not reach beyond */
+    uint32_t share_group;      /* the only one that it spans */
     uint32_t group;            /* members are of this group, 0 any */
     uint32_t process;          /* and of this process (dpid), 0 any */
     struct tg_thread_id *list; /* and of these; NULL any */
@@ -29,7 +29,7 @@ void tg_barrier_focus_deinit(struct tg_barrier_focus *barrier);
 struct tg_error *tg_barrier_focus_make(const struct tg_ptset *focus, const struct tg_job_view *view,
                                        struct tg_barrier_focus *barrier, size_t *position);
 
-/* What the model is given. Points into BARRIER. */
+/* The definition for the model. Points into BARRIER. */
 struct tg_barrier_definition tg_barrier_focus_definition(const struct tg_barrier_focus *barrier, uint32_t id,
                                                          enum tg_barrier_stop stop_when_hit,
                                                          enum tg_barrier_stop stop_when_done);

@@ -1,6 +1,6 @@
-/* The focus, which the console's commands are about: everything or a set of processes and threads (live/sets/ptset.h), and a
- * current worker. Process I of the models has the dpid I + 1, wherever the source is; a worker's number is
- * its dtid, and a process without workers has one thread, 1. */
+/* The focus, which the console's commands are about: everything or a set of processes and threads
+ * (live/sets/ptset.h), and a current worker. Process I of the models has the dpid I + 1, wherever the
+ * source is; a worker's number is its dtid, and a process without workers has one thread, 1. */
 #ifndef TG_LIVE_SETS_FOCUS_H
 #define TG_LIVE_SETS_FOCUS_H
 

@@ -1,4 +1,4 @@
-/* What process/thread sets mean in a job. */
+/* Evaluation of process/thread sets in a job. */
 #include "live/sets/ptset.h"
 #include "live/sets/tree.h"
 

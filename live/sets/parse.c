@@ -11,7 +11,7 @@ struct parser {
     const char *text, *at;
     struct tg_ptset *set;
     unsigned depth;
-    bool is_primary; /* what was read last has no operator of its own level */
+    bool is_primary; /* the part read last has no operator of its own level */
     size_t *position;
     struct tg_error *error; /* the first one; nothing is read behind it */
 };
@@ -43,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static uint32_t fail(struct parser *parser
     return TG_NO_NODE;
 }
 
-/* What stands at AT, for messages. */
+/* The character at AT, for messages. */
 static const char *shown(const char *at, char buffer[static 24])
 {
     if (*at == '\0')
@@ -266,7 +266,7 @@ static bool read_process_and_thread(struct parser *parser, struct tg_ptset_arena
     return parser->error == NULL;
 }
 
-/* What can be the next character behind an arena. */
+/* Whether C can follow an arena. */
 static bool ends_arena(char c)
 {
     return c == '\0' || strchr(" \t\n\r|-&(){}", c) != NULL;

@@ -36,7 +36,7 @@ static const struct tg_ptset_node first_focus = {
     .kind = TG_NODE_ARENA,
     .arena = {.width = TG_WIDTH_DEFAULT, .has_process = true, .process = 1, .has_thread = true}};
 
-/* What '.' is where everything is in focus. */
+/* Meaning of '.' where everything is in focus. */
 static const struct tg_ptset_node everything = {
     .kind = TG_NODE_ARENA,
     .arena = {.width = TG_WIDTH_ALL, .has_process = true, .process = 1, .has_thread = true}};

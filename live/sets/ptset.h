@@ -37,19 +37,20 @@ void tg_ptset_destroy(struct tg_ptset *set); /* NULL is accepted */
 struct tg_error *tg_ptset_complete(const struct tg_ptset *set, const struct tg_ptset *focus,
                                    struct tg_ptset **complete, size_t *position);
 
-/* The canonical text of SET, which parses to an equal set, with no more blanks and parentheses than needed. The
- * caller frees it; NULL where memory is short. */
+/* The canonical text of SET, which parses to an equal set, with no more blanks and parentheses than
+ * needed. The caller frees it; NULL where memory is short. */
 char *tg_ptset_string(const struct tg_ptset *set);
 
-/* What commands iterate: the arenas of a list, one by one; 1 of everything else. ARENA is NULL where that is
- * an expression: then there is no process or thread of interest but the lowest of its members. */
+/* Items that commands iterate over: the arenas of a list, one by one; 1 of everything else. ARENA is NULL
+ * where that is an expression: then there is no process or thread of interest but the lowest of its
+ * members. */
 size_t tg_ptset_count(const struct tg_ptset *set);
 const struct tg_ptset_arena *tg_ptset_arena(const struct tg_ptset *set, size_t i);
 
 /* Each arena of the set, in the order of its text: *CURSOR is 0 before the first; NULL behind the last. */
 const struct tg_ptset_arena *tg_ptset_next_arena(const struct tg_ptset *set, size_t *cursor);
 
-/* What `d` and `D` mean to the command that asks. */
+/* Meaning of `d` and `D` for the command that asks. */
 struct tg_ptset_defaults {
     enum tg_ptset_width width; /* thread, process, group or all */
     enum tg_ptset_group group; /* control, share, workers or lockstep */

@@ -1,4 +1,5 @@
-/* The tree of a process/thread set: parse.c makes it, ptset.c completes and prints it, members.c evaluates it. */
+/* The tree of a process/thread set: parse.c makes it, ptset.c completes and prints it, members.c evaluates
+ * it. */
 #ifndef TG_LIVE_SETS_TREE_H
 #define TG_LIVE_SETS_TREE_H
 

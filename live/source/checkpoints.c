@@ -79,7 +79,7 @@ void tg_checkpoints_aim(struct tg_checkpoints *checkpoints, uint64_t now, uint64
     }
 }
 
-/* Where the next one at an even distance belongs. */
+/* The event at which the next checkpoint at an even distance belongs. */
 static uint64_t next_even(const struct tg_checkpoints *checkpoints)
 {
     uint64_t last = checkpoints->n_even == 0 ? 0 : checkpoints->even[checkpoints->n_even - 1].number;

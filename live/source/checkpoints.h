@@ -12,7 +12,7 @@
 struct tg_checkpoint {
     uint64_t number;                       /* of the event that it is behind, from 1 */
     uint64_t latest_ns;                    /* greatest time of the events up to it */
-    struct tg_trace_bookmark before_event; /* where that event begins */
+    struct tg_trace_bookmark before_event; /* start of that event */
     struct tg_moment *moment;
     uint64_t size_bytes; /* of the moment, about */
 };

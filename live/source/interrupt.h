@@ -9,7 +9,7 @@
 void tg_interrupt_catch(void);
 void tg_interrupt_release(void);
 
-/* What the signal is to call as well while it is caught: NOTIFY (async-signal-safe, NULL: nothing) with
+/* Callback of the signal while it is caught: NOTIFY (async-signal-safe, NULL: nothing) with
  * CONTEXT. */
 void tg_interrupt_notify(void (*notify)(void *context), void *context);
 

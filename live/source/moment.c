@@ -103,7 +103,7 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
     moment->entry = entry;
     if (error == NULL)
         error = tg_totals_feed(moment->session, event);
-    /* Where a process was when it died is asked after its end. */
+    /* The place where a process died is asked after its end. */
     if (error == NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_addresses_feed(moment->addresses, event);
     if (error == NULL)

@@ -34,7 +34,7 @@ struct tg_moment {
 struct tg_error *tg_moment_create(struct tg_moment **moment);
 void tg_moment_destroy(struct tg_moment *moment); /* NULL is accepted */
 
-/* What the trace calls processes and threads is not kept: a live session has numbers of its own. */
+/* Drops the numbers that the trace has for processes and threads: a live session has its own. */
 void tg_moment_drop_numbers(struct tg_moment *moment);
 
 /* A second one that says the same and goes on from there on its own. Only error: NO_MEMORY. */

@@ -8,7 +8,7 @@
 
 /* Processes of a control group that run the same program. */
 struct share {
-    char *key; /* that group's number and the program's path */
+    char *key; /* number of that group and path of the program */
     uint32_t number;
     UT_hash_handle hh;
 };

@@ -390,7 +390,7 @@ static void put_barrier(struct tg_json *json, const struct tg_news *news)
     }
 }
 
-/* What is common to all. */
+/* Members common to all kinds. */
 static void put_whom(struct tg_json *json, const struct tg_news *news)
 {
     tg_json_member_string(json, "event", kind_names[news->kind]);

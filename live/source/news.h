@@ -1,5 +1,5 @@
-/* What happens to a job by itself, told where it happens and said where somebody listens: in words to people,
- * as JSON (docs/json-console.md) to programs.
+/* News: events of a job that no command caused, told where they happen and said where somebody listens: in
+ * words to people, as JSON (docs/json-console.md) to programs.
  *
  * To add a kind: a line in TG_NEWS_KINDS, its words and its members in news.c, both in
  * docs/json-console.md. */
@@ -44,11 +44,11 @@ enum tg_news_kind {
 /* Texts may hold any bytes, and live while it is told. Members that a kind does not use are 0. */
 struct tg_news {
     enum tg_news_kind kind;
-    struct tg_thread_id thread; /* whom it is about: dtid 0 a process, dpid 0 nobody, or several */
+    struct tg_thread_id thread; /* the subject: dtid 0 a process, dpid 0 nobody, or several */
     int32_t pid, tid;           /* of the same, 0 not known */
     bool has_rank;              /* RANK is its, or its process's, rank in MPI_COMM_WORLD */
     int64_t rank;
-    const char *set;   /* whom, where it is several: "0-3.1-4"; NULL */
+    const char *set;   /* the subjects where there are several: "0-3.1-4"; NULL */
     const char *name;  /* of a program, host, library or setting; NULL */
     const char *place; /* "solve (solver.c:120)", NULL not known */
     const char *text;  /* further words, NULL none */
@@ -63,7 +63,7 @@ struct tg_news {
     uint64_t count, other; /* of threads that left a barrier together: OTHER of process UNIT */
 };
 
-/* Who listens. Called by the console's thread. */
+/* A listener. Called by the console's thread. */
 struct tg_news_sink {
     void (*tell)(void *context, const struct tg_news *news);
     void *context;

@@ -10,7 +10,7 @@ enum { MAX_NEWS = 10000 };
 
 struct item {
     struct item *next;
-    struct tg_news news; /* its texts are behind it */
+    struct tg_news news; /* the strings follow in memory */
     char texts[];
 };
 

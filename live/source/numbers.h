@@ -1,4 +1,4 @@
-/* What a session of live control called its processes and threads, from its trace: so that a replay calls
+/* Numbers of processes and threads in a session of live control, from its trace: so that a replay calls
  * them the same. */
 #ifndef TG_LIVE_SOURCE_NUMBERS_H
 #define TG_LIVE_SOURCE_NUMBERS_H

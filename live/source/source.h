@@ -1,4 +1,4 @@
-/* Where the console's job comes from: a trace now, an engine that traces a live job with the same commands.
+/* The source of the console's job: a trace, or an engine that traces a live job, with the same commands.
  *
  * To add a source: a struct that begins with struct tg_source, a const struct tg_source_ops, a function that
  * creates it. Operations that are NULL are told to be impossible, or not needed, as said with each.
@@ -11,7 +11,7 @@
  *     runs, and says that it is at the end when nothing is left that could have one.
  *   - Moving is letting run: motions (`opm next`, `find`) are `begin`, steps, `end` around them. A trace
  * needs neither.
- *   - Who runs, stands or is held is known to the engine alone: `view`. Sets of live/sets/ptset.h are found in it.
+ *   - Who runs, is stopped or held is known to the engine alone: `view`, in which sets are found.
  *   - A diagram is drawn from the trace that is being written: `sync`. */
 #ifndef TG_LIVE_SOURCE_SOURCE_H
 #define TG_LIVE_SOURCE_SOURCE_H
@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where to go. */
+/* Destinations of a motion. */
 enum tg_target_kind {
     TG_TO_EVENT, /* behind event NUMBER; 0: before the first; beyond the last one: to the end */
     TG_TO_TIME,  /* before the first event later than TIME_NS */
@@ -49,7 +49,7 @@ struct tg_event_mark {
 struct tg_source {
     const struct tg_source_ops *ops;
     const struct tg_moment *moment; /* after the event below */
-    const struct tg_event *event;   /* that was taken last, NULL before the first */
+    const struct tg_event *event;   /* the event taken last, NULL before the first */
     uint64_t number;                /* of that event, from 1; 0 before the first */
     uint64_t time_ns;               /* of that event; before the first the start */
     uint64_t start_ns;              /* times are told relative to it */

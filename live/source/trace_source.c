@@ -14,7 +14,7 @@ struct trace_source {
     struct tg_source public;
     struct tg_trace_reader *reader;
     struct tg_moment *moment;
-    struct tg_trace_bookmark before_event; /* where public.event begins */
+    struct tg_trace_bookmark before_event; /* start of public.event */
     uint64_t latest_ns;                    /* of the events taken: times may go back */
     struct tg_checkpoints *checkpoints;
     uint64_t next_checkpoint; /* number of the event behind which one is wanted */
@@ -55,7 +55,7 @@ static const struct tg_event *read_event(struct trace_source *trace)
     return event;
 }
 
-/* Where memory is short one does without. */
+/* Without memory there is no checkpoint: reading takes longer. */
 static void keep_checkpoint(struct trace_source *trace)
 {
     const struct tg_checkpoint here = {.number = trace->public.number,

@@ -11,7 +11,7 @@
 
 struct tg_zone_counter;
 
-/* What `opm next` can go to. */
+/* Destinations of `opm next`. */
 enum tg_zone_target {
     TG_TARGET_NONE, /* an event that begins no zone */
     TG_TARGET_PARALLEL,
@@ -24,7 +24,7 @@ enum tg_zone_target {
     TG_TARGET_LOOP,
 };
 
-/* Which kind of zone EVENT comes to. */
+/* The kind of zone that EVENT enters. */
 enum tg_zone_target tg_zone_target_of(const struct tg_event *event);
 /* By name ("master" and "masked" are one); NONE where there is none. */
 enum tg_zone_target tg_zone_target_by_name(const char *name);

@@ -24,7 +24,7 @@ struct words {
 
 struct tg_code_places {
     struct entry *entries;
-    struct entry *last;  /* where there was no memory to keep it */
+    struct entry *last;  /* the latest one where memory is short */
     struct words *words; /* by symbol; they outlive the entries */
 };
 

@@ -1,4 +1,4 @@
-/* What code is at an address, in words for people: functions, inlined ones too, files, lines. */
+/* Names of code addresses for people: functions, inlined ones too, files, lines. */
 #ifndef TG_LIVE_INSPECT_DWARF_CODE_PLACES_H
 #define TG_LIVE_INSPECT_DWARF_CODE_PLACES_H
 

@@ -28,7 +28,7 @@ struct tg_data_names {
     bool were_read;
     struct variable *variables; /* by address */
     size_t count, capacity;
-    struct stub *stubs; /* those that were asked for, by address */
+    struct stub *stubs; /* stubs that were asked for, by address */
 };
 
 struct tg_data_names *tg_data_names_create(void)
@@ -54,7 +54,7 @@ void tg_data_names_destroy(struct tg_data_names *names)
 
 /* ---- variables */
 
-/* What has no room, or finds no memory, is not named. */
+/* Without room or memory an address has no name. */
 static void take_symbol(void *context, const struct tg_image_symbol *symbol)
 {
     struct tg_data_names *names = context;

@@ -1,4 +1,4 @@
-/* What an object's variables are called, by address; and the stubs of its procedure linkage. */
+/* Names of an object's variables, by address, and of the stubs of its procedure linkage. */
 #ifndef TG_LIVE_INSPECT_DWARF_DATA_NAMES_H
 #define TG_LIVE_INSPECT_DWARF_DATA_NAMES_H
 

@@ -10,7 +10,7 @@ struct tg_debug_cache;
 /* Bounded: beyond what is in use, at most MAX_UNUSED (0: 32) stay, and of these no more than 256 MiB of
  * files; the least recently used goes first. */
 struct tg_error *tg_debug_cache_create(size_t max_unused, struct tg_debug_cache **cache);
-/* What is still in use lives on until its last tg_debug_info_unref. NULL is accepted. */
+/* Entries still in use live on until their last tg_debug_info_unref. NULL is accepted. */
 void tg_debug_cache_destroy(struct tg_debug_cache *cache);
 
 /* The debug information of IMAGE. The caller owns one reference, and gives it back by tg_debug_cache_put. */

@@ -9,7 +9,7 @@
 
 enum { MAX_MARKS = 8 };
 
-/* Where some functions begin, looked for at the first question. */
+/* Addresses of some functions, looked for at the first question. */
 struct marks {
     bool were_tried;
     uint64_t addresses[MAX_MARKS];
@@ -138,7 +138,7 @@ static bool has(struct tg_elf_object *object, const char *name)
     return tg_elf_object_section(object, name) != NULL;
 }
 
-/* Where the DWARF is; a file may have .debug_frame alone (assembly). */
+/* Finds the file with DWARF; a file may have .debug_frame alone (assembly). */
 static struct tg_elf_object *object_with_dwarf(struct tg_image *image)
 {
     struct tg_elf_object *object = tg_image_object(image);

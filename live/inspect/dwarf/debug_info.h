@@ -1,4 +1,4 @@
-/* What is known of one object's code: its DWARF, its unwind tables, its symbols. */
+/* Debug information of one object: its DWARF, its unwind tables, its symbols. */
 #ifndef TG_LIVE_INSPECT_DWARF_DEBUG_INFO_H
 #define TG_LIVE_INSPECT_DWARF_DEBUG_INFO_H
 
@@ -29,10 +29,10 @@ struct tg_image *tg_debug_info_image(const struct tg_debug_info *info);
  * 512 MiB of it. Valid as long as INFO. */
 Dwarf *tg_debug_info_dwarf(struct tg_debug_info *info);
 
-/* What turns an address of that DWARF into one of the image: seldom other than 0 (prelink). */
+/* Difference between addresses of that DWARF and of the image: seldom other than 0 (prelink). */
 uint64_t tg_debug_info_delta(const struct tg_debug_info *info);
 
-/* Its units, functions and lines by address; NULL where there is no DWARF. Valid as long as INFO. */
+/* Units, functions and lines by address; NULL where there is no DWARF. Valid as long as INFO. */
 struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info);
 
 /* The names of its variables, functions and types; NULL where there is no DWARF. Valid as long as INFO. */
@@ -41,19 +41,19 @@ struct tg_name_index *tg_debug_info_names(struct tg_debug_info *info);
 /* The unwind table of .eh_frame, as it is mapped; NULL where there is none. Valid as long as INFO. */
 Dwarf_CFI *tg_debug_info_eh_frame(struct tg_debug_info *info);
 
-/* What they say of ADDRESS; NULL where that is nothing. Valid until the next call. */
+/* Unwind rules at ADDRESS; NULL where there are none. Valid until the next call. */
 const struct tg_unwind_rules *tg_debug_info_unwind_rules(struct tg_debug_info *info, uint64_t address);
 
 /* Whether ADDRESS is in an executable segment, and whether it is in a procedure linkage table. */
 bool tg_debug_info_is_code(const struct tg_debug_info *info, uint64_t address);
 bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address);
 
-/* What is called at ADDRESS: a function, a stub of procedure linkage ("puts@plt"), a variable. NAME is valid
+/* The name at ADDRESS: of a function, a stub of procedure linkage ("puts@plt"), a variable. NAME is valid
  * as long as INFO. */
 bool tg_debug_info_symbol_at(struct tg_debug_info *info, uint64_t address, const char **name,
                              uint64_t *offset);
 
-/* Where longjmp and its like begin, at most MAX; returns how many. */
+/* Addresses of longjmp and its like, at most MAX; returns how many. */
 size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max);
 /* The same of what handlers of C++ exceptions call first, the ABI's __cxa_begin_catch. */
 size_t tg_debug_info_catches(struct tg_debug_info *info, uint64_t *addresses, size_t max);

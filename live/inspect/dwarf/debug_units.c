@@ -32,8 +32,8 @@ struct row {
 };
 
 struct unit {
-    Dwarf_Die die;   /* its line table's */
-    Dwarf_Die split; /* where its functions are: the same, or the split unit */
+    Dwarf_Die die;   /* of the line table */
+    Dwarf_Die split; /* with its functions: the same, or the split unit */
     bool functions_read;
     Dwarf_Die *functions;
     size_t n_functions;
@@ -272,7 +272,7 @@ static int holds(Dwarf_Die *die, uint64_t address)
 size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, Dwarf_Die *scopes, size_t max)
 {
     Dwarf_Die path[MAX_DEPTH];
-    bool certain[MAX_DEPTH] = {true}; /* it holds the address */
+    bool certain[MAX_DEPTH] = {true}; /* contains the address */
     if (max == 0 || !tg_debug_units_function_at(units, address, &path[0]))
         return 0;
     address -= units->delta;
@@ -285,7 +285,7 @@ size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, 
         int held = is_block(dwarf_tag(die)) ? holds(die, address) : 0;
         certain[depth] = held == 1;
         if (held == 1)
-            innermost = depth; /* its siblings are of no interest any more */
+            innermost = depth; /* the siblings are of no interest any more */
         if (held != 0 && depth + 1 < MAX_DEPTH && dwarf_child(die, &path[depth + 1]) == 0) {
             depth++;
             continue;
@@ -341,7 +341,7 @@ bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line)
 
 /* ---- lines */
 
-/* What libdw has sorted by address; code without a line goes to the row before it. */
+/* Rows as libdw has sorted them by address; code without a line goes to the row before it. */
 static void read_rows(struct tg_debug_units *units, struct unit *unit)
 {
     if (unit->rows_read)

@@ -33,10 +33,10 @@ size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, 
  * Fortran without its scopes). NULL where it has none. */
 const char *tg_debug_units_function_name(Dwarf_Die *function);
 
-/* Its first instruction; false where it has no code. */
+/* The first instruction of FUNCTION; false where there is no code. */
 bool tg_debug_units_entry(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t *address);
 
-/* Where an inlined copy is called: the file as the unit's line table names it, and the line. */
+/* Call site of an inlined copy: the file as the unit's line table names it, and the line. */
 bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line);
 
 /* The code from START up to END comes from one row of the line table. Code without a line (number 0) counts

@@ -39,7 +39,7 @@ static struct object *open_object(struct tg_module_scene *scene, size_t index)
     if (object->object.dwarf == NULL)
         return object;
     object->object.bias = object->bias + tg_debug_info_delta(object->info);
-    if (!tg_module_is_agent(object->module)) /* whose names nobody means */
+    if (!tg_module_is_agent(object->module)) /* nobody means names of the agent */
         object->object.names = tg_debug_info_names(object->info);
     return object;
 }
@@ -84,7 +84,7 @@ static bool unit_at(void *context, const struct tg_scene_object *handed_out, uin
     return units != NULL && tg_debug_units_find(units, address - object->bias, unit);
 }
 
-/* What the function at ADDRESS is called in its source; NULL not known. */
+/* The name of the function at ADDRESS in its source; NULL not known. */
 static const char *function_name(struct tg_module_scene *scene, uint64_t address)
 {
     uint64_t bias;

@@ -5,7 +5,7 @@
 #include "live/inspect/dwarf/modules.h"
 #include "live/inspect/target/scene.h"
 
-/* What is kept for all questions about one process: which names its objects have. Not thread-safe. */
+/* Names of the objects of one process, kept for all questions about it. Not thread-safe. */
 struct tg_module_scene;
 
 /* MODULES must outlive it. Only error: NO_MEMORY. */

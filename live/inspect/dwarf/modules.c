@@ -170,7 +170,7 @@ static bool read_maps(struct tg_modules *modules, FILE *file, struct list *fresh
             continue;
         struct module *last = fresh->count > 0 ? fresh->items[fresh->count - 1] : NULL;
         if (last != NULL && mapping.start < last->module.end)
-            continue; /* its first page once more, as small objects have it */
+            continue; /* the first page once more, as small objects have it */
         struct module *module = take_known(&modules->list, &at, &mapping);
         if (module == NULL)
             module = look_at(modules, &mapping, &no_memory);
@@ -194,7 +194,7 @@ struct tg_error *tg_modules_refresh(struct tg_modules *modules)
     struct list fresh = {0};
     bool ok = read_maps(modules, file, &fresh);
     fclose(file);
-    /* those not seen again are gone; without memory what was seen is all there is */
+    /* modules not seen again are gone; without memory only those seen so far remain */
     destroy_list(modules, &modules->list);
     modules->list = fresh;
     return ok ? NULL : tg_error_no_memory();

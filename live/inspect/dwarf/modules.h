@@ -38,7 +38,7 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
 /* Whether MODULE, NULL none, is our agent in the process, which is nothing of the program's. */
 bool tg_module_is_agent(const struct tg_module *module);
 
-/* What is known of MODULE's code, checked to be that of the file that is mapped; BIAS takes its addresses to
+/* Debug information of MODULE, checked to be that of the file that is mapped; BIAS takes its addresses to
  * memory's. Opened at the first question, when a thread of the process must stand. NULL where there is
  * nothing. Valid as long as MODULE. */
 struct tg_debug_info *tg_modules_debug_info(struct tg_modules *modules, const struct tg_module *module,

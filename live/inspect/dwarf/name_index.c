@@ -21,7 +21,7 @@ struct entry {
     uint32_t number; /* before sorting */
     uint8_t kind;
     bool is_scope;   /* a namespace: there for its children's sake */
-    bool is_clear;   /* what is in it is also called as if it were not: an inline namespace, an enum */
+    bool is_clear;   /* members can be named without it: an inline namespace, an enum */
     bool is_outside; /* defined outside of where it is declared: the scopes around it are the declaration's */
     bool is_in_types; /* DIE is an offset of .debug_types */
 };

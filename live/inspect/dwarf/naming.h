@@ -1,4 +1,4 @@
-/* What addresses of a process are called: whoever inspects asks, whoever knows its modules answers. */
+/* Names of addresses of a process: whoever inspects asks, whoever knows its modules answers. */
 #ifndef TG_LIVE_INSPECT_DWARF_NAMING_H
 #define TG_LIVE_INSPECT_DWARF_NAMING_H
 
@@ -11,12 +11,12 @@
 
 struct tg_inspect_namer {
     void *context;
-    /* What ADDRESS is in: a function or a variable, and the source line of code. Strings live until the next
+    /* The function or variable that ADDRESS is in, and the source line of code. Strings live until the next
      * question, and may hold anything. False: nothing is known. */
     bool (*name)(void *context, uint64_t address, struct tg_symbol *symbol);
 };
 
-/* What is known of the code and data of MODULES, which must outlive it. */
+/* Names of the code and data of MODULES, which must outlive it. */
 struct tg_inspect_namer tg_inspect_namer_of(struct tg_modules *modules);
 
 /* NAMER may be NULL; *SYMBOL is empty where nothing is known. */

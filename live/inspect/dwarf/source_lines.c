@@ -137,7 +137,7 @@ static struct tg_error *read_bytes(int descriptor, const char *path, struct file
         if (got < 0)
             return tg_error_create_errno(errno, "cannot read %s", path);
         if (got == 0)
-            break; /* it is being cut */
+            break; /* the file is being truncated */
         file->size += (size_t)got;
     }
     return find_starts(file) ? NULL : tg_error_no_memory();
@@ -285,7 +285,7 @@ struct tg_error *tg_source_lines_find(struct tg_source_lines *lines, const char 
 
 const char *tg_source_text_line(const struct tg_source_text *text, uint64_t number, size_t *size)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* that says: UTF-8 */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8 */
     const struct file *file = (const struct file *)text;
     size_t start = file->starts[number - 1], end = file->starts[number];
     if (end > start && file->bytes[end - 1] == '\n')

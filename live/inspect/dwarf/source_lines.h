@@ -28,7 +28,7 @@ struct tg_error *tg_source_lines_search(struct tg_source_lines *lines, const cha
 
 /* One file. Lives until the next question to its tg_source_lines. */
 struct tg_source_text {
-    const char *path; /* where it was found */
+    const char *path; /* as found */
     size_t n_lines;
     bool is_newer; /* than the program that it is asked for: its lines may be others than those compiled */
 };
@@ -53,7 +53,7 @@ struct tg_source_mark {
 /* Lines [FIRST, FIRST + COUNT), as far as the file has them. */
 struct tg_source_range {
     uint64_t first, count;
-    uint64_t current; /* where the thread is, 0 elsewhere */
+    uint64_t current; /* of the thread, 0 elsewhere */
     const struct tg_source_mark *marks;
     size_t n_marks;
 };

@@ -1,4 +1,4 @@
-/* Where thread-local variables are, by the x86-64 ABI and what the C library tells debuggers of its own
+/* Addresses of thread-local variables, by the x86-64 ABI and what the C library tells debuggers of its own
  * structures. */
 #ifndef TG_LIVE_INSPECT_DWARF_THREAD_LOCAL_H
 #define TG_LIVE_INSPECT_DWARF_THREAD_LOCAL_H
@@ -6,7 +6,7 @@
 #include "live/inspect/dwarf/modules.h"
 #include "live/inspect/target/target.h"
 
-/* What of a process's C library was read once. Zero it first, and after its modules changed. */
+/* Data of a process's C library, read once. Zero it first, and after its modules changed. */
 struct tg_thread_local {
     bool was_read;
     bool is_known;
@@ -14,7 +14,7 @@ struct tg_thread_local {
     uint64_t link_map;     /* the first one, 0 none */
 };
 
-/* Where OFFSET of the thread-local storage of MODULE is for the thread with FS_BASE. The program's own is
+/* Finds OFFSET of the thread-local storage of MODULE for the thread with FS_BASE. The program's own is
  * below FS_BASE; a library's is found by the thread's DTV. Errors: TARGET, also where the thread has not
  * used it yet, or the C library does not tell. */
 struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct tg_modules *modules,

@@ -15,7 +15,7 @@ struct entry {
 
 struct tg_unwind_table {
     struct entry *entries;
-    struct entry last; /* where there was no memory to keep it */
+    struct entry last; /* the latest one where memory is short */
 };
 
 struct tg_unwind_table *tg_unwind_table_create(void)
@@ -46,7 +46,7 @@ static bool is_preserved(int number)
     return number == TG_RBX || number == TG_RBP || (number >= TG_R12 && number <= TG_R15);
 }
 
-/* What libdw says of one register; see dwarf_frame_register for the two meanings of no operations. */
+/* Takes libdw's rule of one register; see dwarf_frame_register for the two meanings of no operations. */
 static struct tg_unwind_rule rule_of(Dwarf_Frame *frame, int number)
 {
     struct tg_unwind_rule rule = {.kind = TG_UNWIND_UNDEFINED};

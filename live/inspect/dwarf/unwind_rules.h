@@ -1,4 +1,4 @@
-/* Where a caller's registers are while its callee stands at a certain address: what CFI says, in short
+/* Rules that find a caller's registers while its callee is at a certain address: CFI in short
  * form. */
 #ifndef TG_LIVE_INSPECT_DWARF_UNWIND_RULES_H
 #define TG_LIVE_INSPECT_DWARF_UNWIND_RULES_H
@@ -13,7 +13,7 @@ enum tg_unwind_kind {
     TG_UNWIND_AT,         /* in memory at CFA + offset */
     TG_UNWIND_IS,         /* CFA + offset itself */
     TG_UNWIND_REGISTER,   /* in register number OFFSET of the callee */
-    TG_UNWIND_EXPRESSION, /* what it yields: an address in memory, or the value, as its last operation says */
+    TG_UNWIND_EXPRESSION, /* yields an address in memory, or the value, as its last operation says */
 };
 
 /* One register of the caller. */
@@ -35,7 +35,7 @@ struct tg_unwind_rules {
     struct tg_unwind_rule registers[TG_REGISTER_COUNT];
 };
 
-/* Those of one CFI, cached by address: at most 16,384. Not thread-safe. */
+/* Rules of one CFI, cached by address: at most 16,384. Not thread-safe. */
 struct tg_unwind_table;
 
 /* NULL: no memory. */

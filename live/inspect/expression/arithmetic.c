@@ -72,7 +72,7 @@ struct tg_number tg_number_convert(const struct tg_number *a, enum tg_basic_type
         return integer(tg_number_is_true(a), 0, type);
     if (!a->is_real)
         return integer(a->low, a->high, type);
-    /* what does not fit is the nearest that does: C leaves it open */
+    /* values that do not fit become the nearest one: C leaves it open */
     if (a->real != a->real)
         return integer(0, 0, type);
     if (a->real < 0)

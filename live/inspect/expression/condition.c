@@ -37,10 +37,10 @@ struct tg_condition {
     Tcl_Obj *expression; /* Tcl keeps it compiled */
     struct variable variables[MAX_VARIABLES];
     size_t n_variables;
-    struct span shifts[MAX_SHIFTS]; /* what is on the right of them */
+    struct span shifts[MAX_SHIFTS]; /* right-hand sides of shifts */
     size_t n_shifts;
     bool needs_frame;
-    const struct tg_scene *scene; /* that is being asked in */
+    const struct tg_scene *scene; /* of the question */
     size_t n_read;                /* characters of texts, for that */
     struct tg_error *error;       /* the first one of a variable */
 };
@@ -280,7 +280,7 @@ static struct tg_error *take_script(struct tg_condition *condition, const char *
     return error;
 }
 
-/* Where in TEXT the error is that MESSAGE of Tcl's tells of: it repeats the expression, or where that is long
+/* Place in TEXT of the error that MESSAGE of Tcl's tells of: it repeats the expression, or where that is long
  * a piece of it between dots, with a mark. 0 where there is none. */
 static size_t find_mark(const char *text, const char *message)
 {
@@ -400,7 +400,7 @@ bool tg_condition_needs_frame(const struct tg_condition *condition)
 
 /* ---- evaluation */
 
-/* What Tcl says is wrong. */
+/* The error as Tcl says it. */
 static struct tg_error *complain(struct tg_condition *condition)
 {
     struct tg_error *error = condition->error;

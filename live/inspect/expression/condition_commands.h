@@ -1,6 +1,6 @@
-/* What conditions may call. They are decided while a thread waits and nobody else of the job is served, and
- * Tcl cannot be interrupted inside of a command: so there are only those whose time is bounded by what they
- * are given. */
+/* Commands that conditions may call. Conditions are decided while a thread waits and nobody else of the
+ * job is served, and Tcl cannot be interrupted inside of a command: so there are only those whose time is
+ * bounded by what they are given. */
 #ifndef TG_LIVE_INSPECT_EXPRESSION_CONDITION_COMMANDS_H
 #define TG_LIVE_INSPECT_EXPRESSION_CONDITION_COMMANDS_H
 

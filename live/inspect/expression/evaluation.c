@@ -295,7 +295,7 @@ static struct tg_error *evaluate_unary(struct evaluation *evaluation, const stru
     return error;
 }
 
-/* What VALUE points to, and how large that is, where it is a pointer or an array. */
+/* Target of VALUE, a pointer or an array, and its size. */
 static bool pointed_to(const struct tg_value *value, struct tg_type *target, uint64_t *size)
 {
     if (value->n_dimensions > 1)

@@ -1,4 +1,4 @@
-/* What people ask to see: C expressions over the variables of a thread that stands.
+/* C expressions over the variables of a stopped thread.
  *
  *   names         x, ns::x, 'file.c'::x, 'holder<int>::x', $rip ... $r15, $eax, $pc, $sp, $fp; .omp_data_i
  *   of values     a.b  p->b  a[i]  a[i:j] (both included; a[:] a[i:] a[:j])  a(i, j) (Fortran's order)  *p &x
@@ -20,9 +20,9 @@ struct tg_error *tg_expression_parse(const char *text, struct tg_expression **ex
 /* NULL is accepted. */
 void tg_expression_destroy(struct tg_expression *expression);
 
-/* Its value in SCENE, valid as long as both. Errors, with *POSITION as above: NOT_FOUND (a name; similar ones
- * are told), USAGE (what cannot be asked of such a value), TARGET (memory or a register that cannot be
- * read). */
+/* The value of EXPRESSION in SCENE, valid as long as both. Errors, with *POSITION as above: NOT_FOUND (a
+ * name; similar ones are told), USAGE (what cannot be asked of such a value), TARGET (memory or a register
+ * that cannot be read). */
 struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const struct tg_scene *scene,
                                         struct tg_value *value, size_t *position);
 

@@ -36,7 +36,7 @@ struct tg_type_words {
     unsigned pointers;
 };
 
-/* What a name was found to be at one place. */
+/* Meaning of a name at one place. */
 struct tg_remembered {
     uint64_t generation, place;
     unsigned inlined;

@@ -109,7 +109,7 @@ bool tg_words_take_word(struct tg_words *words, const char *word)
     return true;
 }
 
-/* Which of the words that base types are made of were there. */
+/* Counts of the words that base types are made of. */
 struct base_words {
     unsigned longs, shorts, ints, chars, is_unsigned, is_signed, floats, doubles, bools, voids, wide, any;
 };

@@ -1,4 +1,4 @@
-/* What an expression is written with: blanks, tokens, names, numbers, types. Of expression.c. */
+/* Words of expressions: blanks, tokens, names, numbers, types. */
 #ifndef TG_LIVE_INSPECT_EXPRESSION_WORDS_H
 #define TG_LIVE_INSPECT_EXPRESSION_WORDS_H
 
@@ -16,7 +16,7 @@ struct tg_words {
 
 /* ERROR, which is taken, is at POSITION; the first one counts. */
 void tg_words_fail(struct tg_words *words, size_t position, struct tg_error *error);
-/* WHAT is missing here. */
+/* Fails: WHAT is expected here. */
 void tg_words_expected(struct tg_words *words, const char *what);
 
 void tg_words_skip_blanks(struct tg_words *words);

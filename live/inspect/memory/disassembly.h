@@ -35,13 +35,13 @@ void tg_disassembler_destroy(struct tg_disassembler *disassembler); /* NULL is a
 /* AT&T's syntax is what it begins with. */
 void tg_disassembler_set_intel(struct tg_disassembler *disassembler, bool intel);
 
-/* Where to begin for N instructions before PC: found from the start of its function, as code cannot be read
+/* Start for N instructions before PC: found from the start of its function, as code cannot be read
  * backwards. PC itself where that is not known, further away than TG_DISASSEMBLY_MAX_LEAD, or does not lead
  * to it. */
 uint64_t tg_disassembler_back(struct tg_disassembler *disassembler, const struct tg_inspect_memory *memory,
                               const struct tg_inspect_namer *namer, uint64_t pc, uint64_t n);
 
-/* What is shown of code, and how. */
+/* Code to show, and how. */
 struct tg_disassembly {
     const struct tg_inspect_memory *memory;
     const struct tg_inspect_namer *namer; /* NULL: addresses stay numbers */
@@ -49,11 +49,12 @@ struct tg_disassembly {
     const char *program;                  /* for sources, NULL not known */
     const uint64_t *marks;                /* addresses of action points, shown as 'b' */
     size_t n_marks;
-    uint64_t pc; /* where the thread is, marked '>' */
+    uint64_t pc; /* of the thread, marked '>' */
     bool shows_bytes;
 };
 
-/* A line each: "> 0x401136 <main+4>  call 0x401020 <puts>". NOT_FOUND where not one instruction can be read. */
+/* A line each: "> 0x401136 <main+4>  call 0x401020 <puts>". NOT_FOUND where not one instruction can be
+ * read. */
 struct tg_error *tg_disassembly_print(struct tg_disassembler *disassembler,
                                       const struct tg_disassembly *disassembly, uint64_t address,
                                       uint64_t count, FILE *stream, uint64_t *end);

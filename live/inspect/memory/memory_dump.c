@@ -345,8 +345,8 @@ static struct tg_error *print_numbers(struct dump *dump, const struct tg_inspect
 
 /* ---- strings */
 
-/* What is at ADDRESS up to a NUL, in TEXT; *SIZE is the memory it takes, NUL included where it was found.
- * False where nothing can be read. */
+/* Reads the string at ADDRESS up to a NUL into TEXT; *SIZE is the memory it takes, NUL included where it
+ * was found. False where nothing can be read. */
 static bool read_string(const struct tg_inspect_memory *memory, uint64_t address,
                         char text[TG_MEMORY_DUMP_MAX_STRING + 1], size_t *size, bool *is_whole)
 {

@@ -12,7 +12,7 @@ enum { TG_STEP_MAX_LONGJMPS = 4, TG_STEP_MAX_CATCHES = 2 };
 struct tg_step_jumps {
     uint64_t longjmps[TG_STEP_MAX_LONGJMPS];
     size_t n_longjmps;
-    uint64_t catches[TG_STEP_MAX_CATCHES]; /* what each handler of an exception calls first */
+    uint64_t catches[TG_STEP_MAX_CATCHES]; /* first call of each handler of an exception */
     size_t n_catches;
     /* of the longjmp under way: it is stepped through until it lands */
     bool is_jumping;
@@ -21,7 +21,7 @@ struct tg_step_jumps {
     uint64_t set_at; /* the pc behind setting the stack pointer, 0 not yet */
 };
 
-/* Where the objects that are mapped now have them. */
+/* Finds them in the objects that are mapped now. */
 void tg_step_jumps_find(struct tg_step_jumps *jumps, struct tg_modules *modules);
 
 bool tg_step_jumps_is_longjmp(const struct tg_step_jumps *jumps, uint64_t pc);
@@ -29,8 +29,8 @@ bool tg_step_jumps_is_catch(const struct tg_step_jumps *jumps, uint64_t pc);
 
 enum tg_step_jump {
     TG_STEP_JUMP_ON,     /* one more instruction */
-    TG_STEP_JUMP_LANDED, /* it is where it has jumped to */
-    TG_STEP_JUMP_LOST,   /* it takes too long */
+    TG_STEP_JUMP_LANDED, /* the jump is over */
+    TG_STEP_JUMP_LOST,   /* the jump takes too long */
 };
 
 /* A longjmp begins; then one call for each instruction of it, the first included. */

@@ -1,4 +1,4 @@
-/* Where a thread that steps stands: its frame, its line, and what the code there is. Of stepper.c. */
+/* Place of a thread that steps: its frame, its line, and what the code there is. */
 #ifndef TG_LIVE_INSPECT_STEP_PLACE_H
 #define TG_LIVE_INSPECT_STEP_PLACE_H
 
@@ -18,7 +18,7 @@ struct tg_step_place {
     struct tg_debug_row row;
     size_t n_calls; /* functions at the pc, innermost first: address of their DIE in the DWARF */
     const void *calls[TG_CODE_PLACE_MAX_CALLS];
-    uint64_t function; /* where the function (not an inlined one) begins, 0 not known */
+    uint64_t function; /* start of the function (not an inlined one), 0 not known */
 };
 
 /* The place of a thread with REGISTERS. Valid until the next one of these MODULES. */

@@ -24,9 +24,9 @@ struct tg_stepper {
     const void *calls[TG_CODE_PLACE_MAX_CALLS];
     /* the line that is left; 0: none is known */
     uint64_t start, end;
-    uint64_t file; /* which, as a hash: what has its name may be unmapped meanwhile */
+    uint64_t file; /* hash of its name, which may be unmapped meanwhile */
     int line;
-    /* what is under way */
+    /* the step under way */
     uint64_t last_pc;
     uint64_t final;           /* of a run: being there is all, 0 none */
     uint64_t region;          /* of a run: the body of a parallel region, 0 none */
@@ -57,7 +57,7 @@ static void take_line(struct tg_stepper *stepper, const struct tg_step_place *he
     stepper->line = here->has_row ? here->row.line : 0;
     if (stepper->kind == TG_STEP_UNTIL && here->has_row && here->function != 0 &&
         here->function < stepper->start)
-        stepper->start = here->function; /* what is further up is no new line */
+        stepper->start = here->function; /* lines further up are no new lines */
 }
 
 static void take_frame(struct tg_stepper *stepper, const struct tg_step_place *here)
@@ -133,7 +133,7 @@ static struct tg_step_order run_to_return(struct tg_stepper *stepper, uint64_t a
 
 /* ---- left otherwise */
 
-/* Where longjmp has jumped to, the step ends, if that is as far out as what was waited for; else the run goes
+/* After longjmp the step ends if that is as far out as what was waited for; else the run goes
  * on. */
 static struct tg_step_order pass_longjmp(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
@@ -199,7 +199,7 @@ static bool pass_trampoline(struct tg_stepper *stepper, const struct tg_step_pla
         stepper->in_trampoline = false;
         return false;
     }
-    /* what the linker calls is no part of the way; its own frame and that of the function meant are one */
+    /* calls of the linker are no part of the way; its own frame and that of the function meant are one */
     *order = here->frame.cfa < stepper->trampoline_cfa ? leave(stepper, here) : one();
     return true;
 }
@@ -304,7 +304,7 @@ static struct tg_step_order step_line(struct tg_stepper *stepper, struct tg_step
             return called(stepper, here);
         return at_line(stepper, here);
     }
-    take_frame(stepper, here); /* it has returned */
+    take_frame(stepper, here); /* returned */
     stepper->line = 0;
     stepper->start = stepper->end = 0;
     return at_line(stepper, here);
@@ -343,7 +343,7 @@ static struct tg_step_order step_out(struct tg_stepper *stepper, const struct tg
             return impossible("no caller: this is the outermost frame");
         if (result != TG_UNWIND_CALLER)
             return impossible("cannot find the caller of this function");
-        if (is_hidden(stepper, &frame) || (note.is_signal && i == level)) /* its handler was meant */
+        if (is_hidden(stepper, &frame) || (note.is_signal && i == level)) /* meant for its handler */
             level++;
         else if (i == level)
             break;

@@ -33,8 +33,8 @@ struct tg_step_target {
 enum tg_step_order_kind {
     TG_STEP_ORDER_ONE,        /* execute one instruction, then ask again */
     TG_STEP_ORDER_RUN,        /* run to one of the targets, off the present address first; then ask again */
-    TG_STEP_ORDER_DONE,       /* it is there */
-    TG_STEP_ORDER_IMPOSSIBLE, /* it cannot be done, the thread stands where it is: WHY */
+    TG_STEP_ORDER_DONE,       /* the step is over */
+    TG_STEP_ORDER_IMPOSSIBLE, /* not possible, the thread stays where it is: WHY */
 };
 
 enum { TG_STEP_MAX_TARGETS = 16 };

@@ -1,4 +1,4 @@
-/* What a question about variables is asked in: a frame of a thread that stands, the memory and the objects of
+/* Scene of a question about variables: a frame of a stopped thread, the memory and the objects of
  * its process. */
 #ifndef TG_LIVE_INSPECT_TARGET_SCENE_H
 #define TG_LIVE_INSPECT_TARGET_SCENE_H
@@ -12,7 +12,7 @@ struct tg_name_index;
 
 /* One object that the process maps. Stays where it is as long as the scene that tells of it. */
 struct tg_scene_object {
-    const char *name;            /* its path */
+    const char *name;            /* path */
     Dwarf *dwarf;                /* NULL: no debug information */
     uint64_t bias;               /* an address in memory less the same in DWARF */
     struct tg_name_index *names; /* of DWARF; NULL with it, and of what is not the program's */
@@ -33,9 +33,9 @@ struct tg_scene_ops {
     bool (*unit_at)(void *context, const struct tg_scene_object *object, uint64_t address, Dwarf_Die *unit);
     /* The function or variable that holds ADDRESS: its name, cut at SIZE, and where in it. */
     bool (*symbol_at)(void *context, uint64_t address, char *name, size_t size, uint64_t *offset);
-    /* Where the symbol NAME is, of what has no debug information. */
+    /* Finds symbol NAME where there is no debug information. */
     bool (*symbol_named)(void *context, const char *name, uint64_t *address, uint64_t *size_bytes);
-    /* Where OFFSET of OBJECT's thread-local storage is for the thread. Errors: TARGET, with the reason. */
+    /* Finds OFFSET of OBJECT's thread-local storage for the thread. Errors: TARGET, with the reason. */
     struct tg_error *(*thread_local_at)(void *context, const struct tg_scene_object *object, uint64_t offset,
                                         uint64_t *address);
 };

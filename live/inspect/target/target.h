@@ -1,4 +1,4 @@
-/* What a thread that stands is to those who look into it: registers, frames, memory. x86-64. */
+/* A stopped thread as inspection sees it: registers, frames, memory. x86-64. */
 #ifndef TG_LIVE_INSPECT_TARGET_TARGET_H
 #define TG_LIVE_INSPECT_TARGET_TARGET_H
 
@@ -13,7 +13,7 @@ struct tg_inspect_memory {
     bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
 };
 
-/* Its registers that are wider than 64 bits: xmm0 to xmm15 and st0 to st7, by the numbers that DWARF has for
+/* Registers wider than 64 bits: xmm0 to xmm15 and st0 to st7, by the numbers that DWARF has for
  * them. */
 enum {
     TG_XMM0 = 17,
@@ -64,11 +64,11 @@ static inline bool tg_registers_has(const struct tg_registers *registers, enum t
 struct tg_frame {
     struct tg_registers registers; /* as they are, or will be when it is returned to; TG_RIP is known */
     uint64_t cfa;                  /* the stack pointer before the call that made it, 0 not known */
-    bool is_activation; /* its pc is where it is (innermost, or interrupted by a signal); else it is a return
-                           address, and what is asked of the code is asked of the byte before */
+    bool is_activation; /* pc is the next instruction (innermost, or interrupted by a signal); else a return
+                         * address, and the code is asked about the byte before */
 };
 
-/* Where code of FRAME is looked up. */
+/* Address at which code of FRAME is looked up. */
 static inline uint64_t tg_frame_place(const struct tg_frame *frame)
 {
     return frame->registers.value[TG_RIP] - !frame->is_activation;

@@ -7,11 +7,11 @@
 /* One call: of a function, or of one that was inlined into it; those share one frame. */
 struct tg_call {
     struct tg_frame frame;
-    const struct tg_module *module; /* that its code is in, NULL none */
+    const struct tg_module *module; /* with its code, NULL none */
     struct tg_code_call code;       /* strings valid as the module */
     bool is_signal;                 /* a signal trampoline: who it interrupted comes next */
-    bool is_guessed;                /* who called it is a guess: it has no unwind information */
-    bool is_behind;                 /* what it called is code of our agent, which is left out */
+    bool is_guessed;                /* the caller is a guess: there is no unwind information */
+    bool is_behind;                 /* called code of our agent, which is left out */
 };
 
 /* A stack: innermost first. */
@@ -32,7 +32,7 @@ void tg_frames_deinit(struct tg_frames *frames);
 struct tg_frame tg_frames_innermost(struct tg_modules *modules, const struct tg_inspect_memory *memory,
                                     const struct tg_registers *registers);
 
-/* Where the stack ends early: why, in a few words; else "". */
+/* Reason why the stack ends early, in a few words; else "". */
 const char *tg_frames_remark(const struct tg_frames *frames);
 
 #endif

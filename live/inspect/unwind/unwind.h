@@ -8,15 +8,15 @@
 enum tg_unwind_result {
     TG_UNWIND_CALLER,      /* there is one */
     TG_UNWIND_END,         /* the frame is the outermost: its code says so, or it is where a thread starts */
-    TG_UNWIND_NO_RULE,     /* its code has no unwind information, and its frame pointer leads nowhere */
-    TG_UNWIND_NO_MEMORY,   /* what would have to be read cannot be */
+    TG_UNWIND_NO_RULE,     /* no unwind information, and the frame pointer leads nowhere */
+    TG_UNWIND_NO_MEMORY,   /* memory on the way cannot be read */
     TG_UNWIND_BACKWARD,    /* the caller would be deeper in the stack than its callee */
     TG_UNWIND_OUT_OF_CODE, /* the return address is not in a mapped object */
 };
 
-/* What is worth knowing of a frame besides its caller. */
+/* Facts about a frame besides its caller. */
 struct tg_unwind_note {
-    bool is_signal;  /* it is a signal trampoline: its caller was interrupted */
+    bool is_signal;  /* a signal trampoline: its caller was interrupted */
     bool is_guessed; /* there was no unwind information: the caller is a guess by frame pointer or the like */
 };
 

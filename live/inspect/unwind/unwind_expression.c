@@ -170,7 +170,7 @@ static bool shuffle(struct machine *machine, unsigned atom)
     return true;
 }
 
-/* What is pushed without taking anything, and memory. */
+/* Operations that push without taking anything, and memory. */
 static bool load(struct machine *machine, const Dwarf_Op *op)
 {
     unsigned atom = op->atom;

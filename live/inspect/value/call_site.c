@@ -23,7 +23,7 @@ static bool find_call_site(const struct tg_scene_object *object, Dwarf_Die *bloc
     return false;
 }
 
-/* What the caller passed in register NUMBER, by the parameters of its call site. */
+/* The value that the caller passed in register NUMBER, by the parameters of its call site. */
 static bool find_parameter(Dwarf_Die *site, unsigned number, Dwarf_Attribute *value)
 {
     Dwarf_Die child;

@@ -1,4 +1,4 @@
-/* What a call passes, as the debug information of its caller says it. */
+/* Arguments of a call by the debug information of its caller. */
 #ifndef TG_LIVE_INSPECT_VALUE_CALL_SITE_H
 #define TG_LIVE_INSPECT_VALUE_CALL_SITE_H
 

@@ -23,13 +23,13 @@ struct argument {
     bool is_unknown;
 };
 
-/* What those before it have taken. */
+/* Registers and stack that the arguments before it have taken. */
 struct taken {
     unsigned integers, reals;
     uint64_t stack; /* the next address */
 };
 
-/* Where the caller's stack pointer was, behind the return address. False: the prologue has run. */
+/* The caller's stack pointer, behind the return address. False: the prologue has run. */
 static bool is_at_entry(const struct tg_scene *scene, const struct tg_scene_object *object,
                         Dwarf_Die *function, uint64_t *stack)
 {
@@ -69,7 +69,7 @@ static bool is_in_slot(Dwarf_Die *function, Dwarf_Die *die, bool *is_pointer)
     if (dwarf_attr(function, DW_AT_frame_base, &attribute) == NULL ||
         dwarf_getlocation(&attribute, &base, &n_base) != 0 || n_base != 1)
         return false;
-    /* what the caller has put onto the stack is where it is said to be, if that counts from there */
+    /* arguments on the stack are where their location says, if that counts from the frame */
     return base[0].atom != DW_OP_call_frame_cfa || (int64_t)ops[0].number < 0;
 }
 
@@ -93,7 +93,7 @@ static void merge(struct argument *argument, uint64_t offset, uint64_t size, enu
             argument->parts[i] = passing;
 }
 
-/* What is at OFFSET of the argument, of at most 16 bytes. */
+/* Kind of the part at OFFSET of the argument, of at most 16 bytes. */
 static void classify(struct argument *argument, const struct tg_type *type, uint64_t offset,
                      unsigned *n_members)
 {

@@ -1,4 +1,5 @@
-/* The value of what a name was found to be: variables, enumerators, variables shared with an OpenMP region. */
+/* The value of what a name was found to be: variables, enumerators, variables shared with an OpenMP
+ * region. */
 #include "live/inspect/value/value.h"
 
 #include <dwarf.h>
@@ -22,7 +23,7 @@ static struct tg_error *enumerator_value(const struct tg_scene_object *object, c
     return tg_error_create(TG_ERROR_INPUT, "invalid debug information for an enumerator");
 }
 
-/* What a region shares by the struct that its parameter points to; itself, or a pointer to it. */
+/* A variable that a region shares by the struct its parameter points to; itself, or a pointer to it. */
 static struct tg_error *shared_value(const struct tg_scene *scene, const struct tg_found *found,
                                      const char *name, struct tg_value *value)
 {

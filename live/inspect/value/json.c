@@ -21,7 +21,7 @@ struct writer {
 
 static void write_value(struct writer *writer, const struct tg_value *value, unsigned depth);
 
-/* What PRINT writes of VALUE's type, or of all of it, as a member. */
+/* Text that PRINT writes of VALUE or its type, as a member. */
 static void write_text(struct writer *writer, const char *key, const struct tg_value *value, bool type_only)
 {
     char *text = NULL;
@@ -64,7 +64,7 @@ static void write_number(struct writer *writer, const struct tg_value *value, co
              number->high == ((int64_t)number->low < 0 ? UINT64_MAX : 0))
         tg_json_signed(writer->json, (int64_t)number->low);
     else
-        tg_json_null(writer->json); /* its text has it */
+        tg_json_null(writer->json); /* in its text */
 }
 
 static void write_scalar(struct writer *writer, const struct tg_value *value)

@@ -18,7 +18,7 @@ struct machine {
     const struct tg_scene_object *object;
     const struct tg_frame *frame; /* NULL none */
     const uint64_t *self;
-    Dwarf_Attribute *attribute; /* whose operations they are */
+    Dwarf_Attribute *attribute; /* with the operations */
     struct tg_location_stack *stack;
     struct tg_location *location;
     uint64_t described_bits; /* by pieces */
@@ -198,7 +198,7 @@ static struct tg_error *push_as_entered(struct machine *machine, Dwarf_Attribute
     return error != NULL ? error : tg_location_push(machine->stack, number);
 }
 
-/* What a register had when the function was entered: the caller's call site may say it. */
+/* A register's value when the function was entered: the caller's call site may say it. */
 static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op *op)
 {
     Dwarf_Attribute entry, value;
@@ -450,7 +450,7 @@ static struct tg_error *place(struct machine *machine, const Dwarf_Op *op, bool 
     return error;
 }
 
-/* What has been said is a piece of SIZE bits; 0: all of it. */
+/* Ends a piece of SIZE bits; 0: all of the value. */
 static struct tg_error *finish_piece(struct machine *machine, uint64_t size_bits, uint64_t offset_bits)
 {
     struct tg_location *location = machine->location;

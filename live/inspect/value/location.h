@@ -1,4 +1,4 @@
-/* Where a variable is: DWARF's location expressions and lists, evaluated in a scene. */
+/* Locations of variables: DWARF's location expressions and lists, evaluated in a scene. */
 #ifndef TG_LIVE_INSPECT_VALUE_LOCATION_H
 #define TG_LIVE_INSPECT_VALUE_LOCATION_H
 
@@ -15,10 +15,10 @@ enum tg_location_kind {
     TG_LOCATION_VALUE,     /* computed: it is nowhere */
     TG_LOCATION_CONSTANT,  /* bytes of the debug information */
     TG_LOCATION_POINTER,   /* a pointer that is nowhere, to a variable that may be nowhere */
-    TG_LOCATION_OPTIMIZED, /* it has no value here */
+    TG_LOCATION_OPTIMIZED, /* no value here */
 };
 
-/* Where some of a variable's bytes are. */
+/* Location of some of a variable's bytes. */
 struct tg_location_piece {
     enum tg_location_kind kind;
     uint64_t size_bits;   /* 0: to the end of the variable */

@@ -169,7 +169,7 @@ struct tg_error *tg_location_number(const struct tg_scene *scene, const struct t
     if (error != NULL)
         return error;
     if (!is_variable && location.n_pieces == 1 && location.pieces[0].kind == TG_LOCATION_MEMORY) {
-        *number = (int64_t)location.pieces[0].address; /* what the expression leaves is the number */
+        *number = (int64_t)location.pieces[0].address; /* the expression's result is the number */
         return NULL;
     }
     error = tg_location_read_bits(scene, &location, 0, size * 8, &bits);

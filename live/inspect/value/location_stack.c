@@ -136,7 +136,7 @@ static struct tg_error *shuffle(struct tg_location_stack *stack, const Dwarf_Op 
     }
 }
 
-/* What a comparison says of two numbers, of which at most one of these is true: of a NaN none is. */
+/* Result of comparing two numbers, of which at most one of these is true: of a NaN none is. */
 static bool find_truth(unsigned atom, bool less, bool equal, bool greater, bool *truth)
 {
     switch (atom) {

@@ -38,7 +38,7 @@ struct tg_error *tg_location_push_generic(struct tg_location_stack *stack, uint6
 /* Errors: INPUT, the stack is empty. */
 struct tg_error *tg_location_pop(struct tg_location_stack *stack, struct tg_location_number *number);
 
-/* What is done with the stack alone: constants, dup to over, arithmetic, comparisons. *KNOWN: whether ATOM is
+/* Operations on the stack alone: constants, dup to over, arithmetic, comparisons. *KNOWN: whether ATOM is
  * one of these. */
 struct tg_error *tg_location_compute(struct tg_location_stack *stack, const Dwarf_Op *op, bool *known);
 

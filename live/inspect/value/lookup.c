@@ -63,7 +63,7 @@ static bool find_in_block(Dwarf_Die *block, const char *name, enum tg_wanted wan
     return any;
 }
 
-/* What a compiler has removed from a block is still told by what the block was made of. */
+/* Variables that a compiler has removed from a block are still told by the block's origin. */
 static bool find_in_origin(Dwarf_Die *block, const char *name, enum tg_wanted wanted, Dwarf_Die *found)
 {
     Dwarf_Attribute attribute;
@@ -427,7 +427,7 @@ static const char *unit_of(Dwarf_Die *die)
     return base_of(dwarf_diecu(die, &unit, NULL, NULL) == NULL ? NULL : dwarf_diename(&unit));
 }
 
-/* Which one is meant is said by the file of its declaration; where that is one header, by the file that is
+/* Duplicates are told apart by the file of their declaration; where that is one header, by the file that is
  * compiled; by more of the paths where those are called the same. */
 static struct tg_error *ambiguous(const char *name, Dwarf_Die *first, Dwarf_Die *second)
 {

@@ -24,7 +24,7 @@ struct tg_found {
 enum tg_wanted {
     TG_WANTED_VALUE,  /* variables, functions, enumerators */
     TG_WANTED_TYPE,   /* typedefs and base types; in C++ classes too */
-    TG_WANTED_STRUCT, /* what is behind struct, union, enum, class */
+    TG_WANTED_STRUCT, /* after struct, union, enum, class */
 };
 
 /* Finds NAME: in the blocks around the frame's pc, innermost first; among what an OpenMP region is given; in

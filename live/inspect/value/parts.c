@@ -54,7 +54,7 @@ static bool read_unsigned(Dwarf_Die *die, unsigned name, uint64_t *number)
     return true;
 }
 
-/* Where in MEMBER, which is at its struct's place plus its offset, the bits of a bit-field are. */
+/* Finds the bits of a bit-field in MEMBER, which is at its struct's place plus its offset. */
 static struct tg_error *find_bits(Dwarf_Die *die, const struct tg_type *type, struct tg_value *member)
 {
     uint64_t size, offset, storage = 0;

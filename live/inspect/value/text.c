@@ -9,8 +9,8 @@
 
 enum {
     MAX_TOTAL = 20000,      /* elements and members of one value */
-    MAX_DEPTH = 20,         /* where the style has no bound */
-    MAX_STRING = 1 << 16,   /* where the style has no bound */
+    MAX_DEPTH = 20,         /* if the style has no bound */
+    MAX_STRING = 1 << 16,   /* if the style has no bound */
     MAX_ELEMENT = 64 << 10, /* larger ones are not compared to be folded */
     MAX_MEMBERS = 65536,
 };
@@ -100,7 +100,7 @@ static void print_pointer(struct printer *printer, const struct tg_value *value,
     free(text);
 }
 
-/* What a pointer to Fortran's CHARACTER points to: its length is not of the type. */
+/* Target of a pointer to Fortran's CHARACTER: its length is not of the type. */
 static void print_character_pointer(struct printer *printer, const struct tg_value *value)
 {
     struct tg_value text;
@@ -149,7 +149,7 @@ static void print_bytes(struct printer *printer, const struct tg_value *value, u
         print_error(printer, error);
     } else {
         bool truncated = n < size;
-        if (stop_at_end && truncated) { /* what is behind a string that ends is of no interest */
+        if (stop_at_end && truncated) { /* bytes behind the end of a string are of no interest */
             const uint8_t *end = memchr(text, 0, n);
             bool is_rest = end != NULL;
             n = is_rest ? (size_t)(end - text) : n;

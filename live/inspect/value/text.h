@@ -17,7 +17,7 @@ enum tg_number_base {
     TG_BASE_ADDRESS,
 };
 
-/* What bounds the text of a value. 0: without a bound, but that all of one value has MAX_TOTAL elements. */
+/* Bounds of the text of a value. 0: without a bound, but that all of one value has MAX_TOTAL elements. */
 struct tg_value_style {
     enum tg_number_base base;
     uint32_t max_elements; /* of one array, characters of one string */
@@ -40,7 +40,8 @@ struct tg_error *tg_value_print(const struct tg_scene *scene, const struct tg_va
 void tg_value_write_json(const struct tg_scene *scene, const struct tg_value *value,
                          const struct tg_value_style *style, struct tg_json *json);
 
-/* Of live/inspect/value/text.c and live/inspect/value/json.c: a scalar's text, without its members or what it points to. */
+/* Of live/inspect/value/text.c and live/inspect/value/json.c: a scalar's text, without its members or what
+ * it points to. */
 struct tg_error *tg_value_print_number(const struct tg_number *number, const struct tg_type *type,
                                        enum tg_number_base base, FILE *out);
 /* The characters of a string, SIZE of them, quoted; repeated ones are folded. */

@@ -55,7 +55,7 @@ enum tg_type_kind {
 
 /* POINTERS times a pointer to what DIE or, where DIE.addr is NULL, BASIC is. */
 struct tg_type {
-    const struct tg_scene_object *object; /* whose DIE it is; NULL with a basic type */
+    const struct tg_scene_object *object; /* with DIE; NULL with a basic type */
     Dwarf_Die die;
     enum tg_basic_type basic;
     unsigned pointers;
@@ -78,7 +78,7 @@ bool tg_type_is_scalar(enum tg_type_kind kind);
 /* A constant of the debug information: those of fixed size have no sign (DW_FORM_data1 and so on). */
 bool tg_type_constant(Dwarf_Attribute *attribute, int64_t *number);
 
-/* What a pointer or reference points to, what an array is of, what a function returns. */
+/* Target of a pointer or reference, element of an array, result of a function. */
 bool tg_type_target(const struct tg_type *type, struct tg_type *target);
 
 /* Bytes. False where it depends on the frame, or is not known. */

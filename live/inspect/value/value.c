@@ -63,7 +63,7 @@ static struct tg_error *read_dimension(const struct tg_scene *scene, const struc
     return NULL;
 }
 
-/* Where the elements of an allocatable array are (DW_AT_data_location), and whether they are at all. */
+/* Finds the elements of an allocatable array (DW_AT_data_location), which may not be allocated. */
 static struct tg_error *move_to_data(const struct tg_scene *scene, const struct tg_type *type,
                                      struct tg_value *value, const uint64_t *self)
 {

@@ -43,14 +43,14 @@ struct tg_number {
 /* The value of a variable's or function's DIE. Errors: those of locations. */
 struct tg_error *tg_value_of_variable(const struct tg_scene *scene, const struct tg_scene_object *object,
                                       Dwarf_Die *die, struct tg_value *value);
-/* What a name was found to be. */
+/* The value of a name that was found. */
 struct tg_error *tg_value_of_found(const struct tg_scene *scene, const struct tg_found *found,
                                    const char *name, struct tg_value *value);
-/* What memory has at ADDRESS as TYPE. Errors: those of array bounds. */
+/* The value of TYPE in memory at ADDRESS. Errors: those of array bounds. */
 struct tg_error *tg_value_at(const struct tg_scene *scene, uint64_t address, const struct tg_type *type,
                              struct tg_value *value);
-/* VALUE, whose location is set, becomes one of TYPE: the dimensions of an array are read. Errors: those of array
- * bounds. */
+/* VALUE, whose location is set, becomes one of TYPE: the dimensions of an array are read. Errors: those of
+ * array bounds. */
 struct tg_error *tg_value_set_type(const struct tg_scene *scene, struct tg_value *value,
                                    const struct tg_type *type);
 /* VALUE's location becomes a constant of the debug information. Errors: INPUT. */
@@ -67,7 +67,7 @@ bool tg_value_size(const struct tg_value *value, uint64_t *size_bytes);
 struct tg_error *tg_value_read(const struct tg_scene *scene, const struct tg_value *value, uint64_t offset,
                                size_t size, void *buffer);
 
-/* Its number: a scalar's, the address of an array or a function. Errors: USAGE, it is none. */
+/* The number of VALUE: a scalar's, the address of an array or a function. Errors: USAGE, not a number. */
 struct tg_error *tg_value_number(const struct tg_scene *scene, const struct tg_value *value,
                                  struct tg_number *number);
 /* The number that SIZE bytes are as TYPE, a scalar. */
@@ -105,10 +105,10 @@ struct tg_error *tg_value_slice(const struct tg_scene *scene, const struct tg_va
 struct tg_error *tg_value_repeat(const struct tg_scene *scene, const struct tg_value *value, uint64_t count,
                                  struct tg_value *array);
 
-/* What a pointer points to; the first element of an array; the function itself. Errors: USAGE, TARGET. */
+/* Target of a pointer; the first element of an array; the function itself. Errors: USAGE, TARGET. */
 struct tg_error *tg_value_dereference(const struct tg_scene *scene, const struct tg_value *value,
                                       struct tg_value *target);
-/* What a reference refers to; anything else is itself. */
+/* Target of a reference; anything else is itself. */
 struct tg_error *tg_value_follow(const struct tg_scene *scene, struct tg_value *value);
 
 /* The definition of a struct that its unit only declares, where another unit or object has it; else TYPE. */
