@@ -18,7 +18,13 @@
 
 enum { HISTORY_LINES = 1000, MAX_OFFERED = 200, GATHER_NS = 50 * 1000 * 1000 };
 
-struct tg_line_editor {
+enum line_end {
+    TG_LINE_READ,
+    TG_LINE_INTERRUPTED, /* the interrupt key: what was typed is dropped */
+    TG_LINE_AT_END,      /* of the input */
+};
+
+struct line_editor {
     struct tg_console *console;
     EditLine *edit;
     History *history;
@@ -58,7 +64,7 @@ static char *find_history_path(void)
     return length < 0 ? NULL : path;
 }
 
-void tg_line_editor_remember(struct tg_line_editor *editor, const char *text)
+static void remember(struct line_editor *editor, const char *text)
 {
     HistEvent event;
     if (text[strspn(text, " \t\n")] != '\0')
@@ -110,7 +116,7 @@ static void list_offers(const struct offers *offers)
 static unsigned char complete(EditLine *edit, wint_t key)
 {
     (void)key;
-    struct tg_line_editor *editor = NULL;
+    struct line_editor *editor = NULL;
     const LineInfo *info = el_line(edit);
     struct offers offers = {.count = 0};
     size_t start = 0, length = (size_t)(info->cursor - info->buffer);
@@ -145,7 +151,7 @@ static unsigned char complete(EditLine *edit, wint_t key)
 
 static char *prompt_of(EditLine *edit)
 {
-    struct tg_line_editor *editor = NULL;
+    struct line_editor *editor = NULL;
     el_get(edit, EL_CLIENTDATA, &editor);
     return (char *)(uintptr_t)editor->prompt;
 }
@@ -158,14 +164,14 @@ static void clear_line(void *context)
 }
 
 /* News are printed above the line that is being typed. */
-static void tell_news(struct tg_line_editor *editor)
+static void tell_news(struct line_editor *editor)
 {
     if (tg_console_attend_at_prompt(editor->console, clear_line, NULL))
         el_set(editor->edit, EL_REFRESH);
 }
 
 /* Waits for input. False: the interrupt key was pressed, before or meanwhile. */
-static bool wait_for_input(struct tg_line_editor *editor)
+static bool wait_for_input(struct line_editor *editor)
 {
     sigset_t interrupt, others;
     struct pollfd inputs[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
@@ -190,7 +196,7 @@ static bool wait_for_input(struct tg_line_editor *editor)
 
 /* Input typed while the terminal still put lines together itself: there the key that ends the input is
  * kept as a NUL, which would be lost among characters. */
-static char restore_end_key(struct tg_line_editor *editor, char byte)
+static char restore_end_key(struct line_editor *editor, char byte)
 {
     if (editor->typed_ahead <= 0)
         return byte;
@@ -202,7 +208,7 @@ static char restore_end_key(struct tg_line_editor *editor, char byte)
  * pressed. */
 static int read_character(EditLine *edit, wchar_t *character)
 {
-    struct tg_line_editor *editor = NULL;
+    struct line_editor *editor = NULL;
     mbstate_t state;
     memset(&state, 0, sizeof state);
     el_get(edit, EL_CLIENTDATA, &editor);
@@ -225,9 +231,30 @@ static int read_character(EditLine *edit, wchar_t *character)
     }
 }
 
-struct tg_error *tg_line_editor_create(struct tg_console *console, struct tg_line_editor **editor)
+static void destroy_editor(struct line_editor *editor)
 {
-    struct tg_line_editor *made = calloc(1, sizeof *made);
+    HistEvent event;
+    if (editor == NULL)
+        return;
+    if (editor->edit != NULL) {
+        /* The library would throw away what was typed for whoever reads the terminal next. */
+        el_set(editor->edit, EL_EDITMODE, 0);
+        el_end(editor->edit);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &editor->terminal);
+    }
+    if (editor->history_path != NULL && editor->history != NULL) {
+        make_folders(editor->history_path);
+        history(editor->history, &event, H_SAVE, editor->history_path);
+    }
+    if (editor->history != NULL)
+        history_end(editor->history);
+    free(editor->history_path);
+    free(editor);
+}
+
+static struct tg_error *create_editor(struct tg_console *console, struct line_editor **editor)
+{
+    struct line_editor *made = calloc(1, sizeof *made);
     HistEvent event;
     if (made == NULL)
         return tg_error_no_memory();
@@ -240,7 +267,7 @@ struct tg_error *tg_line_editor_create(struct tg_console *console, struct tg_lin
     made->edit = el_init("tollgate", stdin, stdout, stderr);
     made->history = history_init();
     if (made->edit == NULL || made->history == NULL) {
-        tg_line_editor_destroy(made);
+        destroy_editor(made);
         return tg_error_create(TG_ERROR_OS, "cannot edit lines on this terminal");
     }
     history(made->history, &event, H_SETSIZE, HISTORY_LINES);
@@ -263,28 +290,7 @@ struct tg_error *tg_line_editor_create(struct tg_console *console, struct tg_lin
     return NULL;
 }
 
-void tg_line_editor_destroy(struct tg_line_editor *editor)
-{
-    HistEvent event;
-    if (editor == NULL)
-        return;
-    if (editor->edit != NULL) {
-        /* The library would throw away what was typed for whoever reads the terminal next. */
-        el_set(editor->edit, EL_EDITMODE, 0);
-        el_end(editor->edit);
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &editor->terminal);
-    }
-    if (editor->history_path != NULL && editor->history != NULL) {
-        make_folders(editor->history_path);
-        history(editor->history, &event, H_SAVE, editor->history_path);
-    }
-    if (editor->history != NULL)
-        history_end(editor->history);
-    free(editor->history_path);
-    free(editor);
-}
-
-enum tg_line_end tg_line_editor_read(struct tg_line_editor *editor, const char *prompt, const char **line)
+static enum line_end read_line(struct line_editor *editor, const char *prompt, const char **line)
 {
     int count = 0;
     editor->prompt = prompt;
@@ -308,7 +314,7 @@ enum tg_line_end tg_line_editor_read(struct tg_line_editor *editor, const char *
 /* ---- the loop */
 
 /* Lines until they are whole; NULL at the end of the input. *TEXT is empty where the user gave up. */
-static enum tg_line_end read_command(struct tg_line_editor *editor, char **text)
+static enum line_end read_command(struct line_editor *editor, char **text)
 {
     char prompt[256];
     size_t size = 0;
@@ -316,7 +322,7 @@ static enum tg_line_end read_command(struct tg_line_editor *editor, char **text)
     *text = NULL;
     for (;;) {
         const char *line;
-        enum tg_line_end end = tg_line_editor_read(editor, size == 0 ? prompt : "... ", &line);
+        enum line_end end = read_line(editor, size == 0 ? prompt : "... ", &line);
         if (end != TG_LINE_READ)
             return end;
         size_t length = strlen(line);
@@ -333,8 +339,8 @@ static enum tg_line_end read_command(struct tg_line_editor *editor, char **text)
 
 struct tg_error *tg_line_editor_run(struct tg_console *console)
 {
-    struct tg_line_editor *editor = NULL;
-    struct tg_error *error = tg_line_editor_create(console, &editor);
+    struct line_editor *editor = NULL;
+    struct tg_error *error = create_editor(console, &editor);
     int status;
     if (error != NULL)
         return error;
@@ -343,9 +349,9 @@ struct tg_error *tg_line_editor_run(struct tg_console *console)
         const struct tg_console_place place = {.name = NULL, .line = 1};
         char *text;
         tg_console_settle(console);
-        enum tg_line_end end = read_command(editor, &text);
+        enum line_end end = read_command(editor, &text);
         if (end == TG_LINE_READ) {
-            tg_line_editor_remember(editor, text);
+            remember(editor, text);
             tg_console_eval(console, text, TG_PRINT_ALL, &place); /* failures were printed */
         }
         free(text);
@@ -357,6 +363,6 @@ struct tg_error *tg_line_editor_run(struct tg_console *console)
         }
     }
     tg_interrupt_release();
-    tg_line_editor_destroy(editor);
+    destroy_editor(editor);
     return NULL;
 }

@@ -69,9 +69,3 @@ void tg_number_list_print(const struct tg_number_list *list, size_t max_ranges, 
         i = last + 1;
     }
 }
-
-bool tg_number_list_is_equal(const struct tg_number_list *a, const struct tg_number_list *b)
-{
-    return a->count == b->count &&
-           (a->count == 0 || memcmp(a->numbers, b->numbers, a->count * sizeof *a->numbers) == 0);
-}

@@ -28,7 +28,4 @@ void tg_number_list_sort(struct tg_number_list *list);
 /* As "0-3,7"; LIST must be sorted. Of more than MAX_RANGES the others are "..."; 0: all are printed. */
 void tg_number_list_print(const struct tg_number_list *list, size_t max_ranges, FILE *stream);
 
-/* Both must be sorted. */
-bool tg_number_list_is_equal(const struct tg_number_list *a, const struct tg_number_list *b);
-
 #endif

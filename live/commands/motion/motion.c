@@ -13,7 +13,8 @@
 
 enum { STEPS_BETWEEN_LOOKS = 256 };
 
-struct tg_error *tg_motion_count(Tcl_Obj *word, uint64_t *count)
+/* A number of events. USAGE error. */
+static struct tg_error *take_count(Tcl_Obj *word, uint64_t *count)
 {
     Tcl_WideInt value;
     if (Tcl_GetWideIntFromObj(NULL, word, &value) != TCL_OK || value < 0)
@@ -130,7 +131,7 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
     bool at_end = false;
     if (argc > 1)
         return tg_console_usage(&tg_console_next);
-    struct tg_error *error = argc == 1 ? tg_motion_count(argv[0], &count) : NULL;
+    struct tg_error *error = argc == 1 ? take_count(argv[0], &count) : NULL;
     if (error == NULL)
         error = begin_motion(console);
     if (error != NULL)
@@ -171,7 +172,7 @@ static struct tg_error *run_step(struct tg_console *console, int argc, Tcl_Obj *
     uint64_t count = 1;
     if (argc > 1)
         return tg_console_usage(&tg_console_step);
-    struct tg_error *error = argc == 1 ? tg_motion_count(argv[0], &count) : NULL;
+    struct tg_error *error = argc == 1 ? take_count(argv[0], &count) : NULL;
     for (uint64_t i = 0; error == NULL && i < count; i++) {
         const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
         /* Only what identifies the worker is used while models move: its copy does. */
@@ -203,7 +204,7 @@ static struct tg_error *run_back(struct tg_console *console, int argc, Tcl_Obj *
     uint64_t count = 1, number = console->source->number;
     if (argc > 1)
         return tg_console_usage(&tg_console_back);
-    struct tg_error *error = argc == 1 ? tg_motion_count(argv[0], &count) : NULL;
+    struct tg_error *error = argc == 1 ? take_count(argv[0], &count) : NULL;
     if (error == NULL && number == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "before the first event already");
     if (error == NULL)
@@ -240,7 +241,7 @@ static struct tg_error *parse_target(const struct tg_source *source, Tcl_Obj *wo
     }
     if (is_number(text)) {
         target->kind = TG_TO_EVENT;
-        return tg_motion_count(word, &target->number);
+        return take_count(word, &target->number);
     }
     uint64_t time_ns;
     struct tg_error *error = tg_selection_parse_time(text, &time_ns);

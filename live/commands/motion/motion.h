@@ -4,9 +4,6 @@
 
 #include "live/console/command.h"
 
-/* A number of events. USAGE error. */
-struct tg_error *tg_motion_count(Tcl_Obj *word, uint64_t *count);
-
 /* The source's seek; UNSUPPORTED where it has none. */
 struct tg_error *tg_motion_go(struct tg_console *console, const struct tg_target *target);
 struct tg_error *tg_motion_go_event(struct tg_console *console, uint64_t number);

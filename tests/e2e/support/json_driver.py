@@ -32,7 +32,7 @@ def event_members():
 
 def data_members():
     """The members of each command's data, of all levels."""
-    table = DOCUMENT.split("These have data:\n")[1].split("\n### ")[0]
+    table = re.split(r"[Tt]hese commands have data:\n", DOCUMENT)[1].split("\n### ")[0]
     found, others = {}, {}
     for commands, row in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M):
         for command in re.findall(r"`([a-z_ ]+)", commands):
