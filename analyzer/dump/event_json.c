@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static void write_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload);
+
 static uint64_t get_number(const struct tg_field *field, const void *record)
 {
     uint64_t number;
@@ -31,7 +33,7 @@ static void write_list(struct tg_json *json, const struct tg_field *field, const
             continue;
         }
         tg_json_begin_object(json);
-        tg_event_json_fields(json, element, item);
+        write_fields(json, element, item);
         tg_json_end_object(json);
     }
     tg_json_end_array(json);
@@ -70,7 +72,7 @@ static void write_field(struct tg_json *json, const struct tg_field *field, cons
     }
 }
 
-void tg_event_json_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload)
+static void write_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload)
 {
     for (size_t i = 0; i < schema->n_fields; i++)
         write_field(json, &schema->fields[i], payload);

@@ -6,13 +6,10 @@
 #include "format/base/json_writer.h"
 #include "format/event/event.h"
 
-/* Adds the fields of PAYLOAD to the object that JSON is in, in schema order: numbers, "0x..." addresses,
- * names of enum values (a number where unknown), booleans, arrays of objects, and arrays of strings where an
- * element is one string. */
-void tg_event_json_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload);
-
-/* Writes EVENT's payload the same way, with what NAMES (NULL: nothing) knows behind each code address FIELD:
- * FIELD_object, FIELD_function, FIELD_offset, FIELD_file, FIELD_line, as far as they are known. */
+/* Adds the fields of EVENT's payload to the object that JSON is in, in schema order: numbers, "0x..."
+ * addresses, names of enum values (a number where unknown), booleans, arrays of objects, and arrays of
+ * strings where an element is one string; behind each code address FIELD, what NAMES (NULL: nothing) knows
+ * of it: FIELD_object, FIELD_function, FIELD_offset, FIELD_file, FIELD_line, as far as they are known. */
 void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, struct tg_code_names *names);
 
 #endif

@@ -7,6 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+static bool is_field(const struct tg_report_field *field)
+{
+    return field->heading != NULL || field->key != NULL;
+}
+
 static const void *row_at(const struct tg_report_rows *rows, size_t i)
 {
     if (rows->item_bytes == 0)
@@ -14,48 +19,21 @@ static const void *row_at(const struct tg_report_rows *rows, size_t i)
     return (const char *)rows->items + i * rows->item_bytes;
 }
 
-/* Member OFFSET of ROW, a number of whatever width. */
+static bool is_text(const struct tg_report_field *field)
+{
+    return field->form == TG_FORM_TEXT || field->form == TG_FORM_CHARS || field->form == TG_FORM_WHERE;
+}
+
+/* FIELD of ROW, a number of whatever width. */
 static uint64_t number_of(const void *row, const struct tg_report_field *field)
 {
-    const char *member = (const char *)row + field->offset;
-    uint64_t wide = 0;
-    int64_t number = 0;
-    int32_t narrow = 0;
-    bool flag = false;
-    enum tg_event_kind kind = 0;
-    size_t size = 0;
-    switch (field->form) {
-    case TG_FORM_INT32:
-        memcpy(&narrow, member, sizeof narrow);
-        return (uint64_t)(int64_t)narrow;
-    case TG_FORM_INT64:
-        memcpy(&number, member, sizeof number);
-        return (uint64_t)number;
-    case TG_FORM_FLAG:
-    case TG_FORM_MARK:
-        memcpy(&flag, member, sizeof flag);
-        return flag;
-    case TG_FORM_KIND:
-        memcpy(&kind, member, sizeof kind);
-        return kind;
-    case TG_FORM_SIZE:
-    case TG_FORM_PROCESS:
-        memcpy(&size, member, sizeof size);
-        return size;
-    case TG_FORM_COUNT:
-    case TG_FORM_NUMBER:
-    case TG_FORM_DURATION:
-    case TG_FORM_MOMENT:
-    case TG_FORM_ADDRESS:
-    case TG_FORM_CODE:
-        memcpy(&wide, member, sizeof wide);
-        return wide;
-    case TG_FORM_TEXT:
-    case TG_FORM_CHARS:
-    case TG_FORM_WHERE:
-        break;
-    }
-    return 0;
+    uint64_t number = 0;
+    if (is_text(field))
+        return 0;
+    memcpy(&number, (const char *)row + field->offset, field->bytes); /* little-endian */
+    if (field->form == TG_FORM_SIGNED && field->bytes == sizeof(int32_t))
+        return (uint64_t)(int64_t)(int32_t)number;
+    return number;
 }
 
 static const char *text_of(const void *row, const struct tg_report_field *field)
@@ -75,40 +53,24 @@ static const char *print_cell(const struct tg_report_page *page, const struct tg
                               const void *row, char buffer[CELL_SIZE])
 {
     uint64_t number = number_of(row, field);
-    bool is_text =
-        field->form == TG_FORM_TEXT || field->form == TG_FORM_CHARS || field->form == TG_FORM_WHERE;
-    if (field->zero != NULL && (is_text ? *text_of(row, field) == '\0' : number == 0))
+    if (field->zero != NULL && (is_text(field) ? *text_of(row, field) == '\0' : number == 0))
         return field->zero;
-    switch (field->form) {
-    case TG_FORM_COUNT:
-    case TG_FORM_SIZE:
-        return tg_quantity_count(number, buffer);
-    case TG_FORM_NUMBER:
-        snprintf(buffer, CELL_SIZE, "%" PRIu64, number);
-        break;
-    case TG_FORM_INT32:
-    case TG_FORM_INT64:
-        snprintf(buffer, CELL_SIZE, "%" PRId64, (int64_t)number);
-        break;
-    case TG_FORM_DURATION:
-        return tg_quantity_duration(number, buffer);
-    case TG_FORM_MOMENT:
-        return tg_quantity_moment(number, page->report->start_ns, 6, buffer);
-    case TG_FORM_TEXT:
+    if (field->form == TG_FORM_TEXT)
         return tg_printable(text_of(row, field), buffer, CELL_SIZE);
-    case TG_FORM_CHARS:
-    case TG_FORM_WHERE:
+    if (is_text(field))
         return text_of(row, field);
-    case TG_FORM_KIND:
+    if (field->form == TG_FORM_COUNT)
+        return tg_quantity_count(number, buffer);
+    if (field->form == TG_FORM_DURATION)
+        return tg_quantity_duration(number, buffer);
+    if (field->form == TG_FORM_MOMENT)
+        return tg_quantity_moment(number, page->report->start_ns, 6, buffer);
+    if (field->form == TG_FORM_KIND)
         return tg_event_kind_name((enum tg_event_kind)number);
-    case TG_FORM_FLAG:
-    case TG_FORM_MARK:
-    case TG_FORM_ADDRESS:
-    case TG_FORM_CODE:
-    case TG_FORM_PROCESS:
-        buffer[0] = '\0';
-        break;
-    }
+    if (field->form == TG_FORM_SIGNED)
+        snprintf(buffer, CELL_SIZE, "%" PRId64, (int64_t)number);
+    else
+        snprintf(buffer, CELL_SIZE, "%" PRIu64, number);
     return buffer;
 }
 
@@ -118,8 +80,7 @@ static struct tg_error *add_row(const struct tg_report_page *page, const struct 
     char buffers[TG_TEXT_TABLE_MAX_COLUMNS][CELL_SIZE];
     const char *cells[TG_TEXT_TABLE_MAX_COLUMNS];
     size_t n = 0;
-    for (const struct tg_report_field *field = fields; field->heading != NULL || field->key != NULL;
-         field++) {
+    for (const struct tg_report_field *field = fields; is_field(field); field++) {
         if (field->heading == NULL)
             continue;
         cells[n] = print_cell(page, field, row, buffers[n]);
@@ -133,8 +94,7 @@ struct tg_error *tg_report_table(const struct tg_report_page *page, const struct
 {
     const char *headings[TG_TEXT_TABLE_MAX_COLUMNS + 1] = {NULL};
     size_t n = 0;
-    for (const struct tg_report_field *field = rows->fields; field->heading != NULL || field->key != NULL;
-         field++)
+    for (const struct tg_report_field *field = rows->fields; is_field(field); field++)
         if (field->heading != NULL)
             headings[n++] = field->heading;
     struct tg_text_table *table = NULL;
@@ -149,62 +109,41 @@ struct tg_error *tg_report_table(const struct tg_report_page *page, const struct
 
 /* ---- JSON */
 
+/* Whether the value is null: a place, address or process that is not known. */
+static bool is_null(const struct tg_report *report, const struct tg_report_field *field, const void *row)
+{
+    const char *text = is_text(field) ? text_of(row, field) : "";
+    if (field->form == TG_FORM_WHERE)
+        return strncmp(text, "0x", 2) == 0 || strcmp(text, "?") == 0;
+    if (field->form == TG_FORM_CODE)
+        return number_of(row, field) == 0;
+    return field->form == TG_FORM_PROCESS &&
+           number_of(row, field) >= tg_process_model_count(report->processes);
+}
+
 static void write_member(struct tg_json *json, const struct tg_report *report,
                          const struct tg_report_field *field, const void *row)
 {
     uint64_t number = number_of(row, field);
-    const char *text;
     if (field->form == TG_FORM_MARK && number == 0)
         return;
-    if (field->form == TG_FORM_MOMENT) {
-        tg_report_member_moment(json, field->key, report, number);
-        return;
-    }
     tg_json_key(json, field->key);
-    switch (field->form) {
-    case TG_FORM_COUNT:
-    case TG_FORM_NUMBER:
-    case TG_FORM_SIZE:
-    case TG_FORM_DURATION:
-    case TG_FORM_MOMENT:
-        tg_json_unsigned(json, number);
-        break;
-    case TG_FORM_INT32:
-    case TG_FORM_INT64:
-        tg_json_signed(json, (int64_t)number);
-        break;
-    case TG_FORM_TEXT:
-    case TG_FORM_CHARS:
+    if (is_null(report, field, row))
+        tg_json_null(json);
+    else if (is_text(field))
         tg_json_string(json, text_of(row, field));
-        break;
-    case TG_FORM_WHERE:
-        text = text_of(row, field);
-        if (strncmp(text, "0x", 2) == 0 || strcmp(text, "?") == 0)
-            tg_json_null(json);
-        else
-            tg_json_string(json, text);
-        break;
-    case TG_FORM_FLAG:
-    case TG_FORM_MARK:
-        tg_json_bool(json, number != 0);
-        break;
-    case TG_FORM_CODE:
-    case TG_FORM_ADDRESS:
-        if (number == 0 && field->form == TG_FORM_CODE)
-            tg_json_null(json);
-        else
-            tg_json_address(json, number);
-        break;
-    case TG_FORM_PROCESS:
-        if (number < tg_process_model_count(report->processes))
-            tg_json_unsigned(json, number);
-        else
-            tg_json_null(json);
-        break;
-    case TG_FORM_KIND:
+    else if (field->form == TG_FORM_KIND)
         tg_json_string(json, tg_event_kind_name((enum tg_event_kind)number));
-        break;
-    }
+    else if (field->form == TG_FORM_MOMENT)
+        tg_json_signed(json, (int64_t)(number - report->start_ns));
+    else if (field->form == TG_FORM_SIGNED)
+        tg_json_signed(json, (int64_t)number);
+    else if (field->form == TG_FORM_FLAG || field->form == TG_FORM_MARK)
+        tg_json_bool(json, number != 0);
+    else if (field->form == TG_FORM_CODE || field->form == TG_FORM_ADDRESS)
+        tg_json_address(json, number);
+    else
+        tg_json_unsigned(json, number);
 }
 
 void tg_report_array(struct tg_json *json, const struct tg_report *report, const char *key,
@@ -214,8 +153,7 @@ void tg_report_array(struct tg_json *json, const struct tg_report *report, const
     tg_json_begin_array(json);
     for (size_t i = 0; i < rows->count; i++) {
         tg_json_begin_object(json);
-        for (const struct tg_report_field *field = rows->fields; field->heading != NULL || field->key != NULL;
-             field++)
+        for (const struct tg_report_field *field = rows->fields; is_field(field); field++)
             if (field->key != NULL)
                 write_member(json, report, field, row_at(rows, i));
         tg_json_end_object(json);

@@ -8,33 +8,36 @@
 
 /* Type of a row's member, and how it is shown. */
 enum tg_report_form {
-    TG_FORM_COUNT,    /* uint64_t: 1,234 */
-    TG_FORM_NUMBER,   /* uint64_t: 1234, a name rather than a count */
-    TG_FORM_SIZE,     /* size_t, as a count */
-    TG_FORM_INT32,    /* int32_t */
-    TG_FORM_INT64,    /* int64_t */
-    TG_FORM_DURATION, /* uint64_t: nanoseconds */
-    TG_FORM_MOMENT,   /* uint64_t: nanoseconds, relative to the start of the trace where shown */
+    TG_FORM_COUNT,    /* unsigned: 1,234 */
+    TG_FORM_NUMBER,   /* unsigned: 1234, a name rather than a count */
+    TG_FORM_SIGNED,   /* signed */
+    TG_FORM_DURATION, /* unsigned: nanoseconds */
+    TG_FORM_MOMENT,   /* unsigned: nanoseconds, relative to the start of the trace where shown */
+    TG_FORM_KIND,     /* enum tg_event_kind */
     TG_FORM_TEXT,     /* const char *, untrusted */
     TG_FORM_CHARS,    /* char[], printable */
     TG_FORM_WHERE,    /* char[], printable: a place in the code; null in JSON where it has no name */
-    TG_FORM_FLAG,     /* bool, in JSON alone */
-    TG_FORM_MARK,     /* bool, in JSON alone, and only where it is true */
-    TG_FORM_ADDRESS,  /* uint64_t, in JSON alone */
-    TG_FORM_CODE,     /* uint64_t, in JSON alone: null where it is 0 */
-    TG_FORM_PROCESS,  /* size_t, in JSON alone: an index in the process model, null where there is none */
-    TG_FORM_KIND,     /* enum tg_event_kind */
+    /* in JSON only: */
+    TG_FORM_FLAG,    /* bool */
+    TG_FORM_MARK,    /* bool, left out where it is false */
+    TG_FORM_ADDRESS, /* unsigned */
+    TG_FORM_CODE,    /* unsigned: an address, null where it is 0 */
+    TG_FORM_PROCESS, /* size_t: an index in the process model, null where there is none */
 };
 
 struct tg_report_field {
     const char *heading; /* column heading, as for tg_text_table_create; NULL: JSON only */
     const char *key;     /* JSON member; NULL: table only */
     enum tg_report_form form;
-    size_t offset;    /* of the member, in a row */
-    const char *zero; /* shown in the table for 0; NULL: as other numbers */
+    size_t offset, bytes; /* of the member, in a row */
+    const char *zero;     /* shown in the table for 0 or an empty text; NULL: nothing special */
 };
 
-enum { TG_REPORT_MAX_FIELDS = 24 };
+#define TG_FIELD_ELSE(row, heading, key, form, member, zero)                                                 \
+    {                                                                                                        \
+        heading, key, TG_FORM_##form, offsetof(row, member), sizeof(((row *)NULL)->member), zero             \
+    }
+#define TG_FIELD(row, heading, key, form, member) TG_FIELD_ELSE(row, heading, key, form, member, NULL)
 
 /* FIELDS end with one that is all zero. Columns and members come in their order; one of another order in
  * JSON stands in the list twice. */

@@ -225,10 +225,7 @@ struct finding_row {
     char where[256];
 };
 
-#define FINDING(key, form, member)                                                                           \
-    {                                                                                                        \
-        NULL, key, TG_FORM_##form, offsetof(struct finding_row, member), NULL                                \
-    }
+#define FINDING(key, form, member) TG_FIELD(struct finding_row, NULL, key, form, member)
 
 static const struct tg_report_field finding_fields[] = {
     FINDING("kind", TEXT, kind),

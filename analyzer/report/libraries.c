@@ -9,17 +9,14 @@
 
 enum { LIBRARIES_SHOWN = 25, FAILURES_SHOWN = 10 };
 
-#define USE(heading, key, form, member)                                                                      \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct tg_library_use, member), NULL                          \
-    }
+#define USE(heading, key, form, member) TG_FIELD(struct tg_library_use, heading, key, form, member)
 
 static const struct tg_report_field library_fields[] = {
     USE(NULL, "path", TEXT, path),
     USE(NULL, "build_id", TEXT, build_id),
     USE(NULL, "size_bytes", COUNT, size_bytes),
     USE(">FIRST LOAD", "first_ns", MOMENT, first_ns),
-    USE(NULL, "first_process", SIZE, first_process),
+    USE(NULL, "first_process", COUNT, first_process),
     USE(NULL, "startup", FLAG, startup),
     USE(">PROCESSES", "processes", COUNT, processes),
     USE(">LOADS", "loads", COUNT, loads),
@@ -164,17 +161,14 @@ struct failure_row {
     const char *caller; /* the object that called, or the address */
 };
 
-#define FAILURE(heading, key, form, member)                                                                  \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct failure_row, member), NULL                             \
-    }
+#define FAILURE(heading, key, form, member) TG_FIELD(struct failure_row, heading, key, form, member)
 
 static const struct tg_report_field failure_fields[] = {
     FAILURE(">FIRST", "first_ns", MOMENT, failure.first_ns),
-    FAILURE(NULL, "first_process", SIZE, failure.first_process),
+    FAILURE(NULL, "first_process", COUNT, failure.first_process),
     FAILURE(">TIMES", "times", COUNT, failure.times),
     FAILURE(NULL, "call", TEXT, call),
-    {"LIBRARY", "path", TG_FORM_TEXT, offsetof(struct failure_row, failure.path), "-"},
+    TG_FIELD_ELSE(struct failure_row, "LIBRARY", "path", TEXT, failure.path, "-"),
     FAILURE(NULL, "caller", ADDRESS, failure.caller),
     FAILURE(NULL, "caller_object", TEXT, failure.object),
     FAILURE("CALLER", NULL, TEXT, caller),

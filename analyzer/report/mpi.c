@@ -35,23 +35,20 @@ struct row {
     uint64_t n;
 };
 
-#define FIELD(heading, key, form, member)                                                                    \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct row, member), NULL                                     \
-    }
+#define FIELD(heading, key, form, member) TG_FIELD(struct row, heading, key, form, member)
 
 static const struct tg_report_field thread_fields[] = {
     FIELD(NULL, "process", PROCESS, process),
-    FIELD(">RANK", "rank", INT64, rank),
-    FIELD(">THREAD", "tid", INT32, tid),
+    FIELD(">RANK", "rank", SIGNED, rank),
+    FIELD(">THREAD", "tid", SIGNED, tid),
     FIELD(">CALLS", "calls", COUNT, calls),
     FIELD(">TIME IN MPI", "call_ns", DURATION, call_ns),
     FIELD("STATE", NULL, TEXT, state),
     FIELD(NULL, "in_call", FLAG, in_call),
     FIELD(NULL, "call", TEXT, name),
     FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
-    FIELD(NULL, "peer", INT64, peer),
-    FIELD(NULL, "tag", INT64, tag),
+    FIELD(NULL, "peer", SIGNED, peer),
+    FIELD(NULL, "tag", SIGNED, tag),
     FIELD("CALL", NULL, TEXT, call),
     FIELD(NULL, "code", CODE, code),
     FIELD(NULL, "where", WHERE, where),
@@ -322,18 +319,15 @@ struct message_row {
     char where[256];
 };
 
-#define MESSAGE(key, form, member)                                                                           \
-    {                                                                                                        \
-        NULL, key, TG_FORM_##form, offsetof(struct message_row, member), NULL                                \
-    }
+#define MESSAGE(key, form, member) TG_FIELD(struct message_row, NULL, key, form, member)
 
 static const struct tg_report_field message_fields[] = {
     MESSAGE("call", TEXT, name),
     MESSAGE("process", PROCESS, process),
     MESSAGE("comm", ADDRESS, comm),
-    MESSAGE("source", INT64, source),
-    MESSAGE("destination", INT64, destination),
-    MESSAGE("tag", INT64, tag),
+    MESSAGE("source", SIGNED, source),
+    MESSAGE("destination", SIGNED, destination),
+    MESSAGE("tag", SIGNED, tag),
     MESSAGE("bytes", COUNT, bytes),
     MESSAGE("since_ns", MOMENT, since_ns),
     MESSAGE("code", CODE, code),

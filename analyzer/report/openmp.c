@@ -23,10 +23,7 @@ struct row {
     uint64_t count, total_ns, max_ns, threads, busy_ns, max_busy_ns, contended, hold_ns, max_hold_ns;
 };
 
-#define FIELD(heading, key, form, member)                                                                    \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct row, member), NULL                                     \
-    }
+#define FIELD(heading, key, form, member) TG_FIELD(struct row, heading, key, form, member)
 
 static const struct tg_report_field zone_fields[] = {
     FIELD("ZONE", NULL, CHARS, label),
@@ -256,16 +253,13 @@ struct worker_row {
     uint64_t most_number;
 };
 
-#define WORKER(heading, key, form, member)                                                                   \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct worker_row, member), NULL                              \
-    }
+#define WORKER(heading, key, form, member) TG_FIELD(struct worker_row, heading, key, form, member)
 
 static const struct tg_report_field worker_fields[] = {
     WORKER(">RANK", NULL, CHARS, name),
     WORKER(NULL, "process", PROCESS, process),
     WORKER(">WORKER", "worker", COUNT, number),
-    WORKER(">THREAD", "tid", INT32, tid),
+    WORKER(">THREAD", "tid", SIGNED, tid),
     WORKER(NULL, "alive", FLAG, is_alive),
     WORKER(">IN REGIONS", "region_ns", DURATION, use.region_ns),
     WORKER(">AT BARRIERS", "barrier_ns", DURATION, use.barrier_ns),

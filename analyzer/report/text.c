@@ -9,10 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define KIND(heading, key, form, member)                                                                     \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct tg_kind_total, member), NULL                           \
-    }
+#define KIND(heading, key, form, member) TG_FIELD(struct tg_kind_total, heading, key, form, member)
 
 static const struct tg_report_field kind_fields[] = {
     KIND("KIND", "kind", KIND, kind),
@@ -74,9 +71,7 @@ struct breakpoint_row {
 };
 
 #define BREAKPOINT(heading, key, form, member, zero)                                                         \
-    {                                                                                                        \
-        heading, key, TG_FORM_##form, offsetof(struct breakpoint_row, member), zero                          \
-    }
+    TG_FIELD_ELSE(struct breakpoint_row, heading, key, form, member, zero)
 
 static const struct tg_report_field breakpoint_fields[] = {
     BREAKPOINT(">ID", "breakpoint", NUMBER, total.breakpoint, NULL),

@@ -374,7 +374,9 @@ static void take_out(struct tg_sequence_list *list, size_t at)
     memmove(&list->items[at], &list->items[at + 1], (--list->count - at) * sizeof(struct tg_sequence_node *));
 }
 
-struct tg_error *tg_sequence_list_shrink(struct tg_sequence_list *list, size_t weight)
+/* Leaves out things of LIST until it weighs no more than WEIGHT, those in the middle first and the last one
+ * never. */
+static struct tg_error *shrink(struct tg_sequence_list *list, size_t weight)
 {
     if (list->weight <= weight || list->count < 3)
         return NULL;
@@ -431,6 +433,6 @@ struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct t
         error = fold(list);
     /* Only what has grown by half is cut: a cut is a walk over the list. */
     if (error == NULL && list->weight > TG_SEQUENCE_MAX_WEIGHT + TG_SEQUENCE_MAX_WEIGHT / 2)
-        error = tg_sequence_list_shrink(list, TG_SEQUENCE_MAX_WEIGHT);
+        error = shrink(list, TG_SEQUENCE_MAX_WEIGHT);
     return error;
 }

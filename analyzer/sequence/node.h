@@ -125,10 +125,6 @@ void tg_sequence_list_deinit(struct tg_sequence_list *list);
 /* Appends finished NODE, which is taken, also at an error (NO_MEMORY), and folds. */
 struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct tg_sequence_node *node);
 
-/* Leaves out things of LIST until it weighs no more than WEIGHT, those in the middle first and the last one
- * never. */
-struct tg_error *tg_sequence_list_shrink(struct tg_sequence_list *list, size_t weight);
-
 /* Keeps the last COUNT things of LIST; what was before becomes one ELIDED. */
 struct tg_error *tg_sequence_list_keep_last(struct tg_sequence_list *list, size_t count);
 

@@ -53,14 +53,6 @@ void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t pr
     fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
-void tg_words_worker(FILE *stream, const struct tg_verdict_input *input,
-                     const struct tg_openmp_worker *worker)
-{
-    fprintf(stream, "worker %" PRIu64 " of ", worker->number);
-    tg_words_process(stream, input, worker->process);
-    fprintf(stream, " (thread %" PRId32 ")", worker->tid);
-}
-
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
 {
     enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
