@@ -25,7 +25,7 @@ grep -q '"state": *"watching"' "$work/agent.json" || fail "the installed agent d
 grep -q "$work/prefix/lib.*/tollgate/tollgate-agent.so" "$work/agent.json" || fail "another agent than the installed one is used"
 (cd "$work" && mv prefix "pre fix" && ! "pre fix/bin/tollgate" record --dlopen=agent -o none.tgt true 2>"$work/refused") ||
     fail "libraries that LD_PRELOAD cannot name are used"
-grep -q "no path with a space" "$work/refused" || fail "unclear: $(cat "$work/refused")"
+grep -q "path has a space" "$work/refused" || fail "unclear: $(cat "$work/refused")"
 mv "$work/pre fix" "$work/prefix"
 
 # A program built through pkg-config reads a trace. The prefix is relocated: it was not the one of the configuration.
