@@ -132,7 +132,8 @@ static void test_decisions(void **state)
          "\"exited\", "
          "\"had_arrived\": false}"},
         {{.kind = TG_DECIDE_STUCK, .barrier = 4, .thread = {2, 0}, .number = 5, .count = 3},
-         "barrier 4 can no longer be satisfied: process 2 is held at barrier 5, which is waiting too; ddelete "
+         "barrier 4 can no longer be satisfied: process 2 is held at barrier 5, which is waiting too; "
+         "ddelete "
          "one of them",
          "{\"event\": \"barrier\", \"dpid\": 2, \"point\": 4, \"what\": \"stuck\", \"holder\": 5, "
          "\"blocked\": 3}"},
