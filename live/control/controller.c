@@ -1,5 +1,6 @@
 #include "live/control/controller.h"
 
+#include "format/base/hash.h"
 #include "live/control/decisions.h"
 #include "live/control/planting.h"
 
@@ -134,8 +135,7 @@ static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_
     if (thread == NULL)
         return tg_error_no_memory();
     *thread = (struct tg_controlled_thread){.tid = tid, .id = unit, .state = TG_JOB_STOPPED};
-    HASH_ADD(hh, process->threads, tid, sizeof thread->tid, thread);
-    if (thread->hh.tbl == NULL) { /* memory was short */
+    if (TG_HASH_ADD(hh, process->threads, tid, thread) != NULL) {
         free(thread);
         return tg_error_no_memory();
     }
@@ -171,15 +171,9 @@ static struct tg_error *meet_process(struct tg_controller *controller, int32_t p
         return NULL;
     bool is_new = process == NULL;
     if (is_new) {
-        process = calloc(1, sizeof *process);
-        if (process == NULL)
-            return tg_error_no_memory();
-        process->pid = pid;
-        HASH_ADD(hh, controller->processes, pid, sizeof process->pid, process);
-        if (process->hh.tbl == NULL) { /* memory was short */
-            free(process);
-            return tg_error_no_memory();
-        }
+        struct tg_error *no_memory = TG_HASH_CREATE(hh, controller->processes, pid, &pid, process);
+        if (no_memory != NULL)
+            return no_memory;
     }
     process->groups = groups;
     struct tg_error *error = tell_groups(controller, process, is_new);

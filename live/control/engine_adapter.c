@@ -1,5 +1,6 @@
 #include "live/control/engine_adapter.h"
 
+#include "format/base/array.h"
 #include "live/control/conditions.h"
 #include "live/control/manager_threads.h"
 #include "live/control/modules.h"
@@ -264,16 +265,8 @@ static void add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
         return;
     if (live->n_stops == live->max_stops)
         forget_passed(live);
-    if (live->n_stops == live->max_stops) {
-        size_t max = live->max_stops == 0 ? 64 : live->max_stops * 2;
-        struct tg_thread_stop *stops = reallocarray(live->stops, max, sizeof *stops);
-        if (stops == NULL)
-            return;
-        live->stops = stops;
-        live->max_stops = max;
-    }
     (void)tg_engine_adapter_look(live, thread, &stop.pc, &stop.code);
-    live->stops[live->n_stops++] = stop;
+    (void)TG_ARRAY_APPEND(live->stops, live->n_stops, live->max_stops, stop);
 }
 
 static void keep(struct tg_thread *thread, enum tg_job_state state)

@@ -3,6 +3,7 @@
 #include "analyzer/job/action_points.h"
 #include "analyzer/job/list.h"
 #include "analyzer/models/event_headline.h"
+#include "format/base/hash.h"
 #include "live/source/filter_news.h"
 #include "live/source/interrupt.h"
 #include "live/source/news_queue.h"
@@ -231,13 +232,8 @@ static void note_standing(struct live_source *live, struct tg_thread_id unit)
     struct standing *standing = NULL;
     uint64_t key = key_of(unit);
     HASH_FIND(hh, live->standing, &key, sizeof key, standing);
-    if (standing != NULL || (standing = calloc(1, sizeof *standing)) == NULL)
-        return;
-    standing->key = key;
-    standing->thread = unit;
-    HASH_ADD(hh, live->standing, key, sizeof standing->key, standing);
-    if (standing->hh.tbl == NULL) /* memory was short */
-        free(standing);
+    if (standing == NULL && TG_HASH_CREATE(hh, live->standing, key, &key, standing) == NULL)
+        standing->thread = unit;
 }
 
 /* The members of SET as news of KIND, which has what else is to be told. */

@@ -1,5 +1,7 @@
 #include "live/control/points.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/settings/break_spec.h"
 #include "recorder/loader/break_places.h"
 
@@ -88,15 +90,9 @@ static struct point *make_point(struct tg_job_points *points, uint32_t id, const
     struct point *point = find_point(points, id);
     if (point != NULL)
         return point;
-    point = calloc(1, sizeof *point);
-    if (point == NULL)
+    if (TG_HASH_CREATE(hh, points->points, id, &id, point) != NULL)
         return NULL;
-    *point = (struct point){.owner = points, .id = id};
-    HASH_ADD(hh, points->points, id, sizeof point->id, point);
-    if (point->hh.tbl == NULL) {
-        free(point);
-        return NULL;
-    }
+    point->owner = points;
     const struct tg_event event = {.kind = TG_EVENT_BREAKPOINT_SPEC,
                                    .breakpoint_spec = {recorded_id(points, id), location}};
     tg_engine_emit(points->engine, NULL, &event);
@@ -112,16 +108,7 @@ static struct sites *sites_of(const struct tg_job_points *points, const struct t
 
 static struct tg_error *add_site(struct sites *sites, struct site site)
 {
-    if (sites->count == sites->capacity) {
-        size_t capacity = sites->capacity == 0 ? 8 : sites->capacity * 2;
-        struct site *items = reallocarray(sites->items, capacity, sizeof *items);
-        if (items == NULL)
-            return tg_error_no_memory();
-        sites->items = items;
-        sites->capacity = capacity;
-    }
-    sites->items[sites->count++] = site;
-    return NULL;
+    return TG_ARRAY_APPEND(sites->items, sites->count, sites->capacity, site);
 }
 
 static bool has_site(const struct sites *sites, struct site site)

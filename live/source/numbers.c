@@ -1,5 +1,7 @@
 #include "live/source/numbers.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <uthash.h>
 
@@ -52,15 +54,9 @@ static struct tg_error *put_process(struct tg_control_numbers *numbers, uint64_t
     struct process *process = NULL;
     HASH_FIND(hh, numbers->processes, &key, sizeof key, process);
     if (process == NULL) {
-        process = calloc(1, sizeof *process);
-        if (process == NULL)
-            return tg_error_no_memory();
-        process->key = key;
-        HASH_ADD(hh, numbers->processes, key, sizeof process->key, process);
-        if (process->hh.tbl == NULL) { /* memory was short */
-            free(process);
-            return tg_error_no_memory();
-        }
+        struct tg_error *error = TG_HASH_CREATE(hh, numbers->processes, key, &key, process);
+        if (error != NULL)
+            return error;
     }
     process->public = *public;
     return NULL;
@@ -78,15 +74,9 @@ static struct tg_error *put_thread(struct tg_control_numbers *numbers, uint64_t 
 {
     struct thread *thread = find_thread(numbers, key);
     if (thread == NULL) {
-        thread = calloc(1, sizeof *thread);
-        if (thread == NULL)
-            return tg_error_no_memory();
-        thread->key = key;
-        HASH_ADD(hh, numbers->threads, key, sizeof thread->key, thread);
-        if (thread->hh.tbl == NULL) { /* memory was short */
-            free(thread);
-            return tg_error_no_memory();
-        }
+        struct tg_error *error = TG_HASH_CREATE(hh, numbers->threads, key, &key, thread);
+        if (error != NULL)
+            return error;
     }
     thread->public = *public;
     return NULL;

@@ -1,5 +1,7 @@
 #include "live/source/zone_counter.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -202,17 +204,10 @@ static struct zone *need_zone(struct team *team, enum tg_zone_target target, uin
     *full = team->n_zones == MAX_ZONES;
     if (*full)
         return NULL;
-    if (team->n_zones == team->capacity) {
-        size_t capacity = team->capacity == 0 ? 4 : 2 * team->capacity;
-        struct zone *zones = reallocarray(team->zones, capacity, sizeof *zones);
-        if (zones == NULL)
-            return NULL;
-        team->zones = zones;
-        team->capacity = capacity;
-    }
-    struct zone *zone = &team->zones[team->n_zones++];
-    *zone = (struct zone){.target = target, .code = code};
-    return zone;
+    if (TG_ARRAY_APPEND(team->zones, team->n_zones, team->capacity,
+                        (struct zone){.target = target, .code = code}) != NULL)
+        return NULL;
+    return &team->zones[team->n_zones - 1];
 }
 
 static struct tg_error *count(struct tg_zone_counter *counter, struct zone *zone, uint64_t thread)

@@ -1,5 +1,7 @@
 #include "live/inspect/dwarf/data_names.h"
 
+#include "format/base/array.h"
+
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,14 +62,8 @@ static void take_symbol(void *context, const struct tg_image_symbol *symbol)
     struct tg_data_names *names = context;
     if (symbol->size_bytes == 0 || names->count == MAX_VARIABLES)
         return;
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity == 0 ? 256 : names->capacity * 2;
-        struct variable *variables = reallocarray(names->variables, capacity, sizeof *variables);
-        if (variables == NULL)
-            return;
-        names->variables = variables;
-        names->capacity = capacity;
-    }
+    if (TG_ARRAY_RESERVE(names->variables, names->capacity, names->count + 1) != NULL)
+        return;
     char *name = strndup(symbol->name, MAX_NAME);
     if (name != NULL)
         names->variables[names->count++] = (struct variable){symbol->address, symbol->size_bytes, name};

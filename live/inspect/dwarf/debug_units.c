@@ -1,5 +1,7 @@
 #include "live/inspect/dwarf/debug_units.h"
 
+#include "format/base/array.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,18 +61,8 @@ struct tg_debug_units {
 
 static bool add_range(struct ranges *ranges, struct range range)
 {
-    if (ranges->count == ranges->capacity) {
-        size_t capacity = ranges->capacity == 0 ? 64 : ranges->capacity * 2;
-        if (capacity > MAX_RANGES)
-            return false;
-        struct range *items = reallocarray(ranges->items, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        ranges->items = items;
-        ranges->capacity = capacity;
-    }
-    ranges->items[ranges->count++] = range;
-    return true;
+    return ranges->count < MAX_RANGES &&
+           TG_ARRAY_APPEND(ranges->items, ranges->count, ranges->capacity, range) == NULL;
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -123,16 +115,8 @@ static bool add_ranges_of(const struct tg_debug_units *units, Dwarf_Die *die, si
 
 static bool add_unit(struct tg_debug_units *units, const Dwarf_Die *die, const Dwarf_Die *split)
 {
-    if (units->n_units == units->capacity) {
-        size_t capacity = units->capacity == 0 ? 64 : units->capacity * 2;
-        struct unit *items = reallocarray(units->units, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        units->units = items;
-        units->capacity = capacity;
-    }
-    units->units[units->n_units++] = (struct unit){.die = *die, .split = *split};
-    return true;
+    return TG_ARRAY_APPEND(units->units, units->n_units, units->capacity,
+                           (struct unit){.die = *die, .split = *split}) == NULL;
 }
 
 static void list_units(struct tg_debug_units *units)
@@ -210,15 +194,8 @@ static bool can_hold_functions(int tag)
 
 static bool add_function(struct tg_debug_units *units, struct unit *unit, Dwarf_Die *die)
 {
-    if (unit->n_functions == unit->functions_capacity) {
-        size_t capacity = unit->functions_capacity == 0 ? 16 : unit->functions_capacity * 2;
-        Dwarf_Die *items = reallocarray(unit->functions, capacity, sizeof *items);
-        if (items == NULL)
-            return false;
-        unit->functions = items;
-        unit->functions_capacity = capacity;
-    }
-    unit->functions[unit->n_functions++] = *die;
+    if (TG_ARRAY_APPEND(unit->functions, unit->n_functions, unit->functions_capacity, *die) != NULL)
+        return false;
     return add_ranges_of(units, die, unit->n_functions - 1, &unit->function_ranges);
 }
 

@@ -1,5 +1,6 @@
 #include "live/inspect/dwarf/modules.h"
 
+#include "format/base/array.h"
 #include "format/image/elf_decode.h"
 #include "format/image/mangled_name.h"
 #include "recorder/process/image_peek.h"
@@ -143,16 +144,7 @@ static struct module *look_at(const struct tg_modules *modules, const struct map
 
 static bool append(struct list *list, struct module *module)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;
-        struct module **items = reallocarray(list->items, capacity, sizeof(struct module *));
-        if (items == NULL)
-            return false;
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = module;
-    return true;
+    return TG_ARRAY_APPEND(list->items, list->count, list->capacity, module) == NULL;
 }
 
 /* Objects of FILE (/proc/PID/maps, which is sorted) go to FRESH, those that are known already out of the old

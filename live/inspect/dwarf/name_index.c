@@ -1,5 +1,7 @@
 #include "live/inspect/dwarf/name_index.h"
 
+#include "format/base/array.h"
+
 #include <dwarf.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,14 +51,8 @@ static bool add(struct tg_name_index *index, Dwarf_Die *die, const char *name, e
     int tag = dwarf_tag(die);
     if (index->n == MAX_NAMES)
         return true;
-    if (index->n == index->capacity) {
-        size_t capacity = index->capacity == 0 ? 1024 : index->capacity * 2;
-        struct entry *entries = reallocarray(index->entries, capacity, sizeof *entries);
-        if (entries == NULL)
-            return false;
-        index->entries = entries;
-        index->capacity = capacity;
-    }
+    if (TG_ARRAY_RESERVE(index->entries, index->capacity, index->n + 1) != NULL)
+        return false;
     index->entries[index->n] =
         (struct entry){.name = name,
                        .die = dwarf_dieoffset(die),
