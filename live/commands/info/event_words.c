@@ -63,7 +63,7 @@ static bool write_zone_event(FILE *stream, const struct tg_event *event)
         fprintf(stream, " in parallel region %" PRIu64, event->omp_implicit_begin.team);
         return true;
     case TG_EVENT_OMP_IMPLICIT_END:
-        fprintf(stream, "is through with parallel region %" PRIu64, event->omp_implicit_end.team);
+        fprintf(stream, "finishes its part of parallel region %" PRIu64, event->omp_implicit_end.team);
         return true;
     case TG_EVENT_OMP_ZONE_BEGIN:
         fprintf(stream, "enters %s%s", tg_openmp_words_zone(event->omp_zone_begin.zone)->phrase,
@@ -85,13 +85,13 @@ static bool write_sync_event(FILE *stream, const struct tg_event *event)
 {
     switch ((unsigned)event->kind) {
     case TG_EVENT_OMP_SYNC_BEGIN:
-        write_barrier(stream, "comes to", event->omp_sync_begin.sync, event->omp_sync_begin.instance);
+        write_barrier(stream, "arrives at", event->omp_sync_begin.sync, event->omp_sync_begin.instance);
         return true;
     case TG_EVENT_OMP_SYNC_END:
-        write_barrier(stream, "goes on from", event->omp_sync_end.sync, event->omp_sync_end.instance);
+        write_barrier(stream, "passes", event->omp_sync_end.sync, event->omp_sync_end.instance);
         return true;
     case TG_EVENT_OMP_MUTEX_WAIT:
-        fprintf(stream, "wants to enter the %s", tg_openmp_words_mutex(event->omp_mutex_wait.mutex)->phrase);
+        fprintf(stream, "waits for the %s", tg_openmp_words_mutex(event->omp_mutex_wait.mutex)->phrase);
         return true;
     case TG_EVENT_OMP_MUTEX_ENTER:
         fprintf(stream, "enters the %s", tg_openmp_words_mutex(event->omp_mutex_enter.mutex)->phrase);
@@ -146,7 +146,7 @@ struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *inp
     if (event->kind == TG_EVENT_MPI_ENTER) {
         write_call(stream, &event->mpi_enter);
     } else if (event->kind == TG_EVENT_MPI_LEAVE) {
-        fputs("comes back from ", stream);
+        fputs("returns from ", stream);
         tg_printable_write(stream, event->mpi_leave.call);
     } else if (!write_zone_event(stream, event) && !write_sync_event(stream, event)) {
         struct tg_event_headline headline = {0};

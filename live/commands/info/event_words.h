@@ -1,4 +1,4 @@
-/* An event in a few words: "comes to the barrier 3 of team 1 in solve (solver.c:120)". */
+/* An event in a few words: "arrives at the barrier (number 3 of its team) in solve (solver.c:120)". */
 #ifndef TG_LIVE_COMMANDS_INFO_EVENT_WORDS_H
 #define TG_LIVE_COMMANDS_INFO_EVENT_WORDS_H
 
