@@ -85,70 +85,46 @@ static bool divide(int64_t a, int64_t b, uint64_t *result)
     return true;
 }
 
-static bool binary(struct machine *machine, unsigned atom)
+/* A OPERATION B; false: division by 0, or no such operation. */
+static bool combine(unsigned atom, uint64_t a, uint64_t b, uint64_t *result)
 {
-    uint64_t *top = item(machine, 0), *below = item(machine, 1), result;
-    if (below == NULL)
-        return false;
-    uint64_t a = *below, b = *top;
+#define OPERATION(atom, value)                                                                               \
+    case atom:                                                                                               \
+        *result = (uint64_t)(value);                                                                         \
+        return true
     switch (atom) {
-    case DW_OP_and:
-        result = a & b;
-        break;
-    case DW_OP_or:
-        result = a | b;
-        break;
-    case DW_OP_xor:
-        result = a ^ b;
-        break;
-    case DW_OP_plus:
-        result = a + b;
-        break;
-    case DW_OP_minus:
-        result = a - b;
-        break;
-    case DW_OP_mul:
-        result = a * b;
-        break;
-    case DW_OP_shl:
-        result = b < 64 ? a << b : 0;
-        break;
-    case DW_OP_shr:
-        result = b < 64 ? a >> b : 0;
-        break;
-    case DW_OP_shra:
-        result = (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
-        break;
-    case DW_OP_le:
-        result = (int64_t)a <= (int64_t)b;
-        break;
-    case DW_OP_ge:
-        result = (int64_t)a >= (int64_t)b;
-        break;
-    case DW_OP_lt:
-        result = (int64_t)a < (int64_t)b;
-        break;
-    case DW_OP_gt:
-        result = (int64_t)a > (int64_t)b;
-        break;
-    case DW_OP_eq:
-        result = a == b;
-        break;
-    case DW_OP_ne:
-        result = a != b;
-        break;
+        OPERATION(DW_OP_and, a & b);
+        OPERATION(DW_OP_or, a | b);
+        OPERATION(DW_OP_xor, a ^ b);
+        OPERATION(DW_OP_plus, a + b);
+        OPERATION(DW_OP_minus, a - b);
+        OPERATION(DW_OP_mul, a * b);
+        OPERATION(DW_OP_shl, b < 64 ? a << b : 0);
+        OPERATION(DW_OP_shr, b < 64 ? a >> b : 0);
+        OPERATION(DW_OP_shra, (int64_t)a >> (b < 64 ? b : 63));
+        OPERATION(DW_OP_le, (int64_t)a <= (int64_t)b);
+        OPERATION(DW_OP_ge, (int64_t)a >= (int64_t)b);
+        OPERATION(DW_OP_lt, (int64_t)a < (int64_t)b);
+        OPERATION(DW_OP_gt, (int64_t)a > (int64_t)b);
+        OPERATION(DW_OP_eq, a == b);
+        OPERATION(DW_OP_ne, a != b);
     case DW_OP_div:
-        if (!divide((int64_t)a, (int64_t)b, &result))
-            return false;
-        break;
+        return divide((int64_t)a, (int64_t)b, result);
     case DW_OP_mod:
-        if (b == 0)
-            return false;
-        result = a % b;
-        break;
+        if (b != 0)
+            *result = a % b;
+        return b != 0;
     default:
         return false;
     }
+#undef OPERATION
+}
+
+static bool binary(struct machine *machine, unsigned atom)
+{
+    uint64_t *top = item(machine, 0), *below = item(machine, 1), result;
+    if (below == NULL || !combine(atom, *below, *top, &result))
+        return false;
     *below = result;
     machine->depth--;
     return true;

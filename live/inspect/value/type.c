@@ -303,15 +303,52 @@ static void print_qualified(const struct tg_type *type, const char *word, FILE *
     }
 }
 
+/* Types that lead to another one: its star, its qualifier, or nothing where the rest stands on the right. False: TAG
+ * is none of these. */
+static bool print_derived(const struct tg_type *type, int tag, FILE *out, unsigned depth)
+{
+    static const struct {
+        int tag;
+        const char *star, *qualifier;
+    } table[] = {
+        {DW_TAG_pointer_type, "*", NULL},
+        {DW_TAG_reference_type, "&", NULL},
+        {DW_TAG_rvalue_reference_type, "&&", NULL},
+        {DW_TAG_ptr_to_member_type, "::*", NULL},
+        {DW_TAG_const_type, NULL, "const"},
+        {DW_TAG_volatile_type, NULL, "volatile"},
+        {DW_TAG_restrict_type, NULL, "restrict"},
+        {DW_TAG_atomic_type, NULL, "_Atomic"},
+        {DW_TAG_array_type, NULL, NULL},
+        {DW_TAG_subroutine_type, NULL, NULL},
+        {DW_TAG_subprogram, NULL, NULL},
+    };
+    Dwarf_Die die = type->die;
+    struct tg_type target;
+    size_t i = 0, n = sizeof table / sizeof *table;
+    while (i < n && table[i].tag != tag)
+        i++;
+    if (i == n)
+        return false;
+    if (table[i].qualifier != NULL)
+        print_qualified(type, table[i].qualifier, out, depth);
+    else if (!tg_type_of(type->object, &die, &target))
+        return true;
+    else if (table[i].star != NULL)
+        print_star(&target, table[i].star, out, depth);
+    else
+        print_left(&target, out, depth);
+    return true;
+}
+
 static void print_left(const struct tg_type *type, FILE *out, unsigned depth)
 {
-    struct tg_type target;
     if (depth == MAX_NAME_DEPTH) {
         fputs("...", out);
         return;
     }
     if (type->pointers > 0) {
-        target = *type;
+        struct tg_type target = *type;
         target.pointers--;
         print_star(&target, "*", out, depth + 1);
         return;
@@ -322,57 +359,19 @@ static void print_left(const struct tg_type *type, FILE *out, unsigned depth)
     }
     Dwarf_Die die = type->die;
     int tag = dwarf_tag(&die);
-    bool has_target = tg_type_of(type->object, &die, &target);
-    const char *name;
-    switch (tag) {
-    case DW_TAG_pointer_type:
-    case DW_TAG_reference_type:
-    case DW_TAG_rvalue_reference_type:
-        if (has_target)
-            print_star(&target,
-                       tag == DW_TAG_pointer_type     ? "*"
-                       : tag == DW_TAG_reference_type ? "&"
-                                                      : "&&",
-                       out, depth + 1);
-        break;
-    case DW_TAG_array_type:
-    case DW_TAG_subroutine_type:
-    case DW_TAG_subprogram:
-        if (has_target)
-            print_left(&target, out, depth + 1);
-        break;
-    case DW_TAG_const_type:
-        print_qualified(type, "const", out, depth + 1);
-        break;
-    case DW_TAG_volatile_type:
-        print_qualified(type, "volatile", out, depth + 1);
-        break;
-    case DW_TAG_restrict_type:
-        print_qualified(type, "restrict", out, depth + 1);
-        break;
-    case DW_TAG_atomic_type:
-        print_qualified(type, "_Atomic", out, depth + 1);
-        break;
-    case DW_TAG_structure_type:
-        print_tagged(&die, "struct", out);
-        break;
-    case DW_TAG_union_type:
-        print_tagged(&die, "union", out);
-        break;
-    case DW_TAG_enumeration_type:
-        print_tagged(&die, "enum", out);
-        break;
-    case DW_TAG_string_type:
+    if (print_derived(type, tag, out, depth + 1))
+        return;
+    const char *name = dwarf_diename(&die);
+    if (tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type)
+        print_tagged(&die,
+                     tag == DW_TAG_structure_type ? "struct"
+                     : tag == DW_TAG_union_type   ? "union"
+                                                  : "enum",
+                     out);
+    else if (tag == DW_TAG_string_type)
         fputs("character", out);
-        break;
-    case DW_TAG_ptr_to_member_type:
-        if (has_target)
-            print_star(&target, "::*", out, depth + 1);
-        break;
-    default:
-        name = dwarf_diename(&die);
+    else
         tg_printable_write(out, name == NULL ? "<unnamed type>" : name);
-    }
 }
 
 /* "[3][4]" of the constant bounds of an array; "[]" where they are not. */
