@@ -106,6 +106,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_report_command = {
     .name = "report",
-    .summary = "what happened: processes, ranks, libraries, last known places, losses",
+    .summary = "what went wrong, and what happened: processes, MPI, OpenMP, libraries, losses",
     .run = run,
 };
