@@ -321,11 +321,11 @@ static struct tg_error *add_alias(struct tg_console *console, const struct tg_co
     Tcl_Interp *interp = console->interp;
     Tcl_CmdInfo info;
     int n = 0;
-    Tcl_Obj *list = words_of(alias), **words;
     if (strchr(alias->name, ' ') != NULL)
-        return add_subcommand(interp, alias->name, list);
+        return add_subcommand(interp, alias->name, words_of(alias));
     if (Tcl_GetCommandInfo(interp, alias->name, &info))
         return info.deleteProc == NULL ? share_with_tcl(console, alias, &info) : NULL;
+    Tcl_Obj *list = words_of(alias), **words;
     Tcl_IncrRefCount(list);
     int code = Tcl_ListObjGetElements(interp, list, &n, &words);
     if (code == TCL_OK)
