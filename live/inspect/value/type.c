@@ -303,8 +303,8 @@ static void print_qualified(const struct tg_type *type, const char *word, FILE *
     }
 }
 
-/* Types that lead to another one: its star, its qualifier, or nothing where the rest stands on the right. False: TAG
- * is none of these. */
+/* Types that lead to another one: a star, a qualifier, or nothing where the rest stands on the right. False:
+ * TAG is none of these. */
 static bool print_derived(const struct tg_type *type, int tag, FILE *out, unsigned depth)
 {
     static const struct {
