@@ -13,9 +13,10 @@
  * contain commas (a compound literal), is evaluated once the room is there, and not at all where there is
  * none. Each of them invalidates pointers into the array. */
 
-/* Makes room for NEEDED items in all; capacities double. */
+/* Makes room for NEEDED items in all; capacities double. A comparison where the room is there. */
 #define TG_ARRAY_RESERVE(items, capacity, needed)                                                            \
-    tg_array_reserve(&(items), &(capacity), (needed), sizeof *(items))
+    ((size_t)(needed) <= (capacity) ? (struct tg_error *)NULL                                                \
+                                    : tg_array_reserve(&(items), &(capacity), (needed), sizeof *(items)))
 
 /* items[count++] = ITEM */
 #define TG_ARRAY_APPEND(items, count, capacity, ...)                                                         \

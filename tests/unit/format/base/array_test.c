@@ -38,7 +38,8 @@ static void reserved_room_is_what_was_asked_for(void **state)
 {
     (void)state;
     struct pairs pairs = {0};
-    assert_null(TG_ARRAY_RESERVE(pairs.items, pairs.capacity, 0));
+    size_t none = 0;
+    assert_null(TG_ARRAY_RESERVE(pairs.items, pairs.capacity, none));
     assert_null(pairs.items);
     assert_null(TG_ARRAY_RESERVE(pairs.items, pairs.capacity, 100));
     assert_int_equal(pairs.capacity, 100);
