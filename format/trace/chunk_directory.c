@@ -66,7 +66,7 @@ static struct tg_error *read_strings(struct tg_chunk_directory *directory, struc
         text.position = end + 1;
     }
     if (text.position != text.end)
-        return tg_byte_cursor_error(&text, "string table", "more text than strings");
+        return tg_byte_cursor_error(&text, "string table", "text left over after the last string");
     directory->n_strings = (size_t)n;
     return NULL;
 }

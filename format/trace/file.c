@@ -93,10 +93,11 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
         return tg_error_create(TG_ERROR_EXISTS, "%s is still being recorded: choose another name",
                                file->incomplete_path);
     if (errno == EEXIST)
-        return tg_error_create(TG_ERROR_EXISTS,
-                               "%s exists already, from an interrupted recording (`tollgate recover` makes a "
-                               "trace of it): choose another name, or add --force",
-                               file->incomplete_path);
+        return tg_error_create(
+            TG_ERROR_EXISTS,
+            "%s exists already, from an interrupted recording (`tollgate recover` repairs it): "
+            "choose another name, or add --force",
+            file->incomplete_path);
     return tg_error_create_errno(errno, "cannot create %s (-o FILE writes the trace elsewhere)",
                                  file->incomplete_path);
 }

@@ -64,7 +64,7 @@ static struct tg_error *read_bytes(struct tg_trace_reader *reader, uint8_t *byte
 static struct tg_error *move_to(struct tg_trace_reader *reader, uint64_t offset)
 {
     if (lseek(reader->fd, (off_t)offset, SEEK_SET) < 0)
-        return tg_error_create_errno(errno, "%s: cannot go to offset %" PRIu64, reader->path, offset);
+        return tg_error_create_errno(errno, "%s: cannot seek to offset %" PRIu64, reader->path, offset);
     reader->position = offset;
     return NULL;
 }

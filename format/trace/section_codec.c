@@ -119,8 +119,8 @@ struct tg_error *tg_section_codec_unpack(struct tg_section_codec *codec,
         return tg_error_create(TG_ERROR_INPUT, "cannot decompress the payload: %s",
                                ZSTD_getErrorName(result));
     if (result != header->raw_bytes)
-        return tg_error_create(TG_ERROR_INPUT, "payload of %zu bytes instead of %u, as the header says",
-                               result, header->raw_bytes);
+        return tg_error_create(TG_ERROR_INPUT, "payload of %zu bytes, but the header says %u", result,
+                               header->raw_bytes);
     raw->size = header->raw_bytes;
     memset(raw->data + raw->size, 0, TG_CURSOR_PADDING);
     return NULL;
