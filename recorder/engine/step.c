@@ -93,7 +93,7 @@ static void restore_signal_mask(const struct tg_tracee *tracee)
 static void give_up(struct tg_tracee *tracee, struct tg_site *site)
 {
     tg_stop_note(tracee,
-                 "breakpoint at 0x%llx removed: no room was found for the out-of-line copy of its "
+                 "breakpoint at 0x%llx removed: no room for the out-of-line copy of its "
                  "instruction",
                  (unsigned long long)site->address);
     tg_memory_write(tracee->thread.tid, site->address, site->insn.bytes, 1);

@@ -422,7 +422,7 @@ void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     } else if (!is_here(ranks, starter, entry)) {
         tell_entry(ranks, starter, entry, TG_MPIR_REMOTE, TG_MPIR_WAY_NONE, "");
     } else if (entry->pid <= 0) {
-        snprintf(reason, sizeof reason, "no process in the table: pid is %" PRId64, entry->pid);
+        snprintf(reason, sizeof reason, "no process in the table: its pid is %" PRId64, entry->pid);
         tell_entry(ranks, starter, entry, TG_MPIR_MISSED, TG_MPIR_WAY_NONE, reason);
     } else if (before != NULL) {
         snprintf(reason, sizeof reason, "process %d is already rank %" PRIu64 "", (int)before->pid,

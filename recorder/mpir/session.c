@@ -288,7 +288,7 @@ static void wait_for_return(struct tg_mpir_session *session, struct tg_thread *t
         registers != NULL && tg_memory_read(thread->tid, registers->rsp, &address, size)
             ? tg_breakpoint_plant(thread->process, address, TG_BREAKPOINT_INTERNAL, starter_returned, session,
                                   NULL)
-            : tg_error_create(TG_ERROR_TARGET, "cannot read the starter's stack");
+            : tg_error_create(TG_ERROR_TARGET, "cannot read the job launcher's stack");
     if (error == NULL)
         return;
     note(session, thread, tg_error_message(error));
@@ -331,7 +331,7 @@ static void plant(struct tg_mpir_session *session, struct tg_thread *thread)
     if (error == NULL)
         return;
     snprintf(text, sizeof text,
-             "no breakpoint at MPIR_Breakpoint, so the ranks of this starter are not acquired: %s",
+             "no breakpoint at MPIR_Breakpoint, so the ranks of this job launcher are not acquired: %s",
              tg_error_message(error));
     note(session, thread, text);
 }
@@ -393,7 +393,7 @@ static void recognise_without_symbols(struct tg_mpir_session *session, struct tg
         return;
     snprintf(known->launcher, sizeof known->launcher, "MPICH hydra");
     session->starters++;
-    tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", "the launcher has no symbols of MPIR");
+    tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", "the job launcher has no MPIR symbols");
 }
 
 /* A rank that a starter created after it had reported its job: MPI_Comm_spawn. */
@@ -421,7 +421,7 @@ static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thre
                       .table_pid = pid,
                       .state = TG_MPIR_OUTSIDE,
                       .way = TG_MPIR_WAY_FORK,
-                      .reason = "not in its starter's table, as after MPI_Comm_spawn"},
+                      .reason = "not in the job launcher's table, as after MPI_Comm_spawn"},
     };
     tg_engine_emit(session->engine, thread, &event);
 }

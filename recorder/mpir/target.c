@@ -109,7 +109,7 @@ bool tg_mpir_target_is_meant(const struct tg_mpir_target *target, bool trust, ch
         return true;
     if (!tg_proc_status_read(target->starter, &starter) || status.uid != starter.uid) {
         snprintf(reason, size,
-                 "process %d belongs to user %u, not to the starter's user (use --mpir-trust to acquire it)",
+                 "process %d belongs to user %u, not to the job launcher's (use --mpir-trust to acquire it)",
                  (int)target->pid, (unsigned)status.uid);
         return false;
     }

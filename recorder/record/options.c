@@ -62,7 +62,7 @@ struct arguments {
 static const struct argp_option argp_options[] = {
     {"output", 'o', "TRACE", 0, "Write to TRACE (default: tollgate-PROGRAM-PID.tgt in the current directory)",
      1},
-    {"force", KEY_FORCE, NULL, 0, "Replace TRACE if it exists", 1},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite TRACE if it exists", 1},
     {"quiet", 'q', NULL, 0, "Print only errors", 1},
     {"pid", 'p', "PID", 0, "Attach to PID with all its threads instead of running a command; may be repeated",
      1},

@@ -87,7 +87,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     char text[200];
     if (error == NULL)
         return;
-    snprintf(text, sizeof text, "calls of ptrace are not seen: %s", tg_error_message(error));
+    snprintf(text, sizeof text, "cannot observe calls of ptrace: %s", tg_error_message(error));
     tg_engine_emit(thread->process->engine, thread,
                    &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }

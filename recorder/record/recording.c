@@ -530,7 +530,7 @@ struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
     struct tg_error *error = tg_engine_run(recording->engine, status);
     if (error == NULL && recording->options->mpir == TG_MPIR_INSIST &&
         tg_mpir_session_starters(recording->mpir) == 0)
-        note(recording, "--mpir: no MPI job launcher was found (none had the symbols of MPIR)");
+        note(recording, "--mpir: no MPI job launcher was found (no process has MPIR symbols)");
     return error;
 }
 

@@ -119,14 +119,14 @@ static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t name
     if (magic != TG_AGENT_RING_MAGIC)
         return refuse(reader->name, "not a ring");
     if (header.protocol != TG_AGENT_PROTOCOL)
-        return refuse(reader->name, "another protocol version");
+        return refuse(reader->name, "different protocol version");
     if (header.kind > TG_AGENT_RING_LOADER)
         return refuse(reader->name, "unknown kind");
     if (header.data_bytes != reader->mapped_bytes - TG_AGENT_RING_HEADER_BYTES ||
         (header.data_bytes & (header.data_bytes - 1)) != 0)
-        return refuse(reader->name, "the header has another size");
+        return refuse(reader->name, "unexpected size in the header");
     if (header.pid != named_pid)
-        return refuse(reader->name, "the header names another process");
+        return refuse(reader->name, "the header names a different process");
     reader->facts = (struct tg_ring_facts){.kind = (enum tg_agent_ring_kind)header.kind,
                                            .pid = header.pid,
                                            .instance = header.instance,

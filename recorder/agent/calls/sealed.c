@@ -35,8 +35,8 @@ static void lose_calls(void)
     if (tg_agent_take_ring())
         tg_agent_say(
             TG_RECORD_NOTE,
-            "the program restricts its system calls (seccomp): from here on the agent makes none, and "
-            "threads that have recorded nothing yet are not recorded");
+            "the program restricts its system calls (seccomp): from now on the agent makes none, and "
+            "threads without events so far are not recorded");
     tg_agent.no_calls = true;
 }
 
@@ -45,7 +45,7 @@ static void lose_clock(bool with_new_threads)
     if (tg_agent_take_ring())
         tg_agent_say(TG_RECORD_ASIDE,
                      "the program disables the time stamp counter (seccomp's strict mode or PR_SET_TSC): "
-                     "nothing more of this thread is recorded");
+                     "this thread is not recorded any further");
     tg_agent_stop_thread(with_new_threads);
 }
 

@@ -295,7 +295,7 @@ def refused():
         check(records == [] and directory.ring_files() == [], why, directory.ring_files())
         directory.remove()
 
-    refuse("another protocol", Directory(protocol=99))
+    refuse("different protocol", Directory(protocol=99))
     refuse("another file", Directory(magic=1))
     refuse("loads are not wanted", Directory(flags=MPI))
     refuse("impossible size", Directory(ring_bytes=100000))

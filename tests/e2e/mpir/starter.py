@@ -232,7 +232,7 @@ def as_nobody(command):
 def check_users(recorder, starter, rank, owner, trusted):
     """A table names a process of another user, OWNER's: refused by name; told to take it all the same, the recorder meets what
     TRUSTED says, "" nothing."""
-    for options, expected in (((), "not to the starter's user (use --mpir-trust to acquire it)"), (("--mpir-trust",), trusted)):
+    for options, expected in (((), "not to the job launcher's (use --mpir-trust to acquire it)"), (("--mpir-trust",), trusted)):
         process = subprocess.Popen(owner([rank, "0"]), stdout=subprocess.PIPE, text=True)
         check(process.stdout.readline() == "rank 0\n", "the rank says nothing")
         with open("trace", "w"):
