@@ -51,8 +51,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "One JSON object per line, as tollgate-dump(1) documents it", 0},
-    {"chrome", KEY_CHROME, NULL, 0, "One JSON document for the Perfetto UI and chrome://tracing", 0},
+    {"json", KEY_JSON, NULL, 0, "Write one JSON object per line (fields: see tollgate-dump(1))", 0},
+    {"chrome", KEY_CHROME, NULL, 0, "Write one JSON document for the Perfetto UI and chrome://tracing", 0},
     {"meta", KEY_META, NULL, 0, "Print the metadata of the trace first (text and --json)", 0},
     {"kind", KEY_KIND, "KIND[,KIND...]", 0, "Only events of these kinds (names and globs like 'library_*')",
      1},

@@ -65,9 +65,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "OUT", 0,
      "Write the repaired trace to OUT (default: TRACE without \".incomplete\", or TRACE.recovered)", 0},
-    {"force", KEY_FORCE, NULL, 0, "Replace OUT where it exists; it may be TRACE itself", 0},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Report what would be kept and what is missing, and write nothing", 0},
-    {"json", KEY_JSON, NULL, 0, "Report in JSON, as tollgate-recover(1) documents it", 0},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite OUT if it exists; OUT may be TRACE itself", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "Only report what would be kept and what is missing; write nothing", 0},
+    {"json", KEY_JSON, NULL, 0, "Write the report as JSON (fields: see tollgate-recover(1))", 0},
     {0},
 };
 

@@ -30,7 +30,7 @@ static struct tg_error *grow(struct tg_pending_log *log)
 {
     size_t capacity = log->capacity == 0 ? FIRST_CAPACITY : log->capacity * 2;
     if (capacity > UINT32_MAX / 2)
-        return tg_error_create(TG_ERROR_LIMIT, "too many libraries wait in one process (limit %zu)",
+        return tg_error_create(TG_ERROR_LIMIT, "too many deferred libraries in one process (limit %zu)",
                                log->count);
     struct tg_pending *items = reallocarray(log->items, capacity, sizeof *items);
     if (items == NULL)

@@ -175,7 +175,7 @@ static const struct summary summaries[16 << 5] = {
     [INDEX(TG_EVENT_IDENTITY)] = {.number = AT(identity.rank),
                                   .text = AT(identity.host),
                                   .print = print_identity,
-                                  .words = "is rank"},
+                                  .words = "identified as rank"},
     [INDEX(TG_EVENT_THREAD_START)] = {.print = print_number, .words = "thread", .after = " started"},
     [INDEX(TG_EVENT_THREAD_EXIT)] = {.print = print_number, .words = "thread", .after = " ended"},
     [INDEX(TG_EVENT_PROCESS_EXIT)] = {.number = AT(process_exit.status),

@@ -309,7 +309,7 @@ static struct tg_error *take_state(struct tg_mpir_model *model, const struct tg_
     const struct tg_event_mpir_state *state = &event->mpir_state;
     struct tg_mpir_starter *starter = &entry->starter;
     if (starter->has_ended && state->seen == TG_MPIR_AT_BREAKPOINT)
-        count_impossible(model, event, "a starter called MPIR_Breakpoint after its end");
+        count_impossible(model, event, "a job launcher called MPIR_Breakpoint after it ended");
     starter->has_state = true;
     starter->state = state->state;
     starter->raw_state = state->raw_state;
@@ -340,7 +340,7 @@ static struct tg_error *take_table_entry(struct tg_mpir_model *model, const stru
     const char *host, *executable, *problem;
     int64_t number = row->rank > INT64_MAX ? INT64_MAX : (int64_t)row->rank;
     if (row->rank != entry->next_index)
-        count_impossible(model, event, "the entries of a table are not in order");
+        count_impossible(model, event, "the entries of a table are out of order");
     entry->next_index = row->rank + 1;
     if (model->n_ranks >= TG_MPIR_MAX_RANKS && tg_mpir_ranks_find(&entry->ranks, number) == NULL) {
         model->beyond_limit++;
@@ -380,7 +380,7 @@ static void begin_table(struct tg_mpir_model *model, const struct tg_event *even
     if (starter->snapshots != 0 && !starter->is_whole)
         count_impossible(model, event, "the end of a table is missing");
     if (starter->has_ended)
-        count_impossible(model, event, "the table of a starter was read after its end");
+        count_impossible(model, event, "the table of a job launcher was read after it ended");
     starter->is_starter = true;
     starter->snapshots = event->mpir_table.snapshot;
     starter->is_whole = false;
@@ -425,7 +425,7 @@ static struct tg_error *take_table(struct tg_mpir_model *model, const struct tg_
     entry->starter.read_entries += table->entries.count;
     if (table->claimed_size < 0 || entry->starter.read_entries > (uint64_t)table->claimed_size) {
         if (table->entries.count > 0)
-            count_impossible(model, event, "a table has more entries than its starter says");
+            count_impossible(model, event, "a table has more entries than its job launcher says");
     }
     return error != NULL || table->last == 0 ? error : end_table(model, event, entry);
 }
@@ -493,12 +493,12 @@ static struct tg_error *take_rank(struct tg_mpir_model *model, const struct tg_e
     struct entry *entry = find_starter(model, told->starter_pid);
     struct tg_mpir_rank *rank = NULL;
     if (entry == NULL) {
-        count_impossible(model, event, "a rank belongs to an unknown starter");
+        count_impossible(model, event, "a rank belongs to an unknown job launcher");
         return NULL;
     }
     rank = tg_mpir_ranks_find(&entry->ranks, told->rank);
     if (rank == NULL)
-        count_impossible(model, event, "a rank is in no table of its starter");
+        count_impossible(model, event, "a rank is not in any table of its job launcher");
     if (rank == NULL && model->n_ranks >= TG_MPIR_MAX_RANKS) {
         model->beyond_limit++;
         return NULL;

@@ -130,7 +130,7 @@ static struct tg_error *leave(struct tg_openmp_model *model, struct tg_openmp_wo
 {
     size_t at = find_place(worker, pattern);
     if (at == SIZE_MAX) {
-        count_impossible(model, event, "a thread leaves a zone that it has not entered");
+        count_impossible(model, event, "a thread leaves a zone it has not entered");
         return NULL;
     }
     return leave_down_to(model, worker, at, event->time_ns);
@@ -271,7 +271,7 @@ static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_
         team->public.level = begin->level;
     }
     if (tg_openmp_team_find_member(team, worker->public.index) != NULL)
-        count_impossible(model, event, "a thread begins a region that it is already in");
+        count_impossible(model, event, "a thread begins a region it is already in");
     else
         error = tg_openmp_team_add_member(team, worker->public.index, begin->thread_num);
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_REGION, 0, begin->team);
@@ -295,7 +295,7 @@ static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_op
     size_t at = find_region(worker, id);
     struct tg_error *error = NULL;
     if (at == SIZE_MAX || member == NULL || member->ended) {
-        count_impossible(model, event, "a thread ends a region that it is not in");
+        count_impossible(model, event, "a thread ends a region it is not in");
         return NULL;
     }
     error = leave_down_to(model, worker, at, event->time_ns);
@@ -345,7 +345,7 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
         tg_openmp_teams_find(&model->teams, process, begin->team), worker->public.index);
     if (member != NULL && is_barrier(begin->sync)) {
         if (begin->instance <= member->arrived)
-            count_impossible(model, event, "a thread arrives at a barrier that it has passed");
+            count_impossible(model, event, "a thread arrives at a barrier it has already passed");
         else
             member->arrived = begin->instance;
         member->sync = begin->sync;
@@ -400,7 +400,7 @@ static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_ope
         if (place->kind == TG_OPENMP_IN_MUTEX && place->what == gone->mutex && place->id == gone->lock)
             return leave_only(model, worker, i, event->time_ns);
     }
-    count_impossible(model, event, "a thread releases a lock that it does not hold");
+    count_impossible(model, event, "a thread releases a lock it does not hold");
     return NULL;
 }
 

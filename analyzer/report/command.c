@@ -37,7 +37,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "Write JSON with the field names that tollgate-report(1) documents", 0},
+    {"json", KEY_JSON, NULL, 0, "Write JSON (fields: see tollgate-report(1))", 0},
     {"all", KEY_ALL, NULL, 0, "Show everything: each process on a line of its own, and every library", 0},
     {"no-pager", KEY_NO_PAGER, NULL, 0, "Write to the terminal without a pager", 0},
     {0},
@@ -52,7 +52,7 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "[TRACE]",
-    .doc = "Say what happened in a recorded job: what went wrong and where, then processes and ranks, MPI "
+    .doc = "Show what happened in a recorded job: what went wrong and where, then processes and ranks, MPI "
            "calls, OpenMP "
            "zones, libraries and their cost. On a terminal this is a summary of one screen; --all shows "
            "everything.",

@@ -28,7 +28,7 @@ static void write_barrier(const struct tg_report_page *page, const struct tg_ses
     FILE *stream = page->stream;
     fprintf(stream, "  %" PRIu32 " ", barrier->id);
     tg_printable_write(stream, barrier->location);
-    fprintf(stream, ": of %s, created at %s s, satisfied %" PRIu64 " time%s%s\n",
+    fprintf(stream, ": over %s, created at %s s, satisfied %" PRIu64 " time%s%s\n",
             barrier->of_threads ? "threads" : "processes",
             tg_quantity_moment(barrier->created_ns, page->report->start_ns, 6, moment), barrier->rounds,
             barrier->rounds == 1 ? "" : "s",
@@ -61,7 +61,7 @@ struct tg_error *tg_report_control(const struct tg_report_page *page)
     if (tg_session_review_count(model) == 0)
         fputs("  no barriers\n", page->stream);
     else if (verdict.n_differences == 0 && verdict.n_ignored == 0)
-        fprintf(page->stream, "  the model repeats all %" PRIu64 " decisions of the session\n",
+        fprintf(page->stream, "  the model reproduces all %" PRIu64 " decisions of the session\n",
                 verdict.n_decisions);
     else
         fprintf(page->stream,

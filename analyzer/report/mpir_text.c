@@ -67,7 +67,7 @@ static const char *acquisition_words(uint64_t acquisition)
         [TG_MPIR_BY_LAUNCH] = "ranks by MPIR, launched",
         [TG_MPIR_BY_ATTACH] = "ranks by MPIR, attached",
         [TG_MPIR_BY_FOLLOWING] = "no MPIR: ranks by following forks, rank numbers from the environment"};
-    return acquisition < sizeof words / sizeof *words ? words[acquisition] : "ranks by unknown means";
+    return acquisition < sizeof words / sizeof *words ? words[acquisition] : "ranks found in an unknown way";
 }
 
 static void write_after(FILE *stream, const char *before, const char *text)
@@ -273,7 +273,7 @@ static void name_why(const struct tg_mpir_rank *rank, char *buffer, size_t size)
     tg_printable(rank->problem, problem, sizeof problem);
     snprintf(buffer, size, "%s%s%s%s%s", reason, *reason != '\0' && *problem != '\0' ? "; " : "", problem,
              (*reason != '\0' || *problem != '\0') && rank->woken ? "; " : "",
-             rank->woken ? "had been stopped, woken up" : "");
+             rank->woken ? "was stopped, woken with SIGCONT" : "");
 }
 
 static struct tg_error *add_line(const struct tg_mpir_rank *const *sorted, const struct line *line,

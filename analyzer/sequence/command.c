@@ -160,7 +160,7 @@ static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "svg (default), html, seqdiag, mermaid or plantuml", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "Write to FILE (default: named after the trace); - is standard output",
      0},
-    {"force", KEY_FORCE, NULL, 0, "Replace the file where it exists", 0},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite the file if it exists", 0},
     {"print", KEY_PRINT, NULL, 0, "Write to standard output, as seqdiag unless --format says otherwise", 0},
     {"show", KEY_PRINT, NULL, OPTION_ALIAS, NULL, 0},
     {"no-gen", KEY_NO_GEN, NULL, 0, "Write only the description: the same as --format seqdiag", 0},

@@ -164,7 +164,7 @@ static struct tg_error *find_kill(struct tg_verdict_draft *draft, const struct t
     if (entry->rank >= 0)
         fputs(", before any other rank ended", stream);
     fputs(entry->status == SIGKILL ? ". SIGKILL comes from the kernel when memory runs out, from a batch "
-                                     "system at its limit, or by hand."
+                                     "system that enforces a limit, or from a user."
                                    : ". It exceeded a resource limit.",
           stream);
     print_state(draft, entry->index, entry->pid, last_worker(draft->input, entry->index, entry->pid));

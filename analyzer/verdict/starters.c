@@ -64,7 +64,7 @@ static struct tg_error *find_starter(struct tg_verdict_draft *draft, size_t i)
     tg_words_process(stream, draft->input, starter->process);
     fputc(',', stream);
     if (starter->has_aborted) {
-        fputs(" reported an abort of the job", stream);
+        fputs(" reported that the job aborted", stream);
         tg_words_moment(stream, draft->input, starter->aborted_ns);
     }
     if (badly) {

@@ -236,7 +236,7 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
 {
     const struct tg_process_entry *entry = entry_of(input, worker->process);
     if (!tg_words_thread_state(stream, input, worker->process, worker->tid, worker)) {
-        fputs("outside all parallel regions, last seen", stream);
+        fputs("outside parallel regions, last seen", stream);
         tg_words_moment(stream, input, worker->last_ns);
         tg_words_code(stream, input, worker->process, worker->last_code);
     }
