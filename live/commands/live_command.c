@@ -49,9 +49,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"run", KEY_RUN, NULL, 0, "Let the job run from the start instead of stopping it", 5},
+    {"run", KEY_RUN, NULL, 0, "Let the job run at once instead of stopping it at its start", 5},
     {"input", KEY_INPUT, "FILE", 0,
-     "Standard input of COMMAND (default: nothing if the console reads standard input or that is a terminal)",
+     "Standard input of COMMAND (default: /dev/null if the console reads standard input or it is a terminal)",
      5},
     {0},
 };

@@ -39,7 +39,7 @@ static const struct argp argp = {
     .parser = parse_option,
     .args_doc = "[TRACE]",
     .doc =
-        "Ask about a recorded job at any moment of its trace: who is in which OpenMP zone and MPI call, who "
+        "Inspect a recorded job at any moment of its trace: the OpenMP zone and MPI call of each thread, who "
         "is waiting and who is missing. Commands are Tcl and come from "
         "-x, -e or standard input; `help` lists them.",
 };
@@ -98,6 +98,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_replay_command = {
     .name = "replay",
-    .summary = "ask a recorded trace at any moment: who is where, who is missing",
+    .summary = "inspect a recorded job at any moment: who is where, who is missing",
     .run = run,
 };

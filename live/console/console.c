@@ -170,7 +170,7 @@ static int run_advise(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *co
     const struct tg_console_alias *alias =
         tg_console_find_alias(binding->console, name, first, second, strlen(second), &command);
     return tg_console_fail(binding->console,
-                           tg_error_create(TG_ERROR_USAGE, "there is no %s here: %s", name,
+                           tg_error_create(TG_ERROR_USAGE, "tollgate has no `%s`: %s", name,
                                            alias == NULL ? "`help` lists the commands" : alias->advice));
 }
 

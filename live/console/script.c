@@ -22,7 +22,7 @@ struct tg_console_run {
 static error_t add_run(struct tg_console_script *script, int key, const char *text, struct argp_state *state)
 {
     if (script->n_runs == MAX_RUNS)
-        argp_error(state, "more than %d --rc, -x and -e", MAX_RUNS);
+        argp_error(state, "too many --rc, -x and -e (limit %d)", MAX_RUNS);
     struct tg_console_run *runs = reallocarray(script->runs, script->n_runs + 1, sizeof *runs);
     if (runs == NULL)
         return ENOMEM;
@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
     {"script", KEY_SCRIPT, "FILE", 0, "Run the commands in FILE, then exit", 0},
     {"execute", KEY_COMMAND, "COMMAND", 0, "Run COMMAND, then exit; -x and -e run in the order given", 0},
     {"interactive", KEY_INTERACTIVE, NULL, 0, "Read commands from standard input after -x and -e", 0},
-    {"json", KEY_JSON, NULL, 0, "Speak one JSON object per line, for an editor or a program", 0},
+    {"json", KEY_JSON, NULL, 0, "Read and write one JSON object per line, for editors and programs", 0},
     {0},
 };
 

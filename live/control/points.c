@@ -234,8 +234,8 @@ static struct tg_error *plant_at(struct tg_job_points *points, struct tg_process
         return NULL;
     struct tg_error *error = NULL;
     if (count_at(sites, site.address) == TG_JOB_POINTS_AT_ONE_PLACE)
-        return tg_error_create(TG_ERROR_LIMIT, "%d action points at 0x%" PRIx64 " are the maximum",
-                               TG_JOB_POINTS_AT_ONE_PLACE, site.address);
+        return tg_error_create(TG_ERROR_LIMIT, "too many action points at 0x%" PRIx64 " (limit %d)",
+                               site.address, TG_JOB_POINTS_AT_ONE_PLACE);
     /* a child has its parent's breakpoints before anybody has told of the sites */
     if (tg_breakpoint_find(process, site.address, take_hit, point) == NULL)
         error = tg_breakpoint_plant(process, site.address, TG_BREAKPOINT_USER, take_hit, point, &planted);

@@ -281,10 +281,10 @@ static struct tg_error *run_drun(struct tg_console *console, int argc, Tcl_Obj *
 const struct tg_console_command tg_console_drun = {
     .name = "drun",
     .arguments = "",
-    .summary = "runs the command from its start, again if it has already run",
+    .summary = "runs the command from the start; a command that has already run is restarted",
     .example = "drun",
     .more =
-        "What is left of the previous run is killed; each run writes a trace of its own. Action points are\n"
+        "Processes of the previous run are killed; each run writes a trace of its own. Action points are\n"
         "set again, those for ranks and other processes that do not exist yet as soon as they appear.",
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_drun,

@@ -55,7 +55,7 @@ static struct tg_error *run_dptsets(struct tg_console *console, int argc, Tcl_Ob
 const struct tg_console_command tg_console_dptsets = {
     .name = "dptsets",
     .arguments = "?SET...?",
-    .summary = "lists the members of sets; without SET, who exists, is running, stopped, held",
+    .summary = "lists the members of sets; without SET, those that exist, run, are stopped, held",
     .example = "dptsets gW stopped(g)",
     .more = "SET is a set as in dfocus. breakpoint(S), error(S), existent(S), held(S), nonexistent(S),\n"
             "running(S), stopped(S), unheld(S) and watchpoint(S) select the members of S in that state.",

@@ -376,8 +376,8 @@ static struct tg_error *prepare_workers(const struct tg_request *control, struct
         return tg_error_create(TG_ERROR_TARGET,
                                "all workers in focus are running or held; dhalt stops running ones");
     return has_begun
-               ? tg_error_create(TG_ERROR_NOT_FOUND, "no library of the processes in focus has what such a "
-                                                     "construct calls (yet)")
+               ? tg_error_create(TG_ERROR_NOT_FOUND, "no library of the processes in focus has the functions "
+                                                     "that such a construct calls (yet)")
                : tg_error_create(TG_ERROR_UNSUPPORTED, "the program's libraries are not loaded yet");
 }
 

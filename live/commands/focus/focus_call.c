@@ -85,7 +85,7 @@ static struct tg_error *leave(struct tg_console *console)
     console->has_quit = true;
     console->quit_status = -1;
     tg_console_stop(console);
-    return tg_error_create(TG_ERROR_USAGE, "the reader of the answers has gone");
+    return tg_error_create(TG_ERROR_USAGE, "nobody reads the answers any more: the client has disconnected");
 }
 
 /* Until something may have changed. */

@@ -54,13 +54,13 @@ static bool write_zone_event(FILE *stream, const struct tg_event *event)
         fprintf(stream, "begins parallel region %" PRIu64, event->omp_parallel_begin.new_team);
         return true;
     case TG_EVENT_OMP_PARALLEL_END:
-        fprintf(stream, "has left parallel region %" PRIu64, event->omp_parallel_end.ended_team);
+        fprintf(stream, "leaves parallel region %" PRIu64, event->omp_parallel_end.ended_team);
         return true;
     case TG_EVENT_OMP_IMPLICIT_BEGIN:
-        fprintf(stream, "is thread %" PRIu64, event->omp_implicit_begin.thread_num);
+        fprintf(stream, "joins parallel region %" PRIu64 " as thread %" PRIu64,
+                event->omp_implicit_begin.team, event->omp_implicit_begin.thread_num);
         if (event->omp_implicit_begin.team_size != 0)
             fprintf(stream, " of %" PRIu64, event->omp_implicit_begin.team_size);
-        fprintf(stream, " in parallel region %" PRIu64, event->omp_implicit_begin.team);
         return true;
     case TG_EVENT_OMP_IMPLICIT_END:
         fprintf(stream, "finishes its part of parallel region %" PRIu64, event->omp_implicit_end.team);

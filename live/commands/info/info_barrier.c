@@ -255,7 +255,7 @@ const struct tg_console_command tg_console_info_barrier = {
     .summary = "barriers of OpenMP teams and of dbarrier: who is waiting, who is missing",
     .example = "info barrier",
     .more =
-        "-teams: barriers of OpenMP only. A barrier is open once a worker has gone on from it. Of a team at\n"
+        "-teams: barriers of OpenMP only. A barrier is open once a worker has passed it. Of a team at\n"
         "several barriers only the one that holds it up is shown. -list returns a list of dictionaries\n"
         "instead: rank (-1: none), pid, team, level, size, kind (explicit or implicit), join, number, open,\n"
         "code, since_ns, the lists of workers passed, waiting and missing, and not_begun, how many of the\n"

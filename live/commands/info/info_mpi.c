@@ -176,10 +176,11 @@ static struct tg_error *visit_collective(void *context, const struct tg_mpi_coll
     begin_part(w);
     fputs("  ", w->out);
     tg_printable_write(w->out, collective->name);
-    fprintf(w->out, ", number %" PRIu64 " on ", collective->instance);
+    fprintf(w->out, " (number %" PRIu64 " on ", collective->instance);
     write_comm(w, collective->comm);
+    fputc(')', w->out);
     if (collective->root >= 0)
-        fprintf(w->out, ", root %" PRId64, collective->root);
+        fprintf(w->out, " with root %" PRId64, collective->root);
     fprintf(w->out, ": %" PRIu64, collective->n_entered);
     if (collective->size != 0)
         fprintf(w->out, " of %" PRId64, collective->size);
@@ -243,11 +244,11 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (error == NULL)
         error = tg_mpi_model_visit_collectives(w.input.mpi, visit_collective, &w);
     w.shown = 0;
-    w.title = "Sent and not received";
+    w.title = "Sent but not received";
     if (error == NULL)
         error = tg_mpi_model_visit_sends(w.input.mpi, visit_message, &w);
     w.shown = 0;
-    w.title = "Receives that are waiting";
+    w.title = "Posted but not completed";
     if (error == NULL)
         error = tg_mpi_model_visit_receives(w.input.mpi, visit_message, &w);
     return error != NULL ? error : write_acquisition(&w);
@@ -271,7 +272,7 @@ static struct tg_error *run_mpir(struct tg_console *console, int argc, Tcl_Obj *
     const struct tg_mpir_text text = acquisition_of(&w);
     if (tg_mpir_text_is_called_for(&text))
         return tg_mpir_text_write(&text, out);
-    fputs("no ranks and no MPI job launcher so far\n", out);
+    fputs("no ranks and no MPI job launcher yet\n", out);
     return NULL;
 }
 

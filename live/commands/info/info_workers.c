@@ -111,10 +111,10 @@ static const char *const words[] = {"-all", "-list", NULL};
 const struct tg_console_command tg_console_info_workers = {
     .name = "info workers",
     .arguments = "?-all | -list?",
-    .summary = "all OpenMP workers and the regions, zones and calls that each is inside of",
+    .summary = "all OpenMP workers and the regions, zones and calls each one is in",
     .example = "info workers",
     .more =
-        "> marks the current worker, # one that has ended. Below each worker: what it is inside of,\n"
+        "> marks the current worker, # one that has ended. Below each worker: where it is,\n"
         "outermost first: regions with its number in the team, zones, locks, barriers, tasks, and its MPI\n"
         "call. Workers at the same places share a paragraph, and so do ranks whose workers do; -all lists\n"
         "each worker. -list returns a list of dictionaries instead, one for each worker: rank (-1: none),\n"

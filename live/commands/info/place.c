@@ -208,9 +208,9 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_where = {
     .name = "where",
     .arguments = "",
-    .summary = "who is waiting where, who is missing there, and what the missing one did last",
+    .summary = "which ranks and threads are waiting, which are missing, and what those did last",
     .example = "where",
-    .more = "The verdict of `tollgate report`, for the present moment of the console.",
+    .more = "The verdict of `tollgate report`, at the console's current moment.",
     .is_of_now = true,
     .run = run_where,
 };

@@ -135,7 +135,7 @@ static void write_place(FILE *out, const struct tg_verdict_input *input,
         break;
     case TG_OPENMP_IN_MUTEX_WAIT:
     case TG_OPENMP_IN_MUTEX:
-        fprintf(out, "%s the %s", place->kind == TG_OPENMP_IN_MUTEX ? "inside of" : "waiting for",
+        fprintf(out, "%s the %s", place->kind == TG_OPENMP_IN_MUTEX ? "inside" : "waiting for",
                 tg_openmp_words_mutex(place->what)->phrase);
         if (place->id != 0)
             fprintf(out, " 0x%" PRIx64, place->id);
@@ -143,7 +143,7 @@ static void write_place(FILE *out, const struct tg_verdict_input *input,
     case TG_OPENMP_IN_SYNC:
         fprintf(out, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);
         if (place->what <= TG_OMP_SYNC_BARRIER_IMPLICIT && place->id != 0)
-            fprintf(out, ", number %" PRIu64 " of its team", place->id);
+            fprintf(out, " (number %" PRIu64 " of its team)", place->id);
         break;
     case TG_OPENMP_IN_TASK:
         fputs("task", out);
@@ -187,7 +187,7 @@ static void write_group(FILE *out, const struct tg_verdict_input *input, const s
     if (!worker->alive)
         fputs(is_inside ? " ... (dead), was in" : " ... (dead)", out);
     else if (!is_inside)
-        fputs(" outside of all regions", out);
+        fputs(" outside parallel regions", out);
     fputc('\n', out);
     write_places(out, input, group, group->places);
 }

@@ -233,7 +233,7 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
         if (wanted->where == IN_FILE) /* no code: the name may be one of a file all the same */
             return keep(wanted, standing, wanted->name, 0, wanted->first);
         return tg_error_create(TG_ERROR_NOT_FOUND, "%s%s'",
-                               address == 0 ? "no function '" : "no source line is known of '",
+                               address == 0 ? "no function '" : "no source line for '",
                                tg_printable(wanted->name, shown, sizeof shown));
     }
     if (goes_on) {
@@ -244,8 +244,7 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
     }
     if (here == NULL)
         return tg_error_create(TG_ERROR_NOT_FOUND,
-                               "no source line is known for the pc, 0x%" PRIx64
-                               "; `dexamine /i` shows instructions",
+                               "no source line for the pc, 0x%" PRIx64 "; `dexamine /i` shows instructions",
                                wanted->pc);
     return keep(wanted, standing, here->file, wanted->pc, wanted->where == AT_LINE ? wanted->first : 0);
 }

@@ -145,7 +145,7 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
 const struct tg_console_command tg_console_next = {
     .name = "next",
     .arguments = "?N?",
-    .summary = "goes to the next event, or N events on",
+    .summary = "goes to the next event, or N events forward",
     .example = "next 10",
     .more = "In a live job it is dnext: steps over calls to the next source line.",
     .needs = TG_CONSOLE_NEEDS_TRACE,
@@ -206,7 +206,7 @@ static struct tg_error *run_back(struct tg_console *console, int argc, Tcl_Obj *
         return tg_console_usage(&tg_console_back);
     struct tg_error *error = argc == 1 ? take_count(argv[0], &count) : NULL;
     if (error == NULL && number == 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "before the first event already");
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "already before the first event");
     if (error == NULL)
         error = tg_motion_go_event(console, count < number ? number - count : 0);
     return error != NULL ? error : tg_console_print_place(console, out);
@@ -277,7 +277,7 @@ const struct tg_console_command tg_console_goto = {
     .summary = "goes to an event, a time, or an end of the trace",
     .example = "goto 12.5ms",
     .more = "A whole number is the number of an event; a number with a point or a unit (s, ms, us, ns) is a\n"
-            "time since the start of the trace: it means just after the last event until then.",
+            "time since the start of the trace: the moment just after the last event up to then.",
     .words = goto_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_goto,

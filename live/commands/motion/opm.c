@@ -64,7 +64,7 @@ const struct tg_console_command tg_console_opm_next = {
     .more =
         "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it, any of\n"
         "these. The worker that reaches the zone becomes the current one. Workers that reach the same zone\n"
-        "later do not count: each time a team meets a construct is one zone.\n"
+        "later do not count: each encounter of a team with a construct is one zone.\n"
         "A live job runs until a stopped worker in focus is about to enter one: TARGET is required, and\n"
         "zones for which the compiler calls nothing (GCC's master and static loops) are not seen.",
     .words = next_words,
@@ -96,8 +96,8 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
     for (size_t i = 0; !force && first != NULL && first->alive && i < first->n_places; i++)
         if (first->places[i].kind == TG_OPENMP_IN_REGION)
             return tg_error_create(TG_ERROR_USAGE,
-                                   "worker 1 is in parallel region %" PRIu64
-                                   " already; opm start --force goes to the next one all the same",
+                                   "worker 1 is already in parallel region %" PRIu64
+                                   "; `opm start --force` goes to the next one anyway",
                                    first->places[i].team);
     return console->options.live != NULL ? tg_live_zone_go(console, TG_TARGET_PARALLEL, "parallel", out)
                                          : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
@@ -110,8 +110,8 @@ const struct tg_console_command tg_console_opm_start = {
     .arguments = "?--force?",
     .summary = "goes to the start of the first, or next, parallel region",
     .example = "opm start",
-    .more = "The worker that begins the region becomes the current one. If the first worker is in a region\n"
-            "already, nothing is done without --force.",
+    .more = "The worker that begins the region becomes the current one. If the first worker is already\n"
+            "in a region, --force is required.",
     .words = start_words,
     .run = run_start,
 };

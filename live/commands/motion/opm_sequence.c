@@ -216,13 +216,14 @@ const struct tg_console_command tg_console_opm_sequence = {
     .name = "opm sequence",
     .arguments = "?--all? ?--by worker|rank? ?--team N? ?--format F? ?--print? ?--output FILE? ?--force? "
                  "?--open?",
-    .summary = "draws a sequence diagram of the present moment into a file, or prints it",
+    .summary = "draws a sequence diagram of the current moment into a file, or prints it",
     .example = "opm sequence --print",
     .more =
-        "Draws the process in focus, or the one that matters. The file is named after the trace and is not\n"
+        "Draws the process in focus, or the most relevant one. The file is named after the trace and is not\n"
         "replaced without --force; its name is the result. The options are those of `tollgate sequence`;\n"
         "--print (or --show) prints the text for seqdiag, or the format of --format; --sync and --async\n"
-        "have no effect: the command ends when the diagram is there. `set opm opm-auto-sequence on` draws\n"
+        "have no effect: the command returns when the diagram is written. `set opm opm-auto-sequence on` "
+        "draws\n"
         "it again before each prompt at which the moment or the focus has changed; `... off` ends that.",
     .words = words,
     .needs = TG_CONSOLE_NEEDS_TRACE,

@@ -87,9 +87,8 @@ const struct tg_console_command tg_console_opm_all_out = {
     .arguments = "",
     .summary = "goes to where all workers have left this zone, and shows how many have moved on",
     .example = "opm next critical; opm step; opm all_out",
-    .more =
-        "Same moment as `opm step out`. A recording holds nobody at the end of a zone, so workers that left\n"
-        "it first may have moved on. The current worker does not change.",
+    .more = "Same moment as `opm step out`. In a recording no worker is held at the end of a zone, so those\n"
+            "that left it first may have moved on. The current worker does not change.",
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_all_out,
 };
@@ -235,7 +234,8 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
 const struct tg_console_command tg_console_dcont = {
     .name = "dcont",
     .arguments = "",
-    .summary = "continues to what `opm sections` asked for or the end; in a live job until all threads stop",
+    .summary =
+        "continues to the next stop of `opm sections` or the end; in a live job until all threads stop",
     .example = "dcont",
     .run = run_dcont,
 };
@@ -280,9 +280,8 @@ const struct tg_console_command tg_console_opm_critical = {
     .arguments = "next",
     .summary = "goes to where the next worker enters the critical section of the current worker",
     .example = "opm next critical; opm critical next",
-    .more =
-        "The current worker must be waiting for the critical section or be inside of it. The worker that\n"
-        "enters becomes the current one.",
+    .more = "The current worker must be waiting for the critical section or be inside it. The worker that\n"
+            "enters becomes the current one.",
     .words = critical_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_critical,

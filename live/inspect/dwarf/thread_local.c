@@ -136,11 +136,11 @@ static struct tg_error *library_address(const struct tg_inspect_memory *memory, 
     uint64_t dtv, length, block;
     if (!read_memory(memory, fs_base + 8, &dtv, sizeof dtv) ||
         !read_memory(memory, dtv - DTV_ENTRY_SIZE, &length, sizeof length))
-        return tg_error_create(TG_ERROR_TARGET, "the thread's DTV cannot be read");
+        return tg_error_create(TG_ERROR_TARGET, "cannot read the thread's DTV");
     if (number > length)
         return tg_error_create(TG_ERROR_TARGET, "this thread has not used it yet");
     if (!read_memory(memory, dtv + number * DTV_ENTRY_SIZE, &block, sizeof block))
-        return tg_error_create(TG_ERROR_TARGET, "the thread's DTV cannot be read");
+        return tg_error_create(TG_ERROR_TARGET, "cannot read the thread's DTV");
     if (block == UINT64_MAX || block == 0) /* TLS_DTV_UNALLOCATED */
         return tg_error_create(TG_ERROR_TARGET, "this thread has not used it yet");
     *address = block + offset;
@@ -155,7 +155,7 @@ struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct t
     Elf64_Phdr tls;
     uint64_t bias, number;
     if (fs_base == 0)
-        return tg_error_create(TG_ERROR_TARGET, "the thread's storage is not known here");
+        return tg_error_create(TG_ERROR_TARGET, "the thread's storage is unknown here");
     if (!find_segment(memory, module, PT_TLS, &tls, &bias))
         return tg_error_create(TG_ERROR_TARGET, "its module has no thread-local storage");
     if (module == tg_modules_at(modules, 0)) {
@@ -169,7 +169,7 @@ struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct t
     }
     if (!known->is_known || known->link_map == 0)
         return tg_error_create(TG_ERROR_TARGET,
-                               "the C library does not tell where thread-local storage of libraries is");
+                               "the C library does not say where the thread-local storage of libraries is");
     if (!module_number(known, memory, module, &number))
         return tg_error_create(TG_ERROR_TARGET, "the dynamic loader does not know its module");
     return library_address(memory, number, fs_base, offset, address);

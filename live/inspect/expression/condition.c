@@ -206,7 +206,7 @@ static struct tg_error *take_variable(struct tg_condition *condition, const Tcl_
     for (int i = 1; i <= token->numComponents; i++)
         if (token[i].type == TCL_TOKEN_VARIABLE || token[i].type == TCL_TOKEN_COMMAND)
             return tg_error_create(TG_ERROR_USAGE,
-                                   "an index here is a number; say ${a[i]} for one by a variable");
+                                   "an index here must be a number; write ${a[i]} to index by a variable");
     return add_variable(condition, start, length, position);
 }
 

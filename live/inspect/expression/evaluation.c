@@ -120,7 +120,7 @@ static struct tg_error *read_register(const struct tg_scene *scene, const char *
             "rip, and their parts such as eax",
             name);
     if (scene->frame == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "no thread here to read registers of");
+        return tg_error_create(TG_ERROR_TARGET, "no thread here to read registers from");
     const struct tg_registers *registers = &scene->frame->registers;
     if (!tg_registers_has(registers, (enum tg_register)number))
         return tg_error_create(TG_ERROR_TARGET, "$%s is not known in this frame: inner calls have changed it",

@@ -102,8 +102,8 @@ static int parse_quoted(struct parser *parser)
     if (*text != '\'' || text == start)
         return fail(parser, position,
                     tg_error_create(TG_ERROR_USAGE,
-                                    "a quote begins a character, 'c', a name, or that of a file, "
-                                    "'file.c'::variable"));
+                                    "a quote begins a character ('c'), a name ('name') or a file "
+                                    "name ('file.c'::variable)"));
     parser->words.at = (size_t)(text + 1 - parser->words.text);
     int made = add(parser, TG_NODE_NUMBER, position, TG_NO_NODE, TG_NO_NODE);
     if (made != TG_NO_NODE)
@@ -182,8 +182,8 @@ static int parse_primary(struct parser *parser)
     if (*text == '"')
         return fail(parser, position,
                     tg_error_create(TG_ERROR_USAGE,
-                                    "a string has no value here: the characters of a variable are "
-                                    "compared one by one, as in s[0] == 'a'"));
+                                    "strings are not supported here: compare characters, as in "
+                                    "s[0] == 'a'"));
     if (tg_words_take(&parser->words, "("))
         return parse_parenthesis(parser, position);
     return parse_name(parser);

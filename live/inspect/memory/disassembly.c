@@ -135,8 +135,7 @@ static struct tg_error *run(struct tg_disassembler *disassembler, const struct t
     char text[256];
     uint64_t at = address;
     if (count > TG_DISASSEMBLY_MAX)
-        return tg_error_create(TG_ERROR_LIMIT,
-                               "%" PRIu64 " instructions at once are too many; the maximum is %d", count,
+        return tg_error_create(TG_ERROR_LIMIT, "too many instructions at once: %" PRIu64 " (limit %d)", count,
                                TG_DISASSEMBLY_MAX);
     disassembler->size = 0;
     for (uint64_t i = 0; i < count; i++) {

@@ -126,7 +126,7 @@ def documented(command, environment):
     missing = [line for line in said if line not in done.output.splitlines()]
     check(len(said) > 3 and not missing, missing, done.output)
     report = run([TOLLGATE, "report", "example.tgt"]).output
-    check(re.search(r"^  2 work: of threads, .* satisfied 1 time$", report, re.M), report)
+    check(re.search(r"^  2 work: over threads, .* satisfied 1 time$", report, re.M), report)
 
 
 STUCK = """\
