@@ -43,13 +43,14 @@ static const struct tg_command_services services = {
 static void print_help(FILE *stream)
 {
     fputs("Usage: tollgate COMMAND [OPTION...] [ARGUMENT...]\n\n"
-          "Record what a debugger would see of an MPI + OpenMP job, and ask the trace "
-          "afterwards.\n\nCommands:\n",
+          "Record what a debugger would see of an MPI + OpenMP job, and inspect the "
+          "trace afterwards.\n\nCommands:\n",
           stream);
     for (size_t i = 0; commands[i] != NULL; i++)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n'tollgate help COMMAND' shows the options of a command; 'man tollgate-COMMAND' tells more.\n",
-          stream);
+    fputs(
+        "\n'tollgate help COMMAND' shows the options of a command; 'man tollgate-COMMAND' has the details.\n",
+        stream);
 }
 
 /* Says that nothing is called WORD, which stands where a command or a general option is expected. */
