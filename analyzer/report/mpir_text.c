@@ -372,7 +372,7 @@ static void write_layout(const struct tg_mpir_starter *starter, FILE *stream)
         fputs("  MPIR in ", stream);
         tg_printable_write(stream, object->path);
         if (object->layout == TG_MPIR_LAYOUT_DWARF || object->layout == TG_MPIR_LAYOUT_ELF_CLASS)
-            fprintf(stream, ", entries of %" PRIu64 " bytes by %s", object->stride_bytes,
+            fprintf(stream, ", entries of %" PRIu64 " bytes (layout by %s)", object->stride_bytes,
                     object->layout == TG_MPIR_LAYOUT_DWARF ? "DWARF" : "word size");
         write_after(stream, ", MPIR_dll_name ", object->dll_name);
         fputc('\n', stream);

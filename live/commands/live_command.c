@@ -90,7 +90,7 @@ static void print_summary(struct tg_traced_job *job)
     fflush(stdout);
     fputs("tollgate: ", stderr);
     tg_printable_write(stderr, tg_traced_job_trace(job));
-    fprintf(stderr, "%s: %" PRIu64 " events of %" PRIu64 " process%s\n",
+    fprintf(stderr, "%s: %" PRIu64 " events from %" PRIu64 " process%s\n",
             summary.complete ? "" : ".incomplete", summary.events, summary.processes,
             summary.processes == 1 ? "" : "es");
 }

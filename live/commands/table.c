@@ -152,8 +152,8 @@ static const struct tg_console_alias gdb_words[] = {
     {"until", "duntil", NULL, false},
     {"up", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
      false},
-    {"watch", NULL,
-     "tollgate has no watchpoints; `break LOCATION -if CONDITION` stops where a value is wrong", false},
+    {"watch", NULL, "there are no watchpoints; `break LOCATION -if CONDITION` stops where a value is wrong",
+     false},
     {"x/i", "dexamine /i", NULL, false},
     {NULL, NULL, NULL, false},
 };

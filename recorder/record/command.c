@@ -96,7 +96,7 @@ static void print_summary(const struct tg_record_options *options, const struct 
     tg_printable_write(stderr, options->trace);
     if (!summary->complete)
         fputs(".incomplete", stderr);
-    fprintf(stderr, ": %" PRIu64 " events of %" PRIu64 " process%s, ", summary->events, summary->processes,
+    fprintf(stderr, ": %" PRIu64 " events from %" PRIu64 " process%s, ", summary->events, summary->processes,
             summary->processes == 1 ? "" : "es");
     print_size(summary->written_bytes);
     if (summary->lost_events > 0)

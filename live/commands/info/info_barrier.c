@@ -107,11 +107,11 @@ static struct tg_error *write_barrier(const struct writing *w, const struct tg_o
     fputc(')', w->out);
     tg_words_code(w->out, &w->input, team->process, team->code);
     if (barrier->sync == TG_OMP_SYNC_BARRIER_JOIN)
-        fputs("\n  the end of the region: implicit, ", w->out);
+        fputs("\n  the end of the region", w->out);
     else
-        fprintf(w->out, "\n  barrier %" PRIu64 ": %s, ", barrier->instance, kind_of(barrier));
-    fputs(barrier->is_open ? "open" : "closed", w->out);
+        fprintf(w->out, "\n  barrier %" PRIu64, barrier->instance);
     tg_words_code(w->out, &w->input, team->process, barrier->code);
+    fprintf(w->out, ": %s, %s", kind_of(barrier), barrier->is_open ? "open" : "closed");
     if (barrier->since_ns != 0)
         fprintf(w->out, ", waiting since %s s (first arrival)",
                 tg_quantity_moment(barrier->since_ns, w->input.start_ns, 6, since));

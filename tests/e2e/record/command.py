@@ -62,7 +62,7 @@ def names():
     made = os.listdir()
     check(len(made) == 1 and re.fullmatch(r"tollgate-sh-\d+\.tgt", made[0]), made)
     name = re.escape(made[0])
-    check(re.fullmatch(rf"tollgate: {name}: \d+ events of 1 process, .*\ntollgate: next: tollgate report {name}\n", first.errors),
+    check(re.fullmatch(rf"tollgate: {name}: \d+ events from 1 process, .*\ntollgate: next: tollgate report {name}\n", first.errors),
           first)
     odd = run([TOLLGATE, "record", "-o", "a b's", "true"])
     next_command = odd.errors.splitlines()[-1].removeprefix("tollgate: next: ")
