@@ -56,7 +56,9 @@ static void detach_all(struct tg_engine *engine, const char *reason)
             tg_dispatch(engine, tid, status);
         else if (errno != EINTR)
             break;
-        begin_detach(engine, reason); /* of processes that an observer attached meanwhile */
+        /* An observer may have attached to more processes meanwhile, and the stops of some be collected. */
+        tg_dispatch_early(engine);
+        begin_detach(engine, reason);
     }
     HASH_ITER (hh, engine->processes, process, next)
         tg_process_remove(process); /* reaped by somebody else */
