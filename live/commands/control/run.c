@@ -1,4 +1,4 @@
-/* Resuming, stopping, holding: dgo, dhalt, dcont, dwait, dhold, dunhold. */
+/* Resuming, stopping, holding: dgo, dhalt, dwait, dhold, dunhold. */
 #include "live/commands/control/run.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/focus/focus_call.h"

@@ -1,0 +1,79 @@
+/* dcont: to what `opm sections` asked for, or the end of a trace; in a live job until all threads stop. */
+#include "live/commands/control/run.h"
+#include "live/commands/info/place.h"
+#include "live/commands/motion/catches.h"
+#include "live/commands/motion/commands.h"
+#include "live/commands/motion/motion.h"
+
+#include <inttypes.h>
+
+struct continuing {
+    const struct tg_focus *focus;
+    struct tg_catches *catches;
+    enum tg_catch found;
+};
+
+static bool is_caught(void *context, const struct tg_source *source)
+{
+    struct continuing *continuing = context;
+    continuing->found = tg_catches_look(continuing->catches, source, continuing->focus);
+    return continuing->found != TG_CATCH_NOTHING;
+}
+
+static void tell_catch(const struct tg_event *event, const struct continuing *continuing, FILE *out)
+{
+    switch (continuing->found) {
+    case TG_CATCH_SECTIONS:
+        if (event->omp_zone_begin.count > 0)
+            fprintf(out, "start of a sections zone with %" PRIu64 " sections\n", event->omp_zone_begin.count);
+        else
+            fputs("start of a sections zone\n", out);
+        break;
+    case TG_CATCH_SECTION:
+        if (event->omp_section.section > 0)
+            fprintf(out, "section %" PRIu64 " begins\n", event->omp_section.section);
+        else
+            fputs("a section begins\n", out);
+        break;
+    case TG_CATCH_SECTIONS_DONE:
+        fprintf(out, "end of the sections zone; %" PRIu64 " sections were begun\n",
+                continuing->catches->steps.begun);
+        break;
+    case TG_CATCH_NOTHING:
+        break;
+    }
+}
+
+static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    (void)argv;
+    if (argc > 0)
+        return tg_console_usage(&tg_console_dcont);
+    if (console->options.live != NULL)
+        return tg_run_continue(console, out);
+    struct continuing continuing = {.focus = &console->focus,
+                                    .catches = tg_console_state(console, &tg_catches_kind)};
+    if (!continuing.catches->sections && !continuing.catches->steps.is_on) {
+        const struct tg_target end = {.kind = TG_TO_END};
+        struct tg_error *error = tg_motion_go(console, &end);
+        return error != NULL ? error : tg_console_print_place(console, out);
+    }
+    struct tg_catches former = *continuing.catches;
+    struct tg_error *error = tg_motion_until(console, is_caught, &continuing, "requested stop");
+    if (error != NULL) {
+        *continuing.catches = former;
+        return error;
+    }
+    tg_motion_follow(console);
+    tell_catch(console->source->event, &continuing, out);
+    return tg_console_print_place(console, out);
+}
+
+const struct tg_console_command tg_console_dcont = {
+    .name = "dcont",
+    .arguments = "",
+    .summary =
+        "continues to the next stop of `opm sections` or the end; in a live job until all threads stop",
+    .example = "dcont",
+    .run = run_dcont,
+};
