@@ -27,7 +27,7 @@ struct tg_dump {
     void *state; /* the format's */
 };
 
-/* A format. To add one: fill the struct in dump_NAME.c, declare it below, give analyzer/dump/command.c an
+/* A format. To add one: fill the struct in analyzer/dump/NAME.c, declare it below, give analyzer/dump/command.c an
  * option for it. Callbacks may be NULL = not interested. */
 struct tg_dump_format {
     const char *name;

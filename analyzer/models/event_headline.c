@@ -163,9 +163,12 @@ static void print_enabled(const struct tg_event_headline *headline, const struct
 
 /* ---- the table */
 
-/* Families of 32 kinds: the high byte of a kind, and its low one. */
+/* 16 families of 32 kinds: the high byte of a kind, and its low one. */
 #define INDEX(kind) (((kind) >> 8 & 0xf) << 5 | ((kind)&0x1f))
-#define AT(member)  offsetof(struct tg_event, member)
+#define TG_EVENT(symbol, number, name, ...)                                                                  \
+    _Static_assert(((number) & ~0xf1f) == 0, "beyond 16 families of 32 kinds: " #name);
+#include "format/event/events.def"
+#define AT(member) offsetof(struct tg_event, member)
 static const struct summary summaries[16 << 5] = {
     [INDEX(TG_EVENT_PROCESS_START)] = {.number = AT(process_start.parent_pid)},
     [INDEX(TG_EVENT_PROGRAM)] = {.text = AT(program.path), .print = print_path, .words = "program"},

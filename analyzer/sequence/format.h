@@ -14,7 +14,7 @@ struct tg_sequence_drawing {
     const char *note;  /* printable; what is not in the diagram, "" nothing */
 };
 
-/* A format. To add one: fill the struct in sequence_NAME.c, declare it below, put it into the table in
+/* A format. To add one: fill the struct in analyzer/sequence/NAME.c, declare it below, put it into the table in
  * analyzer/sequence/format.c; --format, its completion and the manual page follow that table (tests compare
  * them). */
 struct tg_sequence_format {

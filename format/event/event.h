@@ -1,9 +1,9 @@
-/* The event vocabulary: one struct, one enum, one schema table that the trace file, dump and the documents
- * share.
- *
- * To add a kind: an entry in the .def file of its family (format/event/events.def says how), a line in
- * docs/trace-format.md (a test compares them). To add a field: append it, never insert or reuse: traces of
- * every version stay readable. */
+/* The event vocabulary: one struct, one enum, one schema table. To add a kind: an entry in its family's .def
+ * file (format/event/events.def says how); a section in docs/trace-format.md; its name in
+ * docs/man/tollgate-dump.1, completions/tollgate.bash, completions/_tollgate (tests compare these with the
+ * code) and tests/golden/expected/dump-bad-kind.out; to show more than its name in the console, a row in
+ * analyzer/models/event_headline.c. To add a field: append it. Never insert one, and never reuse a number:
+ * traces of every version stay readable. */
 #ifndef TG_FORMAT_EVENT_EVENT_H
 #define TG_FORMAT_EVENT_EVENT_H
 

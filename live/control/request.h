@@ -1,5 +1,5 @@
 /* A request to the tracer thread of a live job: whom it is about, and what is to be done. The one way by
- * which other threads ask for anything (job_thread.h). */
+ * which other threads ask for anything (traced_job.h). */
 #ifndef TG_LIVE_CONTROL_REQUEST_H
 #define TG_LIVE_CONTROL_REQUEST_H
 

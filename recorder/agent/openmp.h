@@ -4,7 +4,7 @@
  * tg_openmp_return only.
  *
  * All of them are async-signal-safe, and do nothing where nothing is recorded. MOMENT is that of the record
- * before where both are of the same, 0: now (agent.h); they return their own. CODE is the address behind the
+ * before where both are of the same, 0: now; they return their own. CODE is the address behind the
  * call in the program, NULL unknown; SEEN is enum tg_omp_seen of how the back end knows. */
 #ifndef TG_RECORDER_AGENT_OPENMP_H
 #define TG_RECORDER_AGENT_OPENMP_H

@@ -23,7 +23,7 @@ struct tg_agent {
     volatile uint64_t *generation;
     uint32_t flags; /* enum tg_agent_flag; 0 where nothing is recorded */
     uint32_t clock; /* enum tg_agent_clock */
-    bool no_calls;  /* the program forbids itself system calls (sealed.c): nothing here makes any */
+    bool no_calls;  /* the program forbids itself system calls (calls/sealed.c): nothing here makes any */
     /* __atomic: ids of OpenMP regions and of tasks, from 1; apart from what every record reads */
     uint64_t next_team __attribute__((aligned(64)));
     uint64_t next_task __attribute__((aligned(64)));

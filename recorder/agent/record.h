@@ -4,8 +4,8 @@
  *
  * The agent links libc alone, allocates nothing with malloc, and takes no lock while it records. What belongs
  * to the process and is read by all parts is in `tg_agent`; each part keeps what it alone needs in a static
- * struct of its own (recorder/agent/gomp/gomp.c the runtimes that it found, mpi_*.c tables of handles,
- * dl_calls.c its sites).
+ * struct of its own (recorder/agent/gomp/gomp.c the runtimes that it found,
+ * recorder/agent/mpi/{comm,objects,request}.c tables of handles, recorder/agent/calls/dl_calls.c its sites).
  *
  * Thread-local variables are initial-exec: a handler can reach them, and they are there before a thread's
  * first instruction. They come out of the static thread-local storage, which the recorder enlarges by what

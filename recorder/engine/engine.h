@@ -217,7 +217,7 @@ void tg_engine_release(struct tg_process *process, const char *reason);
 /* In a breakpoint handler: THREAD stays stopped there until process PID is no longer traced. */
 void tg_engine_hold(struct tg_thread *thread, pid_t pid);
 
-/* ---- control (control.c): threads that stay stopped, one by one, while others run
+/* ---- control (thread_control.c): threads that stay stopped, one by one, while others run
  *
  * On the tracer thread: in observers, handlers, and `serve`. A thread that is kept has
  * registers and memory; killed, or ended by another thread's exec or exit, it goes all the same. */

@@ -2,11 +2,16 @@
 is in the sources. Where a document says "`name()` in `path`", it is there. docs/architecture.md has every folder of
 cmake/folders.txt, and the index of docs/decisions.md every decision. Links between documents lead somewhere.
 
+A NAME.c or NAME.h without a top folder, * and {a,b} included, exists too: in a comment of a source it is relative to the
+folder of that source, in a document or a test any file of that name does. A place in a traced program (solver.c#12) and a
+quoted name ('file.c'::x) are not looked for.
+
 A path is a word that begins with a folder of the tree (as analyzer/, docs/) and ends with a suffix of a file, with a
 slash, or with a folder's name; {a,b} and * may stand in it as in a shell. Generated files are not looked for.
 
 usage: paths_test.py SOURCE_DIRECTORY
 """
+import fnmatch
 import glob
 import itertools
 import os
@@ -18,6 +23,11 @@ PATH = re.compile(r"(?<![\w/.$}>~-])((?:%s)/[\w./*{},+-]*)" % "|".join(TOP))
 SUFFIX = re.compile(r"\.(?:[chS]|md|1|py|sh|txt|cmake|jsonl|tcl|svg|png|html|bash|supp)$")
 COMMENT = {".c": r"/\*.*?\*/|//[^\n]*", ".h": r"/\*.*?\*/|//[^\n]*", ".S": r"/\*.*?\*/",
            ".py": r"#[^\n]*|(?:\A|:\n\s*)\"\"\".*?\"\"\"", ".sh": r"#[^\n]*", ".cmake": r"#[^\n]*", ".txt": r"#[^\n]*"}
+
+NAME = re.compile(r"(?<![\w/.$<*{}>~'\"-])([a-z_*][\w*{},/-]*\.[ch])\b(?![\w*:#]|\.\w|[,.]?\d)")
+# Files of others; one that each of several folders has; a name of former times.
+NAMES_ELSEWHERE = {"main.c", "mpi.h", "mpif.h", "omp-tools.h", "commands.h", "sequence_svg.c",
+                   "include/linux/errno.h", "elf/dl-tls.c"}
 
 
 def expanded(path):
@@ -34,6 +44,20 @@ def mentions(text):
         while path.count("{") != path.count("}") or path[-1] in ".,-":
             path = path[:-1]
         yield text.count("\n", 0, match.start()) + 1, path
+
+
+def missing_names(path, text, names):
+    """(line, name) of what TEXT of PATH names without a top folder and is not there; NAMES are those of all files."""
+    if not path.endswith((".c", ".h", ".S", ".md", ".1")):
+        return
+    for match in NAME.finditer(text):
+        for name in expanded(match.group(1)):
+            if name in NAMES_ELSEWHERE or name.startswith(tuple(top + "/" for top in TOP)):
+                continue
+            is_here = glob.glob(os.path.join(os.path.dirname(path), name))
+            is_anywhere = path.startswith(("tests/", "docs/")) or "/" not in path
+            if not is_here and not (is_anywhere and fnmatch.filter(names, name)):
+                yield text.count("\n", 0, match.start()) + 1, name
 
 
 def is_claim(path):
@@ -81,6 +105,7 @@ def main():
     files += [path for top in TOP for path in glob.glob(top + "/**/*", recursive=True)]
     problems, found = [], 0
     identifiers = set()
+    names = {os.path.basename(path) for path in files}
     for path in files:
         if path.endswith((".c", ".h", ".S", "CMakeLists.txt", ".cmake")):
             with open(path, encoding="utf-8", errors="replace") as file:
@@ -98,6 +123,8 @@ def main():
             for name, where in re.findall(r"`(\w+)(?:\(\))?` in\s`([\w/.]+\.[ch])`", text_of(path)):
                 if os.path.exists(where) and not re.search(r"\b%s\b" % name, open(where, encoding="utf-8").read()):
                     problems.append(f"{path}: {name} is not in {where}")
+        for line, name in missing_names(path, text_of(path), names):
+            problems.append(f"{path}:{line}: there is no {name}; write its whole path")
         for line, mention in mentions(text_of(path)):
             if not is_claim(mention):
                 continue

@@ -1,5 +1,5 @@
 /* libgomp, watched by standing between it and the program: the agent defines its entry points, records, and
- * calls the real ones. What the files gomp_*.c share.
+ * calls the real ones. What the files in this folder share.
  *
  * What a wrapper may rely on and must keep:
  * - nothing is kept on the program's stack but what dies with the call, and no wrapper needs to see its frame
