@@ -11,6 +11,11 @@ proc check_error {what pattern} {
     if {![catch {uplevel 1 $what} message]} {error "$what: no error"}
     if {![regexp -- $pattern $message]} {error "$what: '$message' has not '$pattern'"}
 }
+# Returns once no thread of SET exists. The threads of a process that exits go one after the other, and those that were stopped
+# keep no dwait waiting.
+proc until_gone {set} {
+    while {[members existent($set)] ne ""} {after 5}
+}
 # The members of a set: "1.1-2, 2.1", without the counts and the p that marks numbers of processes.
 proc members {set} {
     regexp {\[(.*)\]} [dptsets $set] whole list

@@ -12,7 +12,7 @@ dfocus pr0 dcont
 check {members held(gr0)} [members pr0]
 dfocus tr3.1 dgo
 dfocus pr3 dwait
-check {members existent(pr3)} ""
+until_gone pr3
 check {members held(gr0)} ""
 ddelete $id
 
