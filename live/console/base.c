@@ -50,7 +50,9 @@ void tg_console_stop(struct tg_console *console)
     console->is_stopped = true;
 }
 
-void tg_console_point(struct tg_console *console, const char *text, size_t offset)
+/* The error of a command is about the character at OFFSET of TEXT, a word of it: programs are told beside the
+ * message. TEXT must live until the command returns. */
+static void point_at(struct tg_console *console, const char *text, size_t offset)
 {
     console->error_text = text;
     console->error_offset = offset;
@@ -60,7 +62,7 @@ struct tg_error *tg_console_pointed(struct tg_console *console, struct tg_error 
                                     size_t position)
 {
     if (position != SIZE_MAX)
-        tg_console_point(console, text, position);
+        point_at(console, text, position);
     return tg_console_marked(error, text, position);
 }
 

@@ -103,10 +103,6 @@ int tg_console_fail(struct tg_console *console, struct tg_error *error);
 /* Ends the running script; no `catch` of it helps. */
 void tg_console_stop(struct tg_console *console);
 
-/* The error of a command is about the character at OFFSET of TEXT, a word of it: programs are told beside the
- * message. TEXT must live until the command returns. */
-void tg_console_point(struct tg_console *console, const char *text, size_t offset);
-
 /* ERROR with TEXT below it and a mark below the byte POSITION, which programs are told as well; SIZE_MAX: as
  * it is. Takes ERROR. */
 struct tg_error *tg_console_pointed(struct tg_console *console, struct tg_error *error, const char *text,
