@@ -1,5 +1,6 @@
 #include "analyzer/report/process_shape.h"
 
+#include "format/base/array.h"
 #include "format/base/hash.h"
 
 #include <stdbool.h>
@@ -23,14 +24,8 @@ struct key_buffer {
 
 static bool key_add(struct key_buffer *key, const void *bytes, size_t size)
 {
-    if (size > key->capacity - key->size) {
-        size_t capacity = (key->size + size) * 2;
-        void *larger = realloc(key->bytes, capacity);
-        if (larger == NULL)
-            return false;
-        key->bytes = larger;
-        key->capacity = capacity;
-    }
+    if (TG_ARRAY_RESERVE(key->bytes, key->capacity, key->size + size) != NULL)
+        return false;
     memcpy(key->bytes + key->size, bytes, size);
     key->size += size;
     return true;

@@ -1,5 +1,6 @@
 #include "live/control/conditions.h"
 
+#include "format/base/hash.h"
 #include "live/control/thread_scene.h"
 #include "live/inspect/expression/condition.h"
 
@@ -71,8 +72,7 @@ static struct tg_error *prepare(struct tg_point_conditions *conditions, uint32_t
     char *copy = strdup(text);
     if (entry != NULL && copy != NULL) {
         *entry = (struct entry){.id = id, .text = copy, .condition = condition};
-        HASH_ADD(hh, conditions->entries, id, sizeof entry->id, entry);
-        if (entry->hh.tbl != NULL) {
+        if (TG_HASH_ADD(hh, conditions->entries, id, entry) == NULL) {
             *result = entry;
             return NULL;
         }

@@ -1,5 +1,7 @@
 #include "live/control/modules.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <uthash.h>
 
@@ -67,8 +69,8 @@ static struct entry *add(struct tg_job_modules *modules, const struct tg_process
     struct tg_error *error =
         tg_modules_create(process->pid, modules->images, modules->debug, &entry->modules);
     if (error == NULL) {
-        HASH_ADD(hh, modules->entries, pid, sizeof entry->pid, entry);
-        if (entry->hh.tbl != NULL)
+        error = TG_HASH_ADD(hh, modules->entries, pid, entry);
+        if (error == NULL)
             return entry;
         tg_modules_destroy(entry->modules);
     }

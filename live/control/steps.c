@@ -1,5 +1,6 @@
 #include "live/control/steps.h"
 
+#include "format/base/hash.h"
 #include "live/control/thread_scene.h"
 
 #include <stdlib.h>
@@ -131,12 +132,10 @@ struct tg_error *tg_job_steps_prepare(struct tg_job_steps *steps, struct tg_thre
         tg_stepper_begin(modules, &memory, request, &registers, &step->stepper, &step->order);
     if (error == NULL && step->order.kind == TG_STEP_ORDER_IMPOSSIBLE)
         error = tg_error_create(TG_ERROR_TARGET, "%s", step->order.why);
-    if (error == NULL) {
-        HASH_ADD(hh, steps->steps, tid, sizeof step->tid, step);
-        if (step->hh.tbl != NULL)
-            return NULL;
-        error = tg_error_no_memory();
-    }
+    if (error == NULL)
+        error = TG_HASH_ADD(hh, steps->steps, tid, step);
+    if (error == NULL)
+        return NULL;
     tg_stepper_destroy(step->stepper);
     free(step);
     return error;

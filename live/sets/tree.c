@@ -1,5 +1,7 @@
 #include "live/sets/tree.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 
 const char *const tg_ptset_function_names[TG_FUNCTION_COUNT] = {
@@ -12,14 +14,9 @@ struct tg_error *tg_ptset_put_node(struct tg_ptset *set, const struct tg_ptset_n
         return tg_ptset_at(
             tg_error_create(TG_ERROR_LIMIT, "the set has more than %d parts", TG_PTSET_MAX_NODES),
             node->position, position);
-    if (set->n_nodes == set->capacity) {
-        uint32_t larger = set->capacity == 0 ? 4 : set->capacity * 2;
-        void *moved = reallocarray(set->nodes, larger, sizeof *set->nodes);
-        if (moved == NULL)
-            return tg_error_no_memory();
-        set->nodes = moved;
-        set->capacity = larger;
-    }
+    struct tg_error *error = TG_ARRAY_RESERVE(set->nodes, set->capacity, set->n_nodes + 1);
+    if (error != NULL)
+        return error;
     set->nodes[set->n_nodes] = *node;
     set->nodes[set->n_nodes].first = set->nodes[set->n_nodes].next = TG_NO_NODE;
     *at = set->n_nodes++;

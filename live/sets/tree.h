@@ -42,7 +42,8 @@ struct tg_ptset_node {
 
 struct tg_ptset {
     struct tg_ptset_node *nodes;
-    uint32_t n_nodes, capacity;
+    uint32_t n_nodes;
+    size_t capacity;
     uint32_t root;
 };
 

@@ -1,5 +1,7 @@
 #include "live/source/moment_view.h"
 
+#include "format/base/hash.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,17 +42,15 @@ static struct tg_error *find_share(struct filling *filling, uint32_t control, co
         return NULL;
     }
     share = calloc(1, sizeof *share);
-    if (share != NULL) {
-        share->key = key;
-        share->number = filling->next_group++;
-        HASH_ADD_KEYPTR(hh, filling->shares, share->key, strlen(share->key), share);
-    }
-    if (share == NULL || share->hh.tbl == NULL) {
+    struct tg_error *error =
+        share == NULL ? tg_error_no_memory() : TG_HASH_ADD_KEY(hh, filling->shares, key, strlen(key), share);
+    if (error != NULL) {
         free(share);
         free(key);
-        return tg_error_no_memory();
+        return error;
     }
-    *number = share->number;
+    share->key = key;
+    share->number = *number = filling->next_group++;
     return NULL;
 }
 

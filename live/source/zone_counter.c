@@ -1,6 +1,7 @@
 #include "live/source/zone_counter.h"
 
 #include "format/base/array.h"
+#include "format/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,16 +145,12 @@ static struct team *need_team(struct tg_zone_counter *counter, size_t process, u
 {
     struct team *team = find_team(counter, process, id);
     if (team == NULL) {
-        team = calloc(1, sizeof *team);
-        if (team == NULL)
+        struct team_key key;
+        memset(&key, 0, sizeof key);
+        key.process = process;
+        key.id = id;
+        if (TG_HASH_CREATE(hh, counter->teams, key, &key, team) != NULL)
             return NULL;
-        team->key.process = process;
-        team->key.id = id;
-        HASH_ADD(hh, counter->teams, key, sizeof team->key, team);
-        if (team->hh.tbl == NULL) {
-            free(team);
-            return NULL;
-        }
     }
     counter->last = team;
     return team;

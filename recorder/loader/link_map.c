@@ -1,6 +1,7 @@
 #include "recorder/loader/link_map.h"
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "recorder/process/memory.h"
 
 #include <limits.h>
@@ -548,15 +549,7 @@ static size_t find_known(const struct comparison *c, uint64_t address)
     const struct space *space = &c->maps->spaces[c->index];
     if (c->guess < space->count && space->objects[c->guess]->link_map == address)
         return c->guess;
-    size_t low = 0;
-    size_t high = space->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->objects[c->by_address[middle]]->link_map < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = TG_PARTITION_POINT(space->count, i, space->objects[c->by_address[i]]->link_map < address);
     bool found = low < space->count && space->objects[c->by_address[low]]->link_map == address;
     return found ? c->by_address[low] : SIZE_MAX;
 }

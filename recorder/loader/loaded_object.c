@@ -1,5 +1,6 @@
 #include "recorder/loader/loaded_object.h"
 
+#include "format/base/search.h"
 #include "recorder/process/image_peek.h"
 #include "recorder/process/memory.h"
 
@@ -193,16 +194,7 @@ static struct needs *needs_create(pid_t pid, unsigned bits, struct tg_loaded_obj
 /* The first key with the text NEEDED; n_keys where there is none. */
 static size_t first_key(const struct needs *needs, const char *needed)
 {
-    size_t low = 0;
-    size_t high = needs->n_keys;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(needs->keys[middle].text, needed) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TG_PARTITION_POINT(needs->n_keys, i, strcmp(needs->keys[i].text, needed) < 0);
 }
 
 /* Calls MEET with every object that object I names in DT_NEEDED. */

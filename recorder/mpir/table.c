@@ -1,5 +1,6 @@
 #include "recorder/mpir/table.h"
 
+#include "format/base/array.h"
 #include "format/image/elf_decode.h"
 
 #include <inttypes.h>
@@ -20,8 +21,8 @@ struct pages {
     uint64_t numbers[BLOCK_PAGES]; /* address / PAGE_BYTES */
     bool readable[BLOCK_PAGES];
     size_t count;
-    uint8_t *bytes; /* PAGE_BYTES each */
-    size_t capacity;
+    uint8_t *bytes;  /* PAGE_BYTES each */
+    size_t capacity; /* bytes */
 };
 
 /* A string that crosses into the next page, put together. */
@@ -109,14 +110,7 @@ static bool prepare_pages(struct pages *pages)
             pages->numbers[unique++] = pages->numbers[i];
     pages->count = unique;
     memset(pages->readable, 0, sizeof pages->readable);
-    if (pages->capacity >= unique)
-        return true;
-    uint8_t *bytes = realloc(pages->bytes, unique * PAGE_BYTES);
-    if (bytes == NULL)
-        return false;
-    pages->bytes = bytes;
-    pages->capacity = unique;
-    return true;
+    return TG_ARRAY_RESERVE(pages->bytes, pages->capacity, unique * PAGE_BYTES) == NULL;
 }
 
 /* As many of the pages from AT on as one call can read: neighbours make one range, unless ONE_BY_ONE. Returns

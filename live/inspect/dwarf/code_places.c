@@ -1,5 +1,6 @@
 #include "live/inspect/dwarf/code_places.h"
 
+#include "format/base/hash.h"
 #include "format/image/mangled_name.h"
 
 #include <dwarf.h>
@@ -123,9 +124,7 @@ static const char *words_of(struct tg_code_places *places, const char *symbol)
         return symbol;
     words->symbol = symbol;
     words->text = tg_mangled_name_words(symbol);
-    if (words->text != NULL)
-        HASH_ADD_PTR(places->words, symbol, words);
-    if (words->text == NULL || words->hh.tbl == NULL) { /* memory was short */
+    if (words->text == NULL || TG_HASH_ADD(hh, places->words, symbol, words) != NULL) { /* memory was short */
         free(words->text);
         free(words);
         return symbol;
@@ -152,8 +151,7 @@ const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, s
     entry->address = address;
     entry->place.count = count;
     memcpy(entry->place.calls, calls, count * sizeof *calls);
-    HASH_ADD(hh, places->entries, address, sizeof address, entry);
-    if (entry->hh.tbl == NULL) {
+    if (TG_HASH_ADD(hh, places->entries, address, entry) != NULL) {
         free(places->last);
         places->last = entry;
     }

@@ -1,6 +1,8 @@
 #include "live/inspect/dwarf/data_names.h"
 
 #include "format/base/array.h"
+#include "format/base/hash.h"
+#include "format/base/search.h"
 
 #include <gelf.h>
 #include <stdio.h>
@@ -86,14 +88,7 @@ bool tg_data_names_variable(struct tg_data_names *names, struct tg_image *image,
         if (names->count > 0)
             qsort(names->variables, names->count, sizeof *names->variables, compare_variables);
     }
-    size_t low = 0, high = names->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->variables[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = TG_UPPER_BOUND(names->variables, names->count, start, address);
     if (low == 0 || address - names->variables[low - 1].start >= names->variables[low - 1].size)
         return false;
     while (low > 1 && names->variables[low - 2].start == names->variables[low - 1].start)
@@ -182,8 +177,7 @@ bool tg_data_names_stub(struct tg_data_names *names, Elf *elf, uint64_t address,
                             ? 0
                             : slot_of((const uint8_t *)bytes->d_buf + at, size, start);
         stub->name = slot == 0 ? NULL : name_of_slot(elf, slot);
-        HASH_ADD(hh, names->stubs, start, sizeof start, stub);
-        if (stub->hh.tbl == NULL) {
+        if (TG_HASH_ADD(hh, names->stubs, start, stub) != NULL) {
             free(stub->name);
             free(stub);
             return false;

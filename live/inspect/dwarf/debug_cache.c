@@ -1,5 +1,6 @@
 #include "live/inspect/dwarf/debug_cache.h"
 
+#include "format/base/hash.h"
 #include "format/image/elf_object.h"
 
 #include <stdlib.h>
@@ -83,9 +84,8 @@ struct tg_error *tg_debug_cache_get(struct tg_debug_cache *cache, struct tg_imag
     entry->image = image;
     entry->users = 1;
     entry->size_bytes = tg_image_object(image)->size;
-    HASH_ADD_PTR(cache->entries, image, entry);
     *info = entry->info;
-    if (entry->hh.tbl == NULL) /* no memory to keep it */
+    if (TG_HASH_ADD(hh, cache->entries, image, entry) != NULL) /* no memory to keep it */
         free(entry);
     else
         tg_debug_info_ref(entry->info);

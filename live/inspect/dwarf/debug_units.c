@@ -1,6 +1,7 @@
 #include "live/inspect/dwarf/debug_units.h"
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -81,14 +82,7 @@ static void sort_ranges(struct ranges *ranges)
  * looked. */
 static const struct range *find_range(const struct ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = TG_UPPER_BOUND(ranges->items, ranges->count, start, address);
     for (size_t n = 0; low > 0 && n < MAX_OVERLAP; n++)
         if (address < ranges->items[--low].end)
             return &ranges->items[low];
@@ -350,15 +344,7 @@ static void read_rows(struct tg_debug_units *units, struct unit *unit)
 /* The first row behind ADDRESS. */
 static size_t row_behind(const struct unit *unit, uint64_t address)
 {
-    size_t low = 0, high = unit->n_rows;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unit->rows[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TG_UPPER_BOUND(unit->rows, unit->n_rows, address, address);
 }
 
 bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struct tg_debug_row *result)

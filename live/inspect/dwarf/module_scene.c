@@ -1,5 +1,6 @@
 #include "live/inspect/dwarf/module_scene.h"
 
+#include "format/base/search.h"
 #include "live/inspect/dwarf/thread_local.h"
 
 #include <dwarf.h>
@@ -54,16 +55,11 @@ static const struct tg_scene_object *scene_object_at(void *context, uint64_t add
 {
     struct tg_module_scene *scene = context;
     const struct tg_module *module = tg_modules_find(scene->modules, address);
-    for (size_t low = 0, high = module == NULL ? 0 : scene->n_objects; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (scene->objects[middle].module == module)
-            return &open_object(scene, middle)->object;
-        if (scene->objects[middle].module->start < module->start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (module == NULL)
+        return NULL;
+    size_t at = TG_LOWER_BOUND(scene->objects, scene->n_objects, module->start, module->start);
+    return at < scene->n_objects && scene->objects[at].module == module ? &open_object(scene, at)->object
+                                                                        : NULL;
 }
 
 static size_t scopes_at(void *context, const struct tg_scene_object *handed_out, uint64_t address,

@@ -1,6 +1,7 @@
 #include "live/inspect/dwarf/modules.h"
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "format/image/elf_decode.h"
 #include "format/image/mangled_name.h"
 #include "recorder/process/image_peek.h"
@@ -206,14 +207,7 @@ const struct tg_module *tg_modules_at(const struct tg_modules *modules, size_t i
 
 const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64_t address)
 {
-    size_t low = 0, high = modules->list.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules->list.items[middle]->module.start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = TG_PARTITION_POINT(modules->list.count, i, modules->list.items[i]->module.start <= address);
     const struct tg_module *module = low > 0 ? &modules->list.items[low - 1]->module : NULL;
     return module != NULL && address < module->end ? module : NULL;
 }

@@ -1,6 +1,7 @@
 #include "live/inspect/dwarf/name_index.h"
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 
 #include <dwarf.h>
 #include <stdint.h>
@@ -242,15 +243,7 @@ static bool is_inside(const struct tg_name_index *index, const struct entry *ent
 
 static size_t first_of(const struct tg_name_index *index, uint32_t hash)
 {
-    size_t low = 0, high = index->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->entries[middle].hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TG_LOWER_BOUND(index->entries, index->n, hash, hash);
 }
 
 const char *tg_name_index_simple(const char *name)

@@ -1,5 +1,7 @@
 #include "live/inspect/dwarf/unwind_rules.h"
 
+#include "format/base/hash.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <uthash.h>
@@ -115,13 +117,10 @@ const struct tg_unwind_rules *tg_unwind_table_find(struct tg_unwind_table *table
         entry = &table->last;
     entry->address = address;
     entry->found = read_rules(cfi, address, &entry->rules);
-    if (keep) {
-        HASH_ADD(hh, table->entries, address, sizeof address, entry);
-        if (entry->hh.tbl == NULL) {
-            table->last = *entry;
-            free(entry);
-            entry = &table->last;
-        }
+    if (keep && TG_HASH_ADD(hh, table->entries, address, entry) != NULL) {
+        table->last = *entry;
+        free(entry);
+        entry = &table->last;
     }
     return entry->found ? &entry->rules : NULL;
 }

@@ -1,5 +1,7 @@
 #include "live/inspect/unwind/frames.h"
 
+#include "format/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,19 +54,8 @@ static struct tg_call *add_call(struct list *list, bool *no_memory)
         frames->is_cut = true;
         return NULL;
     }
-    if (frames->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 16 : list->capacity * 2;
-        struct tg_call *calls = reallocarray(frames->calls, capacity, sizeof *calls);
-        if (calls == NULL) {
-            *no_memory = true;
-            return NULL;
-        }
-        frames->calls = calls;
-        list->capacity = capacity;
-    }
-    struct tg_call *call = &frames->calls[frames->count++];
-    *call = (struct tg_call){0};
-    return call;
+    *no_memory = TG_ARRAY_APPEND(frames->calls, frames->count, list->capacity, (struct tg_call){0}) != NULL;
+    return *no_memory ? NULL : &frames->calls[frames->count - 1];
 }
 
 /* The calls that are at FRAME: itself, and before it what was inlined there. */
