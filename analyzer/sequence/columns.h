@@ -17,7 +17,7 @@ char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct 
                                uint32_t lane, bool short_one, char *buffer, size_t size);
 enum {
     TG_SEQUENCE_MEMBERS_SIZE = 512,
-    TG_SEQUENCE_LEGEND_SIZE = 148, /* what fits on a line of the diagram */
+    TG_SEQUENCE_LEGEND_SIZE = 148, /* fits on a line of the diagram */
     TG_SEQUENCE_HEAD_SIZE = 100,   /* head of a column in a text format */
 };
 /* Whether the column of LANE is of several lifelines. */

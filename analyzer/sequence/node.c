@@ -69,7 +69,7 @@ static uint64_t key_of(const struct tg_sequence_node *node)
     return mix_text(mix(mix(key, node->is_across ? 0 : node->code), node->id), node->name);
 }
 
-/* What makes two things equal for folding: not which one of its parts came first, nor how often a thing
+/* The key of equality for folding: not which one of its parts came first, nor how often a thing
  * inside was done in a row. */
 static uint64_t shape_of(const struct tg_sequence_node *node)
 {

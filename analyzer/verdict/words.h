@@ -17,11 +17,11 @@ void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_
 void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code);
-/* Where the thread is, by its MPI calls, by OpenMP, or by its last event: "in a critical section since 1.2
- * s in ...", "in MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
+/* The place of the thread, by its MPI calls, by OpenMP, or by its last event: "in a critical section since
+ * 1.2 s in ...", "in MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
 void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
                            const struct tg_openmp_worker *worker);
-/* Where thread TID of PROCESS is, in MPI or OpenMP (WORKER may be NULL), without how the process ended.
+/* The place of thread TID of PROCESS, in MPI or OpenMP (WORKER may be NULL), without how the process ended.
  * False, with nothing printed, where that is not known. */
 bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
                            const struct tg_openmp_worker *worker);

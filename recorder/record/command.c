@@ -142,7 +142,7 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
                                struct tg_recording_summary *summary)
 {
     struct tg_stop_cost cost = {0};
-    /* where calibration fails, tracing fails too, and says more about why */
+    /* tracing fails where calibration does, and says more about why */
     if (!options->no_ptrace)
         tg_error_destroy(tg_calibrate_stop_cost(&cost));
     struct tg_error *error = tg_recording_create(options, &cost, NULL, recording);

@@ -1,4 +1,4 @@
-/* What the barrier model itself takes, in microseconds (medians): a thread barrier over all workers, arrival
+/* Time of the barrier model itself, in microseconds (medians): a thread barrier over all workers, arrival
  * by arrival; the last arrival, with all that it releases; the same with a second barrier that threads wait
  * at, so that it is looked for barriers that can no longer be satisfied.
  *

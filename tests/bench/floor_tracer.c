@@ -1,4 +1,4 @@
-/* What no tracer can do without, as a floor to compare with.
+/* The least that a tracer does, as a floor to compare with.
  *   floor_tracer --stops COMMAND...   one int3 at r_brk; each stop: registers, one read of the stack and one
  *                                     of r_debug, registers, continue
  *   floor_tracer --forks COMMAND...   follows forks, clones and execs, and does nothing else

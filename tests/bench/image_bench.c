@@ -1,4 +1,4 @@
-/* What looking for breakpoints in images costs, in microseconds (medians).
+/* Cost of looking for breakpoints in images, in microseconds (medians).
  *
  *   image_bench FILE...         open, a function that is not there, one that is, the same again, a line
  *   image_bench --processes N LIBRARY   N processes that map LIBRARY ask the cache for it */

@@ -1,4 +1,4 @@
-/* What a call of MPI costs: "NAME NS CALLS" for each kind, by rank 0. Those "alone" need no other process, so
+/* Cost of a call of MPI: "NAME NS CALLS" for each kind, by rank 0. Those "alone" need no other process, so
  * that they show what is put around a call; the others are what programs do, between two ranks. Calls come in
  * bursts that a recorder has time to read between: the figure is the median of all bursts, so that it is the
  * program's cost, not that of waiting for a recorder that shares two cores with it.

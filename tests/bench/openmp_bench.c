@@ -1,4 +1,4 @@
-/* What OpenMP constructs cost, for openmp_bench.py: one line for each, "NAME N WALL CPU": how many were
+/* Cost of OpenMP constructs, for openmp_bench.py: one line for each, "NAME N WALL CPU": how many were
  * executed, and nanoseconds of one, by the clock and of all its threads together.
  *
  * usage: openmp_bench [NAME...] */
@@ -25,7 +25,7 @@ static double now_ns(clockid_t clock)
 
 static volatile long sink;
 
-/* What a time stamp costs here: no record can be cheaper. */
+/* Cost of a time stamp here: no record can be cheaper. */
 static void stamp(long n)
 {
     for (long i = 0; i < n; i++)

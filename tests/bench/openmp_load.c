@@ -8,8 +8,8 @@ enum {
     MAX_THREADS = 1024,
     REGIONS = 6,      /* parallel constructs in the program */
     LOOPS = 3,        /* in each of them */
-    CRITICALS = 4,    /* that a thread enters in a loop that has any */
-    EVENT_NS = 14,    /* what recording one costs the program */
+    CRITICALS = 4,    /* entered by a thread in a loop that has any */
+    EVENT_NS = 14,    /* cost of recording one, to the program */
     BARRIER_NS = 300, /* from the last arrival to the first thread that leaves */
     PID = 4000,
 };
@@ -25,7 +25,7 @@ struct load {
     unsigned n_threads, region;
     int32_t pid;
     double work_ns;
-    uint64_t base; /* where the program lies */
+    uint64_t base; /* load address of the program */
     uint64_t team, last_team;
     uint64_t barriers; /* met in the team so far */
     struct stream streams[MAX_THREADS];
@@ -248,7 +248,7 @@ static void begin_exchange(struct openmp_load *job, unsigned rank)
     for (unsigned i = 0; i < 4; i++) {
         struct tg_event *event = call_mpi(load, names[i / 2], 1 + i);
         event->mpi_enter.peer = neighbour(rank, job->n_processes, i % 2);
-        event->mpi_enter.tag = i == 0 || i == 3 ? 7 : 8; /* what is sent behind is received from before */
+        event->mpi_enter.tag = i == 0 || i == 3 ? 7 : 8; /* a message sent behind is received from before */
         event->mpi_enter.bytes = 8192;
         return_mpi(load, names[i / 2])->mpi_leave.request = 0x98000000 + i;
     }

@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     assert(tg_run_model_copy(tg_barrier_trace_model(trace), &copy) == NULL);
     check(copy);
-    for (uint32_t dpid = 1; dpid < NUMBERS; dpid++) /* it goes on by itself */
+    for (uint32_t dpid = 1; dpid < NUMBERS; dpid++) /* goes on by itself */
         tg_error_destroy(tg_run_model_remove_process(copy, dpid, TG_BARRIER_BY_EXIT));
     check(tg_barrier_trace_model(trace));
     tg_barrier_trace_verdict(trace, &verdict);

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What SPEC says, written anew; for the caller to free. */
+/* SPEC as text, written anew; for the caller to free. */
 static char *write_spec(const struct tg_break_spec *spec)
 {
     char *text = NULL;

@@ -18,7 +18,7 @@ enum { MAX_EVENTS = 200, MAX_ITEMS = 4, MAX_BLOCKS = 64 };
 struct input {
     const uint8_t *bytes;
     size_t left;
-    void *blocks[MAX_BLOCKS]; /* what the current event points to */
+    void *blocks[MAX_BLOCKS]; /* memory that the current event points to */
     size_t n_blocks;
 };
 

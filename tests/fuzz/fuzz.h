@@ -1,4 +1,4 @@
-/* What every fuzz target has: libFuzzer's entry point, and the way to cut an input into lines. */
+/* Common to all fuzz targets: libFuzzer's entry point, and the way to cut an input into lines. */
 #ifndef TG_TESTS_FUZZ_FUZZ_H
 #define TG_TESTS_FUZZ_FUZZ_H
 

@@ -45,7 +45,7 @@ static unsigned char *put(const uint8_t *data, size_t size)
     return start;
 }
 
-/* What was there has kept its order, and the variables stand behind all others. */
+/* Former words keep their order, and the variables are behind all others. */
 static void check_image(const struct tg_initial_stack *stack, const struct tg_stack_image *image,
                         const char *const *added, size_t count)
 {

@@ -24,7 +24,7 @@ static const char *last_component(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* What a dlopen says, and what dlerror says then, twice. */
+/* Prints the result of a dlopen, and then of dlerror, twice. */
 static void *show(const char *what, void *handle)
 {
     const char *error = dlerror();

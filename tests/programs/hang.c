@@ -149,8 +149,8 @@ static void be_killed(void)
 
 static const struct {
     const char *name;
-    void (*of_one)(void); /* what rank 1 does */
-    void (*of_all)(void); /* what every rank does */
+    void (*of_one)(void); /* called by rank 1 */
+    void (*of_all)(void); /* called by every rank */
 } ways[] = {
     {"barrier", wait_in_vain, NULL},
     {"receive", receive_what_nobody_sends, NULL},

@@ -65,7 +65,7 @@ int tgm_ifunc(int x)
 }
 #endif
 
-/* what compilers call a copy of a function that they changed */
+/* compilers' name of a copy of a function that they changed */
 int tgm_clone(int x) __asm__("tgm_clone.isra.0.constprop.12");
 int tgm_clone(int x)
 {

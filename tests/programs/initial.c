@@ -93,7 +93,7 @@ static int is_address(uint64_t type)
            type == AT_RANDOM || type == AT_EXECFN || type == AT_PLATFORM || type == AT_BASE_PLATFORM;
 }
 
-/* What the kernel says that it gave, without padding, against what lies behind the environment. */
+/* The kernel's account of what it gave, without padding, against what lies behind the environment. */
 static void tell_auxv(char **environment)
 {
     char *text;
@@ -123,7 +123,7 @@ static void tell_auxv(char **environment)
     free(text);
 }
 
-/* Where programs that write a title over their arguments would stop. */
+/* The address at which programs that write a title over their arguments would stop. */
 static size_t contiguous(char **argv, char **environment)
 {
     const char *end = argv[0] == NULL ? NULL : argv[0];

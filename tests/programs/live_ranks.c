@@ -56,7 +56,7 @@ __attribute__((noinline)) static void come_anew(int number)
     after(number);
 }
 
-/* What the first thread of a rank does that others do not. */
+/* Work of the first thread of a rank alone. */
 static void be_special(void)
 {
     static int number = 4;

@@ -1,5 +1,5 @@
-/* Where a wrapper of MPI could show: errors, error handlers that do not come back, statuses, threads, spawned
- * processes. Rank 0 prints what happened, which must not depend on being recorded.
+/* Corners of MPI where a wrapper could show: errors, error handlers that do not come back, statuses, threads,
+ * spawned processes. Rank 0 prints what happened, which must not depend on being recorded.
  *
  * usage: mpi_corners errors|leave|threads|spawn|abort */
 #include <assert.h>

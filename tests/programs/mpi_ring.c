@@ -1,4 +1,4 @@
-/* What tools watch: a token goes round ROUNDS times, with a barrier and a sum after each. */
+/* A program for tools to watch: a token goes round ROUNDS times, with a barrier and a sum after each. */
 #include <mpi.h>
 #include <stdio.h>
 

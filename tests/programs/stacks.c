@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STOP() __asm__ volatile("int3\n\tnop" ::: "memory") /* it stands at the nop: still the same line */
+#define STOP() __asm__ volatile("int3\n\tnop" ::: "memory") /* stops at the nop: still the same line */
 
 static volatile int sink;
 

@@ -14,7 +14,7 @@ struct inspected_caches {
 void inspected_caches_create(struct inspected_caches *caches);
 void inspected_caches_destroy(struct inspected_caches *caches);
 
-/* Those of all tests of a program, made and destroyed by the fixtures of its group (STATE is cmocka's). */
+/* Children of all tests of a program, made and destroyed by the fixtures of its group (STATE is cmocka's). */
 extern struct inspected_caches inspected_shared_caches;
 int inspected_shared_caches_create(void **state);
 int inspected_shared_caches_destroy(void **state);

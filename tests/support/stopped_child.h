@@ -9,7 +9,7 @@
 struct stopped_child {
     pid_t pid;
     pid_t tid;  /* of the thread that stands; 0: the program is over */
-    int signal; /* that it stopped for */
+    int signal; /* cause of the stop */
 };
 
 /* Starts ARGV (ends with NULL) and stops it behind its exec. Its standard output is OUTPUT, -1: the test's.
@@ -35,7 +35,7 @@ void stopped_child_run_to(struct stopped_child *child, const struct stopped_chil
 
 void stopped_child_registers(const struct stopped_child *child, struct tg_registers *registers);
 
-/* Those that are wider: of the thread that stands, valid as long as CHILD. And where its thread-local storage
+/* Wider registers: of the stopped thread, valid as long as CHILD. And where its thread-local storage
  * is. */
 struct tg_inspect_wide_registers stopped_child_wide_registers(const struct stopped_child *child);
 uint64_t stopped_child_fs_base(const struct stopped_child *child);

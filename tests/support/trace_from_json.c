@@ -28,7 +28,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-/* What the current event points to. */
+/* Memory that the current event points to. */
 struct arena {
     void **blocks;
     size_t count;
@@ -63,7 +63,7 @@ static const char *copy_of_string(const char *line, char **to, bool *after_high)
     return line + length;
 }
 
-/* What JSON readers do not take although it is meant: lone surrogates, which stand for bytes that are not
+/* Text that JSON readers refuse although it is meant: lone surrogates, which stand for bytes that are not
  * UTF-8 (each "\udcXX" becomes the pair "\udbff\udcXX", a character for private use at the very end of
  * Unicode, which get_text turns into the byte), and numbers beyond 63 bits (they become strings). */
 static char *prepare_line(const char *line)

@@ -8,7 +8,7 @@ static long by_first, by_all;
 
 static __attribute__((noinline)) long count(long i)
 {
-    __asm__ volatile("" : : "r"(i) : "memory"); /* what the runtime says is not kept */
+    __asm__ volatile("" : : "r"(i) : "memory"); /* the runtime's answer is not kept */
     if (omp_get_thread_num() == 0)
         return 1;
     return 0;

@@ -63,7 +63,7 @@ static void loops(void)
     WITH_BARRIER(_Pragma("omp for") for (int i = 0; i < by; i++) add(i));
 }
 
-/* Where the loop itself calls the runtime, and where it is not followed by a barrier. */
+/* Loops that call the runtime themselves, and loops that no barrier follows. */
 static void around_loops(void)
 {
     int n = bound;

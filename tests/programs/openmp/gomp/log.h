@@ -1,4 +1,4 @@
-/* What a program tells of itself while it runs, to be compared with what was recorded of it: one line for
+/* A program's account of itself while it runs, to be compared with what was recorded of it: one line for
  * each event, in the words of tests/e2e/openmp/gomp.py, thread by thread. No locks: each thread has its own
  * buffer. Written to the file that $OPENMP_LOG names when the program ends.
  *

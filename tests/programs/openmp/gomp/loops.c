@@ -40,7 +40,7 @@ static void add(long i)
 
 static void no_iterations(int *barriers)
 {
-#ifndef __clang__ /* which does not call its runtime for that */
+#ifndef __clang__ /* clang does not call its runtime for that */
     tell("zone loop dynamic");
 #endif
 #pragma omp for schedule(dynamic)
@@ -121,7 +121,7 @@ static void ordered(void)
 static void doacross(void)
 {
     IN_REGION({
-        /* what waits for what shows in the result */
+        /* dependences show in the result */
         tell("ignore arrive doacross");
         tell("ignore leave doacross");
         ZONE(

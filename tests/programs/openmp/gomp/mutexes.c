@@ -1,4 +1,4 @@
-/* What excludes others: who entered in which order. */
+/* Mutual exclusion: the order in which threads entered. */
 #include "log.h"
 
 #include <omp.h>

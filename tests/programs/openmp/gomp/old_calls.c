@@ -1,4 +1,4 @@
-/* What GCC before 4.9 made of regions: it called the body itself, between start and end. */
+/* Regions as GCC before 4.9 compiled them: it called the body itself, between start and end. */
 #include "log.h"
 
 #include <omp.h>

@@ -57,7 +57,7 @@ static void with(int kind, void (*does)(void))
         does();
         omp_unset_lock(&tested);
         break;
-    default: /* what the owner sets the other thread unsets */
+    default: /* locks set by the owner are unset by the other thread */
         if (does == nothing) {
             omp_set_lock(&handed_over);
             does();

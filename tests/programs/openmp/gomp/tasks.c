@@ -121,7 +121,7 @@ static void data(int n)
     }
     {
         CREATE("");
-#ifdef __clang__ /* which does not copy arrays of variable length */
+#ifdef __clang__ /* clang does not copy arrays of variable length */
 #pragma omp task shared(lengths) firstprivate(task)
 #else
 #pragma omp task firstprivate(lengths, task)

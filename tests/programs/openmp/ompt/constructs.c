@@ -1,5 +1,5 @@
-/* What LLVM's runtime tells and libgomp does not, or in another way: static loops, masked, reductions,
- * taskloop, teams, cancellation. The log is that of ../gomp. */
+/* Constructs that LLVM's runtime reports and libgomp does not, or in another way: static loops, masked,
+ * reductions, taskloop, teams, cancellation. The log is that of ../gomp. */
 #include "../gomp/log.h"
 
 #include <omp.h>

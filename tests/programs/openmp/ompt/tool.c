@@ -39,7 +39,7 @@ static long of(const ompt_data_t *data)
     return data == NULL ? -1 : (long)data->value;
 }
 
-/* What the runtime says of the task at hand and those around it. */
+/* The runtime's account of the current task and those around it. */
 static void tell_surroundings(int n_levels)
 {
     for (int level = 0; level < n_levels; level++) {

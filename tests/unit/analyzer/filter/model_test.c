@@ -448,7 +448,7 @@ static void script_handled(struct script *script, uint64_t time_ns, enum tg_stop
     event->deferred_handled.trigger = trigger;
 }
 
-/* What is found at a stop whose own event came first is handled there together with what waited before. */
+/* Libraries found at a stop whose own event came first are handled there together with those that waited. */
 static void the_recorded_lane_follows_its_settings(void **state)
 {
     (void)state;

@@ -136,7 +136,7 @@ static void the_cheapest_that_plants_in_time_wins(void **state)
     assert_int_equal(tg_suggestion_choose(trials, 7), 1);
 }
 
-/* What is to be pasted gives a shell the very text. */
+/* Text to be pasted gives a shell the very text. */
 static void the_command_line_survives_a_shell(void **state)
 {
     (void)state;

@@ -75,7 +75,7 @@ static const struct tg_action_point thread_barrier = {.kind = TG_ACTION_BARRIER,
                                                       .stop_when_done = TG_BARRIER_STOP_PROCESS,
                                                       .satisfaction = "group 2"};
 
-/* What PRINT writes; the caller's. */
+/* Text that PRINT writes; the caller's. */
 static char *shown(const struct tg_action_points *points, uint32_t id, enum tg_action_points_which which)
 {
     char *text = NULL;

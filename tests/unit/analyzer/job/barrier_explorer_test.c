@@ -25,7 +25,7 @@ struct setting {
     struct tg_barrier_definition barriers[BARRIERS];
     const char *commands; /* of: x exit, d delete, e enable and disable, h hold and unhold of threads, H of
                              processes */
-    unsigned holds;       /* that a person has at a time, at most */
+    unsigned holds;       /* most that a person has at a time */
     bool symmetric;       /* no barrier tells threads of a process, or processes, from each other */
     bool one_place;       /* the barriers are at one place: who comes arrives at both. They are alike. */
 };
@@ -147,7 +147,7 @@ static int compare_groups(const void *x, const void *y)
     return memcmp(x, y, GROUP_SIZE);
 }
 
-/* What can tell two states apart; of states that are alike but for names the same. */
+/* All that tells two states apart; of states that are alike but for names the same. */
 static void make_key(const struct search *search, const struct tg_run_model *model, uint8_t *key)
 {
     uint32_t n = per_process(search), processes = search->setting->processes;
@@ -377,7 +377,7 @@ static void check_alike(const struct search *search, const struct tg_run_model *
     }
 }
 
-/* What the model counts is what there is. */
+/* The model's counts are right. */
 static void check_counts(const struct tg_run_model *model)
 {
     for (size_t i = 0; i < model->n_barriers; i++) {
@@ -463,7 +463,7 @@ static unsigned n_held(const struct search *search, const struct tg_run_model *m
     return held;
 }
 
-/* What can happen to thread I by itself. */
+/* Events that can happen to thread I by itself. */
 static void step_thread(struct search *search, uint32_t from, size_t i)
 {
     const struct tg_run_model *model = search->models[from];
@@ -487,7 +487,7 @@ static void step_thread(struct search *search, uint32_t from, size_t i)
     const struct tg_run_thread *thread = &model->threads[slot];
     if (!thread->held_by_user && n_held(search, model) < search->setting->holds)
         step(search, from, &(struct op){OP_HOLD, 0, unit}, false);
-    /* what a person holds, that one lets go some day; what a barrier holds nobody but it does */
+    /* a person lets go some day of threads that the person holds; a barrier's it alone lets go of */
     step(search, from, &(struct op){OP_UNHOLD, 0, unit}, thread->held_by_user && thread->n_holds == 0);
 }
 

@@ -256,7 +256,7 @@ static void groups_can_have_names(void **state)
     assert_int_equal(number, 6);
 }
 
-/* What makes no sense does no harm. */
+/* Nonsense does no harm. */
 static void any_order_is_taken(void **state)
 {
     struct tg_job_model *model = *state;

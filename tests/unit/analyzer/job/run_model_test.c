@@ -101,7 +101,7 @@ static void process_barrier_holds_processes(void **state)
     assert_true(tg_run_model_is_held(model, UNIT(1, 1)));
     assert_int_equal(tg_run_model_state(model, UNIT(1, 1)), TG_RUN_STOPPING);
     DECIDES(tg_run_model_stopped(model, UNIT(1, 1)), "");
-    DECIDES(tg_run_model_go(model, UNIT(1, 0)), ""); /* what is held does not go */
+    DECIDES(tg_run_model_go(model, UNIT(1, 0)), ""); /* a held thread does not go */
     DECIDES(tg_run_model_go(model, UNIT(1, 1)), "");
     DECIDES(tg_barriers_arrive(model, 1, UNIT(2, 1)), "arrived 2.1 at 1; stop_process 2; held 2 at 1");
     DECIDES(tg_barriers_arrive(model, 1, UNIT(3, 1)),
@@ -208,9 +208,9 @@ static void a_person_can_let_go_of_what_a_barrier_holds(void **state)
     assert_null(tg_barriers_arrive(model, 1, UNIT(1, 1)));
     DECIDES(tg_run_model_unhold(model, UNIT(1, 1)), "released 1.1 unheld; released 1.1 at 1 unheld");
     DECIDES(tg_run_model_go(model, UNIT(1, 1)), "resume_thread 1.1");
-    /* it has arrived all the same */
+    /* arrived all the same */
     DECIDES(tg_barriers_arrive(model, 1, UNIT(1, 2)), "arrived 1.2 at 1; satisfied at 1 by 2, 0 lost");
-    /* what a person holds a barrier does not let go of */
+    /* a barrier does not let go of what a person holds */
     assert_null(tg_run_model_go(model, UNIT(1, 0)));
     assert_null(tg_barriers_arrive(model, 1, UNIT(1, 1)));
     assert_null(tg_run_model_hold(model, UNIT(1, 1)));

@@ -293,7 +293,7 @@ static void where_everybody_is(void **state)
     assert_false(tg_mpi_model_process(model, 0)->finalized);
     FEED(0, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = 9);
     assert_false(tg_mpi_model_process(model, 0)->alive);
-    assert_true(tg_mpi_model_thread_at(model, 0)->in_call); /* that is where it died */
+    assert_true(tg_mpi_model_thread_at(model, 0)->in_call); /* died in it */
     LEAVE(2, "MPI_Barrier");
     assert_int_equal(tg_mpi_model_impossible(model), 1);
 }

@@ -168,7 +168,7 @@ static void a_table_that_is_read_again(void **state)
     feed_table(1, 0, 3, 3, 110);
     for (int64_t rank = 0; rank < 3; rank++)
         feed_rank(FIRST_RANK + (size_t)rank, rank, TG_MPIR_ACQUIRED, TG_MPIR_WAY_FORK, "");
-    feed_table(2, 0, 5, 5, 110); /* it grows: who was there stays what it was */
+    feed_table(2, 0, 5, 5, 110); /* grows: former ranks stay as they were */
     assert_int_equal(tally().states[TG_MPIR_ACQUIRED], 3);
     assert_int_equal(tally().untold, 2);
     feed_table(3, 0, 2, 2, 500); /* others take their places: nothing is known of these */

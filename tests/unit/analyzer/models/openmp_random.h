@@ -27,7 +27,7 @@ static void random_event(unsigned *seed, struct truth truths[LANES][TEAMS + 1])
     int32_t tid = (int32_t)(rand_r(seed) % LANES) + 1;
     uint64_t team = (uint64_t)(rand_r(seed) % TEAMS) + 1, instance = truths[tid - 1][team].came + 1;
     if (rand_r(seed) % 16 == 0)
-        instance += (uint64_t)(rand_r(seed) % 3); /* what cannot be, too */
+        instance += (uint64_t)(rand_r(seed) % 3); /* impossible ones, too */
     switch (rand_r(seed) % 12) {
     case 0:
         FEED(tid, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = team, .code = team);

@@ -97,7 +97,7 @@ static void barriers_and_imbalance(void **state)
     assert_int_equal(regions[0].max_busy_ns, 1040);
     assert_int_equal(regions[0].busy_ns, (40 + 1040) / 2);
     assert_int_equal(use_of(1).barrier_ns, 1020 + 20); /* the barrier, and the join */
-    assert_int_equal(use_of(2).barrier_ns, 20);        /* it was the last at the join */
+    assert_int_equal(use_of(2).barrier_ns, 20);        /* the last at the join */
     const struct tg_openmp_zone_use *zones = tg_openmp_statistics_zones(statistics, &count);
     assert_true(count > 0);
     uint64_t bodies = 0;

@@ -12,7 +12,7 @@
 
 enum { PROCESS = 3, MAX_LEFT = 64 };
 
-/* What the model told of places that were left. */
+/* The model's reports of places that were left. */
 struct left {
     struct tg_openmp_place places[MAX_LEFT];
     uint64_t times[MAX_LEFT];
@@ -87,7 +87,7 @@ static void a_region_begins_and_ends(void **state)
     assert_int_equal(worker(2)->n_places, 1);
     assert_int_equal(worker(2)->places[0].kind, TG_OPENMP_IN_REGION);
     FEED(1, OMP_IMPLICIT_END, omp_implicit_end, AT(7, 0));
-    assert_int_equal(worker(1)->places[0].what, TG_OMP_SYNC_BARRIER_JOIN); /* it waits for the other one */
+    assert_int_equal(worker(1)->places[0].what, TG_OMP_SYNC_BARRIER_JOIN); /* waits for the other one */
     struct tg_openmp_barrier barrier;
     assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.sync, TG_OMP_SYNC_BARRIER_JOIN);
@@ -250,7 +250,7 @@ static void impossible_events_are_counted(void **state)
     assert_int_equal(worker(2)->n_places, TG_OPENMP_MAX_PLACES);
 }
 
-/* What is inferred may begin and end in the wrong place: what was seen stays as it was seen. */
+/* Inferred spans may begin and end in the wrong place: observed ones stay as they were observed. */
 static void inferred_zones_do_no_harm(void **state)
 {
     (void)state;

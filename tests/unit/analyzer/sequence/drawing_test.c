@@ -58,7 +58,7 @@ static void deinit(struct picture *picture)
 
 /* ---- behind no barrier */
 
-/* What is drawn of a region so far. */
+/* The drawing of a region so far. */
 struct drawn {
     uint64_t team; /* 0: no region */
     uint64_t behind;
@@ -224,7 +224,7 @@ static void the_two_that_have_not_come_are_above_the_line(void **state)
     }
     assert_true(line > 0);
     assert_true(above[0] && above[2]);
-    assert_false(above[1] || above[3]); /* they wait at the line itself */
+    assert_false(above[1] || above[3]); /* waiting at the line itself */
     deinit(&picture);
     tg_sequence_destroy(sequence);
 }

@@ -227,7 +227,7 @@ static void a_critical_tells_who_got_in_when(void **state)
     tg_sequence_destroy(sequence);
 }
 
-/* What lanes do anything in LIST, but for regions inside: those have members of their own. */
+/* Lanes that do anything in LIST, but for regions inside: those have members of their own. */
 static void lanes_in(const struct tg_sequence_list *list, bool *lanes)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -108,7 +108,7 @@ static void insertion_and_removal_keep_the_order_of_the_others(void **state)
         assert_int_equal(items[i], i);
     TG_ARRAY_REMOVE(items, count, 18);
     TG_ARRAY_REMOVE(items, count, 0);
-    TG_ARRAY_REMOVE(items, count, 4); /* which is 5 now */
+    TG_ARRAY_REMOVE(items, count, 4); /* 5 now */
     assert_int_equal(count, 16);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(items[i], i < 4 ? i + 1 : i + 2);

@@ -86,7 +86,7 @@ static const struct {
     {"a [# ]\n b] c", "1|a|~[# ]\n b]|c\n"},
     {"a ] b]", "1|a|]|b]\n"},
     {"a {*}$b {*} {*}{c d}", "1|a|~{*}$b|*|~{*}{c d}\n"},
-    /* what is not closed is named where it began */
+    /* an unclosed word is named where it began */
     {"a\nb {c\nd", "1|a\nerror s:2: missing close-brace for this brace\n"},
     {"b {c\\}", "error s:1: missing close-brace for this brace\n"},
     {"a \\\n\"b\nc", "error s:2: missing closing quote for this quote\n"},

@@ -17,7 +17,7 @@ struct decide_case {
     const char *libraries[MAX_LIBRARIES];
     bool report;
     enum tg_filter_rule rule;
-    size_t pattern; /* where rule is PATTERN */
+    size_t pattern; /* index where rule is PATTERN */
     size_t library;
 };
 

@@ -63,7 +63,7 @@ static const struct {
      UNSET, "a", ""},
     {"dset " MATCH " a\n\x1a", UNSET, "a", ""},
     {"dset " MATCH " a\n\x1a{", UNSET, "a", " skipped: text after Control-Z, which ends a script"},
-    /* what is skipped: one note a command */
+    /* skipped settings: one note a command */
     {"set x 1\ndset " ALWAYS " 1", true, NULL, "1: skipped: only dset is supported (set x 1)"},
     {"if {$x} {\n  dset " MATCH " a\n} else {\n dset " MATCH " b\n}\ndset " MATCH " c", UNSET, "c",
      "1: skipped: only dset is supported (if {$x} {...)"},

@@ -71,7 +71,7 @@ static enum tg_column_form smallest_form(const uint64_t *values, size_t n, enum 
     enum tg_column_form form = column.form;
     for (size_t at = 0; at < n; at += 7) {
         size_t part = n - at < 7 ? n - at : 7;
-        /* Where it can be seen that all are one value, the last of them is it. */
+        /* A column that is seen to be of one value has it as the last, too. */
         struct tg_packed_column skipped = column;
         uint64_t last_value;
         assert_true(tg_packed_column_take(&column, read + at, part));

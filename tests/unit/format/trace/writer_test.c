@@ -1,4 +1,4 @@
-/* What the writer does when things go wrong, and when. */
+/* The writer when things go wrong. */
 #include "tests/support/trace_fixture.h"
 
 #include "format/trace/writer.h"
@@ -179,7 +179,7 @@ static void a_full_disk_stops_the_trace_not_the_program(void **state)
     struct tg_trace_summary summary;
     uint64_t lost;
     assert_int_equal(count_events(incomplete, &summary, &lost), 25);
-    assert_false(summary.truncated); /* what was written of the section is gone */
+    assert_false(summary.truncated); /* the part of the section that was written is gone */
     assert_false(summary.complete);
     assert_int_equal(access(path, F_OK), -1);
     free(incomplete);

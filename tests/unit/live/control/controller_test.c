@@ -20,7 +20,7 @@ enum { PROCESSES = 4, THREADS = 5, MAX_POINTS = 200 };
 struct fake_thread {
     bool exists, runs, told_to_stop;
     bool is_library;       /* 's own */
-    bool is_known_at_once; /* that it is */
+    bool is_known_at_once; /* and is */
 };
 
 struct fake {
@@ -132,7 +132,7 @@ static const struct tg_controller_orders operations = {.stop = stop,
                                                        .record = record,
                                                        .tell = tell};
 
-/* What the engine records and tells of. */
+/* Events that the engine records and reports. */
 static void happen(struct fake *fake, struct tg_event event)
 {
     assert_null(tg_barrier_trace_feed(fake->trace, &event));
@@ -194,7 +194,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What stops were ordered come. */
+/* Ordered stops come. */
 static void let_stops_come(struct fake *fake)
 {
     for (size_t process = 0; process < PROCESSES; process++) {
@@ -308,7 +308,7 @@ static void command(struct fake *fake, set_command *run, const char *text)
     tg_ptset_destroy(focus);
 }
 
-/* Who is in TEXT now. */
+/* Members of TEXT now. */
 static void assert_is(struct fake *fake, const char *text, const char *expected)
 {
     static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_ALL, .group = TG_GROUP_CONTROL};
@@ -538,7 +538,7 @@ static void the_documentations_barriers(void **state)
                  "thread barrier; satisfaction set = group 2\n");
     assert_true(fake->planted[0][1] && !fake->planted[1][1]);
     assert_true(fake->planted[0][2] && fake->planted[1][2] && fake->planted[2][2]);
-    begin_process(fake, 3); /* what comes later is in the group, too */
+    begin_process(fake, 3); /* later processes are in the group, too */
     assert_true(fake->planted[3][2] && !fake->planted[3][1]);
 }
 
@@ -552,7 +552,7 @@ static void a_process_barrier_over_the_control_group(void **state)
     assert_is(fake, "held(a)", "1:2[p1.1-2]");
     assert_is(fake, "breakpoint(a)", "1:1[p1.2]");
     assert_is(fake, "running(a)", "2:4[p2-3.1-2]");
-    command(fake, go, "a"); /* who is held does not go */
+    command(fake, go, "a"); /* a held thread does not go */
     assert_is(fake, "stopped(a)", "1:2[p1.1-2]");
     hit(fake, 1, 0, id);
     hit(fake, 2, 0, id);
@@ -683,7 +683,7 @@ static void what_is_not_there_yet_is_pending(void **state)
     tg_error_destroy(error);
     assert_null(tg_controller_barrier(fake->controller, focus, "lib.c#1", TG_BARRIER_STOP_GROUP,
                                       TG_BARRIER_STOP_NONE, true, &id, NULL));
-    assert_int_equal(id, 1); /* those that were refused have used up none */
+    assert_int_equal(id, 1); /* refused ones have used up none */
     assert_true(tg_action_points_at(tg_controller_points(fake->controller), 0)->pending);
     fake->library = true;
     assert_null(tg_controller_libraries_changed(fake->controller, pid_of(1)));

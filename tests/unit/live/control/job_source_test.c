@@ -121,7 +121,7 @@ static void tear_down(struct live *live)
     close(live->news);
 }
 
-/* What the console prints for SCRIPT. */
+/* Output of the console for SCRIPT. */
 static char *run(struct live *live, const char *script)
 {
     char *text = NULL;
@@ -190,7 +190,7 @@ static void test_news(void **state)
 
 /* ---- on a terminal */
 
-/* What the terminal has shown; what was expected before is behind. */
+/* Text that the terminal has shown since what was expected last. */
 struct shown {
     int terminal;
     size_t size, behind;
@@ -230,7 +230,7 @@ static int run_terminal(struct live *live)
     return status;
 }
 
-/* What happens while somebody types is told at once, and what was typed stands below it again. */
+/* News that comes while somebody types is printed at once, and the typed text below it again. */
 static void test_news_while_typing(void **state)
 {
     static struct shown shown;

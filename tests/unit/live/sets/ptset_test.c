@@ -471,7 +471,7 @@ static void widths_and_groups_say_who_is_meant(void **state)
         {"gW7", "1:2[2.1-2]"},
         {"gL1.1", "2:4[0-1.1-2]"},
         {"gL2.7", "1:1[1.7]"},
-        {"gL1.3", "0:0[]"}, /* it runs: nobody is where it is */
+        {"gL1.3", "0:0[]"}, /* running: nobody is where it is */
         {"gL7", "1:1[2.1]"},
         {"p", "1:3[0.1-3]"},
         {"pC2", "1:3[1.1-2,7]"},

@@ -1,4 +1,4 @@
-/* What happens to a job, in words and as JSON. */
+/* News of a job, in words and as JSON. */
 #include "live/source/news.h"
 
 #include "tests/support/trace_fixture.h"
@@ -178,7 +178,7 @@ static void test_points_and_settings(void **state)
         check(&all[i]);
 }
 
-/* What events of a trace are as news. */
+/* Events of a trace as news. */
 static void test_events(void **state)
 {
     static const struct {

@@ -33,7 +33,7 @@ static uint32_t put_string(struct image *image, const char *text)
     return at;
 }
 
-/* What ldconfig would write; entries are {name, path}. */
+/* A cache as ldconfig would write it; entries are {name, path}. */
 static void make(struct image *image, const char *const (*entries)[2], size_t count)
 {
     memset(image, 0, sizeof *image);
@@ -112,7 +112,7 @@ static void damage_is_survived(void **state)
         assert_non_null(exact);
         memcpy(exact, damaged.bytes, damaged.size);
         struct tg_library_cache *cache = tg_library_cache_parse(exact, damaged.size);
-        free(exact); /* it keeps a copy */
+        free(exact); /* the cache keeps a copy */
         assert_non_null(cache);
         for (size_t n = 0; n < 3; n++) {
             const char *path = tg_library_cache_path(cache, three[n][0], 0);

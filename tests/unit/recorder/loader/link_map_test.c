@@ -301,7 +301,7 @@ static void *move(void *argument)
     return NULL;
 }
 
-/* What is looked at while it changes is told by a later look; nothing is taken for two objects. */
+/* Objects that change during a look are told by a later look; nothing is taken for two objects. */
 static void a_list_that_changes_while_it_is_read_has_each_object_once(void **state)
 {
     struct fixture *f = *state;
@@ -333,7 +333,7 @@ static void cycles_and_garbage_are_problems_not_hangs(void **state)
     f->nodes[5].l_next = &f->nodes[2];
     update(f, false);
     assert_non_null(f->delta.problem);
-    assert_int_equal(f->delta.changes[0].n_added, 4); /* what was right is kept */
+    assert_int_equal(f->delta.changes[0].n_added, 4); /* the right part is kept */
     update(f, true);
     assert_non_null(f->delta.problem);
     f->nodes[5].l_next = (void *)0x10; /* unmapped */

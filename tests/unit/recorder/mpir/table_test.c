@@ -25,7 +25,7 @@ struct memory {
     size_t calls;
 };
 
-/* What a reading told. */
+/* Results of a reading. */
 struct told {
     size_t count;
     uint64_t next;
@@ -81,7 +81,7 @@ static void set_up(struct memory *memory, size_t size)
     assert_non_null(memory->bytes);
 }
 
-/* Where TEXT is from now on. */
+/* The address of TEXT from now on. */
 static uint64_t put(struct memory *memory, const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -236,7 +236,7 @@ static void absurd_tables_are_refused(void **state)
         uint64_t address;
         int64_t size;
         unsigned bits;
-        const char *reason; /* what it begins with */
+        const char *reason; /* its beginning */
     } cases[] = {
         {base, 0, 64, ""},
         {base, -1, 64, "MPIR_proctable_size is negative"},

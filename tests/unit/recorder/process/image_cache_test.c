@@ -425,7 +425,7 @@ static void a_deleted_file_is_read_from_what_is_mapped(void **state)
     }
 }
 
-/* What is only in memory: no file, no section headers, addresses in the dynamic section relocated. */
+/* An image only in memory: no file, no section headers, addresses in the dynamic section relocated. */
 static void a_copy_from_memory_has_the_exported_functions(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
     place = tg_process_file_open(getpid(), "/dev/null");
     assert_true(place >= 0);
     assert_int_equal(tg_image_file_read(place), -1);
-    assert_int_equal(close(place), -1); /* it was taken */
+    assert_int_equal(close(place), -1); /* closed by the cache */
     unlink(path);
     rmdir(folder);
 }

@@ -161,9 +161,8 @@ static void save_memory(struct state *state)
 {
     assert_true(read_child(NULL, DATA, state->data, AREA_BYTES));
     assert_true(read_child(NULL, STACK, state->stack, AREA_BYTES));
-    memset(state->xstate + 8, 0, 8); /* where the last x87 instruction was: not hidden */
-    memset(state->xstate + 512, 0,
-           8); /* which components are in use: a matter of when the kernel saved them */
+    memset(state->xstate + 8, 0, 8);   /* address of the last x87 instruction: not hidden */
+    memset(state->xstate + 512, 0, 8); /* components in use: a matter of when the kernel saved them */
 }
 
 /* Resumes by REQUEST and waits for the stop. */
@@ -269,7 +268,7 @@ static void fill_xstate(struct state *state)
     save_xstate(state);
     fill(state->xstate + 160, 256); /* xmm */
     uint64_t present = 3, supported = 0;
-    memcpy(&supported, state->xstate + 464, 8); /* what the kernel enabled (sw_reserved) */
+    memcpy(&supported, state->xstate + 464, 8); /* components that the kernel enabled (sw_reserved) */
     for (unsigned component = 2; component <= 7; component++) {
         unsigned size = 0, offset = 0, ignored = 0;
         if (!(component == 2 || component >= 5) || !(supported >> component & 1))
@@ -418,7 +417,7 @@ static bool no_write(void *context, uint64_t address, const void *buffer, size_t
     return false;
 }
 
-/* Where memory cannot be accessed nothing is emulated by halves. */
+/* Nothing is emulated by halves at memory that cannot be accessed. */
 static void emulation_without_memory_changes_nothing(void **unused)
 {
     (void)unused;

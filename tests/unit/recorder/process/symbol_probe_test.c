@@ -79,7 +79,7 @@ static void a_name_that_is_nowhere_is_lacking(void **state)
     assert_true(seen >= 8);
 }
 
-/* What `nm OPTIONS` shows of PATH, function or not, is never said to be lacking. */
+/* Symbols that `nm OPTIONS` shows of PATH, functions or not, are never said to be lacking. */
 static size_t compare_with_nm(const char *path, const char *build_id, const char *options)
 {
     char command[PATH_BYTES + 64], line[4096];

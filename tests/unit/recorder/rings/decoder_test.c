@@ -171,7 +171,7 @@ static void another_program_in_the_process_is_told_and_ends_the_rings_of_the_one
     assert_int_equal(fixture->events[0].kind, TG_EVENT_AGENT);
     assert_true(tg_ring_decoder_is_superseded(fixture->decoder, fixture->source));
     assert_false(tg_ring_decoder_is_superseded(fixture->decoder, second));
-    /* what comes late of the one before does not bring it back */
+    /* late records of the one before do not bring it back */
     PUT(fixture, TG_RECORD_NOTE, 0, 0);
     put_to(fixture, second, TG_RECORD_NOTE, 9, 0, (const uint64_t[]){0}, 1);
     assert_int_equal(fixture->n_events, 4);

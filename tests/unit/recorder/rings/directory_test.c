@@ -34,7 +34,7 @@ static struct tg_agent_directory *make(const char *trace)
     return directory;
 }
 
-/* What an interrupted recording of NAME with its rings in DIRECTORY leaves. */
+/* The remains of an interrupted recording of NAME with its rings in DIRECTORY. */
 static void leave_trace(const char *name, const char *directory)
 {
     struct tg_trace_meta *meta = NULL;

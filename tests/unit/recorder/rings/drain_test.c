@@ -122,7 +122,7 @@ static void expect_text(const struct fixture *fixture, const char *part)
         fail_msg("%zu texts have \"%s\"", count_texts(fixture, part), part);
 }
 
-/* What an interrupted recording leaves: without it another recorder would remove the directory. */
+/* The remains of an interrupted recording: without them another recorder would remove the directory. */
 static void leave_trace(const struct fixture *fixture)
 {
     struct tg_trace_meta *meta = NULL;
@@ -285,7 +285,7 @@ static void everything_arrives_in_order(void **state)
     for (unsigned i = 0; i < WORKERS; i++) {
         char name[32];
         snprintf(name, sizeof name, "ring.%d.%u", getpid(), i);
-        /* it may be closed since long: it goes when the trace is written */
+        /* even one that closed long ago goes when the trace is written */
         assert_int_equal(faccessat(fixture->fd, name, F_OK, 0), 0);
     }
 }
@@ -555,7 +555,7 @@ static void what_was_taken_already_is_there_still(void **state)
     assert_int_equal(fixture->next[0], 300);
     assert_int_equal(fixture->next[1], 300);
     size_t n_events = fixture->n_events;
-    /* where it is not known how much the trace has, what it has is told by its time; times behind the dead
+    /* with an unknown amount in the trace, what it has is told by its time; times behind the dead
      * recorder's last look at its clock depend a little on when they are asked for */
     const struct tg_recovery_place later = {.n_events = UINT64_MAX, .after_ns = fixture->last_ns + 10000};
     assert_null(tg_agent_salvage(path, later, take_event, fixture, NULL));

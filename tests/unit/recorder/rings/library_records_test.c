@@ -254,7 +254,7 @@ static void calls(void **state)
                     "call 2 \"\" flags 0 handle 77 from 402000\nreturn 2 77 \"\"\n");
 }
 
-/* What a ring with losses, or a hostile program, may say. */
+/* Records that a ring with losses, or a hostile program, may hold. */
 static void nonsense(void **state)
 {
     struct fixture *fixture = *state;

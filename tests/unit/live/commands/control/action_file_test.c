@@ -13,7 +13,7 @@ struct fixture {
     struct temporary temporary;
     Tcl_Interp *interp;
     char *path;
-    char calls[4096]; /* what INTERP was told, a line each */
+    char calls[4096]; /* commands that INTERP got, a line each */
     unsigned last_id;
 };
 

@@ -139,7 +139,7 @@ static void test_found(void **state)
     assert_fine(tg_source_lines_search(files.lines, NULL));
     expect_error(tg_source_lines_find(files.lines, "/build/a.c", NULL, &text), TG_ERROR_NOT_FOUND,
                  "0 directories");
-    /* what is no file is passed over: a directory, a pipe that nobody writes to */
+    /* names of no regular file are passed over: a directory, a pipe that nobody writes to */
     expect_error(tg_source_lines_find(files.lines, files.directory, NULL, &text), TG_ERROR_NOT_FOUND, "");
     assert_int_equal(mkfifo(path_of(&files, "pipe.c", path), 0600), 0);
     expect_error(tg_source_lines_find(files.lines, path, NULL, &text), TG_ERROR_NOT_FOUND, "");
@@ -157,7 +157,7 @@ static void test_changed(void **state)
     put(&files, "app", "", 0, 2000);
     assert_false(find(&files, path, program)->is_newer);
     const char *first = find(&files, path, program)->path;
-    assert_ptr_equal(find(&files, path, program)->path, first); /* it is not read again */
+    assert_ptr_equal(find(&files, path, program)->path, first); /* not read again */
     put(&files, "a.c", "1\n2\n", 4, 3000);
     const struct tg_source_text *found = find(&files, path, program);
     assert_int_equal(found->n_lines, 2);

@@ -117,7 +117,7 @@ static void test_text(void **state)
     check(BASE + 64, "3c", NULL, "0x000000010040:    '\\''  '\\xff'    '\\0'\n");
 }
 
-/* What is not there is said, once, and what is behind it is shown. */
+/* Missing memory is reported once, and the memory behind it is shown. */
 static void test_unreadable(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static void show(const char *program, const char *what, const struct tg_frames *
 
 /* ---- what gdb sees */
 
-/* Those that it deduces from tail calls are not on the stack. */
+/* Frames deduced from tail calls are not on the stack. */
 static const char gdb_script[] = "set debuginfod enabled off\n"
                                  "set backtrace past-main on\n"
                                  "python\n"

@@ -1,4 +1,4 @@
-/* What programs of every compiler here say of their own variables is what is read of them. */
+/* Values that programs of every compiler here print of their own variables are those read from them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static void start(struct child *child, const char *program, const char *argument
     int ends[2];
     const char *const argv[] = {program, argument, NULL};
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* what it says is there when it stops */
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* its output is there when it stops */
     assert_true(inspected_child_start(&child->of, &inspected_shared_caches, argv, ends[1]));
     close(ends[1]);
     child->output = fdopen(ends[0], "r");
@@ -160,7 +160,7 @@ static void test_reals(void **state)
     enum { REALS = 9 };
     static const struct {
         const char *program;
-        unsigned max_missing; /* what the compiler has removed */
+        unsigned max_missing; /* variables that the compiler has removed */
     } programs[] = {{"reals_gcc_O0", 0},   {"reals_gcc_O1", 4},   {"reals_gcc_O2", 3},
                     {"reals_clang_O0", 0}, {"reals_clang_O1", 2}, {"reals_clang_O2", 2}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -235,7 +235,7 @@ static void test_fortran(void **state)
     start_at(&child, VARIABLES_FOLDER "/arrays", "__arrays_MOD_stop_here");
     assert_true(child.has_caller);
     struct tg_unwind_note note;
-    child.frame = child.caller; /* where it is called */
+    child.frame = child.caller; /* its call */
     child.has_caller = tg_unwind_caller(child.of.modules, &child.of.memory, &child.frame, &child.caller,
                                         &note) == TG_UNWIND_CALLER;
     child.wide.read = NULL;
@@ -320,7 +320,7 @@ static void check_condition(struct child *child, const char *condition, const ch
     free(text);
 }
 
-/* What would keep the thread that traces for long, or for ever. */
+/* Values that would keep the tracing thread busy for long, or for ever. */
 static void test_conditions_in_bounds(void **state)
 {
     static const char *const refused[] = {

@@ -25,7 +25,7 @@ static bool is_in(const struct comparison *comparison, unsigned group)
     return cs_insn_group(comparison->handle, comparison->instruction, group);
 }
 
-/* What Capstone says of where the instruction goes, in the words of the decoder. */
+/* Capstone's account of where the instruction goes, in the words of the decoder. */
 static enum tg_x86_flow expected_flow(const struct comparison *comparison, int64_t *displacement)
 {
     const cs_insn *insn = comparison->instruction;

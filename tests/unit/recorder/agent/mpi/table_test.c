@@ -131,7 +131,7 @@ static void mixtures_differ(void **state)
     assert_true(mixed[0] >= 16);
     for (size_t i = 1; i < n; i++)
         assert_true(mixed[i - 1] != mixed[i]);
-    /* those of a trace recorded elsewhere are the same */
+    /* numbers of a trace recorded elsewhere are the same */
     assert_int_equal(tg_mpi_mix(1, 1, 0), UINT64_C(0x92d6bd4c14227d38));
 }
 
