@@ -243,6 +243,27 @@ static const uint8_t group1[8] = {
     [5] = TG_INSN_SUB, [6] = TG_INSN_XOR, [7] = TG_INSN_CMP,
 };
 
+/* Opcodes below 0x40, of two registers or of rax and an immediate, with the operands at AT. Returns the end,
+ * 0: neither. */
+static unsigned classify_group1(const struct layout *layout, unsigned at, bool registers,
+                                struct tg_insn *insn)
+{
+    insn->operation = group1[layout->opcode >> 3];
+    switch (layout->opcode & 7) {
+    case 1: /* r/m, r */
+        return registers ? at + 1 : 0;
+    case 3: /* r, r/m */
+        insn->reg = (uint8_t)modrm_reg(layout);
+        insn->source = (uint8_t)modrm_rm(layout);
+        return registers ? at + 1 : 0;
+    case 5: /* rax, immediate */
+        insn->reg = 0;
+        return take_immediate(layout, at, 4, insn);
+    default:
+        return 0;
+    }
+}
+
 /* add, or, and, sub, xor, cmp, test, mov without a memory operand. Returns the end, 0: not one of these. */
 static unsigned classify_arithmetic(const struct layout *layout, struct tg_insn *insn)
 {
@@ -253,22 +274,8 @@ static unsigned classify_arithmetic(const struct layout *layout, struct tg_insn 
         return 0;
     insn->reg = (uint8_t)modrm_rm(layout);
     insn->source = (uint8_t)modrm_reg(layout);
-    if (opcode < 0x40 && group1[opcode >> 3] != TG_INSN_OTHER) {
-        insn->operation = group1[opcode >> 3];
-        switch (opcode & 7) {
-        case 1: /* r/m, r */
-            return registers ? at + 1 : 0;
-        case 3: /* r, r/m */
-            insn->reg = (uint8_t)modrm_reg(layout);
-            insn->source = (uint8_t)modrm_rm(layout);
-            return registers ? at + 1 : 0;
-        case 5: /* rax, immediate */
-            insn->reg = 0;
-            return take_immediate(layout, at, 4, insn);
-        default:
-            return 0;
-        }
-    }
+    if (opcode < 0x40 && group1[opcode >> 3] != TG_INSN_OTHER)
+        return classify_group1(layout, at, registers, insn);
     if (opcode == 0xa9) {
         insn->operation = TG_INSN_TEST;
         insn->reg = 0;
