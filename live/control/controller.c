@@ -127,23 +127,24 @@ static struct tg_error *find_kind_late(struct tg_controller *controller,
 static struct tg_error *meet_thread(struct tg_controller *controller, struct tg_controlled_process *process,
                                     int32_t tid)
 {
-    struct tg_thread_id unit;
+    struct tg_thread_id thread_id;
     if (tg_controlled_thread_find(process, tid) != NULL ||
-        !tg_job_model_thread_id(controller->job, process->pid, tid, &unit))
+        !tg_job_model_thread_id(controller->job, process->pid, tid, &thread_id))
         return NULL;
     struct tg_controlled_thread *thread = calloc(1, sizeof *thread);
     if (thread == NULL)
         return tg_error_no_memory();
-    *thread = (struct tg_controlled_thread){.tid = tid, .id = unit, .state = TG_JOB_STOPPED};
+    *thread = (struct tg_controlled_thread){.tid = tid, .id = thread_id, .state = TG_JOB_STOPPED};
     if (TG_HASH_ADD(hh, process->threads, tid, thread) != NULL) {
         free(thread);
         return tg_error_no_memory();
     }
     bool is_manager = find_kind(controller, process, thread);
     struct tg_event event = {.kind = TG_EVENT_CONTROL_THREAD,
-                             .control_thread = {unit.dpid, unit.dtid, is_manager}};
-    tg_decisions_record(controller, unit, &event);
-    return tg_decisions_carry_out(controller, tg_run_model_add_thread(controller->runs, unit, is_manager));
+                             .control_thread = {thread_id.dpid, thread_id.dtid, is_manager}};
+    tg_decisions_record(controller, thread_id, &event);
+    return tg_decisions_carry_out(controller,
+                                  tg_run_model_add_thread(controller->runs, thread_id, is_manager));
 }
 
 /* Tells of PROCESS's groups, and has the model know them. */
@@ -161,10 +162,10 @@ static struct tg_error *tell_groups(struct tg_controller *controller,
 
 static struct tg_error *meet_process(struct tg_controller *controller, int32_t pid)
 {
-    struct tg_thread_id unit;
+    struct tg_thread_id thread_id;
     struct tg_process_groups groups;
-    if (!tg_job_model_thread_id(controller->job, pid, 0, &unit) ||
-        !tg_job_model_groups(controller->job, unit.dpid, &groups))
+    if (!tg_job_model_thread_id(controller->job, pid, 0, &thread_id) ||
+        !tg_job_model_groups(controller->job, thread_id.dpid, &groups))
         return NULL;
     struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
     if (process != NULL && process->groups.share_group == groups.share_group)
@@ -189,10 +190,10 @@ static struct tg_error *forget_others(struct tg_controller *controller, struct t
     HASH_ITER (hh, process->threads, thread, next) {
         if (thread->tid == process->pid)
             continue;
-        struct tg_thread_id unit = thread->id;
+        struct tg_thread_id thread_id = thread->id;
         drop_thread(process, thread);
         struct tg_error *error = tg_decisions_carry_out(
-            controller, tg_run_model_remove_thread(controller->runs, unit, TG_BARRIER_BY_EXIT));
+            controller, tg_run_model_remove_thread(controller->runs, thread_id, TG_BARRIER_BY_EXIT));
         if (error != NULL)
             return error;
     }
@@ -205,10 +206,10 @@ static struct tg_error *part_from_thread(struct tg_controller *controller, const
     struct tg_controlled_thread *thread = tg_controlled_thread_find(process, event->tid);
     if (thread == NULL)
         return NULL;
-    struct tg_thread_id unit = thread->id;
+    struct tg_thread_id thread_id = thread->id;
     drop_thread(process, thread);
-    return tg_decisions_carry_out(controller,
-                                  tg_run_model_remove_thread(controller->runs, unit, TG_BARRIER_BY_EXIT));
+    return tg_decisions_carry_out(
+        controller, tg_run_model_remove_thread(controller->runs, thread_id, TG_BARRIER_BY_EXIT));
 }
 
 static struct tg_error *part_from_process(struct tg_controller *controller, const struct tg_event *event)
@@ -325,24 +326,24 @@ static bool concerns(const struct tg_controller *controller, const struct tg_con
         return false;
     if (point->kind == TG_ACTION_BREAK)
         return tg_planting_is_meant(point, process);
-    struct tg_thread_id unit = {thread.dpid, point->of_threads ? thread.dtid : 0};
-    return tg_barriers_membership(controller->runs, id, unit).is_member;
+    struct tg_thread_id thread_id = {thread.dpid, point->of_threads ? thread.dtid : 0};
+    return tg_barriers_membership(controller->runs, id, thread_id).is_member;
 }
 
 /* MORE: it arrives at another barrier next. */
-static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_thread_id unit,
+static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_thread_id thread_id,
                                bool more)
 {
     size_t count;
-    struct tg_error *error = more ? tg_barriers_arrive_on(controller->runs, id, unit)
-                                  : tg_barriers_arrive(controller->runs, id, unit);
+    struct tg_error *error = more ? tg_barriers_arrive_on(controller->runs, id, thread_id)
+                                  : tg_barriers_arrive(controller->runs, id, thread_id);
     if (error != NULL)
         return error;
     const struct tg_run_decision *decisions = tg_run_model_decisions(controller->runs, &count);
     bool is_late = count > 0 && decisions[0].kind == TG_DECIDE_LATE;
     struct tg_event event = {.kind = TG_EVENT_BARRIER_ARRIVAL,
-                             .barrier_arrival = {id, unit.dpid, unit.dtid, is_late, more}};
-    tg_decisions_record(controller, unit, &event);
+                             .barrier_arrival = {id, thread_id.dpid, thread_id.dtid, is_late, more}};
+    tg_decisions_record(controller, thread_id, &event);
     return tg_decisions_carry_out(controller, NULL);
 }
 
@@ -375,7 +376,7 @@ static bool is_barrier(const struct tg_controller *controller, uint32_t id)
 
 /* UNIT is at action point ID, and at N_BARRIERS barriers that it has not arrived at yet. */
 static struct tg_error *take_hit(struct tg_controller *controller,
-                                 const struct tg_controlled_process *process, struct tg_thread_id unit,
+                                 const struct tg_controlled_process *process, struct tg_thread_id thread_id,
                                  uint32_t id, size_t *n_barriers)
 {
     const struct tg_action_point *point = NULL;
@@ -386,7 +387,7 @@ static struct tg_error *take_hit(struct tg_controller *controller,
         return error;
     if (point->kind != TG_ACTION_BARRIER)
         return stop_others(controller, point, process);
-    return arrive(controller, id, unit, --*n_barriers > 0);
+    return arrive(controller, id, thread_id, --*n_barriers > 0);
 }
 
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
@@ -422,20 +423,21 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
 
 /* ---- the view */
 
-static void say_state(void *context, struct tg_thread_id unit, struct tg_job_thread *answer)
+static void say_state(void *context, struct tg_thread_id thread_id, struct tg_job_thread *answer)
 {
     const struct tg_controller *controller = context;
     int32_t pid, tid;
-    answer->held = tg_run_model_holds(controller->runs, unit);
-    if (!tg_job_model_name(controller->job, unit, &pid, &tid))
+    answer->held = tg_run_model_holds(controller->runs, thread_id);
+    if (!tg_job_model_name(controller->job, thread_id, &pid, &tid))
         return;
     answer->tag = (uint64_t)(uint32_t)pid;
-    if (unit.dtid == 0)
+    if (thread_id.dtid == 0)
         return;
     const struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
     const struct tg_controlled_thread *thread = tg_controlled_thread_find(process, tid);
     answer->tag = (uint64_t)(uint32_t)tid;
-    if (thread == NULL || process->is_killed || tg_run_model_state(controller->runs, unit) != TG_RUN_STOPPED)
+    if (thread == NULL || process->is_killed ||
+        tg_run_model_state(controller->runs, thread_id) != TG_RUN_STOPPED)
         return;
     answer->state = thread->state;
     answer->pc = thread->pc;

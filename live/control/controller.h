@@ -50,7 +50,7 @@ void tg_controller_forked(struct tg_controller *controller, int32_t pid);
 bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid);
 
 /* Stops a thread, or with dtid 0 a process, because of what the engine has seen of it. */
-struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_thread_id unit);
+struct tg_error *tg_controller_halt_thread(struct tg_controller *controller, struct tg_thread_id thread_id);
 
 /* Process PID was killed: until its end comes its threads count as such that run. */
 void tg_controller_killed(struct tg_controller *controller, int32_t pid);

@@ -11,35 +11,37 @@
 
 /* ---- go, halt, hold */
 
-typedef struct tg_error *command(struct tg_controller *controller, struct tg_thread_id unit);
+typedef struct tg_error *command(struct tg_controller *controller, struct tg_thread_id thread_id);
 
-static struct tg_error *go(struct tg_controller *controller, struct tg_thread_id unit)
+static struct tg_error *go(struct tg_controller *controller, struct tg_thread_id thread_id)
 {
-    return tg_decisions_carry_out(controller, tg_run_model_go(controller->runs, unit));
+    return tg_decisions_carry_out(controller, tg_run_model_go(controller->runs, thread_id));
 }
 
-static struct tg_error *halt(struct tg_controller *controller, struct tg_thread_id unit)
+static struct tg_error *halt(struct tg_controller *controller, struct tg_thread_id thread_id)
 {
-    return tg_decisions_carry_out(controller, tg_run_model_halt(controller->runs, unit));
+    return tg_decisions_carry_out(controller, tg_run_model_halt(controller->runs, thread_id));
 }
 
-struct tg_error *tg_controller_halt_unit(struct tg_controller *controller, struct tg_thread_id unit)
+struct tg_error *tg_controller_halt_thread(struct tg_controller *controller, struct tg_thread_id thread_id)
 {
-    return halt(controller, unit);
+    return halt(controller, thread_id);
 }
 
-static struct tg_error *hold(struct tg_controller *controller, struct tg_thread_id unit)
+static struct tg_error *hold(struct tg_controller *controller, struct tg_thread_id thread_id)
 {
-    struct tg_event event = {.kind = TG_EVENT_BARRIER_HELD, .barrier_held = {0, unit.dpid, unit.dtid}};
-    tg_decisions_record(controller, unit, &event);
-    return tg_decisions_carry_out(controller, tg_run_model_hold(controller->runs, unit));
+    struct tg_event event = {.kind = TG_EVENT_BARRIER_HELD,
+                             .barrier_held = {0, thread_id.dpid, thread_id.dtid}};
+    tg_decisions_record(controller, thread_id, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_hold(controller->runs, thread_id));
 }
 
-static struct tg_error *unhold(struct tg_controller *controller, struct tg_thread_id unit)
+static struct tg_error *unhold(struct tg_controller *controller, struct tg_thread_id thread_id)
 {
-    struct tg_event event = {.kind = TG_EVENT_CONTROL_UNHOLD, .control_unhold = {unit.dpid, unit.dtid}};
-    tg_decisions_record(controller, unit, &event);
-    return tg_decisions_carry_out(controller, tg_run_model_unhold(controller->runs, unit));
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_UNHOLD,
+                             .control_unhold = {thread_id.dpid, thread_id.dtid}};
+    tg_decisions_record(controller, thread_id, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_unhold(controller->runs, thread_id));
 }
 
 enum shape {
@@ -60,8 +62,8 @@ static struct tg_error *command_process(struct tg_controller *controller, const 
     if (shape == WHOLE_PROCESSES || (shape == EITHER && n_members == process->n_threads))
         return run(controller, (struct tg_thread_id){process->info.dpid, 0});
     for (size_t i = 0; i < process->n_threads; i++) {
-        struct tg_thread_id unit = {process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
-        struct tg_error *error = tg_job_set_has(set, process, i) ? run(controller, unit) : NULL;
+        struct tg_thread_id thread_id = {process->info.dpid, tg_job_view_thread(view, process, i)->dtid};
+        struct tg_error *error = tg_job_set_has(set, process, i) ? run(controller, thread_id) : NULL;
         if (error != NULL)
             return error;
     }

@@ -150,9 +150,9 @@ struct tg_loader *tg_engine_adapter_loader(const struct tg_engine_adapter *live)
 /* Every thread of process PID. */
 static void stop_process(struct tg_engine_adapter *live, int32_t pid)
 {
-    struct tg_thread_id unit;
-    if (tg_job_model_thread_id(tg_controller_job(live->controller), pid, 0, &unit))
-        tell_error(live, tg_controller_halt_unit(live->controller, unit));
+    struct tg_thread_id thread_id;
+    if (tg_job_model_thread_id(tg_controller_job(live->controller), pid, 0, &thread_id))
+        tell_error(live, tg_controller_halt_thread(live->controller, thread_id));
 }
 
 /* EVENT as news, by the numbers that the controller has now. */
@@ -160,12 +160,12 @@ static void tell_life(struct tg_engine_adapter *live, const struct tg_event *eve
 {
     const struct tg_job_model *job = tg_controller_job(live->controller);
     bool is_of_thread = event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT;
-    struct tg_thread_id unit, parent;
+    struct tg_thread_id thread_id, parent;
     struct tg_news news;
-    if (!tg_job_model_thread_id(job, event->pid, is_of_thread ? event->tid : 0, &unit) ||
-        !tg_news_of_event(event, unit, &news))
+    if (!tg_job_model_thread_id(job, event->pid, is_of_thread ? event->tid : 0, &thread_id) ||
+        !tg_news_of_event(event, thread_id, &news))
         return;
-    news.has_rank = tg_job_model_rank(job, unit.dpid, &news.rank);
+    news.has_rank = tg_job_model_rank(job, thread_id.dpid, &news.rank);
     if (event->kind == TG_EVENT_PROCESS_START &&
         tg_job_model_thread_id(job, (int32_t)event->process_start.parent_pid, 0, &parent))
         news.other = parent.dpid;
@@ -473,10 +473,10 @@ struct tg_controller *tg_engine_adapter_controller(struct tg_engine_adapter *liv
     return live->controller;
 }
 
-struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id unit)
+struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id thread_id)
 {
     int32_t pid, tid;
-    if (!tg_job_model_name(tg_controller_job(live->controller), unit, &pid, &tid))
+    if (!tg_job_model_name(tg_controller_job(live->controller), thread_id, &pid, &tid))
         return NULL;
     return find_thread(live, pid, tid);
 }

@@ -54,7 +54,7 @@ struct tg_loader *tg_engine_adapter_loader(const struct tg_engine_adapter *live)
 struct tg_controller *tg_engine_adapter_controller(struct tg_engine_adapter *live);
 
 /* The thread that UNIT is called; NULL: it has ended. It stands where tg_thread_is_kept. */
-struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id unit);
+struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id thread_id);
 
 /* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
 struct tg_modules *tg_engine_adapter_modules(struct tg_engine_adapter *live,

@@ -31,7 +31,7 @@ struct live_source {
     struct tg_traced_job *job;
     struct tg_moment *moment;
     struct tg_news_queue *stops; /* to be told */
-    struct standing *standing;   /* by unit; those that were told to stand */
+    struct standing *standing;   /* by thread; those that were told to stand */
     struct tg_event_mark taken;  /* the event taken last */
     bool is_taken;               /* the first event in the job's queue is the one taken last */
     uint64_t version;            /* the controller's, when it was told last who stopped and who runs again */
@@ -216,9 +216,9 @@ static struct tg_error *take_some(struct live_source *live, const struct tg_news
 
 /* ---- who stands and who runs */
 
-static uint64_t key_of(struct tg_thread_id unit)
+static uint64_t key_of(struct tg_thread_id thread_id)
 {
-    return (uint64_t)unit.dpid << 32 | unit.dtid;
+    return (uint64_t)thread_id.dpid << 32 | thread_id.dtid;
 }
 
 static bool tells_running(const struct live_source *live)
@@ -227,13 +227,13 @@ static bool tells_running(const struct live_source *live)
 }
 
 /* Without memory nobody is told that it runs again, that is all. */
-static void note_standing(struct live_source *live, struct tg_thread_id unit)
+static void note_standing(struct live_source *live, struct tg_thread_id thread_id)
 {
     struct standing *standing = NULL;
-    uint64_t key = key_of(unit);
+    uint64_t key = key_of(thread_id);
     HASH_FIND(hh, live->standing, &key, sizeof key, standing);
     if (standing == NULL && TG_HASH_CREATE(hh, live->standing, key, &key, standing) == NULL)
-        standing->thread = unit;
+        standing->thread = thread_id;
 }
 
 /* The members of SET as news of KIND, which has what else is to be told. */

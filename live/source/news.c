@@ -56,9 +56,10 @@ static void put_wait_status(int64_t status, struct tg_news *news)
     }
 }
 
-bool tg_news_of_event(const struct tg_event *event, struct tg_thread_id unit, struct tg_news *news)
+bool tg_news_of_event(const struct tg_event *event, struct tg_thread_id thread_id, struct tg_news *news)
 {
-    *news = (struct tg_news){.thread = unit, .pid = event->pid, .tid = unit.dtid == 0 ? 0 : event->tid};
+    *news =
+        (struct tg_news){.thread = thread_id, .pid = event->pid, .tid = thread_id.dtid == 0 ? 0 : event->tid};
     switch ((unsigned)event->kind) {
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_THREAD_START:

@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Kind, its name in JSON. What each uses of struct tg_news beyond unit, rank and text stands behind it. */
+/* Kind, its name in JSON; behind it the members of struct tg_news that it uses, besides thread, rank and
+ * text. */
 #define TG_NEWS_KINDS(X)                                                                                     \
     X(STARTED, "started")   /* a process, or thread; OTHER is the dpid of who started it */                  \
     X(EXITED, "exited")     /* HOW, STATUS; SET in words to people: "processes 3-7" */                       \
@@ -75,13 +76,13 @@ static inline void tg_news_tell(const struct tg_news_sink *sink, const struct tg
 }
 
 /* The news of a decision that people should know; false: it is none. POINT is DECISION's barrier. Names and
- * rank of its unit are the caller's to add. */
+ * rank of its thread are the caller's to add. */
 bool tg_news_of_decision(const struct tg_run_decision *decision, struct tg_news *news);
 
 /* The news of an event that begins or ends a process or thread, or says what it is; false: it is none. UNIT
  * is whom it is about, by the numbers of before an end and after a start. Rank and OTHER are the caller's to
  * add. */
-bool tg_news_of_event(const struct tg_event *event, struct tg_thread_id unit, struct tg_news *news);
+bool tg_news_of_event(const struct tg_event *event, struct tg_thread_id thread_id, struct tg_news *news);
 
 /* Whether people are told, and not only programs: one line for many, and nothing that they did themselves. */
 bool tg_news_is_for_people(const struct tg_news *news);

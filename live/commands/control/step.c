@@ -319,7 +319,7 @@ static struct tg_error *halt(const struct tg_request *control)
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < stepping->n_movers; i++)
         if (tg_engine_adapter_thread(control->engine, stepping->movers[i]) != NULL)
-            error = tg_controller_halt_unit(control->controller, stepping->movers[i]);
+            error = tg_controller_halt_thread(control->controller, stepping->movers[i]);
     return error;
 }
 
