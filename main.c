@@ -87,7 +87,7 @@ static int run_command(int argc, char **argv)
 
 static int show_help(int argc, char **argv)
 {
-    if (argc > 0) {
+    if (argc > 0 && strcmp(argv[0], "help") != 0) {
         char help[] = "--help";
         char *of_command[] = {argv[0], help, NULL};
         return run_command(2, of_command);

@@ -2,6 +2,7 @@
 #include "analyzer/dump/recover_command.h"
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/quantity.h"
+#include "analyzer/output/trace_choice.h"
 #include "format/base/json_writer.h"
 #include "format/base/printable.h"
 #include "format/settings/command_line.h"
@@ -325,11 +326,14 @@ static struct tg_error *recover(const struct recover_arguments *arguments,
     struct tg_output *output = NULL;
     struct rings rings = {.services = services, .only_look = arguments->dry_run};
     const struct tg_recovery_rest rest = {.context = &rings, .tell = tell_rings};
+    struct tg_error *error = tg_trace_choice_check(arguments->path);
+    if (error != NULL)
+        return error;
     char *chosen = arguments->output == NULL ? default_output(arguments->path) : strdup(arguments->output);
     if (chosen == NULL)
         return tg_error_no_memory();
     const char *written = arguments->dry_run ? NULL : chosen;
-    struct tg_error *error = tg_output_open(NULL, false, &output);
+    error = tg_output_open(NULL, false, &output);
     if (error == NULL)
         error = tg_trace_recover_with(arguments->path, written, arguments->force, &rest, &recovery);
     if (error == NULL)

@@ -72,7 +72,7 @@ struct tg_error *tg_trace_choice_newest(char **path)
     return error;
 }
 
-static struct tg_error *check_exists(const char *path)
+struct tg_error *tg_trace_choice_check(const char *path)
 {
     char *incomplete;
     if (strcmp(path, "-") == 0 || access(path, F_OK) == 0 || errno != ENOENT)
@@ -94,7 +94,7 @@ struct tg_error *tg_trace_choice_make(const char *command, const char *given, ch
 {
     struct tg_error *error = NULL;
     if (given != NULL) {
-        error = check_exists(given);
+        error = tg_trace_choice_check(given);
         if (error != NULL)
             return error;
         *path = strdup(given);

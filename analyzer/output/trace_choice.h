@@ -14,4 +14,8 @@ struct tg_error *tg_trace_choice_newest(char **path);
  * NOT_FOUND where GIVEN does not exist but GIVEN.incomplete does. */
 struct tg_error *tg_trace_choice_make(const char *command, const char *given, char **path);
 
+/* An error where there is no file PATH, but one of its name that is incomplete: the error says what to type.
+ * NULL otherwise, where PATH does not exist as well. */
+struct tg_error *tg_trace_choice_check(const char *path);
+
 #endif

@@ -47,7 +47,7 @@ void tg_near_name_offer(struct tg_near_name *near, const char *name)
 {
     size_t length = strlen(near->word);
     size_t name_length = strlen(name);
-    if (length > MAX_LENGTH || name_length > MAX_LENGTH)
+    if (length > MAX_LENGTH || name_length > MAX_LENGTH || strcmp(near->word, name) == 0)
         return;
     unsigned edits = distance(near->word, length, name, name_length);
     unsigned allowed = ((unsigned)length + 1) / 3;

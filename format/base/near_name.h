@@ -27,7 +27,7 @@ void tg_near_name_init(struct tg_near_name *near, const char *word);
 
 /* Considers NAME. Edits are inserted, deleted, replaced and swapped characters; case does not count.
  * One edit is allowed for every three characters, and a word that NAME begins with is one edit away. Of
- * equally near names the first one offered stays. */
+ * equally near names the first one offered stays. The word itself is never its own hint. */
 void tg_near_name_offer(struct tg_near_name *near, const char *name);
 
 /* Writes "; did you mean 'NAME'?" to BUFFER, or "" where no name is near; returns BUFFER. */

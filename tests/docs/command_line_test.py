@@ -49,6 +49,7 @@ expect([], 2, out="")
 
 # words that are almost right
 expect(["reprot"], 2, first_error="tollgate: unknown command 'reprot'; did you mean 'report'?")
+expect(["help", "help"], 0, out=overview)
 expect(["help", "liev"], 2, first_error="tollgate: unknown command 'liev'; did you mean 'live'?")
 expect(["xyzzy"], 2, first_error="tollgate: unknown command 'xyzzy'")
 expect(["--verbose"], 2, first_error="tollgate: unknown option '--verbose'")

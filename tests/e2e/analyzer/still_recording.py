@@ -42,6 +42,8 @@ def still_recording():
     check("still recording" in errors, errors)
     status, out, errors = tollgate("recover", TRACE)
     check(status != 0 and "still being recorded" in errors and not os.path.exists("job.tgt"), status, out, errors)
+    status, out, errors = tollgate("recover", "job.tgt")
+    check(status != 0 and f"`tollgate recover {TRACE}` repairs it" in errors, errors)
     status, out, errors = tollgate("recover", "--dry-run", TRACE)
     check(status == 0 and "still recording" in out and " -" not in out, out, errors)
     status, _, errors = tollgate("record", "-o", "job.tgt", "--", "true")

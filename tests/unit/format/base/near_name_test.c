@@ -60,6 +60,14 @@ static void other_words_are_not(void **state)
     assert_null(nearest(huge));
 }
 
+/* A command that a script renamed is unknown, and its own name no help. */
+static void a_word_is_not_near_itself(void **state)
+{
+    (void)state;
+    assert_null(nearest("dgo"));
+    assert_string_equal(nearest("DGO"), "dgo");
+}
+
 static void nearer_wins_over_earlier(void **state)
 {
     (void)state;
@@ -82,9 +90,13 @@ static void hint_is_a_phrase_or_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_edit_is_near),         cmocka_unit_test(longer_words_may_have_more_edits),
-        cmocka_unit_test(beginnings_are_near),      cmocka_unit_test(other_words_are_not),
-        cmocka_unit_test(nearer_wins_over_earlier), cmocka_unit_test(hint_is_a_phrase_or_nothing),
+        cmocka_unit_test(one_edit_is_near),
+        cmocka_unit_test(longer_words_may_have_more_edits),
+        cmocka_unit_test(beginnings_are_near),
+        cmocka_unit_test(other_words_are_not),
+        cmocka_unit_test(a_word_is_not_near_itself),
+        cmocka_unit_test(nearer_wins_over_earlier),
+        cmocka_unit_test(hint_is_a_phrase_or_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
