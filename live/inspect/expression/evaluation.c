@@ -182,7 +182,7 @@ static struct tg_error *find_type(const struct tg_scene *scene, const struct tg_
 }
 
 /* The basic type that a number is converted to for a cast to TYPE. */
-static bool basic_for(const struct tg_type *type, enum tg_basic_type *basic)
+static struct tg_error *basic_for(const struct tg_type *type, enum tg_basic_type *basic)
 {
     struct tg_type stripped = tg_type_strip(type);
     uint64_t size;
@@ -190,16 +190,15 @@ static bool basic_for(const struct tg_type *type, enum tg_basic_type *basic)
     uint8_t bytes[16] = {0};
     if (stripped.pointers == 0 && stripped.die.addr == NULL) {
         *basic = stripped.basic;
-        return stripped.basic != TG_BASIC_VOID;
+        return stripped.basic != TG_BASIC_VOID ? NULL
+                                               : tg_error_create(TG_ERROR_USAGE, "cannot convert to void");
     }
-    struct tg_error *error = !tg_type_size(&stripped, &size) || size > 16
-                                 ? tg_error_no_memory()
-                                 : tg_value_decode(&stripped, bytes, size, &sample);
+    if (!tg_type_size(&stripped, &size) || size > sizeof bytes)
+        return tg_error_create(TG_ERROR_USAGE, "cannot convert to this type");
+    struct tg_error *error = tg_value_decode(&stripped, bytes, size, &sample);
     if (error == NULL)
         *basic = tg_type_kind(&stripped) == TG_TYPE_BOOL ? TG_BASIC_BOOL : sample.type;
-    bool fine = error == NULL;
-    tg_error_destroy(error);
-    return fine;
+    return error;
 }
 
 static struct tg_error *convert(const struct tg_scene *scene, const struct tg_value *from,
@@ -214,9 +213,9 @@ static struct tg_error *convert(const struct tg_scene *scene, const struct tg_va
             return tg_error_create(TG_ERROR_USAGE, "only a value in memory can be cast to a struct");
         return tg_value_at(scene, address, type, value);
     }
-    if (!basic_for(type, &basic))
-        return tg_error_create(TG_ERROR_USAGE, "cannot convert to this type");
-    struct tg_error *error = tg_value_number(scene, from, &number);
+    struct tg_error *error = basic_for(type, &basic);
+    if (error == NULL)
+        error = tg_value_number(scene, from, &number);
     if (error != NULL)
         return error;
     struct tg_number is = tg_number_convert(&number, basic);
