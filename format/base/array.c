@@ -9,9 +9,11 @@ enum { FIRST_CAPACITY = 4 };
 struct tg_error *tg_array_resize(void *items, size_t count, size_t item_bytes)
 {
     void *memory;
+    size_t bytes;
     memcpy(&memory, items, sizeof memory); /* through the type of the caller's pointer */
-    memory = reallocarray(memory, count, item_bytes);
-    if (memory == NULL)
+    /* no allocator is asked for what cannot be: those of sanitizers end the process at such sizes */
+    if (__builtin_mul_overflow(count, item_bytes, &bytes) || bytes > PTRDIFF_MAX ||
+        (memory = realloc(memory, bytes)) == NULL)
         return tg_error_no_memory();
     memcpy(items, &memory, sizeof memory);
     return NULL;
@@ -34,11 +36,12 @@ struct tg_error *tg_array_copy(void *items, size_t *count, size_t *capacity, con
                                size_t from_count, size_t item_bytes)
 {
     struct tg_error *error = tg_array_reserve(items, capacity, from_count, item_bytes);
-    if (error != NULL || from_count == 0)
+    if (error != NULL)
         return error;
     void *memory;
     memcpy(&memory, items, sizeof memory);
-    memcpy(memory, from, from_count * item_bytes);
+    if (from_count > 0)
+        memcpy(memory, from, from_count * item_bytes);
     *count = from_count;
     return NULL;
 }

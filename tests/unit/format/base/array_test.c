@@ -64,6 +64,8 @@ static void copies_are_of_their_own(void **state)
     assert_ptr_equal(TG_ARRAY_COPY(nothing.items, nothing.count, nothing.capacity, from, SIZE_MAX / 2),
                      tg_error_no_memory());
     assert_int_equal(nothing.count, 0);
+    assert_null(TG_ARRAY_COPY(copy.items, copy.count, copy.capacity, (struct pair *)NULL, 0));
+    assert_int_equal(copy.count, 0);
     free(copy.items);
 }
 
