@@ -183,6 +183,8 @@ static struct tg_error *control(const struct live_arguments *arguments,
         .name = recording->command != NULL ? recording->command[0] : recording->trace,
         .greeting = "Type `help` for the commands, `dgo` (or `c`) to start the job, `quit` to end."};
     if (error == NULL)
+        tg_traced_job_await_attached(job);
+    if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);
     int of_job = 0;

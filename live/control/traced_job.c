@@ -361,6 +361,28 @@ struct tg_error *tg_traced_job_create(const struct tg_record_options *options,
     return NULL;
 }
 
+static struct tg_error *count_processes(const struct tg_request *request)
+{
+    struct tg_job_view *view;
+    struct tg_error *error = tg_controller_latest_view(request->controller, &view);
+    if (error == NULL)
+        *(size_t *)request->context = tg_job_view_count(view);
+    return error;
+}
+
+void tg_traced_job_await_attached(struct tg_traced_job *job)
+{
+    enum { ROUNDS = 2000, ROUND_US = 1000 };
+    int status;
+    for (int i = 0; i < ROUNDS && !tg_traced_job_has_ended(job, &status); i++) {
+        size_t n_known = 0;
+        TG_AUTO_ERROR struct tg_error *error = tg_traced_job_call(job, count_processes, &n_known);
+        if (error != NULL || n_known >= job->options.n_pids)
+            return;
+        usleep(ROUND_US);
+    }
+}
+
 static struct tg_error *kill_all(const struct tg_request *request)
 {
     tg_engine_adapter_kill(request->engine);

@@ -42,6 +42,10 @@ struct tg_error *tg_traced_job_restart(struct tg_traced_job *job, const char *tr
 /* After an end. NULL is accepted. */
 void tg_traced_job_destroy(struct tg_traced_job *job);
 
+/* Waits, two seconds at most, until the processes to attach to have come to their first stop: before that
+ * nobody is there to be commanded. Any thread. */
+void tg_traced_job_await_attached(struct tg_traced_job *job);
+
 /* Has REQUEST served by the tracer thread, and waits for that; its error. After the job's end what is
  * known of it still answers. Any thread. */
 struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request *request);
