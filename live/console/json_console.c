@@ -1,5 +1,6 @@
 #include "live/console/json_console.h"
 
+#include "format/base/array.h"
 #include "live/console/completion.h"
 #include "live/console/eval.h"
 #include "live/console/tcl_capture.h"
@@ -410,14 +411,8 @@ static bool run_lines(struct tg_json_console *json)
 
 static bool read_more(struct tg_json_console *json)
 {
-    if (json->capacity < json->size + BLOCK + 1) {
-        size_t capacity = 2 * json->size + BLOCK + 1;
-        char *larger = realloc(json->line, capacity);
-        if (larger == NULL)
-            return false;
-        json->line = larger;
-        json->capacity = capacity;
-    }
+    if (TG_ARRAY_RESERVE(json->line, json->capacity, json->size + BLOCK + 1) != NULL)
+        return false;
     ssize_t got = read(json->in, json->line + json->size, BLOCK);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return true;

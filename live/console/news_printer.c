@@ -1,6 +1,7 @@
 #include "live/console/news_printer.h"
 
 #include "analyzer/job/list.h"
+#include "format/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,28 +117,15 @@ static bool is_alike(const struct tg_news *a, const struct tg_news *b)
            a->point == b->point && a->reason == b->reason && a->count == b->count;
 }
 
-static bool grow(uint32_t **numbers, size_t capacity)
-{
-    uint32_t *grown = reallocarray(*numbers, capacity, sizeof *grown);
-    if (grown != NULL)
-        *numbers = grown;
-    return grown != NULL;
-}
-
 /* False: there is no memory. */
 static bool add(struct tg_news_crowd *crowd, const struct tg_news *news)
 {
-    if (crowd->count == crowd->capacity) {
-        size_t capacity = crowd->capacity == 0 ? 16 : 2 * crowd->capacity;
-        if (!grow(&crowd->dpids, capacity) || (news->has_rank && !grow(&crowd->ranks, capacity)))
+    if (news->has_rank) {
+        if (TG_ARRAY_RESERVE(crowd->ranks, crowd->ranks_capacity, crowd->count + 1) != NULL)
             return false;
-        crowd->capacity = capacity;
-    }
-    crowd->dpids[crowd->count] = news->thread.dpid;
-    if (crowd->ranks != NULL)
         crowd->ranks[crowd->count] = (uint32_t)news->rank;
-    crowd->count++;
-    return true;
+    }
+    return TG_ARRAY_APPEND(crowd->dpids, crowd->count, crowd->capacity, news->thread.dpid) == NULL;
 }
 
 static void take(struct tg_news_printer *printer, const struct tg_news *news)

@@ -16,7 +16,7 @@ enum { TG_NEWS_PRINTER_CROWDS = 8 };
 struct tg_news_crowd {
     struct tg_news first;
     uint32_t *dpids, *ranks; /* of each; of those that have no rank RANKS is NULL */
-    size_t count, capacity;
+    size_t count, capacity, ranks_capacity;
 };
 
 /* Zero but for the first three members. */

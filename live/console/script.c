@@ -1,5 +1,6 @@
 #include "live/console/script.h"
 
+#include "format/base/array.h"
 #include "format/base/printable.h"
 #include "live/console/eval.h"
 #include "live/console/line_editor.h"
@@ -23,12 +24,10 @@ static error_t add_run(struct tg_console_script *script, int key, const char *te
 {
     if (script->n_runs == MAX_RUNS)
         argp_error(state, "too many --rc, -x and -e (limit %d)", MAX_RUNS);
-    struct tg_console_run *runs = reallocarray(script->runs, script->n_runs + 1, sizeof *runs);
-    if (runs == NULL)
+    const struct tg_console_run run = {
+        .is_file = key != KEY_COMMAND, .is_begin = key == KEY_RC, .text = text};
+    if (TG_ARRAY_APPEND_EXACT(script->runs, script->n_runs, run) != NULL)
         return ENOMEM;
-    script->runs = runs;
-    script->runs[script->n_runs++] =
-        (struct tg_console_run){.is_file = key != KEY_COMMAND, .is_begin = key == KEY_RC, .text = text};
     script->n_begins += key == KEY_RC;
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "live/commands/info/number_list.h"
 
+#include "format/base/array.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +14,7 @@ void tg_number_list_deinit(struct tg_number_list *list)
 
 struct tg_error *tg_number_list_add(struct tg_number_list *list, uint64_t number)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 4 : 2 * list->capacity;
-        uint64_t *numbers = reallocarray(list->numbers, capacity, sizeof *numbers);
-        if (numbers == NULL)
-            return tg_error_no_memory();
-        list->numbers = numbers;
-        list->capacity = capacity;
-    }
-    list->numbers[list->count++] = number;
-    return NULL;
+    return TG_ARRAY_APPEND(list->numbers, list->count, list->capacity, number);
 }
 
 struct tg_error *tg_number_list_join(struct tg_number_list *list, const struct tg_number_list *other)
