@@ -11,6 +11,8 @@
 
 #include "live/console/base.h"
 
+struct tg_console_option;
+
 /* The kind of source that a command has something to say about. */
 enum tg_console_needs {
     TG_CONSOLE_NEEDS_NOTHING,
@@ -19,12 +21,13 @@ enum tg_console_needs {
 };
 
 struct tg_console_command {
-    const char *name;         /* one word, or two: a subcommand */
-    const char *arguments;    /* "?N?", "" none */
-    const char *summary;      /* one line */
-    const char *example;      /* tests/e2e/live/help.py runs it */
-    const char *more;         /* further lines for `help COMMAND`, NULL none */
-    const char *const *words; /* arguments to complete, NULL-terminated; NULL none */
+    const char *name;                        /* one word, or two: a subcommand */
+    const char *arguments;                   /* "?N?", "" none */
+    const char *summary;                     /* one line */
+    const char *example;                     /* tests/e2e/live/help.py runs it */
+    const char *more;                        /* further lines for `help COMMAND`, NULL none */
+    const struct tg_console_option *options; /* live/console/options.h; ends with a NULL name; NULL none */
+    const char *const *words;                /* further arguments to complete, NULL-terminated; NULL none */
     /* Further arguments to complete, NULL none: calls ADD for each. */
     void (*offer)(const struct tg_console *console, void (*add)(void *context, const char *word),
                   void *context);

@@ -1,7 +1,7 @@
 #include "live/console/completion.h"
 
 #include "format/base/array.h"
-#include "live/console/command.h"
+#include "live/console/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +62,10 @@ static void offer_arguments(const struct tg_console *console, struct completing 
 {
     if (command->offer != NULL)
         command->offer(console, offer, completing);
+    for (const struct tg_console_option *option = command->options; option != NULL && option->name != NULL;
+         option++)
+        if (*option->name == '-')
+            offer(completing, option->name);
     for (size_t i = 0; command->words != NULL && command->words[i] != NULL; i++)
         offer(completing, command->words[i]);
 }

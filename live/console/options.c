@@ -1,0 +1,133 @@
+#include "live/console/options.h"
+
+#include "format/base/near_name.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SHOWN = 64 };
+
+static bool needs_value(const struct tg_console_option *option)
+{
+    return *option->name == '-' && option->kind != TG_OPTION_SET;
+}
+
+/* The option called WORD, if its value follows, else the place that takes WORD; NULL none. */
+static const struct tg_console_option *find(const struct tg_console_option *options, const char *word,
+                                            bool is_last, const void *values)
+{
+    bool is_dashed = *word == '-' && word[1] != '\0';
+    for (const struct tg_console_option *option = options; option->name != NULL; option++) {
+        const char *const *taken = (const void *)((const char *)values + option->offset);
+        bool is_place = *option->name != '-' && (*option->name != '/' || *word == '/') &&
+                        (option->kind == TG_OPTION_EXPRESSION || !is_dashed) &&
+                        (option->kind != TG_OPTION_WORD || *taken == NULL);
+        if (is_place || (is_dashed && strcmp(option->name, word) == 0 && !(is_last && needs_value(option))))
+            return option;
+    }
+    return NULL;
+}
+
+/* WORD is not what OPTION takes; NULL: it is missing. */
+static struct tg_error *refuse_value(const struct tg_console_command *command,
+                                     const struct tg_console_option *option, const char *word)
+{
+    char shown[SHOWN], range[SHOWN], hint[TG_NEAR_NAME_HINT];
+    struct tg_near_name near;
+    const char *takes = option->takes != NULL               ? option->takes
+                        : option->kind == TG_OPTION_SECONDS ? "a number of seconds"
+                                                            : range;
+    snprintf(range, sizeof range, "a number from %" PRId64 " to %" PRId64, option->lowest, option->highest);
+    if (word == NULL)
+        return tg_error_create(TG_ERROR_USAGE, "%s: %s needs a value: %s", command->name, option->name,
+                               takes);
+    tg_near_name_init(&near, word);
+    for (size_t i = 0; option->words != NULL && option->words[i] != NULL; i++)
+        tg_near_name_offer(&near, option->words[i]);
+    return tg_error_create(TG_ERROR_USAGE, "%s: %s %s %s, not '%s'%s", command->name, option->name,
+                           *option->name == '-' ? "takes" : "is", takes,
+                           tg_printable(word, shown, sizeof shown), tg_near_name_hint(&near, hint));
+}
+
+static struct tg_error *refuse(const struct tg_console_command *command, const char *word)
+{
+    char shown[SHOWN], hint[TG_NEAR_NAME_HINT];
+    struct tg_near_name near;
+    tg_near_name_init(&near, word);
+    for (const struct tg_console_option *option = command->options; option->name != NULL; option++) {
+        if (strcmp(option->name, word) == 0)
+            return refuse_value(command, option, NULL);
+        if (*option->name == '-')
+            tg_near_name_offer(&near, option->name);
+    }
+    if (*word != '-' || word[1] == '\0')
+        return tg_console_usage(command);
+    return tg_error_create(TG_ERROR_USAGE, "%s: unknown option '%s'%s (`help %s` lists the options)",
+                           command->name, tg_printable(word, shown, sizeof shown),
+                           tg_near_name_hint(&near, hint), command->name);
+}
+
+/* Always NULL: no error. */
+static struct tg_error *put(int64_t number, const struct tg_console_option *option, void *variable)
+{
+    memcpy(variable, &number, option->size); /* little-endian: the low bytes come first */
+    return NULL;
+}
+
+/* Puts WORD where OPTION says. */
+static struct tg_error *take(const struct tg_console_command *command, const struct tg_console_option *option,
+                             Tcl_Obj *word, void *variable)
+{
+    Tcl_WideInt number;
+    double seconds;
+    switch (option->kind) {
+    case TG_OPTION_NUMBER:
+        if (Tcl_GetWideIntFromObj(NULL, word, &number) != TCL_OK || number < option->lowest ||
+            number > option->highest)
+            break;
+        return put(number, option, variable);
+    case TG_OPTION_SECONDS:
+        if (Tcl_GetDoubleFromObj(NULL, word, &seconds) != TCL_OK || !(seconds >= 0))
+            break;
+        memcpy(variable, &seconds, sizeof seconds);
+        return NULL;
+    case TG_OPTION_CHOICE:
+        for (number = 0; option->words[number] != NULL; number++)
+            if (strcmp(option->words[number], Tcl_GetString(word)) == 0)
+                return put(option->value + number, option, variable);
+        break;
+    case TG_OPTION_PARSED:
+        return tg_error_prefix(option->parse(option->name, Tcl_GetString(word), variable), "%s",
+                               command->name);
+    case TG_OPTION_WORD:
+        *(const char **)variable = Tcl_GetString(word);
+        return NULL;
+    case TG_OPTION_SET:
+        return put(option->value, option, variable);
+    case TG_OPTION_REST:
+    case TG_OPTION_EXPRESSION:
+        break; /* end the options: nothing takes them */
+    }
+    return refuse_value(command, option, Tcl_GetString(word));
+}
+
+struct tg_error *tg_console_take_options(const struct tg_console_command *command, int argc,
+                                         Tcl_Obj *const *argv, void *values, int *used)
+{
+    struct tg_error *error = NULL;
+    int i = 0;
+    for (; error == NULL && i < argc; i++) {
+        const char *word = Tcl_GetString(argv[i]);
+        const struct tg_console_option *option = find(command->options, word, i + 1 == argc, values);
+        if (option == NULL)
+            return refuse(command, word);
+        if (option->kind >= TG_OPTION_REST)
+            break;
+        i += needs_value(option);
+        error = take(command, option, argv[i], (char *)values + option->offset);
+    }
+    if (used != NULL)
+        *used = i;
+    return error;
+}
