@@ -5,6 +5,7 @@
 #include "format/base/printable.h"
 #include "live/commands/focus/standing.h"
 #include "live/commands/inspect/dlist.h"
+#include "live/console/options.h"
 #include "live/inspect/memory/disassembly.h"
 #include "live/inspect/memory/memory_dump.h"
 
@@ -51,72 +52,49 @@ struct wanted {
     struct tg_json *json;            /* NULL: nobody wants data */
     const char *address;             /* NULL: goes on, or where the thread stands */
     struct tg_memory_format format;
-    bool has_count, shows_bytes;
+    bool has_count, shows_source, shows_bytes;
 };
 
 /* ---- what was asked for */
 
-static struct tg_error *take_number(const char *option, Tcl_Obj *word, Tcl_WideInt lowest,
-                                    Tcl_WideInt highest, Tcl_WideInt *number)
+static struct tg_error *take_letters(const char *option, const char *word, void *format)
 {
-    if (Tcl_GetWideIntFromObj(NULL, word, number) == TCL_OK && *number >= lowest && *number <= highest)
-        return NULL;
+    (void)option;
+    return tg_memory_format_parse(word + 1, format);
+}
+
+static struct tg_error *take_format(const char *option, const char *word, void *format)
+{
     char shown[64];
-    return tg_error_create(TG_ERROR_USAGE, "%s: invalid number '%s', give %lld to %lld", option,
-                           tg_printable(Tcl_GetString(word), shown, sizeof shown), (long long)lowest,
-                           (long long)highest);
+    if (tg_memory_format_find(word, format))
+        return NULL;
+    return tg_error_create(
+        TG_ERROR_USAGE,
+        "%s: unknown format '%s': give hex, decimal, unsigned, octal, float, double, char, "
+        "string, address or instruction",
+        option, tg_printable(word, shown, sizeof shown));
 }
 
-static struct tg_error *take_option(const char *option, Tcl_Obj *value, struct wanted *wanted)
+static struct tg_error *take_size(const char *option, const char *word, void *size)
 {
-    Tcl_WideInt number = 0;
-    struct tg_error *error = NULL;
-    if (strcmp(option, "-count") == 0) {
-        error = take_number(option, value, 1, TG_MEMORY_DUMP_MAX, &number);
-        wanted->format.count = (uint64_t)number;
-        wanted->has_count = true;
-    } else if (strcmp(option, "-size") == 0) {
-        error = take_number(option, value, 1, 8, &number);
-        if (error == NULL && (number & (number - 1)) != 0)
-            error = tg_error_create(TG_ERROR_USAGE, "-size takes 1, 2, 4 or 8");
-        wanted->format.size = (unsigned)number;
-    } else if (strcmp(option, "-format") == 0) {
-        char shown[64];
-        if (!tg_memory_format_find(Tcl_GetString(value), &wanted->format))
-            error = tg_error_create(
-                TG_ERROR_USAGE,
-                "unknown format '%s': give hex, decimal, unsigned, octal, float, double, char, "
-                "string, address or instruction",
-                tg_printable(Tcl_GetString(value), shown, sizeof shown));
-    } else {
-        error = tg_console_usage(&tg_console_dexamine);
-    }
-    return error;
+    char shown[64];
+    if (strlen(word) != 1 || strchr("1248", *word) == NULL)
+        return tg_error_create(TG_ERROR_USAGE, "%s takes 1, 2, 4 or 8, not '%s'", option,
+                               tg_printable(word, shown, sizeof shown));
+    *(unsigned *)size = (unsigned)(*word - '0');
+    return NULL;
 }
 
-static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *const *argv,
-                              struct wanted *wanted)
-{
-    struct tg_error *error = NULL;
-    for (int i = 0; error == NULL && i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        if (*word == '/') {
-            wanted->has_count |= word[1] >= '0' && word[1] <= '9';
-            error = tg_memory_format_parse(word + 1, &wanted->format);
-        } else if (strcmp(word, "-source") == 0) {
-            wanted->sources = tg_listing_sources(tg_console_state(console, &tg_listing_kind));
-        } else if (strcmp(word, "-bytes") == 0) {
-            wanted->shows_bytes = true;
-        } else if (*word == '-' && i + 1 < argc) {
-            error = take_option(word, argv[++i], wanted);
-        } else if (*word == '-' || wanted->address != NULL) {
-            error = tg_console_usage(&tg_console_dexamine);
-        } else {
-            wanted->address = word;
-        }
-    }
-    return error;
-}
+static const struct tg_console_option options[] = {
+    {"/FORMAT", TG_OPTION_PARSED, TG_OPTION_IN(struct wanted, format), .parse = take_letters},
+    {"-format", TG_OPTION_PARSED, TG_OPTION_IN(struct wanted, format), .parse = take_format},
+    {"-size", TG_OPTION_PARSED, TG_OPTION_IN(struct wanted, format.size), .parse = take_size},
+    {"-count", TG_OPTION_NUMBER, TG_OPTION_IN(struct wanted, format.count), .lowest = 1,
+     .highest = TG_MEMORY_DUMP_MAX},
+    TG_OPTION_FLAG("-source", struct wanted, shows_source),
+    TG_OPTION_FLAG("-bytes", struct wanted, shows_bytes),
+    {"ADDRESS", TG_OPTION_WORD, TG_OPTION_IN(struct wanted, address)},
+    {0}};
 
 /* ---- on the tracer thread */
 
@@ -207,10 +185,14 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
 {
     struct examination *examination = tg_console_state(console, &tg_examination_kind);
     struct wanted wanted = {.examination = examination, .format = examination->format};
-    wanted.format.count = 1;
-    struct tg_error *error = parse(console, argc, argv, &wanted);
+    wanted.format.count = 0;
+    struct tg_error *error = tg_console_take_options(&tg_console_dexamine, argc, argv, &wanted, NULL);
     if (error != NULL)
         return error;
+    wanted.has_count = wanted.format.count != 0;
+    wanted.format.count += !wanted.has_count; /* one item */
+    if (wanted.shows_source)
+        wanted.sources = tg_listing_sources(tg_console_state(console, &tg_listing_kind));
     tg_disassembler_set_intel(
         examination->disassembler,
         strcmp(tg_console_settings_text(console->settings, "ASSEMBLER_SYNTAX"), "intel") == 0);
@@ -220,10 +202,6 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         tg_console_data_drop(&console->data);
     return error;
 }
-
-static const char *const words[] = {"-format", "-size",    "-count",      "-source", "-bytes", "hex",
-                                    "decimal", "unsigned", "octal",       "float",   "double", "char",
-                                    "string",  "address",  "instruction", NULL};
 
 const struct tg_console_command tg_console_dexamine = {
     .name = "dexamine",
@@ -236,7 +214,8 @@ const struct tg_console_command tg_console_dexamine = {
         "unsigned, octal, float, double, char, string, address or instruction. /4xg combines a count, a\n"
         "format (x d u o f c s a i) and a size (b h w g: 1, 2, 4, 8 bytes). -source puts source lines\n"
         "between instructions, -bytes shows their bytes; `dset ASSEMBLER_SYNTAX intel` switches the syntax.",
-    .words = words,
+    .options = options,
+    .words = tg_memory_format_names,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,
 };

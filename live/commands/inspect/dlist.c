@@ -4,6 +4,7 @@
 
 #include "format/base/printable.h"
 #include "live/commands/focus/standing.h"
+#include "live/console/options.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,7 +68,8 @@ struct wanted {
     enum where where;
     uint64_t first, last; /* lines; last 0: as many as MAX_LIST says */
     uint64_t count;
-    char *name; /* function or file */
+    const char *place; /* as it was written, NULL none */
+    char *name;        /* function or file */
     const struct tg_listing *listing;
     /* the answer */
     char *file, *program; /* NULL: not known */
@@ -129,30 +131,6 @@ static struct tg_error *parse_place(const char *text, struct wanted *wanted)
     if (wanted->name == NULL)
         return tg_error_no_memory();
     return *wanted->name == '\0' ? refuse(text) : NULL;
-}
-
-static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *const *argv,
-                              struct wanted *wanted)
-{
-    bool has_place = false;
-    wanted->count = (uint64_t)tg_console_settings_number(console->settings, "MAX_LIST");
-    for (int i = 0; i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        struct tg_error *error = NULL;
-        if (strcmp(word, "-n") == 0 && i + 1 < argc) {
-            const char *count = Tcl_GetString(argv[++i]);
-            if (!take_line(count, count + strlen(count), &wanted->count) || wanted->count > 10000)
-                error = tg_error_create(TG_ERROR_USAGE, "-n takes a number of lines, 1 to 10000");
-        } else if (has_place) {
-            return tg_console_usage(&tg_console_dlist);
-        } else {
-            has_place = true;
-            error = parse_place(word, wanted);
-        }
-        if (error != NULL)
-            return error;
-    }
-    return NULL;
 }
 
 /* ---- what the process knows, on the tracer thread */
@@ -338,7 +316,10 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
 {
     struct tg_listing *listing = tg_console_state(console, &tg_listing_kind);
     struct wanted wanted = {.listing = listing};
-    struct tg_error *error = parse(console, argc, argv, &wanted);
+    wanted.count = (uint64_t)tg_console_settings_number(console->settings, "MAX_LIST");
+    struct tg_error *error = tg_console_take_options(&tg_console_dlist, argc, argv, &wanted, NULL);
+    if (error == NULL && wanted.place != NULL)
+        error = parse_place(wanted.place, &wanted);
     if (error == NULL)
         error = tg_source_lines_search(listing->sources,
                                        tg_console_settings_text(console->settings, "SEARCH_PATH"));
@@ -353,7 +334,10 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     return error;
 }
 
-static const char *const words[] = {"-n", NULL};
+static const struct tg_console_option options[] = {
+    {"-n", TG_OPTION_NUMBER, TG_OPTION_IN(struct wanted, count), .lowest = 1, .highest = 10000},
+    {"PLACE", TG_OPTION_WORD, TG_OPTION_IN(struct wanted, place)},
+    {0}};
 
 const struct tg_console_command tg_console_dlist = {
     .name = "dlist",
@@ -364,7 +348,7 @@ const struct tg_console_command tg_console_dlist = {
         "Without a place dlist continues after the last lines it listed, or starts at the pc if the thread\n"
         "has moved; - goes back. > marks the pc, b a breakpoint, B a barrier, d a disabled action point.\n"
         "dset MAX_LIST sets how many lines are listed, SEARCH_PATH where sources are looked for.",
-    .words = words,
+    .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* dprint: variables and expressions of the threads in focus. */
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/inspect/commands.h"
+#include "live/console/options.h"
 #include "live/control/thread_scene.h"
 #include "live/inspect/expression/expression.h"
 #include "live/inspect/value/text.h"
@@ -37,7 +38,7 @@ struct question {
 
 /* ---- what was asked */
 
-static bool parse_format(const char *letters, struct tg_value_style *style)
+static struct tg_error *take_format(const char *option, const char *word, void *base)
 {
     static const struct {
         char letter;
@@ -45,52 +46,24 @@ static bool parse_format(const char *letters, struct tg_value_style *style)
     } table[] = {{'x', TG_BASE_HEX},    {'d', TG_BASE_DECIMAL}, {'u', TG_BASE_UNSIGNED},
                  {'o', TG_BASE_OCTAL},  {'t', TG_BASE_BINARY},  {'c', TG_BASE_CHARACTER},
                  {'a', TG_BASE_ADDRESS}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (letters[0] == table[i].letter && letters[1] == '\0') {
-            style->base = table[i].base;
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct tg_error *take_number(const char *option, Tcl_Obj *word, Tcl_WideInt highest, uint32_t *number)
-{
-    Tcl_WideInt given;
     char shown[64];
-    if (Tcl_GetWideIntFromObj(NULL, word, &given) != TCL_OK || given < 0 || given > highest)
-        return tg_error_create(TG_ERROR_USAGE, "%s: invalid number '%s', give 0 to %lld", option,
-                               tg_printable(Tcl_GetString(word), shown, sizeof shown), (long long)highest);
-    *number = (uint32_t)given;
-    return NULL;
+    (void)option;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (word[1] == table[i].letter && word[2] == '\0') {
+            *(enum tg_number_base *)base = table[i].base;
+            return NULL;
+        }
+    return tg_error_create(TG_ERROR_USAGE, "unknown format '%s': give /x /d /u /o /t /c or /a",
+                           tg_printable(word, shown, sizeof shown));
 }
 
-/* The options at the beginning; *USED words are theirs. What looks like an expression ends them. */
-static struct tg_error *take_options(int argc, Tcl_Obj *const *argv, struct question *question, int *used)
-{
-    struct tg_error *error = NULL;
-    int i = 0;
-    for (; error == NULL && i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        uint32_t *number = strcmp(word, "-frame") == 0      ? &question->level
-                           : strcmp(word, "-elements") == 0 ? &question->style.max_elements
-                           : strcmp(word, "-depth") == 0    ? &question->style.max_depth
-                                                            : NULL;
-        if (number != NULL && i + 1 < argc) {
-            error = take_number(word, argv[++i], number == &question->level ? 100000 : 1000000, number);
-        } else if (*word == '/') {
-            if (!parse_format(word + 1, &question->style)) {
-                char shown[64];
-                error = tg_error_create(TG_ERROR_USAGE, "unknown format '%s': give /x /d /u /o /t /c or /a",
-                                        tg_printable(word, shown, sizeof shown));
-            }
-        } else {
-            break;
-        }
-    }
-    *used = i;
-    return error;
-}
+static const struct tg_console_option options[] = {
+    {"-frame", TG_OPTION_NUMBER, TG_OPTION_IN(struct question, level), .highest = 100000},
+    {"-elements", TG_OPTION_NUMBER, TG_OPTION_IN(struct question, style.max_elements), .highest = 1000000},
+    {"-depth", TG_OPTION_NUMBER, TG_OPTION_IN(struct question, style.max_depth), .highest = 1000000},
+    {"/FORMAT", TG_OPTION_PARSED, TG_OPTION_IN(struct question, style.base), .parse = take_format},
+    {.name = "EXPRESSION", .kind = TG_OPTION_EXPRESSION},
+    {0}};
 
 /* ---- on the tracer thread */
 
@@ -338,8 +311,8 @@ static struct tg_error *print(const struct tg_request *control)
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct question question = {.style = tg_value_style_default, .position = SIZE_MAX};
-    int used = 0;
-    struct tg_error *error = take_options(argc, argv, &question, &used);
+    int used;
+    struct tg_error *error = tg_console_take_options(&tg_console_dprint, argc, argv, &question, &used);
     if (error != NULL)
         return error;
     Tcl_Obj *text = used == argc ? NULL : Tcl_ConcatObj(argc - used, argv + used);
@@ -368,8 +341,6 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     return error;
 }
 
-static const char *const words[] = {"-frame", "-elements", "-depth", NULL};
-
 const struct tg_console_command tg_console_dprint = {
     .name = "dprint",
     .arguments = "?-frame N? ?/FORMAT? ?-elements N? ?-depth N? ?EXPRESSION?",
@@ -382,7 +353,7 @@ const struct tg_console_command tg_console_dprint = {
         "local variables of the frame. Threads with equal answers share a line. -frame N: a frame of\n"
         "dwhere. FORMAT is x d u o t c or a: hex, decimal, unsigned, octal, binary, character, address.\n"
         "-elements and -depth limit the output; 0: no limit.",
-    .words = words,
+    .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* dwhere: the stack of a thread, or of many as one tree. */
 #include "live/commands/inspect/commands.h"
-#include "live/console/command.h"
+#include "live/console/options.h"
 
 #include "analyzer/job/call_tree.h"
 #include "analyzer/job/list.h"
@@ -349,30 +349,22 @@ static struct tg_error *show(const struct tg_request *control)
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct wanted wanted = {.levels = USUAL_LEVELS};
-    for (int i = 0; i < argc; i++) {
-        Tcl_WideInt number;
-        const char *word = Tcl_GetString(argv[i]);
-        bool *wish = strcmp(word, "-args") == 0     ? &wanted.wish.arguments
-                     : strcmp(word, "-locals") == 0 ? &wanted.wish.locals
-                                                    : NULL;
-        bool is_level = strcmp(word, "-level") == 0;
-        if (wish != NULL) {
-            *wish = true;
-            continue;
-        }
-        if ((is_level && ++i == argc) || Tcl_GetWideIntFromObj(NULL, argv[i], &number) != TCL_OK ||
-            number < !is_level || number > MAX_LEVELS)
-            return tg_console_usage(&tg_console_dwhere);
-        *(is_level ? &wanted.first : &wanted.levels) = (size_t)number;
-    }
+    struct tg_error *error = tg_console_take_options(&tg_console_dwhere, argc, argv, &wanted, NULL);
+    if (error != NULL)
+        return error;
     wanted.json = tg_console_data_begin(&console->data);
-    struct tg_error *error = tg_focus_call_run(console, &tg_standing_defaults, show, &wanted, out);
+    error = tg_focus_call_run(console, &tg_standing_defaults, show, &wanted, out);
     if (error != NULL)
         tg_console_data_drop(&console->data);
     return error;
 }
 
-static const char *const words[] = {"-level", "-args", "-locals", NULL};
+static const struct tg_console_option options[] = {
+    TG_OPTION_FLAG("-args", struct wanted, wish.arguments),
+    TG_OPTION_FLAG("-locals", struct wanted, wish.locals),
+    {"-level", TG_OPTION_NUMBER, TG_OPTION_IN(struct wanted, first), .highest = MAX_LEVELS},
+    {"LEVELS", TG_OPTION_NUMBER, TG_OPTION_IN(struct wanted, levels), .lowest = 1, .highest = MAX_LEVELS},
+    {0}};
 
 const struct tg_console_command tg_console_dwhere = {
     .name = "dwhere",
@@ -384,7 +376,7 @@ const struct tg_console_command tg_console_dwhere = {
         "levels of their own. A tree starts at the outermost function, and names threads as dstatus does.\n"
         "-args shows the values of arguments, -locals those of local variables. In a tree, calls that\n"
         "differ only in values are one call; the values are listed below it with their threads.",
-    .words = words,
+    .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "where",
     .run = run,
