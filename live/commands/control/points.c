@@ -6,6 +6,7 @@
 #include "live/commands/control/point_location.h"
 #include "live/commands/control/thread_place.h"
 #include "live/commands/focus/focus_call.h"
+#include "live/console/options.h"
 #include "live/inspect/expression/condition.h"
 
 #include <errno.h>
@@ -29,49 +30,35 @@ struct point_words {
     size_t focus_position; /* and in the focus */
 };
 
-static struct tg_error *take_option(const char *option, const char *value, struct point_words *words,
-                                    bool *known)
+static struct tg_error *take_stop(const char *option, const char *word, void *stop)
 {
-    *known = true;
-    if (strcmp(option, "-address") == 0)
-        words->address = value;
-    else if (strcmp(option, "-stop_when_hit") == 0)
-        return tg_action_point_parse_stop(option, value, &words->stop_when_hit);
-    else if (strcmp(option, "-stop_when_done") == 0 && words->is_barrier)
-        return tg_action_point_parse_stop(option, value, &words->stop_when_done);
-    else if ((strcmp(option, "-if") == 0 || strcmp(option, "-condition") == 0) && !words->is_barrier)
-        words->condition = value;
-    else
-        *known = false;
-    return NULL;
+    return tg_action_point_parse_stop(option, word, stop);
 }
 
-static struct tg_error *take_words(const struct tg_console_command *command, int argc, Tcl_Obj *const *argv,
-                                   struct point_words *words)
-{
-    for (int i = 0; i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        bool known = false;
-        struct tg_error *error = NULL;
-        if (strcmp(word, "-pending") == 0) {
-            words->pending = true;
-        } else if (!words->is_barrier &&
-                   (strcmp(word, "-g") == 0 || strcmp(word, "-p") == 0 || strcmp(word, "-t") == 0)) {
-            words->stop_when_hit = word[1] == 'g'   ? TG_BARRIER_STOP_GROUP
-                                   : word[1] == 'p' ? TG_BARRIER_STOP_PROCESS
-                                                    : TG_BARRIER_STOP_NONE;
-        } else if (*word == '-' && i + 1 < argc) {
-            error = take_option(word, Tcl_GetString(argv[++i]), words, &known);
-            if (error != NULL || !known)
-                return error != NULL ? error : tg_console_usage(command);
-        } else if (*word == '-' || words->location != NULL) {
-            return tg_console_usage(command);
-        } else {
-            words->location = word;
-        }
+#define IN(member) TG_OPTION_IN(struct point_words, member)
+#define POINT_OPTIONS                                                                                        \
+    {"-address", TG_OPTION_WORD, IN(address), .takes = "an address"},                                        \
+        TG_OPTION_FLAG("-pending", struct point_words, pending),                                             \
+        {"-stop_when_hit", TG_OPTION_PARSED, IN(stop_when_hit), .takes = "group, process or none",           \
+         .parse = take_stop},                                                                                \
+    {                                                                                                        \
+        "LOCATION", TG_OPTION_WORD, IN(location)                                                             \
     }
-    return (words->location == NULL) == (words->address == NULL) ? tg_console_usage(command) : NULL;
-}
+
+static const struct tg_console_option dbreak_options[] = {
+    {"-g", TG_OPTION_SET, IN(stop_when_hit), .value = TG_BARRIER_STOP_GROUP},
+    {"-p", TG_OPTION_SET, IN(stop_when_hit), .value = TG_BARRIER_STOP_PROCESS},
+    {"-t", TG_OPTION_SET, IN(stop_when_hit), .value = TG_BARRIER_STOP_NONE},
+    {"-if", TG_OPTION_WORD, IN(condition), .takes = "a condition"},
+    {"-condition", TG_OPTION_WORD, IN(condition), .takes = "a condition"},
+    POINT_OPTIONS,
+    {0}};
+
+static const struct tg_console_option dbarrier_options[] = {
+    {"-stop_when_done", TG_OPTION_PARSED, IN(stop_when_done), .takes = "group, process or none",
+     .parse = take_stop},
+    POINT_OPTIONS,
+    {0}};
 
 /* Errors of a condition that need no thread to be found. */
 static struct tg_error *check_condition(struct point_words *words)
@@ -174,7 +161,9 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
     struct point_words words = {.is_barrier = is_barrier, .position = SIZE_MAX, .focus_position = SIZE_MAX};
     struct tg_error *error = take_defaults(console, &words);
     if (error == NULL)
-        error = take_words(command, argc, argv, &words);
+        error = tg_console_take_options(command, argc, argv, &words, NULL);
+    if (error == NULL && (words.location == NULL) == (words.address == NULL))
+        error = tg_console_usage(command);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, make, &words, out);
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
@@ -195,8 +184,6 @@ static struct tg_error *run_dbarrier(struct tg_console *console, int argc, Tcl_O
     return make_point(console, &tg_console_dbarrier, true, argc, argv, out);
 }
 
-static const char *const dbreak_words[] = {"-g", "-p", "-t", "-pending", "-if", "-address", NULL};
-
 const struct tg_console_command tg_console_dbreak = {
     .name = "dbreak",
     .arguments = "LOCATION | -address ADDRESS ?-g | -p | -t? ?-pending? ?-if CONDITION?",
@@ -211,13 +198,12 @@ const struct tg_console_command tg_console_dbreak = {
         "or, with width p or t, in that process alone. -pending accepts a LOCATION that no process has yet.\n"
         "CONDITION is a Tcl expression: $rdi is a register, $count a variable, ${p->a[3]} an expression of\n"
         "dprint; where it is false nothing stops.",
-    .words = dbreak_words,
+    .options = dbreak_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,
 };
 
-static const char *const dbarrier_words[] = {
-    "-address", "-stop_when_hit", "-stop_when_done", "-pending", "group", "process", "none", NULL};
+static const char *const widths[] = {"group", "process", "none", NULL};
 
 const struct tg_console_command tg_console_dbarrier = {
     .name = "dbarrier",
@@ -229,7 +215,8 @@ const struct tg_console_command tg_console_dbarrier = {
         "stay stopped until dgo. A focus with a group of threads (W, L) makes a thread barrier, any other\n"
         "focus a process barrier, by default of the share group. WIDTH is group, process or none: what else\n"
         "stops when a member arrives (-stop_when_hit), and when all have arrived (-stop_when_done).",
-    .words = dbarrier_words,
+    .options = dbarrier_options,
+    .words = widths,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbarrier,
 };

@@ -2,6 +2,7 @@
 #include "live/commands/control/run.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/focus/focus_call.h"
+#include "live/console/options.h"
 
 #include "analyzer/job/list.h"
 
@@ -65,7 +66,8 @@ const struct tg_console_command tg_console_dhalt = {
 struct wait {
     bool done; /* first: see tg_focus_call_await */
     bool any;
-    int64_t ranks; /* so many are to be there, 0 as many as the focus has */
+    double seconds; /* negative: without end */
+    int64_t ranks;  /* so many are to be there, 0 as many as the focus has */
 };
 
 static struct tg_error *look(const struct tg_request *control)
@@ -95,31 +97,20 @@ static struct tg_error *look(const struct tg_request *control)
     return NULL;
 }
 
+static const struct tg_console_option dwait_options[] = {
+    TG_OPTION_FLAG("-any", struct wait, any),
+    {"-ranks", TG_OPTION_NUMBER, TG_OPTION_IN(struct wait, ranks), .lowest = 1, .highest = INT32_MAX},
+    {"-timeout", TG_OPTION_SECONDS, TG_OPTION_IN(struct wait, seconds)},
+    {0}};
+
 static struct tg_error *run_dwait(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct wait wait = {0};
-    double seconds = -1;
-    for (int i = 0; i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        Tcl_WideInt ranks;
-        if (strcmp(word, "-any") == 0) {
-            wait.any = true;
-            continue;
-        }
-        if (strcmp(word, "-ranks") == 0 && i + 1 < argc &&
-            Tcl_GetWideIntFromObj(NULL, argv[i + 1], &ranks) == TCL_OK && ranks > 0 && ranks <= INT32_MAX) {
-            wait.ranks = ranks;
-            i++;
-            continue;
-        }
-        if (strcmp(word, "-timeout") != 0 || i + 1 == argc ||
-            Tcl_GetDoubleFromObj(NULL, argv[++i], &seconds) != TCL_OK || !(seconds >= 0))
-            return tg_console_usage(&tg_console_dwait);
-    }
-    return tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, seconds, out);
+    struct wait wait = {.seconds = -1};
+    struct tg_error *error = tg_console_take_options(&tg_console_dwait, argc, argv, &wait, NULL);
+    if (error != NULL)
+        return error;
+    return tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, wait.seconds, out);
 }
-
-static const char *const dwait_words[] = {"-any", "-ranks", "-timeout", NULL};
 
 const struct tg_console_command tg_console_dwait = {
     .name = "dwait",
@@ -128,7 +119,7 @@ const struct tg_console_command tg_console_dwait = {
     .example = "dfocus g dwait -timeout 30",
     .more = "-ranks N waits until ranks 0 to N - 1 of an MPI job exist and all their threads are stopped.\n"
             "Ctrl-C or the timeout ends the wait with an error; running threads keep running.",
-    .words = dwait_words,
+    .options = dwait_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dwait,
 };

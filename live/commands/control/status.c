@@ -1,6 +1,7 @@
 /* The state of threads: dstatus. */
 #include "live/commands/control/commands.h"
 #include "live/commands/control/thread_place.h"
+#include "live/console/options.h"
 
 #include "analyzer/job/status.h"
 #include "live/control/modules.h"
@@ -99,6 +100,7 @@ struct status {
     struct tg_json *json; /* NULL: nobody wants data */
     enum tg_status_key keys[TG_STATUS_KEY_COUNT];
     size_t n_keys;
+    const char *group_by; /* NULL: the keys above are the usual ones */
 };
 
 static struct tg_error *print_status(const struct tg_request *control)
@@ -116,18 +118,17 @@ static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Ob
     struct status status = {.keys = {TG_STATUS_CONTROL_GROUP, TG_STATUS_SHARE_GROUP, TG_STATUS_PROCESS_STATE,
                                      TG_STATUS_THREAD_STATE, TG_STATUS_FUNCTION},
                             .n_keys = 5};
-    struct tg_error *error = NULL;
-    if (argc != 0 && (argc != 2 || strcmp(Tcl_GetString(argv[0]), "-group_by") != 0))
-        return tg_console_usage(&tg_console_dstatus);
-    if (argc == 2)
-        error = tg_status_parse_keys(Tcl_GetString(argv[1]), status.keys, &status.n_keys);
+    struct tg_error *error = tg_console_take_options(&tg_console_dstatus, argc, argv, &status, NULL);
+    if (error == NULL && status.group_by != NULL)
+        error = tg_status_parse_keys(status.group_by, status.keys, &status.n_keys);
     if (error != NULL)
         return error;
     status.json = tg_console_data_begin(&console->data);
     return tg_focus_call_run(console, &tg_focus_call_defaults, print_status, &status, out);
 }
 
-static const char *const dstatus_words[] = {"-group_by", NULL};
+static const struct tg_console_option options[] = {
+    {"-group_by", TG_OPTION_WORD, TG_OPTION_IN(struct status, group_by), .takes = "KEY,KEY..."}, {0}};
 
 const struct tg_console_command tg_console_dstatus = {
     .name = "dstatus",
@@ -138,7 +139,7 @@ const struct tg_console_command tg_console_dstatus = {
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
         "dtid, held, stop_reason. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 to 4 of ranks 0\n"
         "and 1; p3 is the process with number 3.",
-    .words = dstatus_words,
+    .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "info workers",
     .run = run_dstatus,

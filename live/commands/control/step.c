@@ -5,6 +5,7 @@
 
 #include "format/base/printable.h"
 #include "live/commands/focus/standing.h"
+#include "live/console/options.h"
 #include "live/control/steps.h"
 #include "recorder/process/process_file.h"
 
@@ -17,8 +18,8 @@ enum { MAX_STEPS = 100000, MAX_ADDRESSES = 8 };
 struct stepping {
     bool done; /* first: see tg_focus_call_await */
     struct tg_step_request request;
-    const char *place; /* duntil: where to, NULL none */
-    bool is_address;   /* PLACE is an address, never a line */
+    const char *place;   /* duntil: where to, NULL none */
+    const char *address; /* PLACE where that is an address, never a line */
     const char *const
         *functions;            /* NULL-terminated: to the first of these that any worker calls; NULL none */
     struct tg_thread_id found; /* the thread that has reached one of them, dpid 0 none */
@@ -129,10 +130,11 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct st
         find_functions(standing, stepping);
         return NULL;
     }
-    if (stepping->place == NULL || (!stepping->is_address && find_line(standing, stepping->place, stepping)))
+    if (stepping->place == NULL ||
+        (stepping->address == NULL && find_line(standing, stepping->place, stepping)))
         return NULL;
     const char *line;
-    if (!stepping->is_address &&
+    if (stepping->address == NULL &&
         (file_part(stepping->place, &line) != NULL || (*line >= '0' && *line <= '9')))
         return tg_error_create(TG_ERROR_NOT_FOUND, "no code for line '%s'",
                                tg_printable(stepping->place, shown, sizeof shown));
@@ -501,11 +503,13 @@ static struct tg_error *run_dout(struct tg_console *console, int argc, Tcl_Obj *
 static struct tg_error *run_duntil(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct stepping stepping = {.request = {.kind = TG_STEP_UNTIL}};
-    stepping.is_address = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-address") == 0;
-    if (argc > 1 + stepping.is_address || (stepping.is_address && argc == 1))
-        return tg_console_usage(&tg_console_duntil);
-    if (argc > 0)
-        stepping.place = Tcl_GetString(argv[argc - 1]);
+    struct tg_error *error = tg_console_take_options(&tg_console_duntil, argc, argv, &stepping, NULL);
+    if (error == NULL && stepping.place != NULL && stepping.address != NULL)
+        error = tg_console_usage(&tg_console_duntil);
+    if (error != NULL)
+        return error;
+    if (stepping.address != NULL)
+        stepping.place = stepping.address;
     return step(console, &stepping, 1, out);
 }
 
@@ -567,7 +571,10 @@ const struct tg_console_command tg_console_dout = {
     .run = run_dout,
 };
 
-static const char *const duntil_words[] = {"-address", NULL};
+static const struct tg_console_option duntil_options[] = {
+    {"-address", TG_OPTION_WORD, TG_OPTION_IN(struct stepping, address), .takes = "an address"},
+    {"PLACE", TG_OPTION_WORD, TG_OPTION_IN(struct stepping, place)},
+    {0}};
 
 const struct tg_console_command tg_console_duntil = {
     .name = "duntil",
@@ -575,7 +582,7 @@ const struct tg_console_command tg_console_duntil = {
     .summary = "continues to a line, a function or an address, or until the function returns",
     .example = "duntil 120",
     .more = "Without a place: to a line further down, so that a loop finishes.\n" WHO,
-    .words = duntil_words,
+    .options = duntil_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_duntil,
 };
