@@ -7,7 +7,7 @@
 #include "live/commands/info/commands.h"
 #include "live/commands/info/number_list.h"
 #include "live/commands/info/place.h"
-#include "live/console/command.h"
+#include "live/console/options.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -213,27 +213,19 @@ static struct tg_error *write_all(struct tg_console *console, const struct quest
     return error;
 }
 
-static struct tg_error *take_words(int argc, Tcl_Obj *const *argv, struct question *question)
-{
-    for (int i = 0; i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        if (strcmp(word, "-list") == 0 && !question->as_list)
-            question->as_list = true;
-        else if (strcmp(word, "-teams") == 0 && question->teams)
-            question->points = false;
-        else if (strcmp(word, "-points") == 0 && question->points)
-            question->teams = false;
-        else
-            return tg_console_usage(&tg_console_info_barrier);
-    }
-    return NULL;
-}
+static const struct tg_console_option options[] = {
+    {"-teams", TG_OPTION_SET, TG_OPTION_IN(struct question, points), .value = false},
+    {"-points", TG_OPTION_SET, TG_OPTION_IN(struct question, teams), .value = false},
+    TG_OPTION_FLAG("-list", struct question, as_list),
+    {0}};
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct question question = {.teams = true, .points = true};
     struct tg_barrier_states states = {0}; /* of one moment, for text and data */
-    struct tg_error *error = take_words(argc, argv, &question);
+    struct tg_error *error = tg_console_take_options(&tg_console_info_barrier, argc, argv, &question, NULL);
+    if (error == NULL && !question.teams && !question.points)
+        error = tg_console_usage(&tg_console_info_barrier);
     if (error == NULL && question.points)
         error = tg_barrier_states_take(console, &states);
     if (error == NULL)
@@ -246,8 +238,6 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     tg_barrier_states_deinit(&states);
     return error;
 }
-
-static const char *const words[] = {"-teams", "-points", "-list", NULL};
 
 const struct tg_console_command tg_console_info_barrier = {
     .name = "info barrier",
@@ -266,7 +256,7 @@ const struct tg_console_command tg_console_info_barrier = {
         "With -list: id, location, over (threads or processes), enabled, satisfied (how often), the lists\n"
         "arrived, held and missing of sets as p2 or t2.1, stuck, and, if stuck, stuck_for (a member that\n"
         "cannot arrive), holder (the barrier that holds it) and blocked (how many cannot arrive).",
-    .words = words,
+    .options = options,
     .is_of_now = true,
     .run = run,
 };

@@ -2,6 +2,7 @@
 #include "live/commands/info/place.h"
 #include "live/commands/motion/commands.h"
 #include "live/commands/motion/motion.h"
+#include "live/console/options.h"
 #include "live/source/interrupt.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@ struct pattern {
     const char *kind;       /* glob */
     Tcl_Obj *const *fields; /* FIELD=GLOB */
     int n_fields;
+    bool back;       /* the last one before here */
     bool has_worker; /* only of this one */
     size_t process;
     int32_t tid;
@@ -122,31 +124,29 @@ static struct tg_error *find_back(struct tg_console *console, struct pattern *pa
     return error;
 }
 
+static const struct tg_console_option options[] = {TG_OPTION_FLAG("-back", struct pattern, back),
+                                                   TG_OPTION_FLAG("-worker", struct pattern, has_worker),
+                                                   {.name = "KIND", .kind = TG_OPTION_REST},
+                                                   {0}};
+
 static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *const *argv,
-                              struct pattern *pattern, bool *back)
+                              struct pattern *pattern)
 {
-    int at = 0;
-    for (; at < argc && Tcl_GetString(argv[at])[0] == '-'; at++) {
-        const char *option = Tcl_GetString(argv[at]);
-        const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
-        if (strcmp(option, "-back") == 0) {
-            *back = true;
-        } else if (strcmp(option, "-worker") == 0 && worker == NULL) {
-            return tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
-        } else if (strcmp(option, "-worker") == 0) {
-            pattern->has_worker = true;
-            pattern->process = worker->process;
-            pattern->tid = worker->tid;
-        } else {
-            return tg_console_usage(&tg_console_find);
-        }
+    int at;
+    struct tg_error *error = tg_console_take_options(&tg_console_find, argc, argv, pattern, &at);
+    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
+    if (error != NULL || at == argc)
+        return error != NULL ? error : tg_console_usage(&tg_console_find);
+    if (pattern->has_worker && worker == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
+    if (pattern->has_worker) {
+        pattern->process = worker->process;
+        pattern->tid = worker->tid;
     }
-    if (at == argc)
-        return tg_console_usage(&tg_console_find);
     pattern->kind = Tcl_GetString(argv[at++]);
     pattern->fields = argv + at;
     pattern->n_fields = argc - at;
-    struct tg_error *error = check_kind(pattern->kind);
+    error = check_kind(pattern->kind);
     for (int i = 0; error == NULL && i < pattern->n_fields; i++)
         error = check_field(pattern->kind, Tcl_GetString(pattern->fields[i]));
     return error;
@@ -155,15 +155,12 @@ static struct tg_error *parse(struct tg_console *console, int argc, Tcl_Obj *con
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct pattern pattern = {.console = console};
-    bool back = false;
-    struct tg_error *error = parse(console, argc, argv, &pattern, &back);
+    struct tg_error *error = parse(console, argc, argv, &pattern);
     if (error == NULL)
-        error =
-            back ? find_back(console, &pattern) : tg_motion_until(console, matches, &pattern, "such event");
+        error = pattern.back ? find_back(console, &pattern)
+                             : tg_motion_until(console, matches, &pattern, "such event");
     return error != NULL ? error : tg_console_print_place(console, out);
 }
-
-static const char *const words[] = {"-back", "-worker", NULL};
 
 static void offer_kinds(const struct tg_console *console, void (*add)(void *context, const char *word),
                         void *context)
@@ -181,7 +178,7 @@ const struct tg_console_command tg_console_find = {
     .more =
         "KIND and PATTERN are globs of Tcl's `string match`; kinds and fields are those of `tollgate dump`.\n"
         "-back searches backwards, -worker only among events of the current worker.",
-    .words = words,
+    .options = options,
     .offer = offer_kinds,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,

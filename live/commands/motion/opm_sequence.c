@@ -6,7 +6,7 @@
 #include "analyzer/sequence/read.h"
 #include "format/base/printable.h"
 #include "live/commands/motion/commands.h"
-#include "live/console/command.h"
+#include "live/console/options.h"
 #include "live/source/interrupt.h"
 
 #include <inttypes.h>
@@ -18,83 +18,57 @@ struct arguments {
     const char *output;                      /* NULL: a file named after the trace */
     enum tg_sequence_by by;
     uint64_t team;
-    bool all, print, open, force;
+    bool all, print, open, force, gui, sync;
 };
 
-static struct tg_error *take_format(struct arguments *arguments, const char *word)
+static struct tg_error *take_format(const char *option, const char *word, void *format)
 {
-    arguments->format = tg_sequence_format_find(word);
-    if (arguments->format != NULL)
-        return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "unknown format '%s' (tollgate-sequence(1) lists the formats)",
-                           word);
-}
-
-static struct tg_error *take_by(struct arguments *arguments, const char *word)
-{
-    if (strcmp(word, "worker") == 0)
-        arguments->by = TG_SEQUENCE_BY_WORKER;
-    else if (strcmp(word, "rank") == 0)
-        arguments->by = TG_SEQUENCE_BY_RANK;
-    else
-        return tg_error_create(TG_ERROR_USAGE, "invalid value '%s' for --by: give worker or rank", word);
+    const struct tg_sequence_format *found = tg_sequence_format_find(word);
+    if (found == NULL)
+        return tg_error_create(
+            TG_ERROR_USAGE, "%s: unknown format '%s' (tollgate-sequence(1) lists the formats)", option, word);
+    memcpy(format, &found, sizeof found);
     return NULL;
 }
 
-static struct tg_error *take_team(struct arguments *arguments, Tcl_Obj *word)
-{
-    Tcl_WideInt team;
-    if (Tcl_GetWideIntFromObj(NULL, word, &team) != TCL_OK || team <= 0)
-        return tg_error_create(TG_ERROR_USAGE, "invalid region '%s' for --team", Tcl_GetString(word));
-    arguments->team = (uint64_t)team;
-    return NULL;
-}
+static const char *const sides[] = {"worker", "rank", NULL};
 
-/* Options without a value. False: it is none. */
-static bool take_flag(struct arguments *arguments, const char *option)
-{
-    if (strcmp(option, "--all") == 0)
-        arguments->all = true;
-    else if (strcmp(option, "--print") == 0 || strcmp(option, "--show") == 0)
-        arguments->print = true;
-    else if (strcmp(option, "--no-gen") == 0)
-        arguments->format = &tg_sequence_seqdiag;
-    else if (strcmp(option, "--open") == 0)
-        arguments->open = true;
-    else if (strcmp(option, "--force") == 0)
-        arguments->force = true;
-    else /* the diagram is there when the command is done, whichever is asked for */
-        return strcmp(option, "--sync") == 0 || strcmp(option, "--async") == 0;
-    return true;
-}
+#define FLAG(name, member) TG_OPTION_FLAG(name, struct arguments, member)
+
+static const struct tg_console_option options[] = {
+    FLAG("--all", all),
+    {"--by", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, by), .words = sides, .takes = "worker or rank",
+     .value = TG_SEQUENCE_BY_WORKER},
+    {"--team", TG_OPTION_NUMBER, TG_OPTION_IN(struct arguments, team), .lowest = 1, .highest = INT64_MAX,
+     .takes = "the number of a region"},
+    {"--format", TG_OPTION_PARSED, TG_OPTION_IN(struct arguments, format), .takes = "a format",
+     .parse = take_format},
+    FLAG("--print", print),
+    FLAG("--show", print),
+    {"--no-gen", TG_OPTION_SET, TG_OPTION_IN(struct arguments, format),
+     .value = (intptr_t)&tg_sequence_seqdiag},
+    FLAG("--open", open),
+    /* the diagram is there when the command is done, whichever is asked for */
+    FLAG("--sync", sync),
+    FLAG("--async", sync),
+    {"--output", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, output), .takes = "a file name"},
+    FLAG("--force", force),
+    FLAG("--gui", gui), /* refused with a reason */
+    {0}};
 
 static struct tg_error *parse(int argc, Tcl_Obj *const *argv, struct arguments *arguments)
 {
-    struct tg_error *error = NULL;
-    for (int i = 0; error == NULL && i < argc; i++) {
-        const char *option = Tcl_GetString(argv[i]);
-        bool has_value = i + 1 < argc;
-        if (take_flag(arguments, option))
-            continue;
-        if (has_value && strcmp(option, "--format") == 0)
-            error = take_format(arguments, Tcl_GetString(argv[++i]));
-        else if (has_value && strcmp(option, "--by") == 0)
-            error = take_by(arguments, Tcl_GetString(argv[++i]));
-        else if (has_value && strcmp(option, "--team") == 0)
-            error = take_team(arguments, argv[++i]);
-        else if (has_value && strcmp(option, "--output") == 0)
-            arguments->output = Tcl_GetString(argv[++i]);
-        else
-            error = strcmp(option, "--gui") == 0
-                        ? tg_error_create(TG_ERROR_UNSUPPORTED,
-                                          "--gui is not available for a recording; --open shows the diagram")
-                        : tg_console_usage(&tg_console_opm_sequence);
-    }
-    if (error == NULL && arguments->print && (arguments->output != NULL || arguments->open))
-        error = tg_error_create(TG_ERROR_USAGE, "--print cannot be combined with --output or --open");
+    struct tg_error *error = tg_console_take_options(&tg_console_opm_sequence, argc, argv, arguments, NULL);
+    if (error != NULL)
+        return error;
+    if (arguments->gui)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "--gui is not available for a recording; --open shows the diagram");
+    if (arguments->print && (arguments->output != NULL || arguments->open))
+        return tg_error_create(TG_ERROR_USAGE, "--print cannot be combined with --output or --open");
     if (arguments->format == NULL)
         arguments->format = arguments->print ? &tg_sequence_seqdiag : tg_sequence_format_at(0);
-    return error;
+    return NULL;
 }
 
 /* The process in focus, or of the worker that was chosen; SIZE_MAX: whichever matters. */
@@ -207,10 +181,7 @@ struct tg_error *tg_opm_sequence_draw(struct tg_console *console, bool replace, 
     return draw(console, &arguments, out);
 }
 
-static const char *const words[] = {"--all",    "--by",     "--team",  "--format", "--print",
-                                    "--show",   "--no-gen", "--open",  "--sync",   "--async",
-                                    "--output", "--force",  "worker",  "rank",     "svg",
-                                    "html",     "seqdiag",  "mermaid", "plantuml", NULL};
+static const char *const words[] = {"worker", "rank", "svg", "html", "seqdiag", "mermaid", "plantuml", NULL};
 
 const struct tg_console_command tg_console_opm_sequence = {
     .name = "opm sequence",
@@ -225,6 +196,7 @@ const struct tg_console_command tg_console_opm_sequence = {
         "have no effect: the command returns when the diagram is written. `set opm opm-auto-sequence on` "
         "draws\n"
         "it again before each prompt at which the moment or the focus has changed; `... off` ends that.",
+    .options = options,
     .words = words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run,
