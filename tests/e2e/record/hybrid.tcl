@@ -59,7 +59,10 @@ proc pass_barriers {} {
 proc count_criticals {} {
     set entered 0
     while {![catch {find omp_mutex_enter}]} {
-        check {[llength [places mutex]] == 1} "one is inside"
+        # libomp reports a release when it is done: the next thread may be recorded inside before the last one is out
+        set most [expr {[string match "*seen=ompt*" [info event]] ? 2 : 1}]
+        set inside [llength [places mutex]]
+        check {$inside >= 1 && $inside <= $most} "one is inside, not $inside"
         incr entered
     }
     goto start

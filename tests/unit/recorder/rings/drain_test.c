@@ -354,8 +354,14 @@ static void what_cannot_be_read_is_said_once_and_the_rest_goes_on(void **state)
     struct ring_producer good, bad, open_to_all;
     make_ring(fixture, &good, getpid(), 0);
     make_ring(fixture, &bad, getpid(), 1);
-    ring_producer_init(&open_to_all, fixture->fd, getpid(), 2, DATA, 1);
-    assert_int_equal(fchmodat(fixture->fd, open_to_all.name, 0666, 0), 0);
+    /* made one folder below: among the rings the drain may find it while its mode is still right */
+    assert_int_equal(mkdirat(fixture->fd, "below", 0700), 0);
+    int below = openat(fixture->fd, "below", O_RDONLY | O_DIRECTORY);
+    ring_producer_init(&open_to_all, below, getpid(), 2, DATA, 1);
+    assert_int_equal(fchmodat(below, open_to_all.name, 0666, 0), 0);
+    assert_int_equal(renameat(below, open_to_all.name, fixture->fd, open_to_all.name), 0);
+    close(below);
+    assert_int_equal(unlinkat(fixture->fd, "below", AT_REMOVEDIR), 0);
     announce(fixture);
     for (uint64_t task = 0; task < 100; task++) {
         put_task(fixture, &good, 0, task);
