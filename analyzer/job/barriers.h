@@ -51,7 +51,7 @@ struct tg_barrier_membership {
     bool is_member, has_arrived, is_held; /* held by this barrier */
 };
 
-/* All false where there is no such barrier, thread or process. */
+/* All return false for an unknown barrier, thread or process. */
 struct tg_barrier_membership tg_barriers_membership(const struct tg_run_model *model, uint32_t id,
                                                     struct tg_thread_id thread);
 

@@ -1,6 +1,6 @@
-/* The run model: who runs, who is held and by whom. What happens and what is asked for goes in, what is to be
- * done comes out: the model controls nothing itself. A live session feeds it from its engine, a trace from
- * its events, and both get the same decisions.
+/* The run model: which threads run, and which are held by what. What happens and what is asked for goes in,
+ * what is to be done comes out: the model controls nothing itself. A live session feeds it from its engine,
+ * a trace from its events, and both get the same decisions.
  *
  * A thread is held where it or its process is held: by a command (dhold), or by barriers
  * (analyzer/job/barriers.h). A thread that is held does not run: it is stopped when it is held, and go

@@ -1,5 +1,5 @@
-/* The state of the run model: who runs, who is held, and the barriers. For the files of the model alone,
- * and for analyzer/job/barrier_trace.c, which compares it with a trace. */
+/* The state of the run model: which threads run, which are held, and the barriers. For the files of
+ * the model alone, and for analyzer/job/barrier_trace.c, which compares it with a trace. */
 #ifndef TG_ANALYZER_JOB_RUN_STATE_H
 #define TG_ANALYZER_JOB_RUN_STATE_H
 
