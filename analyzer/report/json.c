@@ -3,7 +3,7 @@
 
 #include "format/base/json_writer.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 static void write_enum(struct tg_json *json, const char *key, unsigned kind, size_t field, uint64_t value)
 {
@@ -217,48 +217,93 @@ static void write_losses(struct tg_json *json, const struct tg_report *report)
     tg_json_member_unsigned(json, "beyond_limit", session->beyond_limit);
 }
 
-/* A finding as a row: what it is about has a name. */
-struct finding_row {
-    const char *kind, *text;
-    uint64_t since_ns, code, waiting, missing;
-    size_t process;
+static void write_text(struct tg_json *json, const char *key, const char *text)
+{
+    tg_json_key(json, key);
+    if (text == NULL)
+        tg_json_null(json);
+    else
+        tg_json_string(json, text);
+}
+
+/* Members that say where CODE of PROCESS is: null what is not known. */
+static void write_place(struct tg_json *json, const struct tg_report *report, size_t process, uint64_t code)
+{
+    struct tg_code_name name = {0};
+    bool is_known = process < tg_process_model_count(report->processes);
+    if (code != 0 && is_known && report->names != NULL)
+        tg_code_names_find_return(report->names, tg_process_model_at(report->processes, process)->pid, code,
+                                  &name);
+    tg_json_key(json, "code");
+    if (code == 0)
+        tg_json_null(json);
+    else
+        tg_json_address(json, code);
+    write_text(json, "function", name.symbol.function);
+    write_text(json, "file", name.symbol.file);
+    tg_json_key(json, "line");
+    if (name.symbol.file == NULL)
+        tg_json_null(json);
+    else
+        tg_json_unsigned(json, name.symbol.line);
+}
+
+static void write_number(struct tg_json *json, const char *key, bool is_known, int64_t number)
+{
+    tg_json_key(json, key);
+    if (is_known)
+        tg_json_signed(json, number);
+    else
+        tg_json_null(json);
+}
+
+static void write_culprit(struct tg_json *json, const struct tg_report *report,
+                          const struct tg_culprit *culprit)
+{
+    bool is_known = culprit->process < tg_process_model_count(report->processes);
+    tg_json_begin_object(json);
+    write_number(json, "process", is_known, (int64_t)culprit->process);
+    write_number(json, "rank", culprit->rank >= 0, culprit->rank);
+    tg_json_member_string(json, "job",
+                          is_known ? tg_process_model_at(report->processes, culprit->process)->job : "");
+    write_number(json, "tid", culprit->tid != 0, culprit->tid);
+    write_number(json, "worker", culprit->worker >= 0, culprit->worker);
+    write_place(json, report, culprit->process, culprit->code);
+    tg_json_end_object(json);
+}
+
+static void write_finding(struct tg_json *json, const struct tg_report *report,
+                          const struct tg_finding *finding)
+{
     char where[256];
-};
-
-#define FINDING(key, form, member) TG_FIELD(struct finding_row, NULL, key, form, member)
-
-static const struct tg_report_field finding_fields[] = {
-    FINDING("kind", TEXT, kind),
-    FINDING("since_ns", MOMENT, since_ns),
-    FINDING("process", PROCESS, process),
-    FINDING("code", CODE, code),
-    FINDING("where", WHERE, where),
-    FINDING("waiting", COUNT, waiting),
-    FINDING("missing", COUNT, missing),
-    FINDING("text", TEXT, text),
-    {0},
-};
+    tg_report_name_code(report, finding->process, finding->code, where, sizeof where);
+    bool has_name = strncmp(where, "0x", 2) != 0 && strcmp(where, "?") != 0;
+    bool is_known = finding->process < tg_process_model_count(report->processes);
+    tg_json_begin_object(json);
+    tg_json_member_string(json, "kind", tg_finding_kind_name(finding->kind));
+    tg_json_member_string(json, "severity", finding->is_warning ? "warning" : "error");
+    tg_report_member_moment(json, "since_ns", report, finding->since_ns);
+    write_number(json, "process", is_known, (int64_t)finding->process);
+    write_place(json, report, finding->process, finding->code);
+    write_text(json, "where", has_name ? where : NULL);
+    tg_json_member_unsigned(json, "waiting", finding->waiting);
+    tg_json_member_unsigned(json, "missing", finding->missing);
+    tg_json_key(json, "culprits");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < finding->n_culprits; i++)
+        write_culprit(json, report, &finding->culprits[i]);
+    tg_json_end_array(json);
+    tg_json_member_string(json, "text", finding->text);
+    tg_json_end_object(json);
+}
 
 static struct tg_error *write_findings(const struct tg_report *report, struct tg_json *json)
 {
-    size_t count = report->verdict.count;
-    struct finding_row *rows = calloc(count + 1, sizeof *rows);
-    if (rows == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < count; i++) {
-        const struct tg_finding *finding = &report->verdict.findings[i];
-        rows[i] = (struct finding_row){.kind = tg_finding_kind_name(finding->kind),
-                                       .text = finding->text,
-                                       .since_ns = finding->since_ns,
-                                       .code = finding->code,
-                                       .waiting = finding->waiting,
-                                       .missing = finding->missing,
-                                       .process = finding->process};
-        tg_report_name_code(report, finding->process, finding->code, rows[i].where, sizeof rows[i].where);
-    }
-    const struct tg_report_rows array = {finding_fields, rows, count, sizeof *rows};
-    tg_report_array(json, report, "post_mortem", &array);
-    free(rows);
+    tg_json_key(json, "post_mortem");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < report->verdict.count; i++)
+        write_finding(json, report, &report->verdict.findings[i]);
+    tg_json_end_array(json);
     return NULL;
 }
 

@@ -31,21 +31,86 @@ bool tg_verdict_is_fault(int64_t signal)
            signal == SIGABRT || signal == SIGSYS || signal == SIGTRAP;
 }
 
+/* ---- who is to blame */
+
+static void blame(struct tg_verdict_draft *draft, const struct tg_culprit *culprit)
+{
+    for (size_t i = 0; i < draft->n_culprits; i++) {
+        const struct tg_culprit *other = &draft->culprits[i];
+        if (other->process == culprit->process && other->rank == culprit->rank && other->tid == culprit->tid)
+            return;
+    }
+    if (draft->n_culprits < TG_VERDICT_BLAMED)
+        draft->culprits[draft->n_culprits++] = *culprit;
+}
+
+static struct tg_culprit culprit_of(const struct tg_verdict_draft *draft, size_t process, int32_t tid,
+                                    uint64_t code)
+{
+    bool is_known = process < draft->n_processes;
+    return (struct tg_culprit){.process = is_known ? process : SIZE_MAX,
+                               .rank = is_known ? tg_process_model_at(draft->input->processes, process)->rank
+                                                : -1,
+                               .tid = tid,
+                               .worker = -1,
+                               .code = code};
+}
+
+void tg_verdict_blame(struct tg_verdict_draft *draft, size_t process, int32_t tid, uint64_t code)
+{
+    const struct tg_culprit culprit = culprit_of(draft, process, tid, code);
+    blame(draft, &culprit);
+}
+
+void tg_verdict_blame_worker(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
+                             uint64_t code)
+{
+    struct tg_culprit culprit = culprit_of(draft, worker->process, worker->tid, code);
+    culprit.worker = (int64_t)worker->number;
+    blame(draft, &culprit);
+}
+
+void tg_verdict_blame_rank(struct tg_verdict_draft *draft, int64_t rank)
+{
+    struct tg_culprit culprit = culprit_of(draft, SIZE_MAX, 0, 0);
+    culprit.rank = rank;
+    blame(draft, &culprit);
+}
+
+/* Moves the culprits to ADDED: at least the process that it is about. Only error: NO_MEMORY. */
+static struct tg_error *take_culprits(struct tg_verdict_draft *draft, struct tg_finding *added)
+{
+    if (draft->n_culprits == 0 && added->process < draft->n_processes)
+        tg_verdict_blame(draft, added->process, 0, added->code);
+    size_t n_bytes = draft->n_culprits * sizeof *added->culprits;
+    added->culprits = malloc(n_bytes + 1);
+    if (added->culprits == NULL)
+        return tg_error_no_memory();
+    memcpy(added->culprits, draft->culprits, n_bytes);
+    added->n_culprits = draft->n_culprits;
+    draft->n_culprits = 0;
+    return NULL;
+}
+
 struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding)
 {
     struct tg_verdict *result = draft->result;
     if (fflush(draft->stream) != 0)
         return tg_error_no_memory();
-    char *text = strndup(draft->text + draft->begun, draft->size - draft->begun);
-    if (text == NULL)
-        return tg_error_no_memory();
-    draft->begun = draft->size;
     struct tg_finding added = *finding;
     added.id = result->count;
-    added.text = text;
-    struct tg_error *error = TG_ARRAY_APPEND(result->findings, result->count, draft->capacity, added);
+    struct tg_error *error = take_culprits(draft, &added);
     if (error != NULL)
-        free(text);
+        return error;
+    added.text = strndup(draft->text + draft->begun, draft->size - draft->begun);
+    error = added.text == NULL ? tg_error_no_memory() : NULL;
+    draft->begun = draft->size;
+    if (error == NULL)
+        error = TG_ARRAY_APPEND(result->findings, result->count, draft->capacity, added);
+    if (error != NULL) {
+        free(added.text);
+        free(added.culprits);
+    }
     return error;
 }
 

@@ -21,7 +21,9 @@ struct tg_verdict_draft {
     FILE *stream; /* writes the text of the current finding into TEXT */
     char *text;
     size_t size;
-    size_t begun; /* the current one begins here in the text */
+    size_t begun;                                  /* the current one begins here in the text */
+    struct tg_culprit culprits[TG_VERDICT_BLAMED]; /* of the current one */
+    size_t n_culprits;
     struct tg_verdict_wait *waits;
     size_t n_waits, wait_capacity;
     bool *is_waiting;     /* by process: for another one */
@@ -38,6 +40,14 @@ enum {
 
 /* Makes FINDING one, with what was written to the stream since the last one. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_finding *finding);
+
+/* The finding that is added next is about thread TID (0: all) of PROCESS, at CODE (0 unknown); of what is more
+ * than TG_VERDICT_BLAMED nothing is kept. */
+void tg_verdict_blame(struct tg_verdict_draft *draft, size_t process, int32_t tid, uint64_t code);
+/* The same of OpenMP worker number WORKER, and of a rank that is not in the trace. */
+void tg_verdict_blame_worker(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
+                             uint64_t code);
+void tg_verdict_blame_rank(struct tg_verdict_draft *draft, int64_t rank);
 
 /* Prints " (see 2)" with BEFORE " (see " and BEHIND ")": the number that FINDING, in the order of adding,
  * gets in the end. */

@@ -30,16 +30,30 @@ enum tg_finding_kind {
     TG_FINDING_RECEIVE,    /* a receive without a send */
 };
 
+/* Who did what a finding is about: a process, or one thread of it. */
+struct tg_culprit {
+    size_t process; /* index in the process model; SIZE_MAX: not in the trace */
+    int64_t rank;   /* -1: it is no rank, or not known */
+    int32_t tid;    /* 0: the process as a whole */
+    int64_t worker; /* number in its OpenMP team, -1: none */
+    uint64_t code;  /* address in that process, 0 unknown */
+};
+
 struct tg_finding {
     enum tg_finding_kind kind;
     uint64_t since_ns; /* time of the first wait, or of the end */
     size_t process;    /* the process in trouble, or the first that is missing; SIZE_MAX: none */
     uint64_t code;     /* address in that process, 0 unknown */
     uint64_t waiting, missing;
-    bool is_consequence; /* the missing one is held up by something that another finding explains */
-    size_t id;           /* in the order of finding, which is not that of the verdict */
-    char *text;          /* one or more sentences; names from the trace in it are printable */
+    bool is_warning;             /* the job ended well all the same */
+    bool is_consequence;         /* the missing one is held up by something that another finding explains */
+    size_t id;                   /* in the order of finding, which is not that of the verdict */
+    struct tg_culprit *culprits; /* the first TG_VERDICT_BLAMED of them; where a finder names none, PROCESS */
+    size_t n_culprits;
+    char *text; /* one or more sentences; names from the trace in it are printable */
 };
+
+enum { TG_VERDICT_BLAMED = 64 };
 
 struct tg_verdict {
     struct tg_finding *findings; /* bad ends first, then deadlocks, causes, consequences; each by SINCE_NS */

@@ -129,6 +129,24 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
     }
 }
 
+/* At the place of its last call of MPI. */
+static void blame_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival)
+{
+    const struct tg_verdict_input *input = draft->input;
+    const struct tg_mpi_thread *last = NULL;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process == arrival->process &&
+            (last == NULL || thread->call.since_ns > last->call.since_ns))
+            last = thread;
+    }
+    if (arrival->process == SIZE_MAX)
+        tg_verdict_blame_rank(draft, rank_of(arrival));
+    else
+        tg_verdict_blame(draft, arrival->process, last == NULL ? 0 : last->tid,
+                         last == NULL ? 0 : last->call.code);
+}
+
 static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
                                         const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n)
@@ -144,6 +162,8 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     for (size_t i = 0; i < n; i++) {
         if (first == NULL && arrivals[i].standing == TG_MPI_WAITING)
             first = &arrivals[i];
+        if (arrivals[i].standing == TG_MPI_MISSING)
+            blame_missing(draft, &arrivals[i]);
         if (finding.process == SIZE_MAX && arrivals[i].standing == TG_MPI_MISSING)
             finding.process = arrivals[i].process;
         finding.is_consequence |=

@@ -51,6 +51,8 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp
         if (tg_openmp_barrier_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
             continue;
         told++;
+        tg_verdict_blame_worker(draft, worker_of(draft, &team->members[i]),
+                                worker_of(draft, &team->members[i])->last_code);
         print_worker_state(draft, " Worker", " is missing", worker_of(draft, &team->members[i]));
     }
     uint64_t not_begun = team->size > team->n_members ? team->size - team->n_members : 0;
@@ -297,6 +299,7 @@ static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_
                          const struct tg_openmp_worker *holder)
 {
     if (holder != NULL) {
+        tg_verdict_blame_worker(draft, holder, holder->last_code);
         print_worker_state(draft, " It is held by worker", "", holder);
     } else if (place->what == TG_OMP_MUTEX_ORDERED) {
         fputs(" An earlier iteration has not left the ordered section yet.", draft->stream);

@@ -69,6 +69,7 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         draft->ring_of[ring[i]->from] = draft->result->count;
         if (ring[i]->thread->call.since_ns > finding.since_ns)
             finding.since_ns = ring[i]->thread->call.since_ns; /* a deadlock since the last one waits */
+        tg_verdict_blame(draft, ring[i]->from, ring[i]->thread->tid, ring[i]->thread->call.code);
         if (i >= TG_VERDICT_NAMED)
             continue;
         tg_verdict_separate(stream, i, n);

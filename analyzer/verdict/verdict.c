@@ -18,8 +18,10 @@ bool tg_verdict_is_called_for(const struct tg_process_model *processes)
 
 void tg_verdict_deinit(struct tg_verdict *result)
 {
-    for (size_t i = 0; i < result->count; i++)
+    for (size_t i = 0; i < result->count; i++) {
         free(result->findings[i].text);
+        free(result->findings[i].culprits);
+    }
     free(result->findings);
     *result = (struct tg_verdict){0};
 }
