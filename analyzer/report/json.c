@@ -50,115 +50,6 @@ static void write_trace(struct tg_json *json, const struct tg_report *report)
     tg_json_end_object(json);
 }
 
-static void write_headline(struct tg_json *json, const char *key, const struct tg_report *report,
-                           const struct tg_event_headline *headline)
-{
-    tg_json_key(json, key);
-    if (headline->kind == 0) {
-        tg_json_null(json);
-        return;
-    }
-    char text[256];
-    tg_json_begin_object(json);
-    tg_report_member_moment(json, "t_ns", report, headline->time_ns);
-    tg_json_member_signed(json, "tid", headline->tid);
-    tg_json_member_string(json, "kind", tg_event_kind_name(headline->kind));
-    tg_json_member_string(json, "what", tg_event_headline_print(headline, text, sizeof text));
-    tg_json_member_string(json, "object", headline->text);
-    tg_json_key(json, "address");
-    tg_json_address(json, headline->kind == TG_EVENT_PROCESS_EXIT ? 0 : headline->address);
-    tg_json_end_object(json);
-}
-
-static void write_end(struct tg_json *json, const struct tg_process_entry *entry)
-{
-    static const char *const names[] = {[TG_PROCESS_RUNNING] = "running",
-                                        [TG_PROCESS_EXITED] = "exited",
-                                        [TG_PROCESS_KILLED] = "signaled",
-                                        [TG_PROCESS_LOST] = "lost",
-                                        [TG_PROCESS_DETACHED] = "detached"};
-    char text[64];
-    tg_json_member_string(json, "end", names[entry->end]);
-    tg_json_key(json, "exit_status");
-    if (entry->end == TG_PROCESS_EXITED)
-        tg_json_signed(json, entry->status);
-    else
-        tg_json_null(json);
-    tg_json_key(json, "signal");
-    if (entry->end == TG_PROCESS_KILLED)
-        tg_json_string(
-            json, tg_report_end(&(struct tg_process_entry){.end = TG_PROCESS_KILLED, .status = entry->status},
-                                text, sizeof text));
-    else
-        tg_json_null(json);
-    tg_json_member_bool(json, "core_dumped", entry->core_dumped);
-    tg_json_key(json, "detach_reason");
-    if (entry->end == TG_PROCESS_DETACHED)
-        tg_json_string(json, entry->detach_reason);
-    else
-        tg_json_null(json);
-}
-
-static void write_rank(struct tg_json *json, const struct tg_process_entry *entry)
-{
-    tg_json_key(json, "rank");
-    if (entry->rank >= 0)
-        tg_json_signed(json, entry->rank);
-    else
-        tg_json_null(json);
-    tg_json_member_signed(json, "ranks", entry->size);
-    tg_json_member_string(json, "job", entry->job);
-    tg_json_member_string(json, "rank_source", entry->rank_source);
-    tg_json_member_string(json, "host", entry->host);
-}
-
-static void write_process(struct tg_json *json, const struct tg_report *report,
-                          const struct tg_process_entry *entry)
-{
-    tg_json_begin_object(json);
-    tg_json_member_unsigned(json, "index", entry->index);
-    tg_json_member_signed(json, "pid", entry->pid);
-    tg_json_key(json, "parent");
-    if (entry->parent != NULL)
-        tg_json_unsigned(json, entry->parent->index);
-    else
-        tg_json_null(json);
-    tg_json_member_signed(json, "parent_pid", entry->parent_pid);
-    if (entry->start_seen)
-        write_enum(json, "origin", TG_EVENT_PROCESS_START, 0, entry->origin);
-    else
-        tg_json_member_string(json, "origin", "unknown");
-    tg_json_member_string(json, "program", entry->program);
-    tg_json_member_unsigned(json, "execs", entry->execs);
-    write_rank(json, entry);
-    tg_report_member_moment(json, "start_ns", report, entry->start_ns);
-    tg_report_member_moment(json, "end_ns", report, entry->last_ns);
-    write_end(json, entry);
-    tg_json_member_unsigned(json, "threads", entry->threads_started);
-    tg_json_member_unsigned(json, "threads_peak", entry->threads_peak);
-    tg_json_member_unsigned(json, "threads_alive", entry->threads_alive);
-    tg_json_member_unsigned(json, "events", entry->events);
-    tg_json_member_unsigned(json, "library_events", entry->library_events);
-    tg_json_member_unsigned(json, "signals", entry->signals);
-    tg_json_member_unsigned(json, "stops", entry->stops);
-    tg_json_member_unsigned(json, "stop_ns", entry->stop_ns);
-    write_headline(json, "last", report, &entry->last);
-    write_headline(json, "last_library", report, &entry->last_library);
-    tg_json_end_object(json);
-}
-
-static void write_processes(struct tg_json *json, const struct tg_report *report)
-{
-    tg_json_key(json, "processes");
-    tg_json_begin_array(json);
-    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
-        if (tg_selection_admits_process(report->selection, entry))
-            write_process(json, report, entry);
-    }
-    tg_json_end_array(json);
-}
-
 static void write_filter(struct tg_json *json, const struct tg_report *report)
 {
     const struct tg_totals *session = report->session;
@@ -314,7 +205,7 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
     tg_json_begin_object(&json);
     write_trace(&json, report);
     write_meta(&json, report->meta);
-    write_processes(&json, report);
+    tg_report_processes_json(report, &json);
     tg_report_control_json(report, &json);
     static struct tg_error *(*const members[])(const struct tg_report *report, struct tg_json *json) = {
         tg_report_mpir_json,      write_findings,

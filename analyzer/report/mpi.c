@@ -132,14 +132,9 @@ static struct tg_error *collect_rows(const struct tg_report *report, struct row 
 static int compare_by_rank(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    int order = strcmp(x->job, y->job);
-    if (order != 0)
-        return order;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->tid > y->tid) - (x->tid < y->tid);
+    int order = tg_report_compare_owners((struct tg_report_owner){x->job, x->rank, x->process},
+                                         (struct tg_report_owner){y->job, y->rank, y->process});
+    return order != 0 ? order : (x->tid > y->tid) - (x->tid < y->tid);
 }
 
 /* 0: threads of one job that are in, or left, a call of one name at one place. */

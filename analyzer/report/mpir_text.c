@@ -2,8 +2,7 @@
 
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/output/text_table.h"
-#include "analyzer/report/mpir_others.h"
+#include "analyzer/report/mpir_rows.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
@@ -16,18 +15,6 @@ enum {
     ROWS_SHOWN = 64,
     STEPS_SHOWN = 40,
 };
-
-const char *tg_mpir_text_name(enum tg_event_kind kind, const char *field, uint64_t value)
-{
-    const struct tg_record_schema *schema = tg_event_schema(kind);
-    for (size_t i = 0; i < schema->n_fields; i++) {
-        if (strcmp(schema->fields[i].name, field) != 0)
-            continue;
-        const char *name = tg_field_value_name(&schema->fields[i], value);
-        return name == NULL ? "unknown" : name;
-    }
-    return "unknown";
-}
 
 /* ---- steps */
 
@@ -276,34 +263,29 @@ static void name_why(const struct tg_mpir_rank *rank, char *buffer, size_t size)
              rank->woken ? "was stopped, woken with SIGCONT" : "");
 }
 
-static struct tg_error *add_line(const struct tg_mpir_rank *const *sorted, const struct line *line,
-                                 struct tg_text_table *table)
+/* The row of LINE. */
+static struct tg_error *fill_line(const struct tg_mpir_rank *const *sorted, const struct line *line,
+                                  struct tg_mpir_rank_row *row)
 {
-    char numbers[96], hosts[128], pid[32], executable[512], why[1200];
     const struct tg_mpir_rank *const *ranks = sorted + line->first;
     int64_t *list = calloc(line->count, sizeof *list);
     if (list == NULL)
         return tg_error_no_memory();
+    *row = tg_mpir_rank_row(ranks[0]);
     for (size_t i = 0; i < line->count; i++)
         list[i] = ranks[i]->rank;
-    tg_rank_ranges_print(list, tg_rank_ranges_sort(list, line->count), numbers, sizeof numbers);
+    tg_rank_ranges_print(list, tg_rank_ranges_sort(list, line->count), row->numbers, sizeof row->numbers);
     free(list);
-    name_hosts(ranks, line->count, hosts, sizeof hosts);
+    name_hosts(ranks, line->count, row->hosts, sizeof row->hosts);
     if (line->count == 1)
-        snprintf(pid, sizeof pid, "%" PRId64, ranks[0]->table_pid);
+        snprintf(row->pid, sizeof row->pid, "%" PRId64, ranks[0]->table_pid);
     else
-        snprintf(pid, sizeof pid, "%zu processes", line->count);
-    name_why(ranks[0], why, sizeof why);
-    const char *cells[] = {numbers,
-                           hosts,
-                           pid,
-                           fate_words(ranks[0]),
-                           way_words(ranks[0]),
-                           gate_words(ranks[0]),
-                           tg_printable(*ranks[0]->executable == '\0' ? "?" : ranks[0]->executable,
-                                        executable, sizeof executable),
-                           why};
-    return tg_text_table_add(table, cells);
+        snprintf(row->pid, sizeof row->pid, "%zu processes", line->count);
+    name_why(ranks[0], row->why, sizeof row->why);
+    row->state_words = fate_words(ranks[0]);
+    row->way_words = way_words(ranks[0]);
+    row->gate_words = gate_words(ranks[0]);
+    return NULL;
 }
 
 /* The lines that RANKS make, and RANKS sorted so that they are ranges of it. LINES has room for all. */
@@ -330,19 +312,19 @@ static size_t fold(const struct tg_mpir_text *text, const struct tg_mpir_rank **
 static struct tg_error *write_rank_lines(const struct tg_mpir_text *text, const struct tg_mpir_rank **sorted,
                                          struct line *lines, size_t count, FILE *stream)
 {
-    static const char *const headings[] = {">RANK", "HOST",       ">PID", "STATE", "HOW",
-                                           "GATE",  "EXECUTABLE", "WHY",  NULL};
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, text->colour, &table);
+    const struct tg_report_look look = {.stream = stream, .colour = text->colour};
     size_t n = fold(text, sorted, count, lines);
     size_t shown = text->all || n <= ROWS_SHOWN ? n : ROWS_SHOWN;
+    struct tg_mpir_rank_row *rows = calloc(shown + 1, sizeof *rows);
+    struct tg_error *error = rows == NULL ? tg_error_no_memory() : NULL;
     for (size_t i = 0; error == NULL && i < shown; i++)
-        error = add_line(sorted, &lines[i], table);
+        error = fill_line(sorted, &lines[i], &rows[i]);
     if (error == NULL)
-        error = tg_text_table_print(table, stream);
+        error = tg_report_table_write(
+            &look, &(struct tg_report_rows){tg_mpir_rank_fields, rows, shown, sizeof *rows}, shown);
     if (error == NULL && shown < n)
         fprintf(stream, "and %zu more lines; --all shows them\n", n - shown);
-    tg_text_table_destroy(table);
+    free(rows);
     return error;
 }
 
@@ -475,35 +457,23 @@ static struct tg_error *write_starter(const struct tg_mpir_text *text, size_t i,
 
 /* ---- ranks of no table */
 
-static struct tg_error *add_other(const struct tg_mpir_other *other, struct tg_text_table *table)
-{
-    char job[160], ranks[96], count[TG_QUANTITY_SIZE], host[128], source[128];
-    const char *cells[] = {*other->job == '\0' ? "?" : tg_printable(other->job, job, sizeof job),
-                           tg_rank_ranges_print(other->ranks, other->n_ranks, ranks, sizeof ranks),
-                           tg_quantity_count(other->n_ranks, count),
-                           other->host == NULL ? "several" : tg_printable(other->host, host, sizeof host),
-                           other->way,
-                           tg_printable(other->source, source, sizeof source),
-                           other->is_outside ? "started by MPI_Comm_spawn" : ""};
-    return tg_text_table_add(table, cells);
-}
-
 static struct tg_error *write_others(const struct tg_mpir_text *text, const struct tg_mpir_others *others,
                                      FILE *stream)
 {
-    static const char *const headings[] = {"JOB",      ">RANKS",    ">COUNT", "HOST",
-                                           "FOUND BY", "RANK FROM", "WHAT",   NULL};
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, text->colour, &table);
-    for (size_t i = 0; error == NULL && i < others->count; i++)
-        error = add_other(&others->groups[i], table);
-    if (error == NULL && others->count > 0)
+    const struct tg_report_look look = {.stream = stream, .colour = text->colour};
+    struct tg_mpir_other_row *rows = calloc(others->count + 1, sizeof *rows);
+    if (rows == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < others->count; i++)
+        rows[i] = tg_mpir_other_row(&others->groups[i]);
+    if (others->count > 0)
         fputs("Ranks without an MPIR table entry:\n", stream);
-    if (error == NULL)
-        error = tg_text_table_print(table, stream);
+    struct tg_error *error = tg_report_table_write(
+        &look, &(struct tg_report_rows){tg_mpir_other_fields, rows, others->count, sizeof *rows},
+        others->count);
     if (error == NULL && others->unkept > 0)
         fprintf(stream, "and %" PRIu64 " ranks of other jobs\n", others->unkept);
-    tg_text_table_destroy(table);
+    free(rows);
     return error;
 }
 

@@ -30,7 +30,4 @@ struct tg_error *tg_mpir_text_write(const struct tg_mpir_text *text, FILE *strea
 /* "table read: 4 entries": one step in a few words, printable, without its time. */
 void tg_mpir_text_step(FILE *stream, const struct tg_mpir_step *step);
 
-/* The name of the enum value VALUE of FIELD of KIND as in dumps, "unknown" where there is none; static. */
-const char *tg_mpir_text_name(enum tg_event_kind kind, const char *field, uint64_t value);
-
 #endif

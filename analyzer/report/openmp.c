@@ -283,14 +283,9 @@ static const struct tg_report_field group_fields[] = {
 static int compare_workers(const void *a, const void *b)
 {
     const struct worker_row *x = a, *y = b;
-    int order = strcmp(x->job, y->job);
-    if (order != 0)
-        return order;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    int order = tg_report_compare_owners((struct tg_report_owner){x->job, x->rank, x->process},
+                                         (struct tg_report_owner){y->job, y->rank, y->process});
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 static struct tg_error *collect_workers(const struct tg_report *report, struct worker_row **rows,

@@ -45,7 +45,8 @@ static const char *caller_of(const struct tg_report *report, const struct tg_eve
     return object != NULL ? object->path : "";
 }
 
-static struct tg_error *feed(struct tg_report *report, const struct tg_event *event)
+struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event *event,
+                                struct tg_process_entry **found)
 {
     const struct tg_selection *selection = report->selection;
     struct tg_process_entry *entry = NULL;
@@ -77,6 +78,7 @@ static struct tg_error *feed(struct tg_report *report, const struct tg_event *ev
         error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
     if (error == NULL && admitted && entry != NULL)
         error = tg_load_calls_feed(report->load_calls, event, entry->index, caller_of(report, event));
+    *found = entry;
     return error;
 }
 
@@ -84,6 +86,7 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
 {
     for (bool first = true;; first = false) {
         const struct tg_event *event = NULL;
+        struct tg_process_entry *entry;
         report->damage = tg_trace_reader_next(report->reader, &event);
         if (report->damage != NULL)
             event = NULL;
@@ -93,17 +96,20 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
         }
         if (event == NULL)
             break;
-        struct tg_error *error = feed(report, event);
+        struct tg_error *error = tg_report_feed(report, event, &entry);
         if (error != NULL)
             return error;
     }
     report->summary = tg_trace_reader_summary(report->reader);
-    tg_totals_finish(report->session);
-    return tg_session_review_finish(report->control);
+    return tg_report_finish(report);
 }
 
-static struct tg_error *explain(struct tg_report *report)
+struct tg_error *tg_report_finish(struct tg_report *report)
 {
+    tg_totals_finish(report->session);
+    struct tg_error *error = tg_session_review_finish(report->control);
+    if (error != NULL || !tg_verdict_is_called_for(report->processes))
+        return error;
     const struct tg_verdict_input input = {
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
@@ -112,8 +118,6 @@ static struct tg_error *explain(struct tg_report *report)
         .start_ns = report->start_ns,
         .namer = report->namer,
     };
-    if (!tg_verdict_is_called_for(report->processes))
-        return NULL;
     return tg_verdict_make(&input, &report->verdict);
 }
 
@@ -124,28 +128,38 @@ static char *name_code(void *context, size_t process, uint64_t address, char *bu
                                buffer, size);
 }
 
-struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
-                                const struct tg_command_services *symbols, struct tg_report **report)
+struct tg_error *tg_report_create(const char *path, const struct tg_selection *selection,
+                                  const struct tg_command_services *symbols, struct tg_report **report)
 {
-    struct tg_error *error = tg_trace_resolve_processes(path, selection);
-    if (error != NULL)
-        return error;
     struct tg_report *created = calloc(1, sizeof *created);
     if (created == NULL)
         return tg_error_no_memory();
     created->path = path;
     created->selection = selection;
-    error = tg_trace_reader_open(path, &created->reader);
-    if (error == NULL)
-        error = create_models(created);
+    struct tg_error *error = create_models(created);
     if (error == NULL && symbols != NULL) {
         error = tg_code_names_create(symbols, &created->names);
         created->namer = (struct tg_code_namer){.context = created, .name = name_code};
     }
+    if (error != NULL) {
+        tg_report_destroy(created);
+        return error;
+    }
+    *report = created;
+    return NULL;
+}
+
+struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
+                                const struct tg_command_services *symbols, struct tg_report **report)
+{
+    struct tg_report *created = NULL;
+    struct tg_error *error = tg_trace_resolve_processes(path, selection);
+    if (error == NULL)
+        error = tg_report_create(path, selection, symbols, &created);
+    if (error == NULL)
+        error = tg_trace_reader_open(path, &created->reader);
     if (error == NULL)
         error = read_events(created, selection);
-    if (error == NULL)
-        error = explain(created);
     if (error != NULL) {
         tg_report_destroy(created);
         return error;

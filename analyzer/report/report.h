@@ -43,6 +43,17 @@ struct tg_report {
     struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
 };
 
+/* A report without events. SELECTION (must outlive it, as PATH must) is started by the caller, who also sets
+ * META and the summary. SYMBOLS name code addresses; NULL: they stay numbers. Only error: NO_MEMORY. */
+struct tg_error *tg_report_create(const char *path, const struct tg_selection *selection,
+                                  const struct tg_command_services *symbols, struct tg_report **report);
+/* Takes one event. *ENTRY is its process as for tg_process_model_feed; NULL behind the selection's end. Only
+ * error: NO_MEMORY. */
+struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event *event,
+                                struct tg_process_entry **entry);
+/* After the last event: totals and verdict. Only error: NO_MEMORY. */
+struct tg_error *tg_report_finish(struct tg_report *report);
+
 /* Reads the trace at PATH. SELECTION (not started yet; must outlive the report, as PATH must): the process
  * model sees everything up to its end, so that it holds the state at that moment; libraries and totals count
  * what it admits; losses and notes always count. A damaged trace is reported as far as it reads. --rank needs

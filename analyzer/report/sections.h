@@ -25,6 +25,7 @@ struct tg_error *tg_report_summary(const struct tg_report_page *page);
 
 /* Members of the JSON report. Only error: NO_MEMORY. */
 void tg_report_control_json(const struct tg_report *report, struct tg_json *json);
+void tg_report_processes_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_openmp_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_json *json);

@@ -2,10 +2,12 @@
 #include "analyzer/report/tree.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/output/text_table.h"
+#include "analyzer/report/fields.h"
 #include "analyzer/report/process_shape.h"
 #include "analyzer/report/sections.h"
+#include "format/base/array.h"
 #include "format/base/printable.h"
+#include "format/base/signal_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,12 +19,88 @@ enum {
     BAD_ENDS_SHOWN = 20,
 };
 
-/* A table row being written; every cell has its storage here. */
+/* A line of the table: one process, or several that are alike. */
 struct row {
     char name[320], rank[96], pid[48], start[2 * TG_QUANTITY_SIZE + 4], end[2 * TG_QUANTITY_SIZE + 4];
     char threads[64], stops[TG_QUANTITY_SIZE], stopped[TG_QUANTITY_SIZE], how[96], last_at[TG_QUANTITY_SIZE],
         last[320];
 };
+
+#define CELL(heading, member) TG_FIELD(struct row, heading, NULL, CHARS, member)
+
+static const struct tg_report_field line_fields[] = {
+    CELL("PROCESS", name), CELL("RANK", rank),        CELL(">PID", pid),     CELL(">START", start),
+    CELL(">END", end),     CELL(">THREADS", threads), CELL(">STOPS", stops), CELL(">STOPPED", stopped),
+    CELL("ENDED", how),    CELL(">LAST AT", last_at), CELL("LAST", last),    {0}};
+
+static const struct tg_report_field brief_fields[] = {CELL("PROCESS", name),
+                                                      CELL("RANK", rank),
+                                                      CELL(">PID", pid),
+                                                      CELL(">THREADS", threads),
+                                                      CELL("ENDED", how),
+                                                      CELL("LAST EVENT", last),
+                                                      {0}};
+
+struct headline_row {
+    uint64_t time_ns, address;
+    int32_t tid;
+    unsigned kind;
+    char what[256];
+    const char *object;
+};
+
+static const struct tg_report_field headline_fields[] = {
+    TG_FIELD(struct headline_row, NULL, "t_ns", MOMENT, time_ns),
+    TG_FIELD(struct headline_row, NULL, "tid", SIGNED, tid),
+    TG_FIELD(struct headline_row, NULL, "kind", KIND, kind),
+    TG_FIELD(struct headline_row, NULL, "what", CHARS, what),
+    TG_FIELD(struct headline_row, NULL, "object", TEXT, object),
+    TG_FIELD(struct headline_row, NULL, "address", ADDRESS, address),
+    {0}};
+
+/* A process as JSON has it. */
+struct member_row {
+    struct tg_process_entry entry;
+    size_t parent;
+    struct tg_report_name origin;
+    struct tg_report_maybe rank, exit_status;
+    const char *end, *signal, *detach_reason;
+    const struct headline_row *last, *last_library; /* NULL none */
+};
+
+#define MEMBER(key, form, member) TG_FIELD(struct member_row, NULL, key, form, member)
+
+static const struct tg_report_field member_fields[] = {
+    MEMBER("index", COUNT, entry.index),
+    MEMBER("pid", SIGNED, entry.pid),
+    MEMBER("parent", PROCESS, parent),
+    MEMBER("parent_pid", SIGNED, entry.parent_pid),
+    MEMBER("origin", NAME, origin),
+    MEMBER("program", TEXT, entry.program),
+    MEMBER("execs", COUNT, entry.execs),
+    MEMBER("rank", MAYBE, rank),
+    MEMBER("ranks", SIGNED, entry.size),
+    MEMBER("job", TEXT, entry.job),
+    MEMBER("rank_source", TEXT, entry.rank_source),
+    MEMBER("host", TEXT, entry.host),
+    MEMBER("start_ns", MOMENT, entry.start_ns),
+    MEMBER("end_ns", MOMENT, entry.last_ns),
+    MEMBER("end", TEXT, end),
+    MEMBER("exit_status", MAYBE, exit_status),
+    MEMBER("signal", TEXT, signal),
+    MEMBER("core_dumped", FLAG, entry.core_dumped),
+    MEMBER("detach_reason", TEXT, detach_reason),
+    MEMBER("threads", COUNT, entry.threads_started),
+    MEMBER("threads_peak", COUNT, entry.threads_peak),
+    MEMBER("threads_alive", COUNT, entry.threads_alive),
+    MEMBER("events", COUNT, entry.events),
+    MEMBER("library_events", COUNT, entry.library_events),
+    MEMBER("signals", COUNT, entry.signals),
+    MEMBER("stops", COUNT, entry.stops),
+    MEMBER("stop_ns", COUNT, entry.stop_ns),
+    TG_FIELD_OBJECT(struct member_row, "last", last, headline_fields),
+    TG_FIELD_OBJECT(struct member_row, "last_library", last_library, headline_fields),
+    {0}};
 
 /* Totals of a line: one process, or all siblings of its shape. */
 struct line_totals {
@@ -179,9 +257,16 @@ static struct tg_error *fill_row(const struct tg_report_page *page, const struct
     return NULL;
 }
 
-/* Rows in preorder; what a leader's line stands for is left out with all below it. */
+struct lines {
+    struct row *rows;
+    size_t count, capacity;
+    size_t most; /* so many are kept */
+    uint64_t found;
+};
+
+/* Rows in preorder; what a leader's line includes is left out with all below it. */
 static struct tg_error *add_rows(const struct tg_report_page *page, const struct tg_process_fold *folds,
-                                 bool is_brief, size_t most, struct tg_text_table *table, uint64_t *lines)
+                                 struct lines *lines)
 {
     const struct tg_process_model *model = page->report->processes;
     unsigned depth = 0, hidden_below = UINT32_MAX, each_below = UINT32_MAX;
@@ -201,16 +286,13 @@ static struct tg_error *add_rows(const struct tg_report_page *page, const struct
         if (!tg_selection_admits_process(page->report->selection, entry))
             continue;
         struct row row;
-        struct tg_error *error =
-            fill_row(page, entry, folds, flat ? 0 : depth, each_below != UINT32_MAX, &row);
-        const char *cells[] = {row.name,  row.rank,    row.pid, row.start,   row.end, row.threads,
-                               row.stops, row.stopped, row.how, row.last_at, row.last};
-        const char *brief[] = {row.name, row.rank, row.pid, row.threads, row.how, row.last};
-        if (error == NULL && *lines < most)
-            error = tg_text_table_add(table, is_brief ? brief : cells);
+        struct tg_error *error = NULL;
+        if (lines->found++ < lines->most)
+            error = fill_row(page, entry, folds, flat ? 0 : depth, each_below != UINT32_MAX, &row);
+        if (error == NULL && lines->found <= lines->most)
+            error = TG_ARRAY_APPEND(lines->rows, lines->count, lines->capacity, row);
         if (error != NULL)
             return error;
-        ++*lines;
         if (folds[entry->index].members > 1 && each_below == UINT32_MAX)
             each_below = depth;
     }
@@ -236,57 +318,116 @@ static struct tg_error *find_folds(const struct tg_report_page *page, struct tg_
     return error;
 }
 
-/* A table of at most MOST lines; *LINES: how many there would be, before it is printed below the title. */
-static struct tg_error *write_table(const struct tg_report_page *page, const char *const *headings,
-                                    bool is_brief, size_t most, uint64_t *lines)
+/* A table of at most MOST lines; *FOUND: how many there would be. */
+static struct tg_error *write_table(const struct tg_report_page *page, const struct tg_report_field *fields,
+                                    size_t columns, size_t most, uint64_t *found)
 {
     size_t count = tg_process_model_count(page->report->processes);
     struct tg_process_fold *folds = calloc(count + 1, sizeof *folds);
-    struct tg_text_table *table = NULL;
-    struct tg_error *error = folds == NULL ? tg_error_no_memory() : NULL;
+    struct lines lines = {.most = most};
+    const struct tg_report_look look = {
+        .stream = page->stream, .colour = page->options->colour, .columns = columns};
+    struct tg_error *error = folds == NULL ? tg_error_no_memory() : find_folds(page, folds);
     if (error == NULL)
-        error = tg_text_table_create(headings, page->options->colour, &table);
+        error = add_rows(page, folds, &lines);
     if (error == NULL)
-        error = find_folds(page, folds);
-    if (error == NULL)
-        error = add_rows(page, folds, is_brief, most, table, lines);
-    if (error == NULL && is_brief && page->options->columns > 0)
-        tg_text_table_limit(table, page->options->columns);
-    if (error == NULL)
-        error = tg_text_table_print(table, page->stream);
-    tg_text_table_destroy(table);
+        error = tg_report_table_write(
+            &look, &(struct tg_report_rows){fields, lines.rows, lines.count, sizeof *lines.rows},
+            lines.count);
+    *found = lines.found;
+    free(lines.rows);
     free(folds);
     return error;
 }
 
 struct tg_error *tg_report_tree(const struct tg_report_page *page)
 {
-    static const char *const headings[] = {"PROCESS", "RANK",     ">PID",  ">START",   ">END", ">THREADS",
-                                           ">STOPS",  ">STOPPED", "ENDED", ">LAST AT", "LAST", NULL};
     size_t count = tg_process_model_count(page->report->processes);
-    uint64_t lines = 0;
+    uint64_t found;
     tg_report_title(page, "Processes");
     if (count == 0) {
         fputs("none\n", page->stream);
         return NULL;
     }
-    struct tg_error *error = write_table(page, headings, false, SIZE_MAX, &lines);
-    if (error == NULL && lines < count && !tg_selection_limits_processes(page->report->selection))
+    struct tg_error *error = write_table(page, line_fields, 0, SIZE_MAX, &found);
+    if (error == NULL && found < count && !tg_selection_limits_processes(page->report->selection))
         fputs("Similar processes share a line; --all shows each.\n", page->stream);
     return error;
 }
 
 struct tg_error *tg_report_tree_brief(const struct tg_report_page *page, size_t lines)
 {
-    static const char *const headings[] = {"PROCESS", "RANK",       ">PID", ">THREADS",
-                                           "ENDED",   "LAST EVENT", NULL};
     enum { AROUND = 4, LEAST = 1 }; /* lines: a blank one, title, headings, how many more */
-    uint64_t found = 0;
+    uint64_t found;
     if (lines < AROUND + LEAST || tg_process_model_count(page->report->processes) == 0)
         return NULL;
     tg_report_title(page, "Processes");
-    struct tg_error *error = write_table(page, headings, true, lines - AROUND, &found);
+    struct tg_error *error = write_table(page, brief_fields, page->options->columns, lines - AROUND, &found);
     if (error == NULL && found > lines - AROUND)
         tg_report_more(page, 0, found - (lines - AROUND));
     return error;
+}
+
+/* ---- JSON */
+
+static const struct headline_row *fill_headline(const struct tg_event_headline *headline,
+                                                struct headline_row *row)
+{
+    if (headline->kind == 0)
+        return NULL;
+    *row = (struct headline_row){.time_ns = headline->time_ns,
+                                 .address = headline->kind == TG_EVENT_PROCESS_EXIT ? 0 : headline->address,
+                                 .tid = headline->tid,
+                                 .kind = headline->kind,
+                                 .object = headline->text};
+    tg_event_headline_print(headline, row->what, sizeof row->what);
+    return row;
+}
+
+static struct tg_report_name origin_of(const struct tg_process_entry *entry)
+{
+    if (!entry->start_seen)
+        return (struct tg_report_name){.name = "unknown"};
+    return (struct tg_report_name){.name =
+                                       tg_event_value_name(TG_EVENT_PROCESS_START, "origin", entry->origin),
+                                   .number = entry->origin};
+}
+
+static void write_process(struct tg_json *json, const struct tg_report *report,
+                          const struct tg_process_entry *entry)
+{
+    static const char *const ends[] = {[TG_PROCESS_RUNNING] = "running",
+                                       [TG_PROCESS_EXITED] = "exited",
+                                       [TG_PROCESS_KILLED] = "signaled",
+                                       [TG_PROCESS_LOST] = "lost",
+                                       [TG_PROCESS_DETACHED] = "detached"};
+    char signal[64];
+    struct headline_row last, last_library;
+    const struct member_row row = {
+        .entry = *entry,
+        .parent = entry->parent != NULL ? entry->parent->index : SIZE_MAX,
+        .origin = origin_of(entry),
+        .rank = {entry->rank >= 0, entry->rank},
+        .exit_status = {entry->end == TG_PROCESS_EXITED, entry->status},
+        .end = ends[entry->end],
+        .signal =
+            entry->end == TG_PROCESS_KILLED ? tg_signal_name(entry->status, signal, sizeof signal) : NULL,
+        .detach_reason = entry->end == TG_PROCESS_DETACHED ? entry->detach_reason : NULL,
+        .last = fill_headline(&entry->last, &last),
+        .last_library = fill_headline(&entry->last_library, &last_library)};
+    tg_json_begin_object(json);
+    tg_report_members(json, report, member_fields, &row);
+    tg_json_end_object(json);
+}
+
+void tg_report_processes_json(const struct tg_report *report, struct tg_json *json)
+{
+    tg_json_key(json, "processes");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
+        if (tg_selection_admits_process(report->selection, entry))
+            write_process(json, report, entry);
+    }
+    tg_json_end_array(json);
 }

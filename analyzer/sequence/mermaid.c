@@ -1,19 +1,12 @@
 /* Sequence diagrams for Mermaid. */
 #include "analyzer/sequence/format.h"
+#include "analyzer/sequence/markup.h"
 
 #include "format/base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
-
-enum { MAX_SELF_ARROWS = 8 };
-
-struct mermaid {
-    FILE *stream;
-    const struct tg_sequence_rows *rows;
-    unsigned depth;
-};
 
 /* "end" would end a fragment wherever it stands as a word. */
 static bool is_end(const char *text, char before)
@@ -41,105 +34,62 @@ static void write_text(FILE *stream, const char *text)
     }
 }
 
-static void indent(const struct mermaid *mermaid)
+static void write_message(const struct tg_sequence_markup *markup, uint32_t from, const char *arrow,
+                          uint32_t to, const char *label)
 {
-    fprintf(mermaid->stream, "%*s", (int)(2 * (mermaid->depth + 1)), "");
+    tg_sequence_markup_indent(markup);
+    fprintf(markup->stream, "w%u%sw%u: ", from, arrow, to);
+    write_text(markup->stream, *label == '\0' ? "\u00b7" : label); /* a message needs a text */
+    putc('\n', markup->stream);
 }
 
-static void write_message(const struct mermaid *mermaid, uint32_t from, const char *arrow, uint32_t to,
-                          const char *label)
+static void write_note(const struct tg_sequence_markup *markup, uint32_t from, uint32_t to, const char *label)
 {
-    indent(mermaid);
-    fprintf(mermaid->stream, "w%u%sw%u: ", from, arrow, to);
-    write_text(mermaid->stream, *label == '\0' ? "\u00b7" : label); /* a message needs a text */
-    putc('\n', mermaid->stream);
-}
-
-static void write_note(const struct mermaid *mermaid, uint32_t from, uint32_t to, const char *label)
-{
-    indent(mermaid);
+    tg_sequence_markup_indent(markup);
     if (from == to)
-        fprintf(mermaid->stream, "Note over w%u: ", from);
+        fprintf(markup->stream, "Note over w%u: ", from);
     else
-        fprintf(mermaid->stream, "Note over w%u,w%u: ", from, to);
-    write_text(mermaid->stream, label);
-    putc('\n', mermaid->stream);
+        fprintf(markup->stream, "Note over w%u,w%u: ", from, to);
+    write_text(markup->stream, label);
+    putc('\n', markup->stream);
 }
 
-static void write_lost(const struct mermaid *mermaid, const uint32_t *lanes, size_t count, const char *label)
+static void write_barrier(const struct tg_sequence_markup *markup, const struct tg_sequence_row *row)
 {
-    for (size_t i = 0; i < count; i++)
-        write_message(mermaid, lanes[i], "-x", lanes[i], label);
+    if (row->n_lanes > 0)
+        write_note(markup, row->lanes[0], row->lanes[row->n_lanes - 1], row->label);
 }
 
-static void write_bars(const struct mermaid *mermaid, const struct tg_sequence_row *row)
+static void write_elided(const struct tg_sequence_markup *markup, const struct tg_sequence_row *row)
 {
-    char label[48];
-    if (row->n_lanes > MAX_SELF_ARROWS) {
-        snprintf(label, sizeof label, "%zu of them", row->n_lifelines);
-        write_note(mermaid, row->lanes[0], row->lanes[row->n_lanes - 1], label);
-        return;
-    }
-    for (size_t i = 0; i < row->n_lanes; i++)
-        write_message(mermaid, row->lanes[i], "->>", row->lanes[i], "");
+    const struct tg_sequence_rows *rows = markup->rows;
+    if (rows->n_columns > 0)
+        write_note(markup, rows->columns[0], rows->columns[rows->n_columns - 1], row->label);
 }
 
-static const char *keyword_of(const struct tg_sequence_row *row)
+static uint32_t nowhere(const struct tg_sequence_rows *rows, uint32_t lane)
 {
-    if (row->is_repeated)
-        return "loop";
-    if (row->node->kind == TG_SEQUENCE_MUTEX)
-        return "critical";
-    return row->node->kind == TG_SEQUENCE_REGION ? "par" : "opt";
+    (void)rows;
+    return lane;
 }
 
-static void write_row(struct mermaid *mermaid, const struct tg_sequence_row *row)
-{
-    const struct tg_sequence_rows *rows = mermaid->rows;
-    switch (row->kind) {
-    case TG_ROW_OPEN:
-        indent(mermaid);
-        fprintf(mermaid->stream, "%s ", keyword_of(row));
-        write_text(mermaid->stream, row->label);
-        putc('\n', mermaid->stream);
-        mermaid->depth++;
-        break;
-    case TG_ROW_CLOSE:
-        mermaid->depth--;
-        indent(mermaid);
-        fputs("end\n", mermaid->stream);
-        break;
-    case TG_ROW_BARS:
-        write_bars(mermaid, row);
-        break;
-    case TG_ROW_SELF:
-        write_message(mermaid, row->to, row->style == TG_STYLE_PLAIN ? "->>" : "-->>", row->to, row->label);
-        break;
-    case TG_ROW_ARROW:
-        write_message(mermaid, row->from, row->style == TG_STYLE_MESSAGE ? "-)" : "->>", row->to, row->label);
-        break;
-    case TG_ROW_LOST:
-        write_message(mermaid, row->from, "-x", row->to == TG_SEQUENCE_NO_LANE ? row->from : row->to,
-                      row->label);
-        break;
-    case TG_ROW_HERE:
-        write_lost(mermaid, row->lanes, row->n_lanes, row->label);
-        break;
-    case TG_ROW_BARRIER:
-        write_lost(mermaid, row->waiting, row->n_waiting, "waits");
-        if (row->n_lanes > 0)
-            write_note(mermaid, row->lanes[0], row->lanes[row->n_lanes - 1], row->label);
-        break;
-    case TG_ROW_ELIDED:
-        if (rows->n_columns > 0)
-            write_note(mermaid, rows->columns[0], rows->columns[rows->n_columns - 1], row->label);
-        break;
-    }
-}
+static const struct tg_sequence_dialect dialect = {
+    .indent = 1,
+    .call = "->>",
+    .back = "-->>",
+    .arrow = "->>",
+    .message = "-)",
+    .lost = "-x",
+    .write_text = write_text,
+    .write_message = write_message,
+    .write_note = write_note,
+    .write_barrier = write_barrier,
+    .write_elided = write_elided,
+    .nowhere = nowhere,
+};
 
 static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *stream)
 {
-    struct mermaid mermaid = {.stream = stream, .rows = drawing->rows};
     char title[TG_SEQUENCE_HEAD_SIZE];
     fputs("sequenceDiagram\n  title ", stream);
     write_text(stream, drawing->title);
@@ -151,8 +101,7 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
         write_text(stream, title);
         putc('\n', stream);
     }
-    for (size_t i = 0; i < drawing->rows->count; i++)
-        write_row(&mermaid, &drawing->rows->items[i]);
+    tg_sequence_markup_write(&dialect, drawing->rows, stream);
     return NULL;
 }
 

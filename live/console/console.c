@@ -48,33 +48,6 @@ static struct tg_error *check_needs(const struct tg_console *console,
                            instead != NULL ? "`" : "");
 }
 
-/* An option that COMMAND does not have gets its nearest one named, above the usage. */
-static struct tg_error *name_option(const struct tg_console_command *command, int argc, Tcl_Obj *const *argv,
-                                    struct tg_error *error)
-{
-    if (error == NULL || tg_error_code(error) != TG_ERROR_USAGE || command->words == NULL ||
-        strncmp(tg_error_message(error), "usage: ", strlen("usage: ")) != 0)
-        return error;
-    for (int i = 0; i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        char hint[TG_NEAR_NAME_HINT];
-        struct tg_near_name near;
-        bool is_known = *word != '-';
-        tg_near_name_init(&near, word);
-        for (size_t j = 0; command->words[j] != NULL; j++) {
-            is_known |= strcmp(word, command->words[j]) == 0;
-            tg_near_name_offer(&near, command->words[j]);
-        }
-        if (is_known || *tg_near_name_hint(&near, hint) == '\0')
-            continue;
-        struct tg_error *told =
-            tg_error_create(TG_ERROR_USAGE, "unknown option '%s'%s\n%s", word, hint, tg_error_message(error));
-        tg_error_destroy(error);
-        return told;
-    }
-    return error;
-}
-
 /* Runs COMMAND with the text that it writes as *TEXT, the caller's. Of a live job whoever asks what has
  * happened is told about everybody as long as nobody has set a focus: the first one is the job's starter
  * alone. */
@@ -90,7 +63,7 @@ static struct tg_error *run_for_text(struct tg_console *console, const struct tg
     if (is_widened)
         tg_focus_init(&console->focus);
     if (error == NULL)
-        error = name_option(command, argc, argv, command->run(console, argc, argv, out));
+        error = command->run(console, argc, argv, out);
     if (is_widened) {
         tg_focus_deinit(&console->focus);
         console->focus = focus;

@@ -3,27 +3,48 @@
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { SHOWN = 64 };
+enum { SHOWN = 64, MOST_OPTIONS = 64 };
 
 static bool needs_value(const struct tg_console_option *option)
 {
     return *option->name == '-' && option->kind != TG_OPTION_SET;
 }
 
-/* The option called WORD, if its value follows, else the place that takes WORD; NULL none. */
-static const struct tg_console_option *find(const struct tg_console_option *options, const char *word,
-                                            bool is_last, const void *values)
+/* Whether OPTION, a place, takes WORD. A number by its place may be negative, which is refused as such. */
+static bool is_for_place(const struct tg_console_option *option, const char *word, bool is_taken)
 {
     bool is_dashed = *word == '-' && word[1] != '\0';
+    switch (option->kind) {
+    case TG_OPTION_EXPRESSION:
+        return true;
+    case TG_OPTION_NUMBER:
+        return !is_taken && (!is_dashed || isdigit((unsigned char)word[1]));
+    case TG_OPTION_WORD:
+        return !is_taken && !is_dashed;
+    case TG_OPTION_SET:
+    case TG_OPTION_SECONDS:
+    case TG_OPTION_CHOICE:
+    case TG_OPTION_PARSED:
+    case TG_OPTION_REST:
+        break;
+    }
+    return !is_dashed && (*option->name != '/' || *word == '/');
+}
+
+/* The option called WORD, if its value follows, else the place that takes WORD; NULL none. TAKEN: a bit for
+ * each option that was given already. */
+static const struct tg_console_option *find(const struct tg_console_option *options, const char *word,
+                                            bool is_last, uint64_t taken)
+{
     for (const struct tg_console_option *option = options; option->name != NULL; option++) {
-        const char *const *taken = (const void *)((const char *)values + option->offset);
-        bool is_place = *option->name != '-' && (*option->name != '/' || *word == '/') &&
-                        (option->kind == TG_OPTION_EXPRESSION || !is_dashed) &&
-                        (option->kind != TG_OPTION_WORD || *taken == NULL);
-        if (is_place || (is_dashed && strcmp(option->name, word) == 0 && !(is_last && needs_value(option))))
+        bool is_taken = taken >> (option - options) & 1;
+        if (*option->name == '-' ? strcmp(option->name, word) == 0 && !(is_last && needs_value(option))
+                                 : is_for_place(option, word, is_taken))
             return option;
     }
     return NULL;
@@ -48,6 +69,15 @@ static struct tg_error *refuse_value(const struct tg_console_command *command,
     return tg_error_create(TG_ERROR_USAGE, "%s: %s %s %s, not '%s'%s", command->name, option->name,
                            *option->name == '-' ? "takes" : "is", takes,
                            tg_printable(word, shown, sizeof shown), tg_near_name_hint(&near, hint));
+}
+
+/* OPTION goes alone, but WORD was given too. */
+static struct tg_error *refuse_company(const struct tg_console_command *command,
+                                       const struct tg_console_option *option, const char *word)
+{
+    char shown[SHOWN];
+    return tg_error_create(TG_ERROR_USAGE, "%s: %s cannot be combined with '%s'", command->name, option->name,
+                           tg_printable(word, shown, sizeof shown));
 }
 
 static struct tg_error *refuse(const struct tg_console_command *command, const char *word)
@@ -116,15 +146,21 @@ struct tg_error *tg_console_take_options(const struct tg_console_command *comman
                                          Tcl_Obj *const *argv, void *values, int *used)
 {
     struct tg_error *error = NULL;
+    uint64_t taken = 0;
     int i = 0;
     for (; error == NULL && i < argc; i++) {
         const char *word = Tcl_GetString(argv[i]);
-        const struct tg_console_option *option = find(command->options, word, i + 1 == argc, values);
+        const struct tg_console_option *option = find(command->options, word, i + 1 == argc, taken);
         if (option == NULL)
             return refuse(command, word);
         if (option->kind >= TG_OPTION_REST)
             break;
+        assert(option - command->options < MOST_OPTIONS);
+        taken |= UINT64_C(1) << (option - command->options);
+        int first = i;
         i += needs_value(option);
+        if (option->alone && i - first + 1 < argc)
+            return refuse_company(command, option, Tcl_GetString(argv[first > 0 ? 0 : i + 1]));
         error = take(command, option, argv[i], (char *)values + option->offset);
     }
     if (used != NULL)

@@ -18,8 +18,8 @@ enum tg_console_option_kind {
 };
 
 struct tg_console_option {
-    /* "-timeout". A word by its place: "LEVELS"; of TG_OPTION_WORD it may be given once. "/FORMAT" is for
-     * words that begin with a slash. */
+    /* "-timeout". A word by its place: "LEVELS"; a word or a number by its place may be given once. "/FORMAT"
+     * is for words that begin with a slash. */
     const char *name;
     enum tg_console_option_kind kind;
     size_t offset, size; /* of the variable in the command's struct, in bytes */
@@ -27,6 +27,7 @@ struct tg_console_option {
     int64_t lowest, highest;
     const char *const *words; /* of TG_OPTION_CHOICE; ends with NULL */
     const char *takes;        /* words for the value, NULL: "a number from 1 to 8" */
+    bool alone;               /* it and its value are all that may be given */
     /* VARIABLE is in the command's struct. Errors: USAGE, without the command's name. */
     struct tg_error *(*parse)(const char *option, const char *word, void *variable);
 };
@@ -36,6 +37,11 @@ struct tg_console_option {
 #define TG_OPTION_FLAG(name, type, member)                                                                   \
     {                                                                                                        \
         name, TG_OPTION_SET, TG_OPTION_IN(type, member), .value = true                                       \
+    }
+/* The same, given alone. */
+#define TG_OPTION_FLAG_ALONE(name, type, member)                                                             \
+    {                                                                                                        \
+        name, TG_OPTION_SET, TG_OPTION_IN(type, member), .value = true, .alone = true                        \
     }
 
 /* Reads the arguments of COMMAND by its table into VALUES, its struct, which has the defaults already; of an

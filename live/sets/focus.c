@@ -268,48 +268,33 @@ static struct tg_error *refuse_missing(const struct tg_focus *now, const struct 
     return NULL;
 }
 
-static void print_arena(const struct tg_ptset_arena *arena, const char *width, const char *process,
-                        const char *thread, char *buffer, size_t size)
+/* What ARENA is written as; its default group is left out. */
+static void print_arena(const struct tg_ptset_arena *arena, char *buffer, size_t size)
 {
-    static const char *const letters[] = {[TG_GROUP_CONTROL] = "C",
-                                          [TG_GROUP_SHARE] = "S",
-                                          [TG_GROUP_WORKERS] = "W",
-                                          [TG_GROUP_LOCKSTEP] = "L"};
-    char group[TG_PTSET_NAME_SIZE + 3] = "";
-    if (arena->group == TG_GROUP_NUMBER)
-        snprintf(group, sizeof group, "%" PRIu32 "/", arena->group_number);
-    else if (arena->group == TG_GROUP_NAME)
-        snprintf(group, sizeof group, "/%s/", arena->group_name);
-    else if (arena->group < sizeof letters / sizeof letters[0] && letters[arena->group] != NULL)
-        snprintf(group, sizeof group, "%s", letters[arena->group]);
-    snprintf(buffer, size, "%s%s%s%s", width, group, process, thread);
-}
-
-static const char *width_letter(enum tg_ptset_width width)
-{
-    static const char *const letters[] = {"d", "t", "p", "g", "a", "d"};
-    return letters[width];
-}
-
-static void print_thread(const struct tg_ptset_arena *arena, char *buffer, size_t size)
-{
-    if (arena->thread != 0)
-        snprintf(buffer, size, ".%" PRIu32, arena->thread);
-    else
-        snprintf(buffer, size, ".<");
+    struct tg_ptset_arena shown = *arena;
+    if (shown.group == TG_GROUP_DEFAULT)
+        shown.group = TG_GROUP_MISSING;
+    FILE *stream = fmemopen(buffer, size, "w");
+    *buffer = '\0';
+    if (stream == NULL)
+        return;
+    tg_ptset_arena_write(&shown, stream);
+    fclose(stream);
 }
 
 /* A rank becomes the process that it is now: the focus stays with it wherever the source goes. */
 static struct tg_error *settle(const struct tg_ptset_arena *arena, const struct tg_job_process *process,
                                struct tg_ptset **set)
 {
-    char text[TG_PTSET_NAME_SIZE + 64], number[16], thread[16];
+    char text[TG_PTSET_NAME_SIZE + 64];
     struct tg_ptset *parsed = NULL, *made = NULL;
+    struct tg_ptset_arena settled = *arena;
     if (!arena->by_rank)
         return NULL;
-    snprintf(number, sizeof number, "%" PRIu32, process->info.dpid);
-    print_thread(arena, thread, sizeof thread);
-    print_arena(arena, width_letter(arena->width), number, thread, text, sizeof text);
+    settled.by_rank = false;
+    settled.has_process = settled.has_thread = true;
+    settled.process = process->info.dpid;
+    print_arena(&settled, text, sizeof text);
     struct tg_error *error = tg_ptset_parse(text, &parsed, NULL);
     if (error == NULL)
         error = tg_ptset_complete(parsed, *set, &made, NULL);
@@ -393,18 +378,18 @@ static void print_single(const struct tg_focus *focus, const struct tg_ptset_are
                          const struct tg_source *source, char *buffer)
 {
     const struct tg_process_model *model = source->moment->processes;
-    char thread[16] = "", process[32];
+    struct tg_ptset_arena shown = *arena;
     int64_t rank = -1;
     if (arena->process >= 1 && arena->process - 1 < tg_process_model_count(model))
         rank = tg_process_model_at(model, arena->process - 1)->rank;
-    if (rank >= 0)
-        snprintf(process, sizeof process, "r%" PRId64, rank);
-    else
-        snprintf(process, sizeof process, "%" PRIu32, arena->process);
-    if (focus->has_thread)
-        print_thread(arena, thread, sizeof thread);
-    print_arena(arena, arena->width == TG_WIDTH_DEFAULT ? "" : width_letter(arena->width), process, thread,
-                buffer, TG_FOCUS_TEXT);
+    shown.by_rank = rank >= 0 && rank <= UINT32_MAX;
+    if (shown.by_rank)
+        shown.process = (uint32_t)rank;
+    shown.has_process = true;
+    shown.has_thread = focus->has_thread;
+    if (shown.width == TG_WIDTH_DEFAULT)
+        shown.width = TG_WIDTH_MISSING;
+    print_arena(&shown, buffer, TG_FOCUS_TEXT);
 }
 
 char *tg_focus_print(const struct tg_focus *focus, const struct tg_source *source, char *buffer)

@@ -194,7 +194,7 @@ const struct tg_ptset_arena *tg_ptset_next_arena(const struct tg_ptset *set, siz
 
 /* ---- text */
 
-static void print_arena(const struct tg_ptset_arena *arena, FILE *stream)
+void tg_ptset_arena_write(const struct tg_ptset_arena *arena, FILE *stream)
 {
     static const char widths[] = {[TG_WIDTH_THREAD] = 't',
                                   [TG_WIDTH_PROCESS] = 'p',
@@ -216,8 +216,8 @@ static void print_arena(const struct tg_ptset_arena *arena, FILE *stream)
         fputc(groups[arena->group], stream);
     if (arena->has_process)
         fprintf(stream, "%s%" PRIu32, arena->by_rank ? "r" : "", arena->process);
-    /* without its '.' a number behind the width t would be a thread */
-    if (arena->has_thread || (arena->has_process && arena->width == TG_WIDTH_THREAD))
+    /* without its . a number behind the width t would be a thread */
+    if (arena->has_thread || (arena->has_process && !arena->by_rank && arena->width == TG_WIDTH_THREAD))
         fputc('.', stream);
     if (arena->has_thread && arena->thread == 0)
         fputc('<', stream);
@@ -254,7 +254,7 @@ static void print_node(const struct tg_ptset *set, uint32_t at, FILE *stream)
 {
     const struct tg_ptset_node *node = &set->nodes[at];
     if (node->kind == TG_NODE_ARENA) {
-        print_arena(&node->arena, stream);
+        tg_ptset_arena_write(&node->arena, stream);
         return;
     }
     if (node->kind == TG_NODE_CURRENT) {

@@ -41,6 +41,9 @@ struct tg_error *tg_ptset_complete(const struct tg_ptset *set, const struct tg_p
  * needed. The caller frees it; NULL where memory is short. */
 char *tg_ptset_string(const struct tg_ptset *set);
 
+/* The same of one arena: "gW", "p2.3", "t1.<". */
+void tg_ptset_arena_write(const struct tg_ptset_arena *arena, FILE *stream);
+
 /* Items that commands iterate over: the arenas of a list, one by one; 1 of everything else. ARENA is NULL
  * where that is an expression: then there is no process or thread of interest but the lowest of its
  * members. */

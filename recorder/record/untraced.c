@@ -5,6 +5,7 @@
 #include "recorder/inject/environment.h"
 #include "recorder/process/image_cache.h"
 #include "recorder/process/proc_status.h"
+#include "recorder/process/spawn.h"
 #include "recorder/record/process_facts.h"
 
 #include <errno.h>
@@ -236,61 +237,22 @@ struct tg_error *tg_untraced_start(struct tg_untraced *untraced)
 
 /* ---- launching */
 
-/* In the forked child, all signals blocked: the handlers are the recorder's. */
-_Noreturn static void become_command(char *const *argv, char *const *environment, int failure,
-                                     const sigset_t *mask)
-{
-    for (int signal = 1; signal < NSIG; signal++) {
-        struct sigaction action;
-        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
-            action = (struct sigaction){.sa_handler = SIG_DFL};
-            sigaction(signal, &action, NULL);
-        }
-    }
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execvpe(argv[0], argv, environment);
-    int why = errno;
-    ssize_t written = write(failure, &why, sizeof why);
-    (void)written;
-    _exit(why == ENOENT || why == ENOTDIR ? 127 : 126);
-}
-
-/* 0 where the command runs, else errno. */
-static int await_exec(int failure)
-{
-    int why = 0;
-    ssize_t n;
-    do
-        n = read(failure, &why, sizeof why);
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof why ? why : 0;
-}
-
 static struct tg_error *start(char *const *argv, char *const *environment, pid_t *pid)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return tg_error_create_errno(errno, "cannot start %s: pipe", argv[0]);
-    sigset_t all, former;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
-    pid_t child = fork();
-    if (child == 0)
-        become_command(argv, environment, ends[1], &former);
-    int why = errno;
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
-    close(ends[1]);
-    if (child > 0)
-        why = await_exec(ends[0]);
-    close(ends[0]);
-    if (child < 0)
-        return tg_error_create_errno(why, "cannot start %s: fork", argv[0]);
+    const struct tg_spawn_options options = {.environment = environment};
+    TG_AUTO_SPAWN struct tg_spawn spawn = TG_SPAWN_NONE;
+    struct tg_error *error = tg_spawn_begin(argv, &options, &spawn);
+    if (error == NULL)
+        error = tg_spawn_go(&spawn, argv[0]);
+    if (error != NULL)
+        return error;
+    int why = tg_spawn_failure(&spawn);
     if (why != 0) {
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(spawn.pid, NULL, 0) < 0 && errno == EINTR)
             ;
         return tg_error_create(TG_ERROR_TARGET, "cannot run '%s': %s", argv[0], strerror(why));
     }
-    *pid = child;
+    *pid = spawn.pid;
     return NULL;
 }
 

@@ -253,27 +253,15 @@ static const struct tg_command_services services = {
 };
 
 struct run {
-    struct tg_report report;
+    struct tg_report *report;
     struct tg_dump dumps[N_FORMATS];
     struct page pages[N_FORMATS];
 };
 
 static void feed(struct run *run, const struct tg_event *event, bool shown)
 {
-    struct tg_report *report = &run->report;
     struct tg_process_entry *entry;
-    assert(tg_process_model_feed(report->processes, event, &entry) == NULL);
-    assert(tg_totals_feed(report->session, event) == NULL);
-    assert(tg_addresses_feed(report->addresses, event) == NULL);
-    assert(tg_code_names_feed(report->names, event) == NULL);
-    assert(tg_session_review_feed(report->control, event) == NULL);
-    if (entry != NULL) {
-        assert(tg_library_model_feed(report->libraries, event, entry->index) == NULL);
-        assert(tg_load_calls_feed(report->load_calls, event, entry->index, "/caller") == NULL);
-        assert(tg_openmp_statistics_feed(report->openmp, event, entry->index) == NULL);
-        assert(tg_mpi_model_feed(report->mpi, event, entry->index) == NULL);
-        assert(tg_mpir_model_feed(report->mpir, event, entry->index) == NULL);
-    }
+    assert(tg_report_feed(run->report, event, &entry) == NULL);
     for (size_t i = 0; i < N_FORMATS; i++) {
         struct tg_error *error = NULL;
         if (shown)
@@ -282,57 +270,6 @@ static void feed(struct run *run, const struct tg_event *event, bool shown)
             error = formats[i]->left_out(&run->dumps[i], event, entry);
         assert(error == NULL);
     }
-}
-
-static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
-{
-    const struct tg_report *report = context;
-    return tg_code_names_print(report->names, tg_process_model_at(report->processes, process)->pid, address,
-                               buffer, size);
-}
-
-static void create_models(struct tg_report *report)
-{
-    assert(tg_process_model_create(&report->processes) == NULL);
-    assert(tg_library_model_create(&report->libraries) == NULL);
-    assert(tg_load_calls_create(&report->load_calls) == NULL);
-    assert(tg_addresses_create(&report->addresses) == NULL);
-    assert(tg_totals_create(&report->session) == NULL);
-    assert(tg_openmp_statistics_create(&report->openmp) == NULL);
-    assert(tg_mpi_model_create(NULL, &report->mpi) == NULL);
-    assert(tg_mpir_model_create(&report->mpir) == NULL);
-    assert(tg_session_review_create(&report->control) == NULL);
-    assert(tg_code_names_create(&services, &report->names) == NULL);
-    report->namer = (struct tg_code_namer){.context = report, .name = name_code};
-}
-
-static void destroy_models(struct tg_report *report)
-{
-    tg_process_model_destroy(report->processes);
-    tg_library_model_destroy(report->libraries);
-    tg_load_calls_destroy(report->load_calls);
-    tg_addresses_destroy(report->addresses);
-    tg_totals_destroy(report->session);
-    tg_openmp_statistics_destroy(report->openmp);
-    tg_mpi_model_destroy(report->mpi);
-    tg_mpir_model_destroy(report->mpir);
-    tg_session_review_destroy(report->control);
-    tg_verdict_deinit(&report->verdict);
-    tg_code_names_destroy(report->names);
-}
-
-static void explain(struct tg_report *report)
-{
-    assert(tg_session_review_finish(report->control) == NULL);
-    const struct tg_verdict_input input = {
-        .processes = report->processes,
-        .openmp = tg_openmp_statistics_model(report->openmp),
-        .mpi = report->mpi,
-        .mpir = report->mpir,
-        .start_ns = report->start_ns,
-        .namer = report->namer,
-    };
-    assert(tg_verdict_make(&input, &report->verdict) == NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -348,15 +285,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     selection.has_to = start_ns & 2;
     selection.from_ns = take_number(&input);
     selection.to_ns = take_number(&input);
-    struct run run = {
-        .report = {.path = "trace", .selection = &selection, .meta = meta, .start_ns = start_ns}};
-    create_models(&run.report);
+    struct run run = {0};
+    assert(tg_report_create("trace", &selection, &services, &run.report) == NULL);
+    run.report->meta = meta;
+    run.report->start_ns = start_ns;
     for (size_t i = 0; i < N_FORMATS; i++) {
         open_page(&run.pages[i]);
         run.dumps[i] = (struct tg_dump){.stream = run.pages[i].stream,
                                         .meta = meta,
                                         .selection = &selection,
-                                        .names = run.report.names,
+                                        .names = run.report->names,
                                         .start_ns = start_ns};
         if (formats[i]->begin != NULL)
             assert(formats[i]->begin(&run.dumps[i]) == NULL);
@@ -378,12 +316,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_page(&run.pages[i]);
         free(run.pages[i].text);
     }
-    tg_totals_finish(run.report.session);
-    explain(&run.report);
-    check_models(&run.report);
-    check_mpir(&run.report);
-    check_reports(&run.report);
-    destroy_models(&run.report);
+    assert(tg_report_finish(run.report) == NULL);
+    check_models(run.report);
+    check_mpir(run.report);
+    check_reports(run.report);
+    tg_report_destroy(run.report);
     tg_trace_meta_destroy(meta);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "live/commands/control/remade_points.h"
 #include "live/commands/control/run.h"
 #include "live/commands/focus/focus_call.h"
+#include "live/console/options.h"
 
 #include "format/base/printable.h"
 #include "live/control/job_source.h"
@@ -151,17 +152,29 @@ static struct tg_error *take_number(Tcl_Obj *word, const char *what, Tcl_WideInt
                            tg_printable(Tcl_GetString(word), shown, sizeof shown));
 }
 
+/* What the arguments of dattach are. */
+struct numbering {
+    bool by_rank; /* ranks, else pids */
+};
+
+static const struct tg_console_option dattach_options[] = {
+    TG_OPTION_FLAG("-rank", struct numbering, by_rank), {.name = "PID", .kind = TG_OPTION_REST}, {0}};
+
 static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool by_rank = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-rank") == 0;
-    if (argc < 1 + by_rank)
-        return tg_console_usage(&tg_console_dattach);
-    for (int i = by_rank; i < argc; i++) {
+    struct numbering numbering = {0};
+    int first;
+    struct tg_error *error = tg_console_take_options(&tg_console_dattach, argc, argv, &numbering, &first);
+    if (error == NULL && first == argc)
+        error = tg_console_usage(&tg_console_dattach);
+    if (error != NULL)
+        return error;
+    for (int i = first; i < argc; i++) {
         struct attaching attaching = {.runs = !tg_traced_job_stops(console->options.live)->at_start};
         Tcl_WideInt number = 0;
-        struct tg_error *error =
-            take_number(argv[i], by_rank ? "rank" : "process id", by_rank ? 0 : 1, &number);
-        if (error == NULL && by_rank)
+        error = take_number(argv[i], numbering.by_rank ? "rank" : "process id", numbering.by_rank ? 0 : 1,
+                            &number);
+        if (error == NULL && numbering.by_rank)
             error = find_rank(console, number, &attaching.pid);
         else
             attaching.pid = (int32_t)number;
@@ -175,8 +188,6 @@ static struct tg_error *run_dattach(struct tg_console *console, int argc, Tcl_Ob
     return NULL;
 }
 
-static const char *const dattach_words[] = {"-rank", NULL};
-
 const struct tg_console_command tg_console_dattach = {
     .name = "dattach",
     .arguments = "PID... | -rank N...",
@@ -185,7 +196,7 @@ const struct tg_console_command tg_console_dattach = {
     .more =
         "The processes are stopped, unless tollgate was started with --run. -rank N: a rank of `info mpi`\n"
         "that --ranks left out and that is on this host.",
-    .words = dattach_words,
+    .options = dattach_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dattach,
 };

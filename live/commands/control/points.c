@@ -231,6 +231,9 @@ struct numbers {
     bool enabled;
 };
 
+static const struct tg_console_option change_options[] = {
+    TG_OPTION_FLAG_ALONE("-a", struct numbers, all), {.name = "N", .kind = TG_OPTION_REST}, {0}};
+
 static struct tg_error *delete (struct tg_controller *controller, uint32_t id, bool enabled)
 {
     (void)enabled;
@@ -271,10 +274,12 @@ static struct tg_error *take_ids(int argc, Tcl_Obj *const *argv, struct numbers 
 static struct tg_error *run_change(struct tg_console *console, const struct tg_console_command *command,
                                    struct numbers numbers, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    numbers.all = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-a") == 0;
-    struct tg_error *error = argc == 0 ? tg_console_usage(command) : NULL;
-    if (error == NULL && !numbers.all)
-        error = take_ids(argc, argv, &numbers);
+    int first;
+    struct tg_error *error = tg_console_take_options(command, argc, argv, &numbers, &first);
+    if (error == NULL && argc == 0)
+        error = tg_console_usage(command);
+    if (error == NULL)
+        error = take_ids(argc - first, argv + first, &numbers);
     if (error == NULL)
         error = tg_focus_call_run_all(console, change, &numbers, out);
     free(numbers.ids);
@@ -299,14 +304,12 @@ static struct tg_error *run_ddelete(struct tg_console *console, int argc, Tcl_Ob
     return run_change(console, &tg_console_ddelete, numbers, argc, argv, out);
 }
 
-static const char *const all_words[] = {"-a", NULL};
-
 const struct tg_console_command tg_console_denable = {
     .name = "denable",
     .arguments = "N... | -a",
     .summary = "enables action points; -a: all",
     .example = "denable 2",
-    .words = all_words,
+    .options = change_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_denable,
 };
@@ -317,7 +320,7 @@ const struct tg_console_command tg_console_ddisable = {
     .summary = "disables action points without deleting them; -a: all",
     .example = "ddisable 1 3",
     .more = "Threads held by a disabled barrier are released.",
-    .words = all_words,
+    .options = change_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_ddisable,
 };
@@ -328,7 +331,7 @@ const struct tg_console_command tg_console_ddelete = {
     .summary = "deletes action points; -a: all",
     .example = "ddelete 2",
     .more = "Threads held by a deleted barrier are released; they stay stopped until dgo.",
-    .words = all_words,
+    .options = change_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_ddelete,
 };
@@ -341,9 +344,24 @@ struct listing {
     enum suppression suppression;
     enum tg_action_points_which which;
     struct numbers numbers;
-    const char *file;
-    struct tg_json *json; /* NULL: nobody wants data */
+    const char *saved, *loaded; /* file that is written or run, NULL none */
+    struct tg_json *json;       /* NULL: nobody wants data */
 };
+
+#define ONE(name, kind, member, ...)                                                                         \
+    {                                                                                                        \
+        name, TG_OPTION_##kind, TG_OPTION_IN(struct listing, member), __VA_ARGS__, .alone = true             \
+    }
+
+static const struct tg_console_option dactions_options[] = {
+    ONE("-enabled", SET, which, .value = TG_ACTION_POINTS_ENABLED),
+    ONE("-disabled", SET, which, .value = TG_ACTION_POINTS_DISABLED),
+    ONE("-save", WORD, saved, .takes = "a file"),
+    ONE("-load", WORD, loaded, .takes = "a file"),
+    ONE("-suppress", SET, suppression, .value = SUPPRESS),
+    ONE("-unsuppress", SET, suppression, .value = UNSUPPRESS),
+    {.name = "N", .kind = TG_OPTION_REST},
+    {0}};
 
 static struct tg_error *save(const struct tg_action_points *points, const char *path)
 {
@@ -402,8 +420,8 @@ static struct tg_error *list(const struct tg_request *control)
 {
     const struct listing *listing = control->context;
     struct tg_error *error = NULL;
-    if (listing->file != NULL)
-        error = save(tg_controller_points(control->controller), listing->file);
+    if (listing->saved != NULL)
+        error = save(tg_controller_points(control->controller), listing->saved);
     else if (listing->suppression != KEEP)
         error = tg_controller_suppress(control->controller, listing->suppression == SUPPRESS);
     else
@@ -425,24 +443,12 @@ static struct tg_error *load(struct tg_console *console, const char *path, FILE 
 static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct listing listing = {.which = TG_ACTION_POINTS_ALL};
-    const char *word = argc > 0 ? Tcl_GetString(argv[0]) : "";
-    struct tg_error *error = NULL;
-    if (argc == 1 && strcmp(word, "-enabled") == 0)
-        listing.which = TG_ACTION_POINTS_ENABLED;
-    else if (argc == 1 && strcmp(word, "-disabled") == 0)
-        listing.which = TG_ACTION_POINTS_DISABLED;
-    else if (argc == 2 && strcmp(word, "-save") == 0)
-        listing.file = Tcl_GetString(argv[1]);
-    else if (argc == 2 && strcmp(word, "-load") == 0)
-        return load(console, Tcl_GetString(argv[1]), out);
-    else if (argc == 1 && strcmp(word, "-suppress") == 0)
-        listing.suppression = SUPPRESS;
-    else if (argc == 1 && strcmp(word, "-unsuppress") == 0)
-        listing.suppression = UNSUPPRESS;
-    else if (*word == '-')
-        return tg_console_usage(&tg_console_dactions);
-    else
-        error = take_ids(argc, argv, &listing.numbers);
+    int first;
+    struct tg_error *error = tg_console_take_options(&tg_console_dactions, argc, argv, &listing, &first);
+    if (error == NULL && listing.loaded != NULL)
+        return load(console, listing.loaded, out);
+    if (error == NULL)
+        error = take_ids(argc - first, argv + first, &listing.numbers);
     if (error == NULL) {
         listing.json = tg_console_data_begin(&console->data);
         error = tg_focus_call_run_all(console, list, &listing, out);
@@ -450,9 +456,6 @@ static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_O
     free(listing.numbers.ids);
     return error;
 }
-
-static const char *const dactions_words[] = {"-enabled",  "-disabled",   "-save", "-load",
-                                             "-suppress", "-unsuppress", NULL};
 
 const struct tg_console_command tg_console_dactions = {
     .name = "dactions",
@@ -462,7 +465,7 @@ const struct tg_console_command tg_console_dactions = {
     .more = "-save writes a script that sets the points again; -load runs such a file, which may contain\n"
             "nothing else. -suppress disables all points until -unsuppress; threads held by barriers are\n"
             "released.",
-    .words = dactions_words,
+    .options = dactions_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dactions,
 };

@@ -173,38 +173,39 @@ static struct tg_error *unhold(const struct tg_request *control)
     return error;
 }
 
-/* -process or -thread; without either threads where the focus has the width of one. */
-static struct tg_error *take_shape(struct tg_console *console, const struct tg_console_command *command,
-                                   int argc, Tcl_Obj *const *argv, bool *of_processes)
+struct shape {
+    bool of_processes; /* else of threads */
+};
+
+static const struct tg_console_option shape_options[] = {
+    TG_OPTION_FLAG_ALONE("-process", struct shape, of_processes),
+    {"-thread", TG_OPTION_SET, TG_OPTION_IN(struct shape, of_processes), .value = false, .alone = true},
+    {0}};
+
+/* Without an option threads where the focus has the width of one. */
+static struct tg_error *change_hold(struct tg_console *console, const struct tg_console_command *command,
+                                    tg_request_work *work, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     const struct tg_ptset_arena *arena =
         console->focus.set == NULL ? NULL : tg_ptset_arena(console->focus.set, 0);
-    *of_processes = arena == NULL || (arena->width != TG_WIDTH_THREAD && arena->group != TG_GROUP_WORKERS &&
-                                      arena->group != TG_GROUP_LOCKSTEP);
-    if (argc == 0)
-        return NULL;
-    const char *word = Tcl_GetString(argv[0]);
-    *of_processes = strcmp(word, "-process") == 0;
-    return argc == 1 && (*of_processes || strcmp(word, "-thread") == 0) ? NULL : tg_console_usage(command);
+    struct shape shape = {arena == NULL ||
+                          (arena->width != TG_WIDTH_THREAD && arena->group != TG_GROUP_WORKERS &&
+                           arena->group != TG_GROUP_LOCKSTEP)};
+    struct tg_error *error = tg_console_take_options(command, argc, argv, &shape, NULL);
+    if (error != NULL)
+        return error;
+    return tg_focus_call_run(console, &tg_focus_call_defaults, work, &shape.of_processes, out);
 }
 
 static struct tg_error *run_dhold(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool of_processes;
-    struct tg_error *error = take_shape(console, &tg_console_dhold, argc, argv, &of_processes);
-    return error != NULL ? error
-                         : tg_focus_call_run(console, &tg_focus_call_defaults, hold, &of_processes, out);
+    return change_hold(console, &tg_console_dhold, hold, argc, argv, out);
 }
 
 static struct tg_error *run_dunhold(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool of_processes;
-    struct tg_error *error = take_shape(console, &tg_console_dunhold, argc, argv, &of_processes);
-    return error != NULL ? error
-                         : tg_focus_call_run(console, &tg_focus_call_defaults, unhold, &of_processes, out);
+    return change_hold(console, &tg_console_dunhold, unhold, argc, argv, out);
 }
-
-static const char *const shape_words[] = {"-process", "-thread", NULL};
 
 const struct tg_console_command tg_console_dhold = {
     .name = "dhold",
@@ -215,7 +216,7 @@ const struct tg_console_command tg_console_dhold = {
         "Process holds and thread holds are separate: a thread can run when neither is set. Without an\n"
         "option dhold holds processes, or threads if the focus has the width t or a group of threads (W,\n"
         "L).",
-    .words = shape_words,
+    .options = shape_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dhold,
 };
@@ -225,7 +226,7 @@ const struct tg_console_command tg_console_dunhold = {
     .arguments = "?-process | -thread?",
     .summary = "releases held threads, also from barriers; this does not resume anything",
     .example = "dfocus p2 dunhold",
-    .words = shape_words,
+    .options = shape_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dunhold,
 };

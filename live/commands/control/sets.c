@@ -1,6 +1,7 @@
 /* Sets and groups: dptsets, dgroups. */
 #include "live/commands/control/commands.h"
 #include "live/commands/focus/focus_call.h"
+#include "live/console/options.h"
 
 #include "analyzer/job/list.h"
 #include "format/base/printable.h"
@@ -65,7 +66,10 @@ const struct tg_console_command tg_console_dptsets = {
 
 /* ---- dgroups */
 
+/* Arguments, of which one is given; and what the group NAME is changed by. */
 struct grouping {
+    bool list;
+    const char *made, *deleted, *added, *removed;
     const char *name;
     struct tg_error *(*change)(struct tg_job_model *model, const char *name, struct tg_thread_id unit);
 };
@@ -80,7 +84,7 @@ static struct tg_error *make_group(const struct tg_request *control)
     const struct grouping *grouping = control->context;
     uint32_t number;
     struct tg_error *error =
-        tg_job_model_add_group(tg_controller_change_job(control->controller), grouping->name, &number);
+        tg_job_model_add_group(tg_controller_change_job(control->controller), grouping->made, &number);
     if (error == NULL)
         fprintf(control->out, "%" PRIu32 "\n", number);
     return error;
@@ -89,7 +93,7 @@ static struct tg_error *make_group(const struct tg_request *control)
 static struct tg_error *delete_group(const struct tg_request *control)
 {
     const struct grouping *grouping = control->context;
-    return tg_job_model_delete_group(tg_controller_change_job(control->controller), grouping->name);
+    return tg_job_model_delete_group(tg_controller_change_job(control->controller), grouping->deleted);
 }
 
 /* Whole processes join as such, so that threads to come are in it too. */
@@ -122,33 +126,41 @@ static struct tg_error *change_group(const struct tg_request *control)
 
 static struct tg_error *run_dgroups(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "-list";
-    struct grouping grouping = {.name = argc == 2 ? Tcl_GetString(argv[1]) : NULL};
-    if (strcmp(what, "-list") == 0 && argc <= 1)
-        return tg_focus_call_run_all(console, list_groups, NULL, out);
-    if (argc != 2)
-        return tg_console_usage(&tg_console_dgroups);
-    if (strcmp(what, "-new") == 0)
+    struct grouping grouping = {0};
+    struct tg_error *error = tg_console_take_options(&tg_console_dgroups, argc, argv, &grouping, NULL);
+    if (error != NULL)
+        return error;
+    if (grouping.made != NULL)
         return tg_focus_call_run_all(console, make_group, &grouping, out);
-    if (strcmp(what, "-delete") == 0)
+    if (grouping.deleted != NULL)
         return tg_focus_call_run_all(console, delete_group, &grouping, out);
-    if (strcmp(what, "-add") == 0)
-        grouping.change = tg_job_model_join_group;
-    else if (strcmp(what, "-remove") == 0)
-        grouping.change = tg_job_model_leave_group;
-    else
-        return tg_console_usage(&tg_console_dgroups);
+    if (grouping.added == NULL && grouping.removed == NULL)
+        return tg_focus_call_run_all(console, list_groups, NULL, out);
+    grouping.name = grouping.added != NULL ? grouping.added : grouping.removed;
+    grouping.change = grouping.added != NULL ? tg_job_model_join_group : tg_job_model_leave_group;
     return tg_focus_call_run(console, &tg_focus_call_defaults, change_group, &grouping, out);
 }
 
-static const char *const dgroups_words[] = {"-list", "-new", "-add", "-remove", "-delete", NULL};
+#define NAMED(option, member)                                                                                \
+    {                                                                                                        \
+        option, TG_OPTION_WORD, TG_OPTION_IN(struct grouping, member), .takes = "the name of a group",       \
+                                                                       .alone = true                         \
+    }
+
+static const struct tg_console_option dgroups_options[] = {
+    TG_OPTION_FLAG_ALONE("-list", struct grouping, list),
+    NAMED("-new", made),
+    NAMED("-add", added),
+    NAMED("-remove", removed),
+    NAMED("-delete", deleted),
+    {0}};
 
 const struct tg_console_command tg_console_dgroups = {
     .name = "dgroups",
     .arguments = "?-list? | -new NAME | -add NAME | -remove NAME | -delete NAME",
     .summary = "lists groups; creates named groups and adds the threads in focus to them",
     .example = "dgroups -new solvers; dfocus {r0 r1} dgroups -add solvers; dfocus g/solvers/ dgo",
-    .words = dgroups_words,
+    .options = dgroups_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dgroups,
 };

@@ -460,19 +460,26 @@ struct tg_error *tg_step_to(struct tg_console *console, const char *const *funct
     return error;
 }
 
+struct counted {
+    Tcl_WideInt count;
+};
+
+static const struct tg_console_option counted_options[] = {
+    {"N", TG_OPTION_NUMBER, TG_OPTION_IN(struct counted, count), .lowest = 1, .highest = MAX_STEPS}, {0}};
+
 static struct tg_error *run_counted(struct tg_console *console, const struct tg_console_command *command,
                                     enum tg_step_kind kind, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct stepping stepping = {.request = {.kind = kind}};
-    Tcl_WideInt count = 1;
-    if (argc > 1 || (argc == 1 && (Tcl_GetWideIntFromObj(NULL, argv[0], &count) != TCL_OK || count < 1 ||
-                                   count > MAX_STEPS)))
-        return tg_console_usage(command);
+    struct counted counted = {.count = 1};
+    struct tg_error *error = tg_console_take_options(command, argc, argv, &counted, NULL);
+    if (error != NULL)
+        return error;
     if (kind == TG_STEP_OUT) {
-        stepping.request.level = (unsigned)count - 1;
-        count = 1;
+        stepping.request.level = (unsigned)counted.count - 1;
+        counted.count = 1;
     }
-    return step(console, &stepping, count, out);
+    return step(console, &stepping, counted.count, out);
 }
 
 static struct tg_error *run_dstep(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -525,6 +532,7 @@ const struct tg_console_command tg_console_dstep = {
     .summary = "steps to another source line, into functions that have line information",
     .example = "dfocus t1.2 dstep",
     .more = WHO,
+    .options = counted_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "step",
     .run = run_dstep,
@@ -536,6 +544,7 @@ const struct tg_console_command tg_console_dnext = {
     .summary = "steps to another source line, over calls",
     .example = "dnext 3",
     .more = WHO,
+    .options = counted_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "next",
     .run = run_dnext,
@@ -547,6 +556,7 @@ const struct tg_console_command tg_console_dstepi = {
     .summary = "steps one machine instruction",
     .example = "dfocus t dstepi 5",
     .more = WHO,
+    .options = counted_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dstepi,
 };
@@ -557,6 +567,7 @@ const struct tg_console_command tg_console_dnexti = {
     .summary = "steps one machine instruction, over calls",
     .example = "dfocus t dnexti",
     .more = WHO,
+    .options = counted_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dnexti,
 };
@@ -567,6 +578,7 @@ const struct tg_console_command tg_console_dout = {
     .summary = "finishes the current function, or N of them",
     .example = "dfocus t1.2 dout",
     .more = WHO,
+    .options = counted_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dout,
 };

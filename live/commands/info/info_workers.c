@@ -1,9 +1,9 @@
 /* `info workers`: every worker with what it is inside of. */
 #include "live/commands/info/commands.h"
 #include "live/commands/info/worker_lines.h"
+#include "live/console/options.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- as data */
 
@@ -87,16 +87,23 @@ static struct tg_error *list_workers(struct tg_console *console)
 
 /* ---- the command */
 
+struct shape {
+    bool as_list, is_each;
+};
+
+static const struct tg_console_option options[] = {TG_OPTION_FLAG_ALONE("-all", struct shape, is_each),
+                                                   TG_OPTION_FLAG_ALONE("-list", struct shape, as_list),
+                                                   {0}};
+
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool as_list = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-list") == 0;
-    bool is_each = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-all") == 0;
+    struct shape shape = {0};
     size_t n_workers = 0;
-    if (argc > 1 || (argc == 1 && !as_list && !is_each))
-        return tg_console_usage(&tg_console_info_workers);
-    if (as_list)
+    struct tg_error *error = tg_console_take_options(&tg_console_info_workers, argc, argv, &shape, NULL);
+    if (error == NULL && shape.as_list)
         return list_workers(console);
-    struct tg_error *error = tg_worker_lines_print(console, is_each, out, &n_workers);
+    if (error == NULL)
+        error = tg_worker_lines_print(console, shape.is_each, out, &n_workers);
     if (error == NULL && n_workers == 0)
         fputs("no OpenMP workers yet\n", out);
     if (error == NULL && console->data.wanted) {
@@ -105,8 +112,6 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     }
     return error;
 }
-
-static const char *const words[] = {"-all", "-list", NULL};
 
 const struct tg_console_command tg_console_info_workers = {
     .name = "info workers",
@@ -120,7 +125,7 @@ const struct tg_console_command tg_console_info_workers = {
         "each worker. -list returns a list of dictionaries instead, one for each worker: rank (-1: none),\n"
         "pid, worker, tid, alive, current, and places, a list of dictionaries: kind (parallel, zone, wait,\n"
         "mutex, sync or task), what, team, thread_num, level, id, code, since_ns.",
-    .words = words,
+    .options = options,
     .is_of_now = true,
     .run = run,
 };

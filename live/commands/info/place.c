@@ -7,6 +7,7 @@
 #include "live/commands/info/code_words.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/event_words.h"
+#include "live/console/options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -133,24 +134,29 @@ static Tcl_Obj *event_dict(const struct tg_source *source)
     return dict;
 }
 
+struct event_shape {
+    bool as_dict;
+};
+
+static const struct tg_console_option event_options[] = {TG_OPTION_FLAG("-dict", struct event_shape, as_dict),
+                                                         {0}};
+
 static struct tg_error *run_event(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool as_dict = argc == 1 && strcmp(Tcl_GetString(argv[0]), "-dict") == 0;
+    struct event_shape shape = {0};
     const struct tg_source *source = console->source;
-    if (argc > 1 || (argc == 1 && !as_dict))
-        return tg_console_usage(&tg_console_info_event);
-    if (as_dict) {
+    struct tg_error *error = tg_console_take_options(&tg_console_info_event, argc, argv, &shape, NULL);
+    if (error == NULL && shape.as_dict) {
         console->result = event_dict(source);
         return NULL;
     }
-    struct tg_error *error = tg_console_print_place(console, out);
+    if (error == NULL)
+        error = tg_console_print_place(console, out);
     if (error != NULL || source->event == NULL)
         return error;
     struct tg_dump dump = {.stream = out, .start_ns = source->start_ns};
     return tg_dump_text.event(&dump, source->event, source->moment->entry);
 }
-
-static const char *const event_words[] = {"-dict", NULL};
 
 const struct tg_console_command tg_console_info_event = {
     .name = "info event",
@@ -158,7 +164,7 @@ const struct tg_console_command tg_console_info_event = {
     .summary = "the current event with all of its fields",
     .example = "dict get [info event -dict] kind",
     .more = "-dict returns a dictionary with the field names of `tollgate dump --json`, and number.",
-    .words = event_words,
+    .options = event_options,
     .is_of_now = true,
     .run = run_event,
 };

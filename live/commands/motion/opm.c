@@ -3,6 +3,7 @@
 #include "live/commands/motion/commands.h"
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
+#include "live/console/options.h"
 #include "live/source/zone_counter.h"
 
 #include <inttypes.h>
@@ -87,13 +88,21 @@ static const struct tg_openmp_worker *first_worker(const struct tg_console *cons
     return NULL;
 }
 
+struct starting {
+    bool force;
+};
+
+static const struct tg_console_option start_options[] = {TG_OPTION_FLAG("--force", struct starting, force),
+                                                         {0}};
+
 static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool force = argc == 1 && strcmp(Tcl_GetString(argv[0]), "--force") == 0;
-    if (argc > 1 || (argc == 1 && !force))
-        return tg_console_usage(&tg_console_opm_start);
+    struct starting starting = {0};
+    struct tg_error *error = tg_console_take_options(&tg_console_opm_start, argc, argv, &starting, NULL);
+    if (error != NULL)
+        return error;
     const struct tg_openmp_worker *first = first_worker(console);
-    for (size_t i = 0; !force && first != NULL && first->alive && i < first->n_places; i++)
+    for (size_t i = 0; !starting.force && first != NULL && first->alive && i < first->n_places; i++)
         if (first->places[i].kind == TG_OPENMP_IN_REGION)
             return tg_error_create(TG_ERROR_USAGE,
                                    "worker 1 is already in parallel region %" PRIu64
@@ -103,8 +112,6 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
                                          : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
 }
 
-static const char *const start_words[] = {"--force", NULL};
-
 const struct tg_console_command tg_console_opm_start = {
     .name = "opm start",
     .arguments = "?--force?",
@@ -112,6 +119,6 @@ const struct tg_console_command tg_console_opm_start = {
     .example = "opm start",
     .more = "The worker that begins the region becomes the current one. If the first worker is already\n"
             "in a region, --force is required.",
-    .words = start_words,
+    .options = start_options,
     .run = run_start,
 };

@@ -1,5 +1,6 @@
 /* Settings: dset, dunset. */
 #include "live/commands/session/commands.h"
+#include "live/console/options.h"
 
 #include "analyzer/output/text_table.h"
 #include "format/base/near_name.h"
@@ -159,43 +160,62 @@ static struct tg_error *set(struct tg_console *console, const struct tg_setting 
     return error;
 }
 
+struct setting_words {
+    bool as_default; /* as in settings files: there is nothing that it could change here */
+};
+
+static const struct tg_console_option dset_options[] = {
+    TG_OPTION_FLAG("-set_as_default", struct setting_words, as_default),
+    {.name = "NAME", .kind = TG_OPTION_REST},
+    {0}};
+
 static struct tg_error *run_dset(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     const struct tg_setting *setting = NULL;
-    if (argc == 3 && strcmp(Tcl_GetString(argv[0]), "-set_as_default") == 0) {
-        argc--; /* as in settings files: there is nothing that it could be told from here */
-        argv++;
-    }
-    if (argc > 2)
-        return tg_console_usage(&tg_console_dset);
-    if (argc == 0)
+    struct setting_words words = {0};
+    int first;
+    struct tg_error *error = tg_console_take_options(&tg_console_dset, argc, argv, &words, &first);
+    int n_words = argc - first;
+    if (error == NULL && (n_words > 2 || (words.as_default && n_words != 2)))
+        error = tg_console_usage(&tg_console_dset);
+    if (error != NULL)
+        return error;
+    if (n_words == 0)
         return list_settings(console, out);
-    const char *name = Tcl_GetString(argv[0]);
-    struct tg_error *error = find(console, name, &setting);
-    if (error == NULL && argc == 2)
-        error = set(console, setting, Tcl_GetString(argv[1]));
+    const char *name = Tcl_GetString(argv[first]);
+    error = find(console, name, &setting);
+    if (error == NULL && n_words == 2)
+        error = set(console, setting, Tcl_GetString(argv[first + 1]));
     if (error == NULL)
         console->result = Tcl_NewStringObj(tg_console_settings_text(console->settings, name), -1);
     return error;
 }
 
+struct unsetting {
+    bool all;
+    const char *name;
+};
+
+static const struct tg_console_option dunset_options[] = {
+    TG_OPTION_FLAG_ALONE("-all", struct unsetting, all),
+    {"NAME", TG_OPTION_WORD, TG_OPTION_IN(struct unsetting, name)},
+    {0}};
+
 static struct tg_error *run_dunset(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     const struct tg_setting *setting = NULL;
+    struct unsetting words = {0};
     (void)out;
-    if (argc != 1)
-        return tg_console_usage(&tg_console_dunset);
-    const char *name = Tcl_GetString(argv[0]);
-    if (strcmp(name, "-all") != 0) {
-        struct tg_error *error = find(console, name, &setting);
-        return error != NULL ? error : set(console, setting, NULL);
-    }
-    for (setting = tg_setting_table; setting->name != NULL; setting++) {
-        struct tg_error *error = is_of_use(console, setting) ? set(console, setting, NULL) : NULL;
-        if (error != NULL)
-            return error;
-    }
-    return NULL;
+    struct tg_error *error = tg_console_take_options(&tg_console_dunset, argc, argv, &words, NULL);
+    if (error == NULL && !words.all && words.name == NULL)
+        error = tg_console_usage(&tg_console_dunset);
+    if (error == NULL && words.name != NULL)
+        error = find(console, words.name, &setting);
+    if (error == NULL && words.name != NULL)
+        return set(console, setting, NULL);
+    for (setting = tg_setting_table; error == NULL && setting->name != NULL; setting++)
+        error = is_of_use(console, setting) ? set(console, setting, NULL) : NULL;
+    return error;
 }
 
 static void offer_settings(const struct tg_console *console, void (*add)(void *context, const char *word),
@@ -212,18 +232,17 @@ const struct tg_console_command tg_console_dset = {
     .summary = "lists the settings, or shows or changes one",
     .example = "dset MAX_LIST 40",
     .more = "The prefix TV:: of a NAME may be left out.",
+    .options = dset_options,
     .offer = offer_settings,
     .run = run_dset,
 };
-
-static const char *const dunset_words[] = {"-all", NULL};
 
 const struct tg_console_command tg_console_dunset = {
     .name = "dunset",
     .arguments = "NAME | -all",
     .summary = "resets a setting, or all settings, to the default",
     .example = "dunset SEARCH_PATH",
+    .options = dunset_options,
     .offer = offer_settings,
-    .words = dunset_words,
     .run = run_dunset,
 };

@@ -1,50 +1,31 @@
 /* quit, exit. */
 #include "live/commands/session/commands.h"
+#include "live/console/options.h"
 
-#include <string.h>
+struct leave {
+    int status;
+    enum tg_console_leaving leaving;
+};
 
-/* An exit status. */
-static struct tg_error *take_status(Tcl_Obj *word, Tcl_WideInt *status)
-{
-    if (Tcl_GetWideIntFromObj(NULL, word, status) == TCL_OK && *status >= 0 && *status <= 255)
-        return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "invalid exit status '%s': give a number from 0 to 255",
-                           Tcl_GetString(word));
-}
-
-/* -kill or -detach, for a live job. */
-static struct tg_error *take_leaving(const struct tg_console_command *command, const char *word,
-                                     enum tg_console_leaving *leaving)
-{
-    if (strcmp(word, "-kill") == 0)
-        *leaving = TG_LEAVING_KILL;
-    else if (strcmp(word, "-detach") == 0)
-        *leaving = TG_LEAVING_DETACH;
-    else
-        return tg_console_usage(command);
-    return NULL;
-}
+static const struct tg_console_option options[] = {
+    {"-kill", TG_OPTION_SET, TG_OPTION_IN(struct leave, leaving), .value = TG_LEAVING_KILL},
+    {"-detach", TG_OPTION_SET, TG_OPTION_IN(struct leave, leaving), .value = TG_LEAVING_DETACH},
+    {"STATUS", TG_OPTION_NUMBER, TG_OPTION_IN(struct leave, status), .highest = 255},
+    {0}};
 
 static struct tg_error *leave(struct tg_console *console, const struct tg_console_command *command, int argc,
                               Tcl_Obj *const *argv)
 {
-    Tcl_WideInt status = -1;
-    enum tg_console_leaving leaving = TG_LEAVING_NOT_SAID;
-    struct tg_error *error = NULL;
-    if (argc > 0 && console->options.live != NULL && *Tcl_GetString(argv[0]) == '-') {
-        error = take_leaving(command, Tcl_GetString(argv[0]), &leaving);
-        argc--;
-        argv++;
-    }
-    if (error == NULL && argc > 1)
-        return tg_console_usage(command);
-    if (error == NULL && argc == 1)
-        error = take_status(argv[0], &status);
+    struct leave wanted = {.status = -1, .leaving = TG_LEAVING_NOT_SAID};
+    struct tg_error *error = tg_console_take_options(command, argc, argv, &wanted, NULL);
+    if (error == NULL && wanted.leaving != TG_LEAVING_NOT_SAID && console->options.live == NULL)
+        error = tg_error_create(TG_ERROR_USAGE, "%s: %s needs a live job: this is a recorded trace",
+                                command->name, wanted.leaving == TG_LEAVING_KILL ? "-kill" : "-detach");
     if (error != NULL)
         return error;
     console->has_quit = true;
-    console->quit_status = (int)status;
-    console->leaving = leaving;
+    console->quit_status = wanted.status;
+    console->leaving = wanted.leaving;
     /* No `catch` of a script keeps it from ending. */
     tg_console_stop(console);
     return NULL;
@@ -70,6 +51,7 @@ const struct tg_console_command tg_console_quit = {
     .more = "With a live job, -kill kills its processes and -detach lets them continue. By default a job "
             "that the\n"
             "console started is killed, and processes that it attached to continue.",
+    .options = options,
     .run = run_quit,
 };
 
@@ -78,5 +60,6 @@ const struct tg_console_command tg_console_exit = {
     .arguments = "?-kill | -detach? ?STATUS?",
     .summary = "same as quit",
     .example = "exit 1",
+    .options = options,
     .run = run_exit,
 };

@@ -14,6 +14,7 @@ struct values {
     double seconds;
     enum colour colour;
     const char *text, *place;
+    bool all;
     char letter;
     int n_options;
 };
@@ -45,6 +46,13 @@ static const struct tg_console_option with_place[] = {
 static const struct tg_console_option with_rest[] = {OPTIONS, {.name = "REST", .kind = TG_OPTION_REST}, {0}};
 static const struct tg_console_option with_expression[] = {
     OPTIONS, {.name = "EXPRESSION", .kind = TG_OPTION_EXPRESSION}, {0}};
+
+static const struct tg_console_option with_number[] = {
+    TG_OPTION_FLAG("-any", struct values, any),
+    TG_OPTION_FLAG_ALONE("-all", struct values, all),
+    {"-only", TG_OPTION_WORD, TG_OPTION_IN(struct values, text), .takes = "a word", .alone = true},
+    {"N", TG_OPTION_NUMBER, TG_OPTION_IN(struct values, count), .lowest = 1, .highest = 9},
+    {0}};
 
 /* The arguments live until the next call. */
 static struct tg_error *take(const struct tg_console_option *options, const char *line, struct values *values)
@@ -96,6 +104,18 @@ static void test_places(void **state)
     assert_int_equal(values.n_options, 1);
 }
 
+static void test_alone(void **state)
+{
+    struct values values = {0};
+    (void)state;
+    assert_fine(take(with_number, "-all", &values));
+    assert_true(values.all);
+    assert_fine(take(with_number, "-only -any", &values));
+    assert_string_equal(values.text, "-any");
+    assert_fine(take(with_number, "-any 3", &values));
+    assert_int_equal(values.count, 3);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -116,6 +136,15 @@ static void test_refused(void **state)
         {with_place, "-colour gren", "paint: -colour takes red or green, not 'gren'; did you mean 'green'?"},
         {with_place, "/xy", "paint: /LETTER: one letter"},
         {with_place, "here there", "usage: paint ?-any? ..."},
+        {with_number, "3 4", "usage: paint ?-any? ..."},
+        {with_number, "x", "paint: N is a number from 1 to 9, not 'x'"},
+        {with_number, "-3", "paint: N is a number from 1 to 9, not '-3'"},
+        {with_number, "-x", "paint: unknown option '-x' (`help paint` lists the options)"},
+        {with_number, "-all 3", "paint: -all cannot be combined with '3'"},
+        {with_number, "3 -all", "paint: -all cannot be combined with '3'"},
+        {with_number, "-all -all", "paint: -all cannot be combined with '-all'"},
+        {with_number, "-only a b", "paint: -only cannot be combined with 'b'"},
+        {with_number, "-any -only a", "paint: -only cannot be combined with '-any'"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -133,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_alone),
         cmocka_unit_test(test_refused),
     };
     Tcl_FindExecutable(NULL);

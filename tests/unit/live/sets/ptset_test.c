@@ -167,7 +167,7 @@ static void every_form_has_a_canonical_one(void **state)
         {"d1.<", "d1.<"},
         {"r0", "r0"},
         {"pr12.3", "pr12.3"},
-        {"tr2", "tr2."},
+        {"tr2", "tr2"},
         {"tr2.1", "tr2.1"},
         {"g5/r3.<", "g5/r3.<"},
         {"r0-2", "{r0 r1 r2}"},
