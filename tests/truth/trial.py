@@ -1,0 +1,178 @@
+"""One run of a case under `tollgate record`, interrupted as a person, a batch system or a launcher would, and what the
+report says of it."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from board import Board
+from case import CORRECT, is_mpi
+from toolchain import ENVIRONMENT, compile_case, job
+
+TOLLGATE = os.environ.get("TG_TOLLGATE", "tollgate")
+# Ways to interrupt: Ctrl-C in the terminal, a batch system's SIGTERM to the launcher, `timeout` around the recorder, a
+# SIGINT to the launcher alone, SIGTERM to the recorder.
+WAYS = ("ctrl-c", "sigterm-launcher", "timeout", "sigint-launcher", "sigterm-recorder")
+BEGIN_S, FAULT_S, END_S, REPORT_S = 40, 40, 30, 60
+QUIET_S = 1.2  # nobody made a call for so long: the job hangs
+LATEST_S = 8.0  # and if somebody goes on making calls (a loop of tests), after so long
+
+
+class Trial:
+    """Runs CASE in a new folder of DIRECTORY. After run(): REPORT (the JSON, or None and PROBLEM), BOARD's culprits and
+    places at the moment of the interruption, WAY and MOMENT_S (after the start of the loop)."""
+
+    def __init__(self, case, directory, programs):
+        self.case, self.programs = case, programs
+        self.folder = os.path.join(directory, case.name)
+        self.report = self.problem = self.status = None
+        self.culprits, self.places = [], []
+        dice = random.Random(f"interruption of {case.name}")
+        self.way = dice.choice(WAYS) if case.kind == CORRECT else dice.choice(("ctrl-c", "sigterm-recorder", "sigterm-launcher"))
+        if case.ends:
+            self.way = "none"
+        self.moment_s = round(dice.uniform(0.0, 1.8), 3)
+        self.is_early = dice.random() < 0.04  # the moment counts from the start of the launcher
+        self.interrupted = False
+
+    # ---- processes
+
+    def record_command(self, program):
+        record = [TOLLGATE, "record", "-q", "--force", "-o", "trace", "--", *job(self.case, program)]
+        if self.way == "timeout":
+            return ["timeout", "-k", "20", str(round(self.moment_s + 1.5, 2)), *record]
+        return record
+
+    def launcher(self):
+        """The process that the recorder started."""
+        recorder = self.process.pid
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+                with open(f"/proc/{name}/cmdline") as file:
+                    words = file.read().split("\0")
+            except (OSError, ValueError):
+                continue
+            if parent == recorder and os.path.basename(words[0]) != "tollgate":
+                return int(name)
+        return recorder
+
+    def interrupt(self):
+        self.interrupted = True
+        if self.way == "timeout":
+            return  # comes by itself
+        try:
+            if self.way == "ctrl-c":
+                os.killpg(self.process.pid, signal.SIGINT)
+            elif self.way == "sigterm-recorder":
+                self.process.send_signal(signal.SIGTERM)
+            else:
+                os.kill(self.launcher(), signal.SIGTERM if self.way == "sigterm-launcher" else signal.SIGINT)
+        except ProcessLookupError:
+            pass
+
+    def wait_for(self, is_there, limit_s):
+        end = time.monotonic() + limit_s
+        while not is_there():
+            if self.process.poll() is not None or time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def wait_for_quiet(self, board):
+        """Until nobody makes calls any more."""
+        latest = time.monotonic() + LATEST_S
+        activity, since = board.activity(), time.monotonic()
+        while self.process.poll() is None and time.monotonic() < latest:
+            time.sleep(0.05)
+            now = board.activity()
+            if now != activity:
+                activity, since = now, time.monotonic()
+            if time.monotonic() - since > QUIET_S:
+                return
+
+    # ---- the run
+
+    def act(self, board):
+        """Lets the job run to the moment of the interruption, and interrupts it."""
+        if self.case.ends:
+            return
+        if self.case.kind == CORRECT:
+            if self.way != "timeout" and not self.is_early and not self.wait_for(lambda: board.has_begun, BEGIN_S):
+                self.problem = "the program did not begin"
+            time.sleep(self.moment_s)
+            self.interrupt()
+            return
+        if not self.wait_for(board.culprits, FAULT_S):
+            self.problem = "the program did not come to its fault"
+        outside = self.case.truth.signal_from_outside
+        if outside and board.culprits():
+            os.kill(board.culprits()[0].pid, getattr(signal, outside))
+        self.wait_for_quiet(board)
+        self.culprits, self.places = board.culprits(), board.places()
+        if self.process.poll() is None:
+            self.interrupt()
+
+    def run(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder)
+        program = compile_case(self.case, self.programs)
+        shutil.copy(os.path.join(os.path.dirname(program), "program.c"), self.folder)
+        board = Board(os.path.join(self.folder, "board"))
+        environment = dict(os.environ, **ENVIRONMENT, TRUTH_BOARD=board.path)
+        if is_mpi(self.case.toolchain):
+            # one of its own, since launchers remove each other's; short, since the paths of sockets are made from it
+            environment["OMPI_MCA_orte_tmpdir_base"] = session = tempfile.mkdtemp(prefix="tb", dir="/tmp")
+        with open(os.path.join(self.folder, "output"), "wb") as output:
+            self.process = subprocess.Popen(self.record_command(program), cwd=self.folder, env=environment, stdout=output,
+                                            stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                self.act(board)
+                self.status = self.process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self.problem = f"the recorder did not end within {END_S} s of the interruption ({self.way})"
+            finally:
+                self.end_all(board)
+        self.culprits, self.places = self.culprits or board.culprits(), self.places or board.places()
+        board.close()
+        if is_mpi(self.case.toolchain):
+            shutil.rmtree(session, ignore_errors=True)
+        self.read_report()
+        return self
+
+    def end_all(self, board):
+        """Ends what is left of this trial: the recorder and the processes that are on the board, all its own."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        for pid in {place.pid for place in board.places()}:
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if board.path.encode() in file.read():
+                        os.kill(pid, signal.SIGKILL)
+            except (OSError, ProcessLookupError):
+                continue
+
+    def read_report(self):
+        trace = next((name for name in ("trace", "trace.incomplete") if os.path.exists(os.path.join(self.folder, name))), None)
+        if trace is None:
+            self.problem = self.problem or "no trace was written"
+            return
+        try:
+            report = subprocess.run([TOLLGATE, "report", "--json", trace], cwd=self.folder, capture_output=True, timeout=REPORT_S)
+        except subprocess.TimeoutExpired:
+            self.problem = self.problem or f"the report takes more than {REPORT_S} s"
+            return
+        if report.returncode != 0:
+            self.problem = self.problem or f"report exits with {report.returncode}: {report.stderr.decode(errors='replace')[-300:]}"
+        with open(os.path.join(self.folder, "report.json"), "wb") as file:
+            file.write(report.stdout)
+        try:
+            self.report = json.loads(report.stdout)
+        except ValueError:
+            self.problem = self.problem or "the report is not JSON"
