@@ -6,6 +6,7 @@
 #include "analyzer/sequence/command.h"
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
+#include "format/image/break_finder.h"
 #include "format/image/symbolizer.h"
 #include "format/settings/command.h"
 #include "live/commands/live_command.h"
@@ -38,6 +39,7 @@ static const struct tg_command_services services = {
     .symbolizer_create = tg_symbolizer_create,
     .symbolizer_destroy = tg_symbolizer_destroy,
     .symbolizer_resolve = tg_symbolizer_resolve,
+    .find_breaks = tg_break_finder_find,
 };
 
 static void print_help(FILE *stream)

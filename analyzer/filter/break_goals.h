@@ -5,22 +5,32 @@
 #include "analyzer/filter/library_catalog.h"
 #include "format/event/event.h"
 #include "format/settings/break_spec.h"
+#include "format/settings/command.h"
 
 enum { TG_BREAK_GOALS_MAX = 4096 };
 
 enum tg_goal_state {
-    TG_GOAL_RESOLVED,   /* the recording planted it: the libraries are known */
-    TG_GOAL_BY_LIBRARY, /* not recorded; the library part of LIBRARY`... names the libraries */
-    TG_GOAL_NOWHERE,    /* recorded, and no object of the job has it; or no library has the name asked for */
-    TG_GOAL_UNKNOWN,    /* not recorded, and its text does not say in which library it is */
+    TG_GOAL_RESOLVED,   /* the recording planted it, or files of this machine have it */
+    TG_GOAL_BY_LIBRARY, /* no file could be asked; the library part of LIBRARY`... names the libraries */
+    TG_GOAL_NOWHERE,    /* no object of the job has it, and the recording has seen them all */
+    TG_GOAL_UNKNOWN,    /* not found, but not everywhere looked for */
 };
 
 struct tg_break_goal {
     char *text;
     struct tg_break_spec *spec; /* NULL where a recorded text is none */
     bool recorded;
-    uint64_t places;          /* distinct libraries that contain it */
-    enum tg_goal_state state; /* from tg_break_goals_resolve on */
+    /* from tg_break_goals_resolve on */
+    uint64_t places;  /* distinct libraries and programs that contain it, those by name included */
+    uint64_t by_name; /* of these: only because its text names them */
+    uint64_t perhaps; /* libraries and programs that could not be asked */
+    enum tg_goal_state state;
+};
+
+/* The means to find places that the recording has not found. */
+struct tg_break_search {
+    tg_find_breaks *find; /* NULL: no file can be asked */
+    bool unseen;          /* the job may have had libraries of which the trace has no event */
 };
 
 /* Caller's storage; zero-initialised it is empty. */
@@ -32,7 +42,8 @@ struct tg_break_goals {
 
 void tg_break_goals_deinit(struct tg_break_goals *goals);
 
-/* A breakpoint requested by the user; the same text twice is one goal. INPUT error for a malformed one. */
+/* A breakpoint requested by the user; the same place written twice, also otherwise (f.c:3, f.c#3), is one
+ * goal. INPUT error for a malformed one. */
 struct tg_error *tg_break_goals_want(struct tg_break_goals *goals, const char *text);
 
 /* A breakpoint_spec event. LIMIT error beyond TG_BREAK_GOALS_MAX. */
@@ -43,8 +54,13 @@ struct tg_error *tg_break_goals_record(struct tg_break_goals *goals,
 struct tg_error *tg_break_goals_plant(struct tg_break_goals *goals, struct tg_library_catalog *catalog,
                                       const struct tg_event_breakpoint_planted *event);
 
-/* After the last event: decides every goal's state, finds the places of those that name a library. */
-struct tg_error *tg_break_goals_resolve(struct tg_break_goals *goals, struct tg_library_catalog *catalog);
+/* After the last event: looks for every goal in each library and program where the recording has not, and
+ * decides its state. */
+struct tg_error *tg_break_goals_resolve(struct tg_break_goals *goals, struct tg_library_catalog *catalog,
+                                        const struct tg_break_search *search);
+
+/* Whether no setting but Slow is safe for GOAL: its library may be one that nobody has seen. */
+bool tg_break_goal_is_lost(const struct tg_break_goal *goal, bool unseen);
 
 /* The goal that recorded breakpoint number ID belongs to; false where there is none. */
 bool tg_break_goals_find(const struct tg_break_goals *goals, uint64_t id, uint32_t *goal);

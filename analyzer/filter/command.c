@@ -347,6 +347,7 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
         request->predict = write_decision;
         request->context = &writer;
     }
+    request->find_breaks = services->find_breaks;
     error = tg_filter_evaluate(request, &evaluation);
     if (error == NULL)
         error = write_evaluation(arguments, &evaluation, output);

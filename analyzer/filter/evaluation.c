@@ -71,7 +71,9 @@ static struct tg_error *survey(const struct tg_filter_request *request,
     error = visit(reader, survey_event, &evaluation->survey, &evaluation->damage);
     if (error == NULL) {
         evaluation->summary = tg_trace_reader_summary(reader);
-        error = tg_filter_survey_finish(&evaluation->survey, tg_trace_reader_meta(reader));
+        evaluation->survey.incomplete = evaluation->summary.truncated || evaluation->damage != NULL;
+        error =
+            tg_filter_survey_finish(&evaluation->survey, tg_trace_reader_meta(reader), request->find_breaks);
     }
     tg_trace_reader_close(reader);
     if (error == NULL && request->floor != NULL)
@@ -302,10 +304,10 @@ static struct tg_error *simulate(const struct tg_filter_request *request,
 
 /* ---- suggestion ---- */
 
-static bool has_unknown_goals(const struct tg_break_goals *goals)
+static bool has_lost_goals(const struct tg_filter_survey *made)
 {
-    for (size_t i = 0; i < goals->count; i++)
-        if (goals->items[i].state == TG_GOAL_UNKNOWN)
+    for (size_t i = 0; i < made->goals.count; i++)
+        if (tg_break_goal_is_lost(&made->goals.items[i], made->unseen || made->incomplete))
             return true;
     return false;
 }
@@ -323,7 +325,7 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
 {
     struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
     struct tg_error *error = tg_suggestion_propose(&evaluation->survey, &evaluation->lists);
-    suggestion->unknown_goals = has_unknown_goals(&evaluation->survey.goals);
+    suggestion->unknown_goals = has_lost_goals(&evaluation->survey);
     if (error == NULL && !suggestion->unknown_goals) /* first, so that it wins where settings are equal */
         error = add_trial(evaluation, TG_FILTER_FAST, "");
     if (error == NULL)

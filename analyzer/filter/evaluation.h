@@ -23,6 +23,7 @@ struct tg_filter_request {
     bool has_simulation;
     struct tg_simulation_options simulation; /* round_trip_ns UINT64_MAX: the measured stop floor */
     const struct tg_stop_cost *floor;        /* calibrated; NULL: the recorded one */
+    tg_find_breaks *find_breaks;             /* looks into files; NULL: nothing does */
     /* NULL: not interested. Predictions for the columns; prediction->lane is the column. */
     struct tg_error *(*predict)(void *context, const struct tg_filter_prediction *prediction);
     void *context;
@@ -43,7 +44,7 @@ struct tg_filter_suggestion {
     enum tg_filter_mode mode;
     const char *match;
     const struct tg_filter_outcome *outcome; /* of a replay of just this setting */
-    bool unknown_goals;                      /* some breakpoint's library is unknown: only Slow is safe */
+    bool unknown_goals; /* some breakpoint may be where nobody looks: only Slow is safe */
     bool colon;
     size_t wanted;
 };

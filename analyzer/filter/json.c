@@ -55,14 +55,14 @@ static void write_cost_basis(struct tg_json *json, const struct tg_cost_basis *b
 }
 
 static void write_goal_libraries(struct tg_json *json, const struct tg_library_catalog *catalog,
-                                 uint32_t goal)
+                                 uint32_t goal, bool certain)
 {
-    tg_json_key(json, "libraries");
+    tg_json_key(json, certain ? "libraries" : "perhaps");
     tg_json_begin_array(json);
     for (size_t i = 0; i < tg_library_catalog_count(catalog); i++) {
         const struct tg_catalog_library *library = tg_library_catalog_at(catalog, i);
         for (uint32_t g = 0; g < library->n_goals; g++)
-            if (library->goals[g] == goal)
+            if (library->goals[g].goal == goal && library->goals[g].certain == certain)
                 tg_json_string(json, library->path);
     }
     tg_json_end_array(json);
@@ -77,7 +77,8 @@ static void write_breakpoints(struct tg_json *json, const struct tg_filter_surve
         tg_json_member_string(json, "spec", survey->goals.items[i].text);
         tg_json_member_string(json, "state", tg_goal_state_name(survey->goals.items[i].state));
         tg_json_member_bool(json, "recorded", survey->goals.items[i].recorded);
-        write_goal_libraries(json, survey->catalog, i);
+        write_goal_libraries(json, survey->catalog, i, true);
+        write_goal_libraries(json, survey->catalog, i, false);
         tg_json_end_object(json);
     }
     tg_json_end_array(json);
@@ -161,7 +162,7 @@ struct tg_error *tg_filter_write_json(const struct tg_filter_evaluation *evaluat
     tg_json_member_unsigned(&json, "libraries", survey->libraries);
     tg_json_member_unsigned(&json, "catch_up_events", survey->catch_up_events);
     tg_json_member_unsigned(&json, "agent_events", survey->agent_events);
-    tg_json_member_bool(&json, "lower_bound", survey->catch_up_events > 0);
+    tg_json_member_bool(&json, "lower_bound", survey->unseen);
     tg_json_member_bool(&json, "cuda", survey->cuda);
     write_recorded(&json, evaluation);
     write_cost_basis(&json, &survey->basis);

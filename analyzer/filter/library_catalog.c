@@ -13,6 +13,7 @@ enum { RECENT_SLOTS = 1024 };
 
 struct entry {
     struct tg_catalog_library library;
+    char *build_id; /* owned; NULL: none was noted */
     UT_hash_handle hh;
     char path[];
 };
@@ -43,6 +44,7 @@ void tg_library_catalog_destroy(struct tg_library_catalog *catalog)
     HASH_CLEAR(hh, catalog->by_path);
     for (size_t i = 0; i < catalog->count; i++) {
         free(catalog->entries[i]->library.goals);
+        free(catalog->entries[i]->build_id);
         free(catalog->entries[i]);
     }
     free(catalog->entries);
@@ -59,6 +61,7 @@ static struct tg_error *add_entry(struct tg_library_catalog *catalog, const char
         return tg_error_no_memory();
     memcpy(entry->path, path, length + 1);
     entry->library.path = entry->path;
+    entry->library.build_id = "";
     entry->library.id = (uint32_t)catalog->count;
     entry->library.cuda = tg_dlopen_is_cuda(path);
     struct tg_error *error = TG_ARRAY_RESERVE(catalog->entries, catalog->capacity, catalog->count + 1);
@@ -105,10 +108,39 @@ struct tg_catalog_library *tg_library_catalog_at(const struct tg_library_catalog
     return &catalog->entries[id]->library;
 }
 
-struct tg_error *tg_catalog_library_add_goal(struct tg_catalog_library *library, uint32_t goal)
+struct tg_error *tg_library_catalog_note_build_id(struct tg_catalog_library *library, const char *build_id)
 {
-    size_t place = TG_PARTITION_POINT(library->n_goals, i, library->goals[i] < goal);
-    if (place < library->n_goals && library->goals[place] == goal)
+    struct entry *entry = (struct entry *)library; /* its first member */
+    if (entry->build_id != NULL) {
+        if (strcmp(entry->build_id, build_id) != 0)
+            library->build_id = ""; /* the file was another one later */
         return NULL;
-    return TG_ARRAY_INSERT(library->goals, library->n_goals, library->goals_capacity, place, goal);
+    }
+    entry->build_id = strdup(build_id);
+    if (entry->build_id == NULL)
+        return tg_error_no_memory();
+    library->build_id = entry->build_id;
+    return NULL;
+}
+
+static size_t place_of(const struct tg_catalog_library *library, uint32_t goal)
+{
+    return TG_PARTITION_POINT(library->n_goals, i, library->goals[i].goal < goal);
+}
+
+struct tg_error *tg_catalog_library_add_goal(struct tg_catalog_library *library, uint32_t goal, bool certain)
+{
+    size_t place = place_of(library, goal);
+    if (place < library->n_goals && library->goals[place].goal == goal) {
+        library->goals[place].certain |= certain;
+        return NULL;
+    }
+    struct tg_library_goal added = {.goal = goal, .certain = certain};
+    return TG_ARRAY_INSERT(library->goals, library->n_goals, library->goals_capacity, place, added);
+}
+
+bool tg_catalog_library_has_goal(const struct tg_catalog_library *library, uint32_t goal)
+{
+    size_t place = place_of(library, goal);
+    return place < library->n_goals && library->goals[place].goal == goal && library->goals[place].certain;
 }

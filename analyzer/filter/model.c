@@ -234,22 +234,26 @@ static struct tg_error *log_waiting(struct tg_filter_model *model, const struct 
     struct tg_filter_process *process = dlopen->process;
     const struct tg_event_library_load *load = &dlopen->event->library_load;
     const struct tg_library *items = load->libraries.items;
-    process->load_first = process->log.count;
-    process->load_epoch = process->log.epoch;
-    for (size_t i = 0; dlopen->deferred != 0 && i < dlopen->count; i++) {
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < dlopen->count; i++) {
         bool again = dlopen->n_again > 0 && model->again[i];
+        if (dlopen->deferred == 0) {
+            error = tg_filter_process_note_load(process, model->libraries[i]->id, SIZE_MAX);
+            continue;
+        }
         struct tg_pending item = {
             .time_ns = dlopen->since_ns,
             .link_map = items[i].link_map,
             .library = model->libraries[i]->id,
             .lanes = (uint16_t)(dlopen->deferred & ~(again ? model->fast_lanes : 0)),
+            .blind = (uint16_t)(again ? model->fast_lanes : 0),
             .namespace_index = clip_namespace(load->namespace_index),
         };
-        struct tg_error *error = tg_pending_log_append(&process->log, &item);
-        if (error != NULL)
-            return error;
+        error = tg_pending_log_append(&process->log, &item);
+        if (error == NULL)
+            error = tg_filter_process_note_load(process, model->libraries[i]->id, process->log.count - 1);
     }
-    return NULL;
+    return error;
 }
 
 /* Whether EVENT begins a loader stop, rather than being a further event of one. */
@@ -416,7 +420,7 @@ static struct tg_error *add_unload(struct tg_filter_model *model, struct tg_filt
     return error;
 }
 
-/* Breakpoints in the program itself, or in a file without library events, are in time in every mode. */
+/* Breakpoints in a file without library events are in time in every mode. */
 static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_filter_process *process,
                                     const struct tg_event_breakpoint_planted *planted)
 {
@@ -430,11 +434,22 @@ static struct tg_error *add_planted(struct tg_filter_model *model, struct tg_fil
         return error;
     if (library->dlopens > 0 || library->startups > 0)
         return tg_filter_process_plant(process, planted->address, library->id);
-    for (size_t index = 0; index < model->options.n_filters; index++) {
+    for (size_t index = 0; library->programs == 0 && index < model->options.n_filters; index++) {
         tg_planting_count(&model->lanes[index].outcome.goals[goal], TG_FATE_IN_TIME, 0);
         tg_planting_count(&model->lanes[index].outcome.planting, TG_FATE_IN_TIME, 0);
     }
     return NULL;
+}
+
+/* Breakpoints in the program are in time in every mode. */
+static struct tg_error *add_program(struct tg_filter_model *model, const struct tg_event_program *program)
+{
+    struct tg_catalog_library *library = NULL;
+    struct tg_error *error =
+        tg_library_catalog_intern(model->options.survey->catalog, program->path, &library);
+    for (size_t index = 0; error == NULL && index < model->options.n_filters; index++)
+        tg_lane_plant_goals(&model->lanes[index], library, TG_FATE_IN_TIME, 0);
+    return error;
 }
 
 /* The bit of the lane that follows the recording, 0 none. */
@@ -469,6 +484,18 @@ static struct tg_error *other_stop(struct tg_filter_model *model, struct tg_filt
         process->due_trigger = trigger;
     }
     return tg_filter_handle_waiting(model, process, trigger, event->time_ns, final, except | follows);
+}
+
+/* A hit is one, and a stop, only in the lanes in which the breakpoint is planted. */
+static struct tg_error *add_hit(struct tg_filter_model *model, struct tg_filter_process *process,
+                                const struct tg_event *event)
+{
+    unsigned without = tg_filter_process_lanes_without(process, event->breakpoint_hit.address);
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        model->lanes[index].outcome.hits++;
+        model->lanes[index].outcome.missed_hits += (without >> index) & 1;
+    }
+    return other_stop(model, process, event, TG_TRIGGER_BREAKPOINT, false, without);
 }
 
 static struct tg_error *end_process(struct tg_filter_model *model, struct tg_filter_process *process)
@@ -518,6 +545,9 @@ static struct tg_error *start_process(struct tg_filter_model *model, const struc
     struct tg_filter_process *parent = NULL;
     HASH_FIND(hh, model->processes, &parent_pid, sizeof parent_pid, parent);
     if (error != NULL || parent == NULL || parent == process)
+        return error;
+    error = tg_filter_process_inherit(process, parent);
+    if (error != NULL)
         return error;
     struct tg_event stop = *event;
     stop.tid = 0; /* the forking thread is not known here */
@@ -588,8 +618,9 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         tg_filter_process_unplant(process, event->breakpoint_removed.address);
         return NULL;
     case TG_EVENT_BREAKPOINT_HIT:
-        return other_stop(model, process, event, TG_TRIGGER_BREAKPOINT, false,
-                          tg_filter_process_lanes_without(process, event->breakpoint_hit.address));
+        return add_hit(model, process, event);
+    case TG_EVENT_PROGRAM:
+        return add_program(model, &event->program);
     case TG_EVENT_ENTRY:
         return other_stop(model, process, event, TG_TRIGGER_ENTRY, false, 0);
     case TG_EVENT_SIGNAL:
@@ -617,6 +648,9 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         return NULL;
     case TG_EVENT_IDENTITY:
         process->rank = event->identity.rank;
+        return NULL;
+    case TG_EVENT_MPI_ENTER:
+        process->made_mpi_calls = true;
         return NULL;
     default:
         return NULL;

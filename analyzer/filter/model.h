@@ -20,6 +20,7 @@ struct tg_planting {
     uint64_t in_time;
     uint64_t late;
     uint64_t never;           /* the library went, or the program was replaced or ended, before any stop */
+    uint64_t unknown;         /* late or never, if the library has it at all, which is not known */
     uint64_t worst_window_ns; /* longest time in which the program could run past a late one */
 };
 
@@ -37,6 +38,8 @@ struct tg_filter_outcome {
     uint64_t deferred_batches;   /* round trips that handled deferred libraries... */
     uint64_t deferred_libraries; /* ...and how many of these */
     uint64_t dropped_libraries;  /* unloaded, or gone with exec, before anybody handled them */
+    uint64_t hits;               /* the recording's hits of breakpoints... */
+    uint64_t missed_hits;        /* ...and how many would not be: not planted by then */
     bool defers_cuda;            /* an event that brought a CUDA driver library was not reported */
     struct tg_planting planting; /* over all goals */
     struct tg_planting *goals;   /* one for each of the survey's */
@@ -98,8 +101,8 @@ struct tg_error *tg_filter_model_finish(struct tg_filter_model *model);
 /* Totals of LANE, valid as long as MODEL. */
 const struct tg_filter_outcome *tg_filter_model_outcome(const struct tg_filter_model *model, size_t lane);
 
-/* Timelines of LANE after finish: of the ranks where there are any, else of every process with a dlopen
- * event. Valid as long as MODEL. */
+/* Timelines of LANE after finish: of the processes that made MPI calls, where there are none of those with a
+ * rank, else of every process; always of those with a dlopen event alone. Valid as long as MODEL. */
 const struct tg_timeline *tg_filter_model_timelines(const struct tg_filter_model *model, size_t lane,
                                                     size_t *count);
 

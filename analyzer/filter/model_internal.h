@@ -30,7 +30,7 @@ struct tg_filter_model {
     const char **paths;               /* of the prediction in hand */
     size_t libraries_capacity, again_capacity, paths_capacity;
     size_t n_timelines;
-    bool timelines_of_ranks;
+    enum tg_process_role timelines_of;
     struct tg_lane lanes[];
 };
 

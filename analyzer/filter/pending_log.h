@@ -13,6 +13,7 @@ struct tg_pending {
     uint64_t link_map; /* identifies it for an unload */
     uint32_t library;  /* id in the catalog */
     uint16_t lanes;
+    uint16_t blind; /* lanes that will not see it at all: it came back to where it was */
     uint16_t namespace_index;
 };
 

@@ -21,18 +21,35 @@ struct tg_lane_wait {
     struct tg_timeline timeline;
 };
 
+/* The newest item of a library in the log. */
+struct tg_newest {
+    uint32_t library;
+    uint64_t epoch; /* of the log */
+    size_t item;    /* of the log */
+    UT_hash_handle hh;
+};
+
 /* The place of a breakpoint, to know whether a lane would have hit it. */
 struct tg_planted {
     uint64_t address;
     uint64_t epoch; /* of the log */
     size_t item;    /* of the log */
+    unsigned blind; /* lanes (bits) that never plant it there */
     UT_hash_handle hh;
+};
+
+/* How much a process looks like a rank of an MPI job. */
+enum tg_process_role {
+    TG_ROLE_OTHER,
+    TG_ROLE_RANKED, /* its environment says so, which children of a rank inherit */
+    TG_ROLE_MPI,    /* it made MPI calls; with a rank or, started by itself, without */
 };
 
 struct tg_filter_process {
     int32_t pid;
     int64_t rank;
     bool has_dlopens;
+    bool made_mpi_calls;
     bool by_agent; /* the loads of its program were seen without stops */
     int64_t threads;
     uint64_t start_ns, last_ns;  /* first and latest event */
@@ -50,9 +67,8 @@ struct tg_filter_process {
     int32_t loader_tid;
     struct tg_pending_log log;
     struct tg_pending_log
-        unloaded;      /* handled libraries that went since the last other stop; time_ns: their base */
-    size_t load_first; /* items of the latest load event: from here to the log's end */
-    uint64_t load_epoch;
+        unloaded;             /* handled libraries that went since the last other stop; time_ns: their base */
+    struct tg_newest *newest; /* uthash by library */
     struct tg_planted *planted; /* uthash by address */
     UT_hash_handle hh;
     struct tg_lane_wait waits[]; /* one for each lane */
@@ -73,12 +89,22 @@ void tg_filter_process_note_stop(struct tg_filter_process *process, uint64_t tim
 /* When the libraries that a stop at TIME_NS shows first may have been loaded: the previous stop's time. */
 uint64_t tg_filter_process_unseen_since(const struct tg_filter_process *process, uint64_t time_ns);
 
-/* Remembers a breakpoint at ADDRESS in LIBRARY if the library is one of the latest load event's. */
+enum tg_process_role tg_filter_process_role(const struct tg_filter_process *process);
+
+/* LIBRARY was loaded; ITEM of the log is its, SIZE_MAX none: no lane has it waiting. */
+struct tg_error *tg_filter_process_note_load(struct tg_filter_process *process, uint32_t library,
+                                             size_t item);
+
+/* The child of a fork has its parent's breakpoints. */
+struct tg_error *tg_filter_process_inherit(struct tg_filter_process *child,
+                                           const struct tg_filter_process *parent);
+
+/* A breakpoint at ADDRESS in LIBRARY: lanes in which the library waits do not have it yet. */
 struct tg_error *tg_filter_process_plant(struct tg_filter_process *process, uint64_t address,
                                          uint32_t library);
 void tg_filter_process_unplant(struct tg_filter_process *process, uint64_t address);
 
-/* Lanes (bits) in which the breakpoint at ADDRESS is not planted, because its library still waits. */
+/* Lanes (bits) in which the breakpoint at ADDRESS is not planted: its library still waits, or is not seen. */
 unsigned tg_filter_process_lanes_without(struct tg_filter_process *process, uint64_t address);
 
 #endif

@@ -242,16 +242,6 @@ static struct tg_error *propose_cover(struct task *task, bool grouped, bool nega
     return keep_list(lists, list);
 }
 
-static bool is_wanted(const struct tg_filter_survey *survey, const struct tg_catalog_library *library)
-{
-    for (uint32_t i = 0; i < library->n_goals; i++) {
-        enum tg_goal_state state = survey->goals.items[library->goals[i]].state;
-        if (state == TG_GOAL_RESOLVED || state == TG_GOAL_BY_LIBRARY)
-            return true;
-    }
-    return false;
-}
-
 static void sort_out(const struct tg_filter_survey *survey, struct task *task,
                      struct tg_suggestion_lists *lists)
 {
@@ -259,7 +249,7 @@ static void sort_out(const struct tg_filter_survey *survey, struct task *task,
         const struct tg_catalog_library *library = tg_library_catalog_at(survey->catalog, i);
         if (library->dlopens == 0)
             continue;
-        if (is_wanted(survey, library)) {
+        if (library->n_goals > 0) { /* also one that perhaps holds a breakpoint */
             task->wanted[task->n_wanted++] = library->path;
             lists->colon |= strchr(library->path, ':') != NULL;
         } else if (!library->cuda) {
@@ -319,8 +309,8 @@ static size_t count_patterns(const char *match)
 static bool qualifies(const struct tg_suggestion_trial *trial)
 {
     const struct tg_filter_outcome *outcome = trial->outcome;
-    return trial->mode == TG_FILTER_SLOW ||
-           (outcome->planting.late == 0 && outcome->planting.never == 0 && !outcome->defers_cuda);
+    return trial->mode == TG_FILTER_SLOW || (outcome->planting.late == 0 && outcome->planting.never == 0 &&
+                                             outcome->planting.unknown == 0 && !outcome->defers_cuda);
 }
 
 /* Costs that are unknown are compared by what causes them. */

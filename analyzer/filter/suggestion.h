@@ -12,7 +12,7 @@ enum { TG_SUGGESTION_MAX_LISTS = 4 };
 struct tg_suggestion_lists {
     size_t count;
     char *lists[TG_SUGGESTION_MAX_LISTS]; /* each once, none empty */
-    size_t wanted;                        /* dlopened libraries that hold a breakpoint wanted */
+    size_t wanted;                        /* dlopened libraries that hold a breakpoint wanted, or may */
     bool colon;                           /* a name has a ':', which no pattern can hold: `?` stands for it */
 };
 
@@ -34,7 +34,7 @@ struct tg_suggestion_trial {
 };
 
 /* Index of the best of N trials; Slow must be among them. One qualifies where every breakpoint is planted in
- * time and no CUDA driver is missed (Slow always does). The cheapest wins; of those within 1% of each other
+ * time, also in libraries of which it is not known whether they hold one, and no CUDA driver is missed (Slow always does). The cheapest wins; of those within 1% of each other
  * the one with fewer client round trips, which cost a real client more than a recorder; then with fewer
  * patterns, then with the shorter text. */
 size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n);

@@ -1,9 +1,22 @@
 #include "analyzer/filter/survey.h"
 
+#include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/settings/dlopen_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The libraries of a process in which the recorder has not looked for breakpoints yet. */
+struct tg_survey_process {
+    int32_t pid;
+    struct unsearched {
+        struct tg_catalog_library *library;
+        uint64_t link_map;
+    } * waiting;
+    size_t count, capacity;
+    UT_hash_handle hh;
+};
 
 struct tg_error *tg_filter_survey_init(struct tg_filter_survey *survey)
 {
@@ -13,8 +26,19 @@ struct tg_error *tg_filter_survey_init(struct tg_filter_survey *survey)
     return tg_library_catalog_create(&survey->catalog);
 }
 
+static void end_process(struct tg_filter_survey *survey, struct tg_survey_process *process)
+{
+    HASH_DEL(survey->processes, process);
+    free(process->waiting);
+    free(process);
+}
+
 void tg_filter_survey_deinit(struct tg_filter_survey *survey)
 {
+    struct tg_survey_process *process, *next;
+    HASH_ITER (hh, survey->processes, process, next) {
+        end_process(survey, process);
+    }
     tg_break_goals_deinit(&survey->goals);
     tg_library_catalog_destroy(survey->catalog);
     free(survey->match);
@@ -39,18 +63,91 @@ static void count_stop(struct tg_filter_survey *survey, const struct tg_event *e
     }
 }
 
+/* ---- where the recorder has looked for breakpoints */
+
+static struct tg_survey_process *process_of(const struct tg_filter_survey *survey, int32_t pid)
+{
+    struct tg_survey_process *process = NULL;
+    HASH_FIND(hh, survey->processes, &pid, sizeof pid, process);
+    return process;
+}
+
+/* LIBRARY waits in process PID until a handling says that it was looked into. */
+static struct tg_error *let_wait(struct tg_filter_survey *survey, int32_t pid,
+                                 struct tg_catalog_library *library, uint64_t link_map)
+{
+    struct tg_survey_process *process = process_of(survey, pid);
+    struct unsearched item = {.library = library, .link_map = link_map};
+    struct tg_error *error =
+        process == NULL ? TG_HASH_CREATE(hh, survey->processes, pid, &pid, process) : NULL;
+    return error != NULL ? error : TG_ARRAY_APPEND(process->waiting, process->count, process->capacity, item);
+}
+
+/* At a process's end what waits is handled in name only, in no time at all. */
+static void add_handling(struct tg_filter_survey *survey, const struct tg_event *event)
+{
+    const struct tg_event_deferred_handled *handled = &event->deferred_handled;
+    struct tg_survey_process *process = process_of(survey, event->pid);
+    survey->handlings++;
+    survey->basis.handle_ns += handled->handle_ns;
+    if (handled->handle_ns > 0)
+        survey->basis.handled_libraries += handled->libraries;
+    for (size_t i = 0; process != NULL && handled->handle_ns > 0 && i < process->count; i++)
+        process->waiting[i].library->searched = true;
+    if (process != NULL && handled->handle_ns > 0)
+        process->count = 0;
+}
+
+static void add_unload(struct tg_filter_survey *survey, const struct tg_event *event)
+{
+    struct tg_survey_process *process = process_of(survey, event->pid);
+    const struct tg_list *gone = &event->library_unload.libraries;
+    const struct tg_library *libraries = gone->items;
+    size_t kept = 0;
+    survey->unload_events++;
+    if (process == NULL || process->count == 0)
+        return;
+    for (size_t i = 0; i < process->count; i++) {
+        bool goes = false;
+        for (uint64_t g = 0; !goes && g < gone->count; g++)
+            goes = libraries[g].link_map == process->waiting[i].link_map;
+        if (!goes)
+            process->waiting[kept++] = process->waiting[i];
+    }
+    process->count = kept;
+}
+
+static struct tg_error *add_program(struct tg_filter_survey *survey, const struct tg_event_program *program)
+{
+    struct tg_catalog_library *library = NULL;
+    struct tg_error *error = tg_library_catalog_intern(survey->catalog, program->path, &library);
+    if (error != NULL)
+        return error;
+    library->programs++;
+    return tg_library_catalog_note_build_id(library, program->build_id);
+}
+
+/* ---- loads */
+
 static struct tg_error *add_load(struct tg_filter_survey *survey, const struct tg_event *event)
 {
     const struct tg_event_library_load *load = &event->library_load;
     const struct tg_library *libraries = load->libraries.items;
     bool dlopen = tg_library_load_is_dlopen(load);
+    bool at_once = !dlopen || load->handle_ns > 0;
+    bool waits = !at_once && load->found != TG_FOUND_AGENT; /* of those nobody says when they are handled */
     for (uint64_t i = 0; i < load->libraries.count; i++) {
         struct tg_catalog_library *library = NULL;
         struct tg_error *error = tg_library_catalog_intern(survey->catalog, libraries[i].path, &library);
+        if (error == NULL)
+            error = tg_library_catalog_note_build_id(library, libraries[i].build_id);
+        if (error == NULL && waits)
+            error = let_wait(survey, event->pid, library, libraries[i].link_map);
         if (error != NULL)
             return error;
         library->dlopens += dlopen;
         library->startups += !dlopen;
+        library->searched |= at_once;
         survey->cuda |= dlopen && library->cuda;
     }
     if (load->handle_ns > 0) {
@@ -79,6 +176,7 @@ static struct tg_error *add_settings(struct tg_filter_survey *survey,
 {
     enum tg_filter_mode mode =
         settings->mode <= TG_FILTER_FAST ? (enum tg_filter_mode)settings->mode : TG_FILTER_SLOW;
+    survey->was_fast |= mode == TG_FILTER_FAST;
     if (survey->has_settings && mode == survey->mode && strcmp(survey->match, settings->match) == 0)
         return NULL;
     char *match = strdup(settings->match);
@@ -105,7 +203,7 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
         count_stop(survey, event);
         break;
     case TG_EVENT_LIBRARY_UNLOAD:
-        survey->unload_events++;
+        add_unload(survey, event);
         if (event->library_unload.found != TG_FOUND_CATCH_UP)
             count_stop(survey, event);
         break;
@@ -123,10 +221,15 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
         survey->decisions++;
         break;
     case TG_EVENT_DEFERRED_HANDLED:
-        survey->handlings++;
-        survey->basis.handle_ns += event->deferred_handled.handle_ns;
-        if (event->deferred_handled.handle_ns > 0)
-            survey->basis.handled_libraries += event->deferred_handled.libraries;
+        add_handling(survey, event);
+        break;
+    case TG_EVENT_PROGRAM:
+        error = add_program(survey, &event->program);
+        break;
+    case TG_EVENT_EXEC:
+    case TG_EVENT_PROCESS_EXIT:
+        if (process_of(survey, event->pid) != NULL)
+            end_process(survey, process_of(survey, event->pid));
         break;
     case TG_EVENT_LOSS:
         survey->has_loss = true;
@@ -149,7 +252,16 @@ static struct tg_error *settings_from_meta(struct tg_filter_survey *survey, cons
     return NULL;
 }
 
-struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const struct tg_trace_meta *meta)
+/* Where libraries are found at other stops than the loader's, those that were closed before are not. */
+static bool may_lack_libraries(const struct tg_filter_survey *survey, const struct tg_trace_meta *meta)
+{
+    const char *watch = meta == NULL ? NULL : tg_trace_meta_get(meta, "capture.dlopen");
+    bool rarely = watch != NULL && (strcmp(watch, "catch_up") == 0 || strcmp(watch, "none") == 0);
+    return rarely || survey->was_fast || survey->catch_up_events > 0;
+}
+
+struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const struct tg_trace_meta *meta,
+                                         tg_find_breaks *find)
 {
     if (meta != NULL) {
         struct tg_stop_cost floor = {
@@ -165,7 +277,10 @@ struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const 
         if (error != NULL)
             return error;
     }
-    return tg_break_goals_resolve(&survey->goals, survey->catalog);
+    survey->unseen = may_lack_libraries(survey, meta);
+    survey->incomplete |= survey->has_loss;
+    const struct tg_break_search search = {.find = find, .unseen = survey->unseen || survey->incomplete};
+    return tg_break_goals_resolve(&survey->goals, survey->catalog, &search);
 }
 
 void tg_filter_survey_use_floor(struct tg_filter_survey *survey, const struct tg_stop_cost *floor)

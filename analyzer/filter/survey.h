@@ -16,8 +16,11 @@ struct tg_filter_survey {
     struct tg_library_catalog *catalog;
     struct tg_break_goals goals; /* breakpoints wanted before the first event, recorded ones after it */
 
-    bool has_settings;        /* the trace says under which filter it was recorded */
-    bool settings_changed;    /* more than one setting was in force: then nothing can be checked against it */
+    bool unseen;           /* libraries may have come and gone without an event: nothing stopped for them */
+    bool incomplete;       /* or their events are lost; set it where the trace ends early, before finish */
+    bool was_fast;         /* fast mode was in force at some time */
+    bool has_settings;     /* the trace says under which filter it was recorded */
+    bool settings_changed; /* more than one setting was in force: then nothing can be checked against it */
     enum tg_filter_mode mode; /* the last one */
     char *match;              /* glob-list, never NULL */
 
@@ -37,7 +40,8 @@ struct tg_filter_survey {
     bool has_loss;
     uint64_t stop_time_ns; /* latest stop that was measured: further events of it are not unmeasured ones */
     int32_t stop_tid;
-    struct tg_cost_basis basis; /* without the floor: see tg_filter_survey_use_floor */
+    struct tg_survey_process *processes; /* uthash by pid */
+    struct tg_cost_basis basis;          /* without the floor: see tg_filter_survey_use_floor */
 };
 
 struct tg_error *tg_filter_survey_init(struct tg_filter_survey *survey);
@@ -46,8 +50,10 @@ void tg_filter_survey_deinit(struct tg_filter_survey *survey);
 /* Feeds one event, in trace order. */
 struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const struct tg_event *event);
 
-/* After the last event. META (may be NULL) gives the floor and, where no event did, the filter in force. */
-struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const struct tg_trace_meta *meta);
+/* After the last event. META (may be NULL) gives the floor and, where no event did, the filter in force. FIND
+ * looks breakpoints up in files (struct tg_break_search), NULL: nothing does. */
+struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const struct tg_trace_meta *meta,
+                                         tg_find_breaks *find);
 
 /* Takes a calibrated floor instead of the recorded one. */
 void tg_filter_survey_use_floor(struct tg_filter_survey *survey, const struct tg_stop_cost *floor);

@@ -13,6 +13,9 @@ enum { CELL_SIZE = 160 };
 enum figure_kind {
     FIGURE_COUNT,    /* the uint64_t at OFFSET */
     FIGURE_BOUND,    /* the same; a lower bound where events were found without their stops */
+    FIGURE_UNSEEN,   /* the same; a lower bound wherever libraries may have come and gone unseen */
+    FIGURE_HITS,     /* hits that the setting has, of the recording's; a lower bound where that missed some */
+    FIGURE_MISSED,   /* the uint64_t at OFFSET; a lower bound likewise */
     FIGURE_WINDOW,   /* the same: a duration, where breakpoints were late */
     FIGURE_MEAN,     /* libraries a round trip */
     FIGURE_COST,     /* milliseconds, where they are known */
@@ -32,6 +35,19 @@ struct figure {
 static bool has_goals(const struct tg_filter_evaluation *evaluation)
 {
     return evaluation->survey.goals.count > 0;
+}
+
+static bool has_unknown(const struct tg_filter_evaluation *evaluation)
+{
+    for (size_t i = 0; i < evaluation->n_columns; i++)
+        if (evaluation->columns[i].outcome->planting.unknown > 0)
+            return true;
+    return false;
+}
+
+static bool has_hits(const struct tg_filter_evaluation *evaluation)
+{
+    return evaluation->n_columns > 0 && evaluation->columns[0].outcome->hits > 0;
 }
 
 static bool has_dropped(const struct tg_filter_evaluation *evaluation)
@@ -56,11 +72,14 @@ static const struct figure figures[] = {
     {"batch_max", "  per round trip, most", FIGURE_COUNT, AT(max_batch), NULL},
     {"deferred_libraries", "  after being deferred", FIGURE_COUNT, AT(deferred_libraries), NULL},
     {"deferred_batches", "  in batches", FIGURE_COUNT, AT(deferred_batches), NULL},
-    {"dropped_libraries", "libraries never handled", FIGURE_COUNT, AT(dropped_libraries), has_dropped},
+    {"dropped_libraries", "libraries never handled", FIGURE_UNSEEN, AT(dropped_libraries), has_dropped},
     {"in_time", "breakpoints in time", FIGURE_COUNT, AT(planting.in_time), has_goals},
     {"late", "  late", FIGURE_COUNT, AT(planting.late), has_goals},
     {"never", "  never", FIGURE_COUNT, AT(planting.never), has_goals},
+    {"unknown", "  not known", FIGURE_COUNT, AT(planting.unknown), has_unknown},
     {"worst_window_ns", "  worst window", FIGURE_WINDOW, AT(planting.worst_window_ns), has_goals},
+    {"hits", "breakpoint hits", FIGURE_HITS, AT(hits), has_hits},
+    {"hits_missed", "  missed", FIGURE_MISSED, AT(missed_hits), has_hits},
     {"cost_ms", "cost, ms", FIGURE_COST, 0, NULL},
     {"cost_estimated_ms", NULL, FIGURE_ESTIMATE, 0, NULL},
     {"cost_unknown_stops", NULL, FIGURE_COUNT, AT(cost.unknown_stops), NULL},
@@ -74,6 +93,33 @@ static uint64_t count_at(const struct tg_filter_outcome *outcome, size_t offset)
     uint64_t count;
     memcpy(&count, (const char *)outcome + offset, sizeof count);
     return count;
+}
+
+/* The recording's hits are those that this setting has and those that it misses. */
+static uint64_t count_of(const struct figure *figure, const struct tg_filter_outcome *outcome)
+{
+    uint64_t count = count_at(outcome, figure->offset);
+    return figure->kind == FIGURE_HITS ? count - outcome->missed_hits : count;
+}
+
+/* Whether a count is "at least": the recording has not seen all that there was to count. */
+static bool is_bound(enum figure_kind kind, const struct tg_filter_evaluation *evaluation,
+                     const struct tg_filter_column *column)
+{
+    const struct tg_filter_survey *made = &evaluation->survey;
+    bool was_late = made->planted_late > 0 || made->unseen; /* it may have missed hits itself */
+    switch ((int)kind) {
+    case FIGURE_BOUND:
+        return made->unseen && column->mode != TG_FILTER_FAST;
+    case FIGURE_UNSEEN:
+        return made->unseen;
+    case FIGURE_HITS:
+        return was_late && !column->as_recorded;
+    case FIGURE_MISSED:
+        return was_late;
+    default:
+        return false;
+    }
 }
 
 /* A figure that is no count; false: not known. */
@@ -101,14 +147,17 @@ static void fill_figure(const struct figure *figure, const struct tg_filter_eval
                         const struct tg_filter_column *column, char *cell)
 {
     const struct tg_filter_outcome *outcome = column->outcome;
-    const char *bound = evaluation->survey.catch_up_events > 0 && column->mode != TG_FILTER_FAST ? ">= " : "";
+    const char *bound = evaluation->survey.unseen && column->mode != TG_FILTER_FAST ? ">= " : "";
     char text[TG_QUANTITY_SIZE];
     double number = 0;
     switch ((int)figure->kind) {
     case FIGURE_COUNT:
     case FIGURE_BOUND:
-        snprintf(cell, CELL_SIZE, "%s%s", figure->kind == FIGURE_BOUND ? bound : "",
-                 tg_quantity_count(count_at(outcome, figure->offset), text));
+    case FIGURE_UNSEEN:
+    case FIGURE_HITS:
+    case FIGURE_MISSED:
+        snprintf(cell, CELL_SIZE, "%s%s", is_bound(figure->kind, evaluation, column) ? ">= " : "",
+                 tg_quantity_count(count_of(figure, outcome), text));
         return;
     case FIGURE_WINDOW:
         strcpy(cell, "-");
@@ -147,7 +196,7 @@ void tg_filter_table_outcome_json(struct tg_json *json, const struct tg_filter_e
         if (figure->kind == FIGURE_CUDA)
             tg_json_bool(json, outcome->defers_cuda);
         else if (figure->kind <= FIGURE_WINDOW)
-            tg_json_unsigned(json, count_at(outcome, figure->offset));
+            tg_json_unsigned(json, count_of(figure, outcome));
         else if (number_of(figure, outcome, evaluation->slow, &number))
             tg_json_double(json, number, 6);
         else
@@ -197,14 +246,18 @@ struct tg_error *tg_filter_table_outcomes(const struct tg_filter_evaluation *eva
 
 /* ---- breakpoints */
 
-static void fill_planting(const struct tg_planting *planting, char *cell)
+static void fill_planting(const struct tg_break_goal *goal, const struct tg_planting *planting, char *cell)
 {
     char window[TG_QUANTITY_SIZE], count[3][TG_QUANTITY_SIZE];
     size_t used = 0;
     uint64_t total = planting->in_time + planting->late + planting->never;
     cell[0] = '\0';
+    if (planting->unknown > 0 && total == 0) {
+        strcpy(cell, "not known");
+        return;
+    }
     if (total == 0) {
-        strcpy(cell, "-");
+        strcpy(cell, goal->state == TG_GOAL_UNKNOWN ? "not known" : "-");
         return;
     }
     if (planting->in_time == total) {
@@ -227,7 +280,8 @@ static void fill_state(const struct tg_break_goal *goal, char *cell)
     char count[TG_QUANTITY_SIZE];
     switch (goal->state) {
     case TG_GOAL_RESOLVED:
-        snprintf(cell, CELL_SIZE, "%s", tg_quantity_count(goal->places, count));
+        snprintf(cell, CELL_SIZE, "%s%s", tg_quantity_count(goal->places, count),
+                 goal->perhaps > 0 ? " or more" : "");
         break;
     case TG_GOAL_BY_LIBRARY:
         snprintf(cell, CELL_SIZE, "%s by name", tg_quantity_count(goal->places, count));
@@ -246,7 +300,13 @@ void tg_filter_table_goal_json(struct tg_json *json, const struct tg_planting *p
     tg_json_member_unsigned(json, "in_time", planting->in_time);
     tg_json_member_unsigned(json, "late", planting->late);
     tg_json_member_unsigned(json, "never", planting->never);
+    tg_json_member_unsigned(json, "unknown", planting->unknown);
     tg_json_member_unsigned(json, "worst_window_ns", planting->worst_window_ns);
+}
+
+static bool survey_is_blind(const struct tg_filter_evaluation *evaluation)
+{
+    return evaluation->survey.unseen || evaluation->survey.incomplete;
 }
 
 struct tg_error *tg_filter_table_goals(const struct tg_filter_evaluation *evaluation, bool colour,
@@ -266,7 +326,7 @@ struct tg_error *tg_filter_table_goals(const struct tg_filter_evaluation *evalua
         fill_state(&goals->items[g], state);
         unknown |= goals->items[g].state == TG_GOAL_UNKNOWN;
         for (size_t i = 0; i < evaluation->n_columns; i++) {
-            fill_planting(&evaluation->columns[i].outcome->goals[g], texts[i]);
+            fill_planting(&goals->items[g], &evaluation->columns[i].outcome->goals[g], texts[i]);
             cells[i + 2] = texts[i];
         }
         error = tg_text_table_add(table, cells);
@@ -276,10 +336,13 @@ struct tg_error *tg_filter_table_goals(const struct tg_filter_evaluation *evalua
         error = tg_text_table_print(table, stream);
     }
     if (error == NULL && unknown)
-        fputs(
-            "unknown: the trace does not say which libraries contain the breakpoint; record with --break, or "
-            "name the library: LIBRARY`FUNCTION\n",
-            stream);
+        fputs(survey_is_blind(evaluation)
+                  ? "unknown: the recording did not see all libraries, so nobody can say which one has the "
+                    "breakpoint; record with --mode slow\n"
+                  : "unknown: neither the trace nor a file here says which libraries have the breakpoint; "
+                    "record "
+                    "with --break, or name the library: LIBRARY`FUNCTION\n",
+              stream);
     tg_text_table_destroy(table);
     return error;
 }

@@ -32,12 +32,13 @@ static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stre
     else if (survey->has_settings)
         fprintf(stream, " Recorded in %s mode.", tg_dlopen_filter_mode_name(survey->mode));
     putc('\n', stream);
-    if (survey->catch_up_events > 0)
-        fprintf(stream,
-                "note: %" PRIu64 " event%s found without a loader stop; each may combine several dlopens and "
-                "their null events, so the figures for Slow and Medium are lower bounds. For exact figures, "
-                "record with --mode slow.\n",
-                survey->catch_up_events, survey->catch_up_events == 1 ? " was" : "s were");
+    if (survey->unseen)
+        fprintf(
+            stream,
+            "note: %" PRIu64 " event%s found without a loader stop; each may combine several dlopens and "
+            "their null events, and libraries that were closed before a stop are missing, so the figures for "
+            "Slow and Medium are lower bounds. For exact figures, record with --mode slow.\n",
+            survey->catch_up_events, survey->catch_up_events == 1 ? " was" : "s were");
     if (survey->agent_events > 0)
         fprintf(stream,
                 "note: %" PRIu64
@@ -143,11 +144,41 @@ static struct tg_error *write_simulation(const struct tg_filter_evaluation *eval
 
 /* ---- suggestion ---- */
 
+/* What the suggestion does not know of one breakpoint. */
+static void write_goal_note(const struct tg_break_goal *goal, bool blind, FILE *stream)
+{
+    bool anywhere = goal->spec != NULL && goal->spec->library == NULL && goal->spec->kind != TG_BREAK_ADDRESS;
+    char count[TG_QUANTITY_SIZE];
+    const char *what = goal->state == TG_GOAL_NOWHERE ? "not found in any file of this job"
+                       : goal->perhaps > 0            ? "not looked for everywhere"
+                       : goal->state == TG_GOAL_RESOLVED && blind && anywhere
+                           ? "perhaps also in a library that the recording did not see"
+                           : NULL;
+    if (what == NULL)
+        return;
+    fprintf(stream, "note: %s: ", what);
+    tg_printable_write(stream, goal->text);
+    if (goal->state == TG_GOAL_NOWHERE)
+        fputs("; the suggestion ignores it.\n", stream);
+    else if (goal->perhaps > 0)
+        fprintf(stream, "; %s file%s of the job %s missing here, or changed, and count%s as having it.\n",
+                tg_quantity_count(goal->perhaps, count), plural(goal->perhaps),
+                goal->perhaps == 1 ? "is" : "are", goal->perhaps == 1 ? "s" : "");
+    else
+        fputs("; the suggestion does not cover that.\n", stream);
+}
+
 static void write_reason(const struct tg_filter_evaluation *evaluation, FILE *stream)
 {
     const struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
     const struct tg_planting *planting = &suggestion->outcome->planting;
-    if (suggestion->unknown_goals)
+    bool blind = evaluation->survey.unseen || evaluation->survey.incomplete;
+    if (suggestion->unknown_goals && blind)
+        fputs(
+            "One of the breakpoints was found nowhere, and the recording did not see all libraries, so only "
+            "Slow is safe. Record with --mode slow to know more.\n",
+            stream);
+    else if (suggestion->unknown_goals)
         fputs(
             "The trace does not say which library one of the breakpoints is in, so only Slow is safe. Record "
             "with --break, or name the library: LIBRARY`FUNCTION.\n",
@@ -159,14 +190,8 @@ static void write_reason(const struct tg_filter_evaluation *evaluation, FILE *st
                 "Verified by replay: %" PRIu64 " breakpoint%s planted in time, %" PRIu64 " late, %" PRIu64
                 " never.\n",
                 planting->in_time, plural(planting->in_time), planting->late, planting->never);
-    for (size_t i = 0; i < evaluation->survey.goals.count; i++) {
-        const struct tg_break_goal *goal = &evaluation->survey.goals.items[i];
-        if (goal->state != TG_GOAL_NOWHERE)
-            continue;
-        fputs("note: not found in any file of this job: ", stream);
-        tg_printable_write(stream, goal->text);
-        fputs("; the suggestion ignores it.\n", stream);
-    }
+    for (size_t i = 0; i < evaluation->survey.goals.count; i++)
+        write_goal_note(&evaluation->survey.goals.items[i], blind, stream);
     if (suggestion->colon && suggestion->mode == TG_FILTER_MEDIUM)
         fputs(
             "note: a library name contains ':', which a glob-list pattern cannot; `?` matches it instead.\n",

@@ -18,8 +18,14 @@ void tg_lane_plant_goals(struct tg_lane *lane, const struct tg_catalog_library *
                          enum tg_goal_fate fate, uint64_t window_ns)
 {
     for (uint32_t i = 0; i < library->n_goals; i++) {
-        tg_planting_count(&lane->outcome.goals[library->goals[i]], fate, window_ns);
-        tg_planting_count(&lane->outcome.planting, fate, window_ns);
+        struct tg_planting *of_goal = &lane->outcome.goals[library->goals[i].goal];
+        bool certain = library->goals[i].certain;
+        if (certain) {
+            tg_planting_count(of_goal, fate, window_ns);
+            tg_planting_count(&lane->outcome.planting, fate, window_ns);
+        }
+        of_goal->unknown += !certain && fate != TG_FATE_IN_TIME;
+        lane->outcome.planting.unknown += !certain && fate != TG_FATE_IN_TIME;
     }
 }
 
@@ -249,15 +255,15 @@ static struct tg_error *reserve_timelines(struct tg_filter_model *model)
 
 struct tg_error *tg_filter_keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process)
 {
-    bool rank = process->rank >= 0;
-    if (!process->has_dlopens || (model->timelines_of_ranks && !rank))
+    enum tg_process_role role = tg_filter_process_role(process);
+    if (!process->has_dlopens || role < model->timelines_of)
         return NULL;
-    if (rank && !model->timelines_of_ranks) { /* the first rank: launchers before it are dropped */
+    if (role > model->timelines_of) { /* the first rank: launchers and daemons before it are dropped */
         for (size_t index = 0; index < model->options.n_filters; index++)
             for (size_t i = 0; i < model->n_timelines; i++)
                 tg_timeline_deinit(&model->lanes[index].timelines[i]);
         model->n_timelines = 0;
-        model->timelines_of_ranks = true;
+        model->timelines_of = role;
     }
     struct tg_error *error = reserve_timelines(model);
     if (error != NULL)

@@ -4,6 +4,7 @@
 
 #include "format/base/error.h"
 #include "format/event/event.h"
+#include "format/settings/break_spec.h"
 #include "format/trace/recovery.h"
 
 #include <stdbool.h>
@@ -29,6 +30,19 @@ struct tg_symbol {
 
 /* Answers from the files of this machine, and remembers; one thread. */
 struct tg_symbolizer;
+
+/* Whether a file has a place for a breakpoint. */
+enum tg_break_presence {
+    TG_BREAK_UNKNOWN, /* the file is not here, or is another one */
+    TG_BREAK_ABSENT,
+    TG_BREAK_PRESENT,
+};
+
+/* Looks for each of the N SPECS (functions and lines; all else is UNKNOWN) in the file PATH of this machine,
+ * whatever library a specification names. The file counts only if its build-id is BUILD_ID, which "" never
+ * is. */
+typedef void tg_find_breaks(const char *path, const char *build_id, const struct tg_break_spec *const *specs,
+                            size_t n, enum tg_break_presence *found);
 
 /* Contents of the rings of an interrupted recording. */
 struct tg_salvage_stats {
@@ -58,6 +72,8 @@ struct tg_command_services {
      * only if it has BUILD_ID, both may have none ("" or NULL). False where nothing is known. */
     bool (*symbolizer_resolve)(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
                                uint64_t address, struct tg_symbol *symbol);
+
+    tg_find_breaks *find_breaks;
 };
 
 /* One subcommand. To add one:

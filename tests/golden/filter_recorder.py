@@ -105,7 +105,7 @@ class Recorder:
     def handle_waiting(self, us, pid, process, trigger, final):
         if process.waiting:
             self.emit(us, pid, "deferred_handled", trigger=trigger, events=process.waiting_events,
-                      libraries=len(process.waiting), handle_ns=HANDLE_NS * len(process.waiting))
+                      libraries=len(process.waiting), handle_ns=0 if final else HANDLE_NS * len(process.waiting))
             for library, since_us in process.waiting:
                 if not final:
                     self.plant(us, pid, process, [library], True, since_us)

@@ -93,5 +93,40 @@ def storm():
     check(compare(["raise", "storm", "20", *names], "*/libstorm3*") >= 400)
 
 
+def evaluation(trace, *options):
+    result = run([TOLLGATE, "filter", "--json", *options, trace])
+    check(result.status == 0, result)
+    return json.loads(result.output)
+
+
+def breakpoints():
+    """Fast and medium recordings do not know what they could not see; files of this machine may. A breakpoint that a mode
+    never plants is no stop of that mode."""
+    plug, other = build_library("plug"), build_library("other")
+    closed = ["open", plug, "call", "0", "plug_value", "close", "0"]
+    for mode in (["--mode=fast"], ["--match=*/libnone*"], []):
+        traced = record("closed", [LOADS, *closed], "--force", *mode, "--break", "libplug.so`plug_value")
+        check(traced.status == 0, traced)
+        found = evaluation("closed", "--suggest")
+        point = found["breakpoints"][0]
+        check(point["state"] == ("unknown" if mode == ["--mode=fast"] else "resolved"), mode, point)
+        suggested = found["suggestion"]
+        check(suggested["mode"] == "slow" or plug in suggested["match"] or "*/libplug.so*" == suggested["match"], mode, suggested)
+        check(suggested["late"] + suggested["never"] + suggested["unknown"] == 0, mode, suggested)
+    named = evaluation("closed", "--break", "libplug.so`no_such", "--break", "libother.so`other_value", "--break", "main")
+    states = {point["spec"]: point["state"] for point in named["breakpoints"]}
+    check(states == {"libplug.so`plug_value": "resolved", "libplug.so`no_such": "nowhere", "main": "resolved",
+                     "libother.so`other_value": "nowhere"}, states)
+    again = ["open", plug, "raise", "call", "0", "plug_value", "close", "0"]
+    again += ["open", plug, "call", "1", "plug_value", "close", "1", "open", other, "raise"]
+    fields = ("round_trips", "hits", "late")
+    for name, options in (("slow", ["--mode=slow"]), ("fast", ["--mode=fast"])):
+        traced = record(name, [LOADS, *again], "--force", *options, "--break", "plug_value")
+        check(traced.status == 0, traced)
+    said, happened = (evaluation(name, "--mode", "fast")["modes"][0] for name in ("slow", "fast"))
+    check([said[field] for field in fields] == [happened[field] for field in fields], "predicted", said, "recorded", happened)
+    check(said["hits_missed"] == 1, said)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

@@ -91,13 +91,24 @@ static inline void script_break(struct script *script, uint64_t id, const char *
     event->breakpoint_spec.text = text;
 }
 
-static inline void script_plant(struct script *script, uint64_t time_ns, int32_t pid, uint64_t id,
-                                uint64_t address, const char *library)
+static inline struct tg_event *script_plant(struct script *script, uint64_t time_ns, int32_t pid, uint64_t id,
+                                            uint64_t address, const char *library)
 {
     struct tg_event *event = script_add(script, time_ns, pid, TG_EVENT_BREAKPOINT_PLANTED);
     event->breakpoint_planted.breakpoint = id;
     event->breakpoint_planted.address = address;
     event->breakpoint_planted.library = library;
+    return event;
+}
+
+/* A handling of COUNT libraries of one event each. */
+static inline void script_handled(struct script *script, uint64_t time_ns, int32_t pid,
+                                  enum tg_stop_trigger trigger, uint64_t count)
+{
+    struct tg_event *event = script_add(script, time_ns, pid, TG_EVENT_DEFERRED_HANDLED);
+    event->deferred_handled.trigger = trigger;
+    event->deferred_handled.events = event->deferred_handled.libraries = count;
+    event->deferred_handled.handle_ns = 20000;
 }
 
 static inline void script_hit(struct script *script, uint64_t time_ns, int32_t pid, uint64_t id,

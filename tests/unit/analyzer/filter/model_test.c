@@ -52,7 +52,7 @@ static void run_script_recorded(struct run *run, const struct script *script, co
     assert_null(tg_filter_survey_init(&run->survey));
     for (size_t i = 0; i < script->count; i++)
         assert_null(tg_filter_survey_add(&run->survey, &script->events[i]));
-    assert_null(tg_filter_survey_finish(&run->survey, NULL));
+    assert_null(tg_filter_survey_finish(&run->survey, NULL, NULL));
     for (size_t i = 0; i < LANES; i++)
         assert_null(tg_dlopen_filter_init(&run->filters[i]));
     assert_null(tg_dlopen_filter_set(&run->filters[MEDIUM], false, match));
@@ -314,6 +314,143 @@ static void a_hit_stops_only_where_the_breakpoint_is_planted(void **state)
     end_run(&run);
 }
 
+/* Deferred, and handled late together with a library that is reported: only a lane that has it handled by then
+ * stops at its breakpoint. */
+static void a_breakpoint_planted_late_is_no_stop_where_it_would_not_be_planted_yet(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct run run;
+    script_settings(&script, TG_FILTER_MEDIUM, "*/libreported.so");
+    script_break(&script, 1, "wanted");
+    script_load(&script, 1000, 10, "/p/libwanted.so")->library_load.handle_ns = 0;
+    script_load(&script, 2000, 10, "/p/libreported.so");
+    script_handled(&script, 2000, 10, TG_TRIGGER_REPORTED_EVENT, 1);
+    script_plant(&script, 2000, 10, 1, 0x100, "/p/libwanted.so")->breakpoint_planted.late = true;
+    script_hit(&script, 3000, 10, 1, 0x100);
+    script_add(&script, 9000, 10, TG_EVENT_SIGNAL);
+    run_script(&run, &script, "*/libreported.so");
+    assert_string_equal(run.said[FAST], "not_stopped[/p/libwanted.so /p/libreported.so] signal(1,2) ");
+    assert_int_equal(outcome(&run, FAST)->planting.worst_window_ns, 8000);
+    assert_int_equal(outcome(&run, FAST)->missed_hits, 1);
+    assert_int_equal(outcome(&run, MEDIUM)->missed_hits, 0);
+    assert_int_equal(outcome(&run, SLOW)->hits, 1);
+    end_run(&run);
+}
+
+/* A library that comes back to its place unseen has no breakpoint in fast mode, so there is no stop at it. */
+static void a_breakpoint_that_is_never_planted_is_never_hit(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct run run;
+    script_break(&script, 1, "wanted");
+    script_load(&script, 1000, 10, "/p/liba.so");
+    script_plant(&script, 1000, 10, 1, 0x100, "/p/liba.so");
+    script_add(&script, 2000, 10, TG_EVENT_SIGNAL);
+    script_unload(&script, 3000, 10, "/p/liba.so");
+    script_load(&script, 4000, 10, "/p/liba.so");
+    script_plant(&script, 4000, 10, 1, 0x100, "/p/liba.so");
+    script_load(&script, 4500, 10, "/p/libb.so");
+    script_hit(&script, 5000, 10, 1, 0x100);
+    script_start(&script, 5500, 11, 10); /* its child has as little of it */
+    script_hit(&script, 6000, 11, 1, 0x100);
+    run_script(&run, &script, "*/liba*");
+    assert_string_equal(run.said[FAST],
+                        "not_stopped[/p/liba.so] signal(1,1) not_stopped[/p/libb.so] fork(1,1) ");
+    assert_int_equal(outcome(&run, FAST)->planting.never, 1);
+    assert_int_equal(outcome(&run, FAST)->missed_hits, 2);
+    end_run(&run);
+}
+
+/* Goals of which a recording cannot tell where they are. */
+static void a_fast_recording_does_not_say_that_a_breakpoint_is_nowhere(void **state)
+{
+    (void)state;
+    static const struct {
+        enum tg_filter_mode mode;
+        enum tg_library_found found;
+        uint64_t handle_ns;
+        enum tg_goal_state expected;
+        uint64_t perhaps;
+    } cases[] = {
+        {TG_FILTER_SLOW, TG_FOUND_LOADER, 1, TG_GOAL_NOWHERE, 0},
+        {TG_FILTER_MEDIUM, TG_FOUND_LOADER, 1, TG_GOAL_NOWHERE, 0},
+        {TG_FILTER_MEDIUM, TG_FOUND_LOADER, 0, TG_GOAL_UNKNOWN, 1}, /* deferred and never looked into */
+        {TG_FILTER_FAST, TG_FOUND_CATCH_UP, 0, TG_GOAL_UNKNOWN, 1},
+        {TG_FILTER_FAST, TG_FOUND_CATCH_UP, 1, TG_GOAL_UNKNOWN, 0}, /* closed before any stop, perhaps */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct script *script = calloc(1, sizeof *script);
+        struct run run;
+        script_settings(script, cases[i].mode, cases[i].mode == TG_FILTER_MEDIUM ? "*/x" : "");
+        script_break(script, 1, "wanted");
+        struct tg_event *load = script_load(script, 1000, 10, "/p/liba.so");
+        load->library_load.found = cases[i].found;
+        load->library_load.handle_ns = cases[i].handle_ns;
+        run_script(&run, script, "*/x");
+        assert_int_equal(run.survey.goals.items[0].state, cases[i].expected);
+        assert_int_equal(run.survey.goals.items[0].perhaps, cases[i].perhaps);
+        assert_int_equal(outcome(&run, MEDIUM)->planting.unknown, cases[i].perhaps);
+        assert_int_equal(outcome(&run, MEDIUM)->planting.never, 0);
+        end_run(&run);
+        free(script);
+    }
+}
+
+static void the_same_place_is_one_breakpoint_however_it_is_written(void **state)
+{
+    (void)state;
+    struct tg_break_goals goals = {0};
+    const struct tg_event_breakpoint_spec recorded = {.breakpoint = 1, .text = "lib.so`f.c#3"};
+    assert_null(tg_break_goals_want(&goals, "lib.so`f.c:3"));
+    assert_null(tg_break_goals_record(&goals, &recorded));
+    assert_null(tg_break_goals_want(&goals, "lib.so`f.c:4"));
+    assert_int_equal(goals.count, 2);
+    assert_true(goals.items[0].recorded);
+    tg_break_goals_deinit(&goals);
+}
+
+static void find_in_files(const char *path, const char *build_id, const struct tg_break_spec *const *specs,
+                          size_t n, enum tg_break_presence *found)
+{
+    for (size_t i = 0; i < n; i++)
+        found[i] = strcmp(build_id, "aa") != 0            ? TG_BREAK_UNKNOWN
+                   : strstr(path, specs[i]->name) != NULL ? TG_BREAK_PRESENT
+                                                          : TG_BREAK_ABSENT;
+}
+
+/* A function is in the library NAME of which its name is a part; only those with the build-id "aa" are here. */
+static void breakpoints_are_looked_up_in_files(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct tg_filter_survey survey;
+    struct tg_event *load = script_load(&script, 1000, 10, "/p/libone.so /p/libtwo.so /p/libother.so");
+    struct tg_library *libraries = (struct tg_library *)load->library_load.libraries.items;
+    libraries[0].build_id = libraries[1].build_id = "aa";
+    libraries[2].build_id = "bb";
+    assert_null(tg_filter_survey_init(&survey));
+    static const char *const wanted[] = {"one", "none", "libone.so`two", "libother.so`two", "libtwo.so`two"};
+    static const struct {
+        enum tg_goal_state state;
+        uint64_t places, perhaps;
+    } expected[] = {
+        {TG_GOAL_RESOLVED, 1, 1},   {TG_GOAL_UNKNOWN, 0, 1},  {TG_GOAL_NOWHERE, 0, 0},
+        {TG_GOAL_BY_LIBRARY, 1, 0}, {TG_GOAL_RESOLVED, 1, 0},
+    };
+    for (size_t i = 0; i < 5; i++)
+        assert_null(tg_break_goals_want(&survey.goals, wanted[i]));
+    assert_null(tg_filter_survey_add(&survey, load));
+    assert_null(tg_filter_survey_finish(&survey, NULL, find_in_files));
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(survey.goals.items[i].state, expected[i].state);
+        assert_int_equal(survey.goals.items[i].places, expected[i].places);
+        assert_int_equal(survey.goals.items[i].perhaps, expected[i].perhaps);
+    }
+    tg_filter_survey_deinit(&survey);
+}
+
 static void startup_libraries_are_in_time_and_no_events(void **state)
 {
     (void)state;
@@ -442,10 +579,30 @@ static void script_catch_up(struct script *script, uint64_t time_ns, const char 
     event->library_load.found = TG_FOUND_CATCH_UP;
 }
 
-static void script_handled(struct script *script, uint64_t time_ns, enum tg_stop_trigger trigger)
+/* A process that made MPI calls is a rank, also without a number (started by itself); who has a number from its
+ * environment and made none is a child of a rank. */
+static void ranks_are_those_that_made_mpi_calls(void **state)
 {
-    struct tg_event *event = script_add(script, time_ns, 10, TG_EVENT_DEFERRED_HANDLED);
-    event->deferred_handled.trigger = trigger;
+    (void)state;
+    static struct script script;
+    struct run run;
+    script_start(&script, 1000, 10, 0);
+    script_start(&script, 2000, 20, 10);
+    script_load(&script, 3000, 20, "/p/libdaemon.so");
+    script_add(&script, 3500, 30, TG_EVENT_IDENTITY)->identity.rank = 0;
+    script_load(&script, 3600, 30, "/p/libshell.so");
+    script_exit(&script, 3700, 30);
+    script_load(&script, 4000, 10, "/p/liba.so");
+    script_load(&script, 5000, 10, "/p/libb.so");
+    script_add(&script, 6000, 10, TG_EVENT_MPI_ENTER);
+    script_exit(&script, 7000, 10);
+    script_exit(&script, 8000, 20);
+    run_script(&run, &script, "*/libb.so");
+    size_t count = 0;
+    const struct tg_timeline *slow = tg_filter_model_timelines(run.model, SLOW, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(slow[0].count, 2);
+    end_run(&run);
 }
 
 /* Libraries found at a stop whose own event came first are handled there together with those that waited. */
@@ -458,7 +615,7 @@ static void the_recorded_lane_follows_its_settings(void **state)
     script_start(&script, 1, 10, 0);
     script_add(&script, 1000, 10, TG_EVENT_SIGNAL);
     script_catch_up(&script, 1000, "/p/liba.so /p/libb.so");
-    script_handled(&script, 1000, TG_TRIGGER_SIGNAL);
+    script_handled(&script, 1000, 10, TG_TRIGGER_SIGNAL, 0);
     script_settings(&script, TG_FILTER_SLOW, "");
     script_catch_up(&script, 2000, "/p/libc.so");
     script_load(&script, 3000, 10, "/p/libd.so");
@@ -467,11 +624,11 @@ static void the_recorded_lane_follows_its_settings(void **state)
     script_settings(&script, TG_FILTER_FAST, "");
     script_add(&script, 5000, 10, TG_EVENT_SIGNAL);
     script_catch_up(&script, 5000, "/p/libf.so");
-    script_handled(&script, 5000, TG_TRIGGER_SIGNAL);
+    script_handled(&script, 5000, 10, TG_TRIGGER_SIGNAL, 0);
     script_settings(&script, TG_FILTER_MEDIUM, "*/libz.so");
     script_load(&script, 6000, 10, "/p/libg.so");
     script_add(&script, 7000, 10, TG_EVENT_CONTROL_STOPPED);
-    script_handled(&script, 7000, TG_TRIGGER_HALT);
+    script_handled(&script, 7000, 10, TG_TRIGGER_HALT, 0);
     script_load(&script, 8000, 10, "/p/libz.so");
     script_exit(&script, 9000, 10);
     run_script_recorded(&run, &script, "*/libz.so", MEDIUM);
@@ -607,11 +764,17 @@ int main(void)
         cmocka_unit_test(a_reload_at_the_same_place_is_unseen_in_fast_mode),
         cmocka_unit_test(breakpoints_are_in_time_late_or_never),
         cmocka_unit_test(a_hit_stops_only_where_the_breakpoint_is_planted),
+        cmocka_unit_test(a_breakpoint_planted_late_is_no_stop_where_it_would_not_be_planted_yet),
+        cmocka_unit_test(a_breakpoint_that_is_never_planted_is_never_hit),
+        cmocka_unit_test(a_fast_recording_does_not_say_that_a_breakpoint_is_nowhere),
+        cmocka_unit_test(the_same_place_is_one_breakpoint_however_it_is_written),
+        cmocka_unit_test(breakpoints_are_looked_up_in_files),
         cmocka_unit_test(startup_libraries_are_in_time_and_no_events),
         cmocka_unit_test(two_events_of_one_stop_stop_once),
         cmocka_unit_test(a_fast_trace_tells_of_catch_ups),
         cmocka_unit_test(events_seen_by_the_agent_cost_the_floor),
         cmocka_unit_test(timelines_are_those_of_the_ranks),
+        cmocka_unit_test(ranks_are_those_that_made_mpi_calls),
         cmocka_unit_test(the_recorded_lane_follows_its_settings),
         cmocka_unit_test(cuda_deferred_is_noticed),
         cmocka_unit_test(any_order_of_events_adds_up),

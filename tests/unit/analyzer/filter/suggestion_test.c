@@ -25,7 +25,7 @@ static void survey_job(struct tg_filter_survey *survey, const char *const *libra
     assert_null(tg_filter_survey_init(survey));
     for (size_t i = 0; i < script->count; i++)
         assert_null(tg_filter_survey_add(survey, &script->events[i]));
-    assert_null(tg_filter_survey_finish(survey, NULL));
+    assert_null(tg_filter_survey_finish(survey, NULL, NULL));
     free(script);
 }
 

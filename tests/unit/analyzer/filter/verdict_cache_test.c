@@ -68,12 +68,12 @@ static void the_catalog_keeps_each_path_once(void **state)
     assert_ptr_equal(first, again);
     assert_int_equal(tg_library_catalog_count(catalog), 2);
     assert_ptr_equal(tg_library_catalog_at(catalog, 1), other);
-    assert_null(tg_catalog_library_add_goal(first, 5));
-    assert_null(tg_catalog_library_add_goal(first, 2));
-    assert_null(tg_catalog_library_add_goal(first, 5));
+    assert_null(tg_catalog_library_add_goal(first, 5, true));
+    assert_null(tg_catalog_library_add_goal(first, 2, true));
+    assert_null(tg_catalog_library_add_goal(first, 5, true));
     assert_int_equal(first->n_goals, 2);
-    assert_int_equal(first->goals[0], 2);
-    assert_int_equal(first->goals[1], 5);
+    assert_int_equal(first->goals[0].goal, 2);
+    assert_int_equal(first->goals[1].goal, 5);
     tg_library_catalog_destroy(catalog);
 }
 
