@@ -1,6 +1,7 @@
 /* The trace event format that the Perfetto UI and chrome://tracing read: lifetimes of threads, OpenMP zones,
- * MPI calls and stops as complete events ("X"), other events as instants ("i"). A lifetime is written when it
- * is over, so that the document is well-formed however the trace ends; viewers sort by themselves. */
+ * MPI calls and stops as complete events ("X"), other events as instants ("i"), a received message as a flow
+ * ("s", "f") from its send to the call in which it was received. A lifetime is written when it is over, so that
+ * the document is well-formed however the trace ends; viewers sort by themselves. */
 #include "analyzer/dump/dump.h"
 #include "analyzer/dump/event_json.h"
 #include "analyzer/models/event_headline.h"
@@ -36,7 +37,9 @@ struct process_tracks {
 struct chrome {
     struct tg_json json;
     struct process_tracks *processes;
-    uint64_t last_ns; /* latest time so far */
+    uint64_t last_ns;  /* latest time so far */
+    int32_t event_tid; /* of the event that is fed to the models */
+    uint64_t n_flows;
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
 };
@@ -101,11 +104,12 @@ static void write_duration(const struct tg_dump *dump, uint64_t start_ns, uint64
     tg_json_decimal(json, clip(dump, end_ns) - clip(dump, start_ns), 3);
 }
 
-static void write_metadata(const struct tg_dump *dump, const struct tg_process_entry *entry, const char *what,
-                           const char *name, const int64_t *number)
+/* Metadata of the process of ENTRY (TID: the pid) or of one of its threads: a NAME, or a number to sort by. */
+static void write_metadata(const struct tg_dump *dump, const struct tg_process_entry *entry, int32_t tid,
+                           const char *what, const char *name, const int64_t *number)
 {
     struct tg_json *json = &((struct chrome *)dump->state)->json;
-    begin_event(dump, "M", what, entry, shown_number(entry, entry == NULL ? 0 : entry->pid), dump->start_ns);
+    begin_event(dump, "M", what, entry, shown_number(entry, tid), dump->start_ns);
     tg_json_key(json, "args");
     tg_json_begin_object(json);
     if (number != NULL)
@@ -126,9 +130,9 @@ static void name_process(const struct tg_dump *dump, const struct tg_process_ent
         snprintf(name, sizeof name, "rank %" PRId64 ", %s", entry->rank, program);
     else
         snprintf(name, sizeof name, "%s", program);
-    write_metadata(dump, entry, "process_name", name, NULL);
+    write_metadata(dump, entry, entry->pid, "process_name", name, NULL);
     if (entry->rank >= 0)
-        write_metadata(dump, entry, "process_sort_index", NULL, &entry->rank);
+        write_metadata(dump, entry, entry->pid, "process_sort_index", NULL, &entry->rank);
 }
 
 /* ---- zones and calls: told by the models when they are left */
@@ -142,28 +146,50 @@ static bool is_shown(const struct tg_dump *dump, const struct tg_process_entry *
            (!selection->has_to || start_ns <= selection->to_ns);
 }
 
-static void write_slice(const struct tg_dump *dump, const struct tg_process_entry *entry, int32_t tid,
-                        const char *name, const char *category, uint64_t start_ns, uint64_t end_ns,
-                        uint64_t code)
+/* A zone or a call, from START_NS to END_NS. */
+struct slice {
+    const struct tg_process_entry *entry;
+    int32_t tid;
+    const char *name;
+    const char *category;
+    uint64_t start_ns, end_ns;
+    uint64_t code; /* return address in the program, 0 unknown */
+};
+
+static void write_code(const struct tg_dump *dump, const struct slice *slice)
 {
     struct tg_json *json = &((struct chrome *)dump->state)->json;
-    begin_event(dump, "X", name, entry, shown_number(entry, tid), start_ns);
-    write_duration(dump, start_ns, end_ns);
-    tg_json_member_string(json, "cat", category);
-    tg_json_key(json, "args");
-    tg_json_begin_object(json);
-    tg_json_key(json, "code");
-    tg_json_address(json, code);
     struct tg_code_name where;
-    if (dump->names != NULL && tg_code_names_find_return(dump->names, entry->pid, code, &where) &&
-        where.symbol.function != NULL)
+    tg_json_key(json, "code");
+    tg_json_address(json, slice->code);
+    if (dump->names == NULL ||
+        !tg_code_names_find_return(dump->names, slice->entry->pid, slice->code, &where))
+        return;
+    if (where.symbol.function != NULL)
         tg_json_member_string(json, "function", where.symbol.function);
-    if (dump->names != NULL && tg_code_names_find_return(dump->names, entry->pid, code, &where) &&
-        where.symbol.file != NULL) {
+    if (where.symbol.file != NULL) {
         tg_json_member_string(json, "file", where.symbol.file);
         tg_json_member_unsigned(json, "line", where.symbol.line);
     }
-    tg_json_end_object(json);
+}
+
+/* Begins a slice's event; more members of "args" may follow until end_slice(). */
+static struct tg_json *begin_slice(const struct tg_dump *dump, const struct slice *slice)
+{
+    struct tg_json *json = &((struct chrome *)dump->state)->json;
+    begin_event(dump, "X", slice->name, slice->entry, shown_number(slice->entry, slice->tid),
+                slice->start_ns);
+    write_duration(dump, slice->start_ns, slice->end_ns);
+    tg_json_member_string(json, "cat", slice->category);
+    tg_json_key(json, "args");
+    tg_json_begin_object(json);
+    write_code(dump, slice);
+    return json;
+}
+
+static void end_slice(const struct tg_dump *dump)
+{
+    tg_json_end_object(&((struct chrome *)dump->state)->json);
     end_event(dump);
 }
 
@@ -192,14 +218,46 @@ static enum tg_event_kind place_kind(const struct tg_openmp_place *place, char *
     return kind;
 }
 
+/* Regions are told from each other by their place in the program: " in solve (solver.c:31)". */
+static void add_region_name(const struct tg_dump *dump, const struct tg_process_entry *entry, uint64_t code,
+                            char *name, size_t size)
+{
+    struct tg_code_name where;
+    size_t length = strlen(name);
+    if (dump->names == NULL || !tg_code_names_find_return(dump->names, entry->pid, code, &where) ||
+        size < length + sizeof " in ")
+        return;
+    char place[128];
+    tg_code_symbol_print(&where.symbol, code, place, sizeof place);
+    snprintf(name + length, size - length, " in %s", place);
+}
+
 static void write_place(const struct tg_dump *dump, const struct tg_openmp_worker *worker,
                         const struct tg_openmp_place *place, uint64_t end_ns)
 {
     const struct process_tracks *tracks = find_process(dump->state, worker->process);
-    char name[64];
+    char name[192];
     enum tg_event_kind kind = place_kind(place, name, sizeof name);
-    if (tracks != NULL && is_shown(dump, tracks->entry, kind, place->since_ns, end_ns))
-        write_slice(dump, tracks->entry, worker->tid, name, "openmp", place->since_ns, end_ns, place->code);
+    if (tracks == NULL || !is_shown(dump, tracks->entry, kind, place->since_ns, end_ns))
+        return;
+    if (place->kind == TG_OPENMP_IN_REGION)
+        add_region_name(dump, tracks->entry, place->code, name, sizeof name);
+    struct tg_json *json = begin_slice(dump, &(struct slice){.entry = tracks->entry,
+                                                             .tid = worker->tid,
+                                                             .name = name,
+                                                             .category = "openmp",
+                                                             .start_ns = place->since_ns,
+                                                             .end_ns = end_ns,
+                                                             .code = place->code});
+    tg_json_member_unsigned(json, "team", place->team);
+    tg_json_member_unsigned(json, "thread_num", place->thread_num);
+    if (place->kind == TG_OPENMP_IN_MUTEX || place->kind == TG_OPENMP_IN_MUTEX_WAIT) {
+        tg_json_key(json, "lock");
+        tg_json_address(json, place->id);
+    } else if (place->kind == TG_OPENMP_IN_SYNC && place->id != 0) {
+        tg_json_member_unsigned(json, "instance", place->id);
+    }
+    end_slice(dump);
 }
 
 static struct tg_error *left_place(void *context, const struct tg_openmp_worker *worker,
@@ -214,15 +272,81 @@ static struct tg_error *left_place(void *context, const struct tg_openmp_worker 
     return NULL;
 }
 
+static void write_call_args(struct tg_json *json, const struct tg_mpi_call *call,
+                            const struct tg_event_mpi_leave *leave)
+{
+    enum { NONE = -3 };
+    if (call->comm != 0) {
+        tg_json_key(json, "comm");
+        tg_json_address(json, call->comm);
+    }
+    if (call->instance != 0)
+        tg_json_member_unsigned(json, "instance", call->instance);
+    if (call->peer != NONE)
+        tg_json_member_signed(json, "peer", call->peer);
+    if (call->tag != NONE)
+        tg_json_member_signed(json, "tag", call->tag);
+    if (call->root != NONE)
+        tg_json_member_signed(json, "root", call->root);
+    if (call->comm != 0 || call->bytes != 0)
+        tg_json_member_unsigned(json, "bytes", call->bytes);
+    if (leave == NULL)
+        return;
+    if (leave->bytes != 0)
+        tg_json_member_unsigned(json, "received_bytes", leave->bytes);
+    if (leave->result != 0)
+        tg_json_member_signed(json, "result", leave->result);
+}
+
 static struct tg_error *left_call(void *context, const struct tg_mpi_thread *thread,
                                   const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
                                   uint64_t time_ns)
 {
     const struct tg_dump *dump = context;
     const struct process_tracks *tracks = find_process(dump->state, thread->process);
-    (void)leave;
-    if (tracks != NULL && is_shown(dump, tracks->entry, TG_EVENT_MPI_ENTER, call->since_ns, time_ns))
-        write_slice(dump, tracks->entry, thread->tid, call->name, "mpi", call->since_ns, time_ns, call->code);
+    if (tracks == NULL || !is_shown(dump, tracks->entry, TG_EVENT_MPI_ENTER, call->since_ns, time_ns))
+        return NULL;
+    struct tg_json *json = begin_slice(dump, &(struct slice){.entry = tracks->entry,
+                                                             .tid = thread->tid,
+                                                             .name = call->name,
+                                                             .category = "mpi",
+                                                             .start_ns = call->since_ns,
+                                                             .end_ns = time_ns,
+                                                             .code = call->code});
+    write_call_args(json, call, leave);
+    end_slice(dump);
+    return NULL;
+}
+
+/* One end of a flow: PHASE "s" in the call that sends, "f" in the one that received. */
+static void write_flow(const struct tg_dump *dump, const char *phase, const struct tg_process_entry *entry,
+                       int32_t tid, uint64_t time_ns)
+{
+    struct chrome *chrome = dump->state;
+    begin_event(dump, phase, "message", entry, shown_number(entry, tid), time_ns);
+    tg_json_member_string(&chrome->json, "cat", "mpi");
+    tg_json_member_unsigned(&chrome->json, "id", chrome->n_flows);
+    if (*phase == 'f')
+        tg_json_member_string(&chrome->json, "bp",
+                              "e"); /* ends in the slice around it, not in the next one */
+    end_event(dump);
+}
+
+static struct tg_error *received_message(void *context, const struct tg_mpi_message *message, size_t process,
+                                         uint64_t time_ns)
+{
+    const struct tg_dump *dump = context;
+    struct chrome *chrome = dump->state;
+    const struct process_tracks *from = find_process(chrome, message->process);
+    const struct process_tracks *to = find_process(chrome, process);
+    uint64_t sent_ns = message->since_ns,
+             end_ns = time_ns > sent_ns ? time_ns - 1 : time_ns; /* before its call's end */
+    if (from == NULL || to == NULL || !is_shown(dump, from->entry, TG_EVENT_MPI_ENTER, sent_ns, sent_ns) ||
+        !is_shown(dump, to->entry, TG_EVENT_MPI_ENTER, end_ns, end_ns))
+        return NULL;
+    chrome->n_flows++;
+    write_flow(dump, "s", from->entry, message->tid, sent_ns);
+    write_flow(dump, "f", to->entry, chrome->event_tid, end_ns);
     return NULL;
 }
 
@@ -276,8 +400,13 @@ static void close_track(const struct tg_dump *dump, struct process_tracks *track
                      (!dump->selection->has_to || track->start_ns <= dump->selection->to_ns);
     if (in_window && tg_selection_admits_process(dump->selection, entry)) {
         char name[128] = "thread";
+        const struct tg_openmp_worker *worker =
+            tg_openmp_model_worker(((const struct chrome *)dump->state)->openmp, tracks->index, track->tid);
         if (track->tid == entry->pid)
             tg_printable(tg_event_headline_base_name(tracks->program), name, sizeof name);
+        else if (worker != NULL)
+            snprintf(name, sizeof name, "worker %" PRIu64, worker->number);
+        write_metadata(dump, entry, track->tid, "thread_name", name, NULL);
         begin_event(dump, "X", name, entry, shown_number(entry, track->tid), track->start_ns);
         write_duration(dump, track->start_ns, end_ns);
         struct tg_json *json = &((struct chrome *)dump->state)->json;
@@ -376,6 +505,7 @@ static struct tg_error *follow(struct tg_dump *dump, const struct tg_event *even
     if (entry == NULL)
         return NULL;
     struct tg_error *error = follow_lifetimes(dump, event, entry);
+    chrome->event_tid = event->tid;
     /* the models come last: what ends with a thread is written with it */
     if (error == NULL)
         error = tg_openmp_model_feed(chrome->openmp, event, entry->index);
@@ -429,9 +559,10 @@ static struct tg_error *begin(struct tg_dump *dump)
     tg_json_end_object(json);
     tg_json_key(json, "traceEvents");
     tg_json_begin_array(json);
-    write_metadata(dump, NULL, "process_name", "tollgate recorder", NULL);
+    write_metadata(dump, NULL, 0, "process_name", "tollgate recorder", NULL);
     const struct tg_openmp_model_options openmp = {.left = left_place, .context = dump};
-    const struct tg_mpi_model_options mpi = {.left = left_call, .context = dump};
+    const struct tg_mpi_model_options mpi = {
+        .left = left_call, .received = received_message, .context = dump};
     struct tg_error *error = tg_openmp_model_create(&openmp, &chrome->openmp);
     if (error == NULL)
         error = tg_mpi_model_create(&mpi, &chrome->mpi);

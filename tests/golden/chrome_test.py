@@ -1,5 +1,6 @@
 """`dump --chrome` gives a document that viewers can read, whatever the trace: valid JSON, known phases, numbers where
-numbers belong, every slice with a duration and slices of a thread nested, every process named.
+numbers belong, every slice with a duration and slices of a thread nested, every process and thread named, every flow with
+two ends, each inside of a call.
 
 usage: chrome_test.py TOLLGATE TRACE_FROM_JSON FIXTURE...
 """
@@ -12,7 +13,7 @@ from decimal import Decimal
 
 
 def check_event(event):
-    assert event["ph"] in ("M", "X", "i"), event
+    assert event["ph"] in ("M", "X", "i", "s", "f"), event
     assert isinstance(event["pid"], int) and isinstance(event["tid"], int), event
     assert event["pid"] > 0, event
     assert isinstance(event["name"], str) and event["name"], event
@@ -35,29 +36,47 @@ def check_nesting(slices):
             open_ends.append(end)
 
 
+def check_flows(events, calls):
+    """A viewer binds an end to the slice that is open at its time."""
+    ends = {}
+    for event in events:
+        if event["ph"] in ("s", "f"):
+            ends.setdefault(event["id"], []).append(event["ph"])
+            around = calls.get((event["pid"], event["tid"]), [])
+            assert any(start <= event["ts"] <= end for start, end in around), event
+    assert all(phases == ["s", "f"] for phases in ends.values()), ends
+    return len(ends)
+
+
 def check(text):
     document = json.loads(text, parse_float=Decimal)
     assert set(document) == {"displayTimeUnit", "otherData", "traceEvents"}, document.keys()
-    named, seen, tracks = set(), set(), {}
+    named, seen, tracks, threads, calls = set(), set(), {}, set(), {}
     for event in document["traceEvents"]:
         check_event(event)
         if event["ph"] == "M":
             if event["name"] == "process_name":
                 named.add(event["pid"])
+            elif event["name"] == "thread_name":
+                threads.add((event["pid"], event["tid"]))
             continue
         seen.add(event["pid"])
         if event["ph"] == "X":
             track = tracks.setdefault((event["pid"], event["tid"]), [])
             track.append((event["ts"], event["ts"] + event["dur"], event["name"]))
+            if event.get("cat") == "mpi":
+                calls.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+            if event.get("cat") == "lifetime":
+                assert (event["pid"], event["tid"]) in threads, f"a thread without a name: {event}"
     assert seen <= named, f"processes without a name: {seen - named}"
     for slices in tracks.values():
         check_nesting(slices)
-    return len(document["traceEvents"])
+    return len(document["traceEvents"]), check_flows(document["traceEvents"], calls)
 
 
 def main():
     tollgate, trace_from_json, fixtures = sys.argv[1], sys.argv[2], sys.argv[3:]
-    total = 0
+    total, flows = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "trace.tgt")
         for fixture in fixtures:
@@ -74,9 +93,10 @@ def main():
                     if done.returncode == 2 and b"no process in the trace" in done.stderr:
                         continue  # cut off before there is a rank
                     assert done.returncode == 0, (fixture, size, selection, done.stderr)
-                    total += check(done.stdout)
+                    events, arrows = check(done.stdout)
+                    total, flows = total + events, flows + arrows
                 os.unlink(trace)
-    assert total > 1000, total
+    assert total > 1000 and flows > 10, (total, flows)
 
 
 main()
