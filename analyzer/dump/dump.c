@@ -116,6 +116,8 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
     if (error == NULL) {
         *summary = tg_trace_reader_summary(run.reader);
         *start_ns = run.dump.start_ns;
+        if (*damage == NULL && summary->events > 0)
+            error = tg_selection_check_end(request->selection, run.dump.start_ns, summary->last_time_ns);
     }
     tg_code_names_destroy(run.dump.names);
     tg_process_model_destroy(run.processes);

@@ -231,6 +231,16 @@ void tg_selection_start(struct tg_selection *selection, uint64_t start_ns)
         selection->to_ns = UINT64_MAX;
 }
 
+struct tg_error *tg_selection_check_end(const struct tg_selection *selection, uint64_t start_ns,
+                                        uint64_t end_ns)
+{
+    if (!selection->has_from || selection->from_ns <= end_ns)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE,
+                           "--from %.9g s: the trace ends at %.9g s, nothing of it is selected",
+                           (double)(selection->from_ns - start_ns) / 1e9, (double)(end_ns - start_ns) / 1e9);
+}
+
 static bool in_ranges(const struct tg_number_range *ranges, size_t count, int64_t number)
 {
     for (size_t i = 0; i < count; i++)

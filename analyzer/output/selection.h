@@ -46,6 +46,11 @@ struct tg_error *tg_selection_parse_time(const char *text, uint64_t *time_ns);
 /* The trace's first moment is START_NS: makes the window absolute. Once. */
 void tg_selection_start(struct tg_selection *selection, uint64_t start_ns);
 
+/* USAGE error where the window begins after END_NS, the time of the trace's last event, and so selects nothing. After
+ * start. */
+struct tg_error *tg_selection_check_end(const struct tg_selection *selection, uint64_t start_ns,
+                                        uint64_t end_ns);
+
 /* Settles which processes --rank means, now that MODEL has seen the whole trace: also their events before
  * their rank was known are theirs. USAGE error where a --rank or --pid means no process at all; NO_MEMORY. */
 struct tg_error *tg_selection_choose(struct tg_selection *selection, const struct tg_process_model *model);

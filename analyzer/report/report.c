@@ -101,7 +101,8 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
             return error;
     }
     report->summary = tg_trace_reader_summary(report->reader);
-    return tg_report_finish(report);
+    struct tg_error *error = tg_selection_check_end(selection, report->start_ns, report->end_ns);
+    return error != NULL ? error : tg_report_finish(report);
 }
 
 struct tg_error *tg_report_finish(struct tg_report *report)
