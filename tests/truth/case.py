@@ -5,6 +5,7 @@ import mpi_patterns
 import openmp_patterns
 from fault import FAULTS
 from program import Line, Part, Program
+from toolchain import parts_of
 from truth import Truth
 
 import mpi_faults  # noqa: F401 fills the table of faults, in the order in which it is shown
@@ -16,7 +17,7 @@ RING_LIKE = ("ring", "halo_irecv_send", "buffered")
 
 
 def is_mpi(toolchain):
-    return toolchain.startswith(("openmpi", "mpich"))
+    return parts_of(toolchain)[0] is not None
 
 
 class Case:
@@ -65,27 +66,27 @@ class Case:
         return self.random.choice([size for size in sizes if size >= least])
 
     def suits(self, pattern):
-        return not (pattern.even and self.size % 2 != 0)
+        return not (pattern.even and self.size % 2 != 0) and pattern.compiler in (None, parts_of(self.toolchain)[1])
 
     def choose_patterns(self):
         mpi = [pattern for pattern in mpi_patterns.PATTERNS if self.has_mpi and self.suits(pattern)]
+        openmp = [pattern for pattern in openmp_patterns.PATTERNS if self.suits(pattern)]
         chosen = []
         if self.fault is not None:
-            chosen.append(self.random.choice(self.patterns_of_fault(mpi)))
+            chosen.append(self.random.choice(self.patterns_of_fault(openmp if self.fault.is_openmp else mpi)))
         if not self.has_mpi:
-            chosen += self.random.sample(openmp_patterns.PATTERNS, self.random.randint(1, 3) - len(chosen) // 2)
+            chosen += self.random.sample(openmp, self.random.randint(1, 3) - len(chosen) // 2)
         else:
             chosen += self.random.sample(mpi, self.random.randint(0 if chosen else 1, 2))
             if self.random.random() < 0.35:
-                chosen.append(self.random.choice(openmp_patterns.PATTERNS))
+                chosen.append(self.random.choice(openmp))
             if self.fault is not None and self.fault.is_openmp and len(chosen) == 1:
                 chosen.append(mpi_patterns.ALLREDUCE)
         self.random.shuffle(chosen)
         return chosen
 
-    def patterns_of_fault(self, mpi):
+    def patterns_of_fault(self, known):
         """Those with a site for the fault."""
-        known = openmp_patterns.PATTERNS if self.fault.is_openmp else mpi
         found = []
         for pattern in known:
             part = Part(pattern, 0, self.choose_values(pattern, 0))

@@ -12,6 +12,7 @@ class Fault:
     is_openmp: bool = False
     is_large: bool = False  # messages that wait for their receive
     least_ranks: int = 2
+    compiler: str = None  # the only one whose runtime can do it
     where: Callable = None  # a site -> whether it suits
 
     def suits(self, site, part):

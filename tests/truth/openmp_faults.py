@@ -113,7 +113,7 @@ def task_stuck(case):
     return stay(case, ("task",), "FAULTY && i == 1")
 
 
-@fault("cancelled_stuck", "before_cancel", is_openmp=True)
+@fault("cancelled_stuck", "before_cancel", is_openmp=True, compiler="gcc")
 def cancelled_stuck(case):
     """The others have cancelled the region and wait at its end."""
     thread = (case.step + 1) % case.threads

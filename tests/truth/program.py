@@ -91,6 +91,7 @@ class Pattern:
     values: dict = field(default_factory=dict)  # choices by name; the others are made by program.py's users
     is_openmp: bool = False
     even: bool = False  # wants an even number of ranks
+    compiler: str = None  # the only one whose runtime can do it
     multiple: bool = False  # calls MPI in several threads at a time
 
 

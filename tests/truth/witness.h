@@ -17,6 +17,9 @@
 #define omp_get_thread_num() 0
 #endif
 
+/* Never inlined: the line of a call is that of the program. */
+#define WITNESS static __attribute__((noinline, unused))
+
 enum { WITNESS_CULPRITS = 8, WITNESS_RANKS = 8, WITNESS_THREADS = 64 };
 
 /* Read as native 32-bit integers by board.py: keep both alike. */
@@ -42,7 +45,7 @@ static int rank, size = 1;
 static __thread struct witness_place *witness_own;
 static __thread unsigned witness_random;
 
-static inline void witness_open(void)
+WITNESS void witness_open(void)
 {
     const char *path = getenv("TRUTH_BOARD");
     int file = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
@@ -54,7 +57,7 @@ static inline void witness_open(void)
         witness_board = mapped;
 }
 
-static inline struct witness_place *witness_place(void)
+WITNESS struct witness_place *witness_place(void)
 {
     if (witness_own == NULL) {
         int at = __atomic_fetch_add(&witness_board->n_threads[rank], 1, __ATOMIC_RELAXED);
@@ -66,7 +69,7 @@ static inline struct witness_place *witness_place(void)
     return witness_own;
 }
 
-static inline void witness_at(int line)
+WITNESS void witness_at(int line)
 {
     struct witness_place *place = witness_place();
     place->line = line;
@@ -74,7 +77,7 @@ static inline void witness_at(int line)
 }
 
 /* The calling thread is about to do what is wrong, at LINE. */
-static inline void witness_culprit(int line)
+WITNESS void witness_culprit(int line)
 {
     struct witness_place *place = witness_place();
     int at = __atomic_fetch_add(&witness_board->n_culprits, 1, __ATOMIC_RELAXED);
@@ -91,26 +94,26 @@ static inline void witness_culprit(int line)
 }
 
 /* IS_FAULTY, which is then known. */
-static inline int witness_fault(int is_faulty, int line)
+WITNESS int witness_fault(int is_faulty, int line)
 {
     if (is_faulty)
         witness_culprit(line);
     return is_faulty;
 }
 
-static inline void witness_begin(void)
+WITNESS void witness_begin(void)
 {
     if (rank == 0)
         __atomic_store_n(&witness_board->begun, 1, __ATOMIC_RELEASE);
 }
 
-static inline void witness_finish(void)
+WITNESS void witness_finish(void)
 {
     __atomic_fetch_add(&witness_board->finished, 1, __ATOMIC_RELEASE);
 }
 
 /* Up to MOST_US microseconds, asleep or awake. */
-static inline void work(int most_us)
+WITNESS void work(int most_us)
 {
     struct timespec now, begun;
     if (witness_random == 0)
