@@ -139,6 +139,15 @@ static struct tg_error *rate(const struct survey *survey, unsigned **of)
     return error;
 }
 
+/* Whether a call of PROCESS is in the trace; none is of an attached rank. */
+static bool calls_mpi(const struct tg_mpi_model *mpi, size_t process)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(mpi); i++)
+        if (tg_mpi_model_thread_at(mpi, i)->process == process)
+            return true;
+    return false;
+}
+
 /* The admitted process that matters most, of equals the lowest rank; SIZE_MAX: none has anything to tell. */
 static size_t choose_process(const struct reading *reading, const unsigned *worth)
 {
@@ -146,7 +155,7 @@ static size_t choose_process(const struct reading *reading, const unsigned *wort
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < tg_process_model_count(survey->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(survey->processes, i);
-        bool tells = worth[i] != 0 || tg_mpi_model_process(survey->mpi, i) != NULL;
+        bool tells = worth[i] != 0 || calls_mpi(survey->mpi, i);
         if (!tells || !tg_selection_admits_process(reading->request->selection, entry))
             continue;
         if (best == SIZE_MAX || worth[i] > worth[best] ||
@@ -156,10 +165,13 @@ static size_t choose_process(const struct reading *reading, const unsigned *wort
     return best;
 }
 
+/* 0 where no rank called MPI. */
 static size_t count_ranks(const struct reading *reading)
 {
     const struct survey *survey = &reading->survey;
     size_t count = 0;
+    if (tg_mpi_model_thread_count(survey->mpi) == 0)
+        return 0;
     for (size_t i = 0; i < tg_mpi_model_process_count(survey->mpi); i++) {
         const struct tg_mpi_process *process = tg_mpi_model_process_at(survey->mpi, i);
         const struct tg_process_entry *entry = tg_process_model_at(survey->processes, process->process);

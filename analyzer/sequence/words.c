@@ -167,11 +167,10 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
         if (node->has_died)
             snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "has ended%s%s%s", last, *last == '\0' ? "" : call,
                      where);
+        else if (*last == '\0' && *where == '\0')
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "nothing recorded");
         else
-            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "is past%s%s", *last == '\0' ? "" : " ",
-                     *last != '\0'    ? call
-                     : *where != '\0' ? where + 1
-                                      : "all of this");
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "is past %s", *last != '\0' ? call : where + 1);
         break;
     }
 }

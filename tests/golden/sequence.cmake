@@ -10,6 +10,9 @@ tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequen
 tg_golden_test(sequence-ranks-all sequence-ranks sequence --print --all sequence-ranks.tgt)
 tg_golden_test(sequence-ranks-some sequence-ranks sequence --print --by rank --rank 0-2 sequence-ranks.tgt)
 tg_golden_test(sequence-rank sequence-ranks sequence --print --by worker --rank 2 sequence-ranks.tgt)
+# an attached rank, of which no call is in the trace, beside one that was launched
+tg_golden_test(sequence-attached sequence-attached sequence --print sequence-attached.tgt)
+tg_golden_test(sequence-attached-alone sequence-attached sequence --print --rank 1 --by worker sequence-attached.tgt)
 tg_golden_test(sequence-team sequence-nested sequence --print --team 3 sequence-nested.tgt)
 tg_golden_test(sequence-around sequence-critical sequence --print --around 20us sequence-critical.tgt)
 tg_golden_test(sequence-window sequence-constructs sequence --print --from 60us --to 80us sequence-constructs.tgt)
