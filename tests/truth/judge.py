@@ -1,18 +1,20 @@
 """Compares what a report says with the truth of a case."""
 import collections
+import re
 
 from answer import findings_of
 from case import CORRECT
 
 RIGHT = "right"  # culprit (rank and thread) and line, first
 NO_LINE = "no line"  # the culprit, first, without its line
+NO_REASON = "no reason"  # the culprit and its line, first, but not what happened to it
 NO_THREAD = "no thread"  # the rank, first, but not which thread
 PARTIAL = "partial"  # the other half of the mistake, or the culprit among innocents
 WRONG = "wrong"  # somebody else, first
 SILENT = "silent"  # nobody
 INVALID = "invalid"  # the trial itself did not work: the fault was not reached, no trace, a report that fails
 FALSE = "false verdict"
-OUTCOMES = (RIGHT, NO_LINE, NO_THREAD, PARTIAL, WRONG, SILENT, INVALID)
+OUTCOMES = (RIGHT, NO_LINE, NO_REASON, NO_THREAD, PARTIAL, WRONG, SILENT, INVALID)
 
 Judgement = collections.namedtuple("Judgement", "outcome why")
 
@@ -64,6 +66,8 @@ def judge_fault(trial, findings):
     lines = right_lines(trial)
     if truth.line_matters and not first.lines & lines:
         return Judgement(NO_LINE, f"{first.kind} has line {sorted(first.lines)}, not one of {sorted(lines)}: {first.text}")
+    if not re.search(truth.reason, first.text):
+        return Judgement(NO_REASON, f"{first.kind} does not say {truth.reason}: {first.text}")
     return Judgement(RIGHT, "")
 
 

@@ -27,6 +27,13 @@ static __attribute__((noinline)) int deep(int n)
 POINTS = ("send", "recv", "exchange", "collective", "any_collective", "complete")
 
 
+ODD_ONE = "Of two ranks that call different things nobody can say which one is wrong: either counts. Of more, the odd one. "
+
+
+def odd_one(case, rank):
+    return {rank} if case.size > 2 else {0, 1}
+
+
 def peer(site, key, rank, size):
     return site.value(key, rank, size) % size
 
@@ -38,8 +45,8 @@ def collective_skipped(case):
     """Where only the same call follows, the others are one call behind from then on, and wait in the last one."""
     site, rank = case.pick("collective")
     case.instead(site, ["CULPRIT(__LINE__);"])
-    return Truth({rank}, lines=[site], waiters=True,
-                 why="In a loop of equal calls nobody can see which one was left out: the call that the others wait in "
+    return Truth(odd_one(case, rank), lines=[site], waiters=True,
+                 why=ODD_ONE + "In a loop of equal calls nobody can see which one was left out: the call that the others wait in "
                      "at the end, its line, and the rank that is missing there are the answer.")
 
 
@@ -50,15 +57,15 @@ def collective_other(case):
     other = f"MPI_Barrier({comm});" if site.function != "MPI_Barrier" else \
         f"MPI_Allreduce(&(int){{1}}, &(int){{0}}, 1, MPI_INT, MPI_SUM, {comm});"
     new = case.instead(site, ["CULPRIT(__LINE__);", other])
-    return Truth({rank}, lines=[site, *new], waiters=True)
+    return Truth(odd_one(case, rank), lines=[site, *new], waiters=True, why=ODD_ONE)
 
 
 @fault("collective_extra", "collective")
 def collective_extra(case):
     site, rank = case.pick("collective")
     new = case.before(site, ["CULPRIT(__LINE__);", f"MPI_Barrier({site.arguments['comm']});"])
-    return Truth({rank}, lines=[site, *new], waiters=True,
-                 why="Where the program has equal barriers, the additional one meets the others' next one, and the rank is "
+    return Truth(odd_one(case, rank), lines=[site, *new], waiters=True,
+                 why=ODD_ONE + "Where the program has equal barriers, the additional one meets the others' next one, and the rank is "
                      "missing in the last.")
 
 
@@ -67,7 +74,7 @@ def root_other(case):
     site, rank = case.pick("collective")
     other = site.with_arguments(root=f"({site.arguments['root']} + 1) % size")
     new = case.instead(site, ["CULPRIT(__LINE__);", other])
-    return Truth({rank}, lines=[site, *new])
+    return Truth(odd_one(case, rank), lines=[site, *new], why=ODD_ONE)
 
 
 def is_countable(site):
@@ -81,7 +88,7 @@ def count_other(case):
     site, rank = case.pick("collective")
     other = site.with_arguments(count=f"{site.arguments['count']} / 2")
     new = case.instead(site, ["CULPRIT(__LINE__);", other])
-    return Truth({rank}, lines=[site, *new])
+    return Truth(odd_one(case, rank), lines=[site, *new], why=ODD_ONE)
 
 
 @fault("comm_other", "collective")
@@ -90,7 +97,7 @@ def comm_other(case):
     case.program.before_main += case.text("static MPI_Comm elsewhere;")
     site.part.setup += case.text("    MPI_Comm_dup(MPI_COMM_WORLD, &elsewhere);")
     new = case.instead(site, ["CULPRIT(__LINE__);", site.with_arguments(comm="elsewhere")])
-    return Truth({rank}, lines=[site, *new])
+    return Truth(odd_one(case, rank), lines=[site, *new], why=ODD_ONE)
 
 
 # ---- messages
@@ -136,7 +143,7 @@ def peer_wrong(case):
 def message_truncated(case):
     site, rank = case.pick("recv")
     new = case.instead(site, ["CULPRIT(__LINE__);", site.with_arguments(count=f"{site.arguments['count']} / 2")])
-    return Truth({rank, peer(site, "from", rank, case.size)}, lines=[site, *new],
+    return Truth({rank, peer(site, "from", rank, case.size)}, lines=[site, *new], reason="(?i)trunc",
                  why="Of a message that is too long for its receive, either side may be wrong; the library reports it to "
                      "the receiver.")
 
@@ -145,7 +152,7 @@ def message_truncated(case):
 def rank_invalid(case):
     site, rank = case.pick("send")
     new = case.instead(site, ["CULPRIT(__LINE__);", site.with_arguments(to="size + 5")])
-    return Truth({rank}, lines=[site, *new])
+    return Truth({rank}, lines=[site, *new], reason="(?i)invalid")
 
 
 @fault("send_send", "order", is_large=True, where=lambda site: site.notes["kind"] == "pair")
@@ -202,56 +209,56 @@ EXITS = "Nothing of the trace has the line of exit(): the rank's last MPI call c
 
 @fault("exit_0", *POINTS)
 def exit_0(case):
-    return end(case, "exit(0);", last_line=True, why=EXITS)
+    return end(case, "exit(0);", reason="exit", last_line=True, why=EXITS)
 
 
 @fault("exit_3", *POINTS)
 def exit_3(case):
-    return end(case, "exit(3);", last_line=True, why=EXITS)
+    return end(case, "exit(3);", reason="exit", last_line=True, why=EXITS)
 
 
 @fault("exit_direct", *POINTS)
 def exit_direct(case):
-    return end(case, f"_exit({case.random.choice((0, 1, 42))});", last_line=True, why=EXITS)
+    return end(case, f"_exit({case.random.choice((0, 1, 42))});", reason="exit", last_line=True, why=EXITS)
 
 
 @fault("abort_call", *POINTS)
 def abort_call(case):
-    return end(case, "abort();")
+    return end(case, "abort();", reason="SIGABRT")
 
 
 @fault("mpi_abort", *POINTS)
 def mpi_abort(case):
-    return end(case, "MPI_Abort(MPI_COMM_WORLD, 7);")
+    return end(case, "MPI_Abort(MPI_COMM_WORLD, 7);", reason="MPI_Abort")
 
 
 @fault("segfault", *POINTS)
 def segfault(case):
-    return end(case, "*(volatile int *)64 = step;")
+    return end(case, "*(volatile int *)64 = step;", reason="SIGSEGV")
 
 
 @fault("division", *POINTS)
 def division(case):
-    return end(case, "volatile int zero = 0;", "zero = step / zero;")
+    return end(case, "volatile int zero = 0;", "zero = step / zero;", reason="SIGFPE")
 
 
 @fault("stack_overflow", *POINTS)
 def stack_overflow(case):
     case.program.before_main += case.text(DEEP)
-    truth = end(case, "rank += deep(1);")
+    truth = end(case, "rank += deep(1);", reason="SIGSEGV")
     truth.lines += case.program.before_main
     return truth
 
 
 @fault("killed", *POINTS)
 def killed(case):
-    return end(case, "for (;;)", "    work(1000);", signal_from_outside="SIGKILL", line_matters=False,
+    return end(case, "for (;;)", "    work(1000);", signal_from_outside="SIGKILL", reason="SIGKILL", line_matters=False,
                why="A signal from outside comes anywhere: no line is asked for.")
 
 
 @fault("stopped", *POINTS)
 def stopped(case):
-    return end(case, "for (;;)", "    work(1000);", signal_from_outside="SIGSTOP", line_matters=False,
+    return end(case, "for (;;)", "    work(1000);", signal_from_outside="SIGSTOP", reason="SIGSTOP|stopped", line_matters=False,
                why="A signal from outside comes anywhere: no line is asked for.")
 
 

@@ -209,4 +209,4 @@ def dependence_unfulfilled(case):
 def thread_crash(case):
     site, rank = case.pick("body")
     new = case.before(site, ["CULPRIT(__LINE__);", "*(volatile int *)64 = step;"], here(case.random.randrange(1, case.threads)))
-    return Truth({rank}, lines=new, threads=True)
+    return Truth({rank}, lines=new, threads=True, reason="SIGSEGV")

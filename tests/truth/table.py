@@ -2,7 +2,7 @@
 import collections
 
 from case import CORRECT
-from judge import FALSE, INVALID, NO_LINE, NO_THREAD, OUTCOMES, PARTIAL, RIGHT, SILENT, WRONG
+from judge import FALSE, INVALID, NO_LINE, NO_REASON, NO_THREAD, OUTCOMES, PARTIAL, RIGHT, SILENT, WRONG
 
 
 def percent(part, whole):
@@ -27,8 +27,8 @@ def write_faults(results, write):
     by_kind = collections.defaultdict(collections.Counter)
     for result in results:
         by_kind[result["kind"]][result["outcome"]] += 1
-    write("| fault | trials | right | no line | no thread | partial | wrong | silent | invalid | recall | precision |")
-    write("|---|---|---|---|---|---|---|---|---|---|---|")
+    write("| fault | trials | right | no line | no reason | no thread | partial | wrong | silent | invalid | recall | precision |")
+    write("|---|---|---|---|---|---|---|---|---|---|---|---|")
     total = collections.Counter()
     for kind, counts in by_kind.items():
         total += counts
@@ -39,7 +39,7 @@ def write_faults(results, write):
 def row(name, counts):
     """Recall: culprit and line, first, of all trials; precision: not somebody else, of those in which somebody is named."""
     trials = sum(counts.values()) - counts[INVALID]
-    named = counts[RIGHT] + counts[NO_LINE] + counts[NO_THREAD]
+    named = counts[RIGHT] + counts[NO_LINE] + counts[NO_REASON] + counts[NO_THREAD]
     cells = [name, trials, *(counts[outcome] for outcome in OUTCOMES), percent(counts[RIGHT], trials),
              percent(named + counts[PARTIAL], named + counts[PARTIAL] + counts[WRONG])]
     return "| " + " | ".join(map(str, cells)) + " |"
@@ -64,6 +64,7 @@ def summary(results):
     return {"interruptions": sum(result["interrupted"] for result in correct),
             "false_verdicts": sum(result["outcome"] == FALSE for result in correct),
             "faults": len(faults), "kinds": len({result["kind"] for result in faults}),
-            "right": count[RIGHT], "named": count[RIGHT] + count[NO_LINE], "partial": count[PARTIAL], "wrong": count[WRONG],
+            "right": count[RIGHT], "named": count[RIGHT] + count[NO_LINE] + count[NO_REASON], "partial": count[PARTIAL], "wrong": count[WRONG],
             "silent": count[SILENT], "no_thread": count[NO_THREAD], "no_line": count[NO_LINE],
+            "no_reason": count[NO_REASON],
             "invalid": sum(result["outcome"] == INVALID for result in results)}
