@@ -18,9 +18,8 @@ struct tg_image_source tg_break_object_source(const struct tg_break_object *obje
     };
 }
 
-struct tg_error *tg_break_object_program(struct tg_image_cache *cache, const struct tg_process *process,
-                                         pid_t tid, char path[PATH_MAX], struct tg_break_object *object,
-                                         struct tg_image **image)
+void tg_break_object_program(const struct tg_process *process, pid_t tid, char path[PATH_MAX],
+                             struct tg_break_object *object)
 {
     char link[32];
     snprintf(link, sizeof link, "/proc/%d/exe", (int)tid);
@@ -28,16 +27,15 @@ struct tg_error *tg_break_object_program(struct tg_image_cache *cache, const str
     path[n > 0 ? n : 0] = '\0';
     *object = (struct tg_break_object){
         .path = path, .header = process->phdr & ~(uint64_t)(PAGE_BYTES - 1), .is_program = true};
-    const struct tg_image_source source = tg_break_object_source(object, tid);
-    struct tg_error *error = tg_image_cache_get(cache, &source, image);
-    if (error != NULL)
-        return error;
-    /* its image tells where it was mapped */
-    const struct tg_image_info *info = tg_image_info(*image);
+}
+
+void tg_break_object_program_mapped(const struct tg_process *process, const struct tg_image *image,
+                                    struct tg_break_object *object)
+{
+    const struct tg_image_info *info = tg_image_info(image);
     object->load_bias = info->position_independent ? process->entry - info->entry : 0;
     object->header = object->load_bias + info->start;
     object->size_bytes = info->end - info->start;
-    return NULL;
 }
 
 size_t tg_break_object_find(const struct tg_break_object *object, struct tg_image *image,

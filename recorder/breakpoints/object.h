@@ -24,11 +24,12 @@ struct tg_break_object {
     bool is_program;     /* the process's program: its file is the process's, whatever PATH says */
 };
 
-/* The program of PROCESS and its image, of which the caller owns one reference; its path goes to PATH, ""
- * where it cannot be told. TID: a thread of it that has memory. The program need not be stopped. */
-struct tg_error *tg_break_object_program(struct tg_image_cache *cache, const struct tg_process *process,
-                                         pid_t tid, char path[PATH_MAX], struct tg_break_object *object,
-                                         struct tg_image **image);
+/* The program of PROCESS; its path goes to PATH, "" where it cannot be told. TID: a thread of it that has
+ * memory. Where it was mapped is known once it is told its image. */
+void tg_break_object_program(const struct tg_process *process, pid_t tid, char path[PATH_MAX],
+                             struct tg_break_object *object);
+void tg_break_object_program_mapped(const struct tg_process *process, const struct tg_image *image,
+                                    struct tg_break_object *object);
 
 /* The source for the image of OBJECT, which is in the memory of TID; borrows its strings. */
 struct tg_image_source tg_break_object_source(const struct tg_break_object *object, pid_t tid);

@@ -298,12 +298,15 @@ static void plant_program(struct tg_user_breakpoints *breakpoints, struct tg_thr
 {
     char path[PATH_MAX];
     struct planting planting = {.breakpoints = breakpoints, .thread = thread, .image_tried = true};
-    TG_AUTO_ERROR struct tg_error *error = tg_break_object_program(
-        breakpoints->cache, thread->process, thread->tid, path, &planting.object, &planting.image);
-    if (error == NULL)
-        plant_object(&planting);
-    else
+    tg_break_object_program(thread->process, thread->tid, path, &planting.object);
+    const struct tg_image_source source = tg_break_object_source(&planting.object, thread->tid);
+    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(breakpoints->cache, &source, &planting.image);
+    if (error != NULL) {
         note(&planting, "cannot look for breakpoints in %s: %s", path, tg_error_message(error));
+        return;
+    }
+    tg_break_object_program_mapped(thread->process, planting.image, &planting.object);
+    plant_object(&planting);
 }
 
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)

@@ -159,11 +159,12 @@ static void look_in_program(struct question *question, const struct tg_process *
 {
     char path[PATH_MAX];
     struct tg_break_object program;
-    struct tg_image *image = NULL;
-    TG_AUTO_ERROR struct tg_error *error =
-        tg_break_object_program(question->places->cache, process, question->tid, path, &program, &image);
-    if (error == NULL)
-        look_in(question, &program, image);
+    tg_break_object_program(process, question->tid, path, &program);
+    struct tg_image *image = open_image(question, &program);
+    if (image == NULL)
+        return;
+    tg_break_object_program_mapped(process, image, &program);
+    look_in(question, &program, image);
     tg_image_unref(image);
 }
 

@@ -26,15 +26,15 @@ static bool has(const struct tg_mpir_hosts *hosts, const char *name)
     return false;
 }
 
-struct tg_error *tg_mpir_hosts_add(struct tg_mpir_hosts *hosts, const char *name)
+bool tg_mpir_hosts_add(struct tg_mpir_hosts *hosts, const char *name)
 {
     if (name[0] == '\0' || hosts->count == MAX_NAMES || has(hosts, name))
-        return NULL;
+        return true;
     char *copy = strdup(name);
     if (copy != NULL && TG_ARRAY_APPEND_EXACT(hosts->names, hosts->count, copy) == NULL)
-        return NULL;
+        return true;
     free(copy);
-    return tg_error_no_memory();
+    return false;
 }
 
 static bool write_address(const struct sockaddr *address, char text[INET6_ADDRSTRLEN])
@@ -49,18 +49,19 @@ static bool write_address(const struct sockaddr *address, char text[INET6_ADDRST
            inet_ntop(AF_INET6, &six->sin6_addr, text, INET6_ADDRSTRLEN) != NULL;
 }
 
-static struct tg_error *add_addresses(struct tg_mpir_hosts *hosts)
+/* This and the next ones return false without memory. */
+static bool add_addresses(struct tg_mpir_hosts *hosts)
 {
     struct ifaddrs *all;
     if (getifaddrs(&all) != 0)
-        return NULL; /* names will have to do */
-    struct tg_error *error = NULL;
+        return true; /* names will have to do */
+    bool ok = true;
     char text[INET6_ADDRSTRLEN];
-    for (const struct ifaddrs *at = all; error == NULL && at != NULL; at = at->ifa_next)
+    for (const struct ifaddrs *at = all; ok && at != NULL; at = at->ifa_next)
         if (write_address(at->ifa_addr, text))
-            error = tg_mpir_hosts_add(hosts, text);
+            ok = tg_mpir_hosts_add(hosts, text);
     freeifaddrs(all);
-    return error;
+    return ok;
 }
 
 static bool is_loopback(const char *text)
@@ -72,52 +73,43 @@ static bool is_loopback(const char *text)
     return inet_pton(AF_INET6, text, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-struct tg_error *tg_mpir_hosts_add_line(struct tg_mpir_hosts *hosts, char *line)
+bool tg_mpir_hosts_add_line(struct tg_mpir_hosts *hosts, char *line)
 {
     char *rest = line, *word;
-    struct tg_error *error = NULL;
+    bool ok = true;
     line[strcspn(line, "#\n")] = '\0';
     const char *address = strtok_r(rest, " \t", &rest);
     if (address == NULL || (!is_loopback(address) && !has(hosts, address)))
-        return NULL;
-    while (error == NULL && (word = strtok_r(NULL, " \t", &rest)) != NULL)
-        error = tg_mpir_hosts_add(hosts, word);
-    return error;
+        return true;
+    while (ok && (word = strtok_r(NULL, " \t", &rest)) != NULL)
+        ok = tg_mpir_hosts_add(hosts, word);
+    return ok;
 }
 
-static struct tg_error *add_aliases(struct tg_mpir_hosts *hosts)
+static bool add_aliases(struct tg_mpir_hosts *hosts)
 {
     FILE *file = fopen("/etc/hosts", "re");
-    struct tg_error *error = NULL;
+    bool ok = true;
     char *line = NULL;
     size_t size = 0;
     if (file == NULL)
-        return NULL;
-    for (int i = 0; i < MAX_LINES && error == NULL && getline(&line, &size, file) > 0; i++)
-        error = tg_mpir_hosts_add_line(hosts, line);
+        return true;
+    for (int i = 0; i < MAX_LINES && ok && getline(&line, &size, file) > 0; i++)
+        ok = tg_mpir_hosts_add_line(hosts, line);
     free(line);
     fclose(file);
-    return error;
+    return ok;
 }
 
-struct tg_error *tg_mpir_hosts_create(struct tg_mpir_hosts **hosts)
+struct tg_mpir_hosts *tg_mpir_hosts_create(void)
 {
     struct utsname name;
     struct tg_mpir_hosts *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return tg_error_no_memory();
-    struct tg_error *error = tg_mpir_hosts_add(made, "localhost");
-    if (error == NULL && uname(&name) == 0)
-        error = tg_mpir_hosts_add(made, name.nodename);
-    if (error == NULL)
-        error = add_addresses(made);
-    if (error == NULL)
-        error = add_aliases(made);
-    if (error != NULL) {
-        tg_mpir_hosts_destroy(made);
-        return error;
-    }
-    *hosts = made;
+    if (made != NULL && tg_mpir_hosts_add(made, "localhost") &&
+        (uname(&name) != 0 || tg_mpir_hosts_add(made, name.nodename)) && add_addresses(made) &&
+        add_aliases(made))
+        return made;
+    tg_mpir_hosts_destroy(made);
     return NULL;
 }
 

@@ -361,7 +361,7 @@ static bool is_here(struct tg_mpir_ranks *ranks, const struct tg_thread *starter
                     const struct tg_mpir_entry *entry)
 {
     if (ranks->hosts == NULL)
-        tg_error_destroy(tg_mpir_hosts_create(&ranks->hosts));
+        ranks->hosts = tg_mpir_hosts_create();
     if (ranks->hosts != NULL && tg_mpir_hosts_is_local(ranks->hosts, entry->host))
         return true;
     const struct tg_mpir_target target = {.starter = starter->process->pid,

@@ -14,9 +14,9 @@
 static void this_host_goes_by_many_names(void **state)
 {
     (void)state;
-    struct tg_mpir_hosts *hosts;
+    struct tg_mpir_hosts *hosts = tg_mpir_hosts_create();
     struct utsname name;
-    assert_null(tg_mpir_hosts_create(&hosts));
+    assert_non_null(hosts);
     uname(&name);
     assert_true(tg_mpir_hosts_is_local(hosts, name.nodename));
     assert_true(tg_mpir_hosts_is_local(hosts, "localhost"));
@@ -33,11 +33,11 @@ static void this_host_goes_by_many_names(void **state)
 static void short_names_are_names_too(void **state)
 {
     (void)state;
-    struct tg_mpir_hosts *hosts;
-    assert_null(tg_mpir_hosts_create(&hosts));
-    assert_null(tg_mpir_hosts_add(hosts, "leaf17.example.org"));
-    assert_null(tg_mpir_hosts_add(hosts, "bare18"));
-    assert_null(tg_mpir_hosts_add(hosts, "192.0.2.5"));
+    struct tg_mpir_hosts *hosts = tg_mpir_hosts_create();
+    assert_non_null(hosts);
+    assert_true(tg_mpir_hosts_add(hosts, "leaf17.example.org"));
+    assert_true(tg_mpir_hosts_add(hosts, "bare18"));
+    assert_true(tg_mpir_hosts_add(hosts, "192.0.2.5"));
     assert_true(tg_mpir_hosts_is_local(hosts, "leaf17"));
     assert_true(tg_mpir_hosts_is_local(hosts, "Leaf17.Example.ORG"));
     assert_false(tg_mpir_hosts_is_local(hosts, "leaf17.example.com"));
@@ -51,7 +51,7 @@ static void short_names_are_names_too(void **state)
          loop[] = "127.0.1.1\tlooped22\n", comment[] = "# 192.0.2.5 alias23\n", empty[] = "\n";
     char *lines[] = {own, other, loop, comment, empty};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        assert_null(tg_mpir_hosts_add_line(hosts, lines[i]));
+        assert_true(tg_mpir_hosts_add_line(hosts, lines[i]));
     assert_true(tg_mpir_hosts_is_local(hosts, "alias19"));
     assert_true(tg_mpir_hosts_is_local(hosts, "looped22"));
     assert_false(tg_mpir_hosts_is_local(hosts, "alias20"));
