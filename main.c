@@ -7,6 +7,7 @@
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
 #include "format/image/break_finder.h"
+#include "format/base/standard_files.h"
 #include "format/image/symbolizer.h"
 #include "format/settings/command.h"
 #include "live/commands/live_command.h"
@@ -105,6 +106,7 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 
 int main(int argc, char **argv)
 {
+    tg_standard_files_open();
     /* Text is UTF-8 whatever the environment says: the same trace gives the same bytes everywhere. */
     setlocale(LC_CTYPE, "C.UTF-8");
     argp_program_version = "tollgate " TG_VERSION;

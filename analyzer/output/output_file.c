@@ -1,6 +1,7 @@
 #include "analyzer/output/output_file.h"
 
 #include "analyzer/output/pager.h"
+#include "format/base/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +24,6 @@ struct tg_output {
     struct winsize size; /* of the terminal; 0: it does not say */
     struct tg_pager *pager;
 };
-
-static struct tg_error *already_exists(const char *path)
-{
-    return tg_error_create(TG_ERROR_EXISTS, "'%s' already exists; --force overwrites it", path);
-}
 
 /* stdio forgets why a write failed; the stream's own write function does not. */
 static ssize_t write_output(void *cookie, const char *bytes, size_t size)
@@ -87,18 +83,13 @@ static struct tg_error *open_path(struct tg_output *output, const char *path)
     if (output->path == NULL)
         return tg_error_no_memory();
     struct stat status;
-    if (lstat(path, &status) == 0) {
-        if (S_ISLNK(status.st_mode) && stat(path, &status) != 0)
-            return already_exists(path); /* a dangling link */
-        if (!S_ISREG(status.st_mode)) {
-            output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
-            return output->descriptor >= 0 ? NULL
-                                           : tg_error_create_errno(errno, "cannot write to '%s'", path);
-        }
-        if (!output->force)
-            return already_exists(path);
+    /* also by a link, as /dev/stdout */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        return output->descriptor >= 0 ? NULL : tg_error_create_errno(errno, "cannot write to '%s'", path);
     }
-    return open_temporary(output);
+    struct tg_error *error = tg_replace_check(AT_FDCWD, path, path, output->force);
+    return error != NULL ? error : open_temporary(output);
 }
 
 struct tg_error *tg_output_open(const char *path, bool force, struct tg_output **output)
@@ -197,6 +188,10 @@ bool tg_output_closed(const struct tg_output *output)
 /* Moves the finished file to its place; nothing that came to be there meanwhile is overwritten unasked. */
 static struct tg_error *install(struct tg_output *output)
 {
+    struct tg_error *error =
+        output->force ? tg_replace_check(AT_FDCWD, output->path, output->path, true) : NULL;
+    if (error != NULL)
+        return error;
     int status = output->force
                      ? rename(output->temporary, output->path)
                      : renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, RENAME_NOREPLACE);
@@ -206,10 +201,13 @@ static struct tg_error *install(struct tg_output *output)
         if (status == 0)
             unlink(output->temporary);
     }
-    if (status != 0 && errno == EEXIST)
-        return already_exists(output->path);
-    if (status != 0)
-        return tg_error_create_errno(errno, "cannot rename '%s' to '%s'", output->temporary, output->path);
+    if (status != 0) {
+        int reason = errno;
+        error = reason == EEXIST ? tg_replace_check(AT_FDCWD, output->path, output->path, false) : NULL;
+        return error != NULL ? error
+                             : tg_error_create_errno(reason, "cannot rename '%s' to '%s'", output->temporary,
+                                                     output->path);
+    }
     output->committed = true;
     return NULL;
 }

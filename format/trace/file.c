@@ -1,5 +1,6 @@
 #include "format/trace/file.h"
 
+#include "format/base/replace.h"
 #include "format/trace/index.h"
 #include "format/trace/recording_lock.h"
 #include "format/trace/section_codec.h"
@@ -78,9 +79,11 @@ static bool is_recording(const struct tg_trace_file *file)
 
 static struct tg_error *open_incomplete(struct tg_trace_file *file)
 {
-    struct stat status;
-    if (!file->overwrite && fstatat(file->directory_fd, file->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return tg_error_create(TG_ERROR_EXISTS, "%s exists: choose another name, or add --force", file->path);
+    struct tg_error *error = tg_replace_check(file->directory_fd, file->name, file->path, file->overwrite);
+    if (error == NULL && file->overwrite)
+        error = tg_replace_check(file->directory_fd, file->incomplete_name, file->incomplete_path, true);
+    if (error != NULL)
+        return error;
     if (file->overwrite)
         unlinkat(file->directory_fd, file->incomplete_name, 0);
     file->fd = openat(file->directory_fd, file->incomplete_name,
@@ -315,6 +318,10 @@ static int claim_and_rename(const struct tg_trace_file *file)
 
 static struct tg_error *give_final_name(const struct tg_trace_file *file)
 {
+    struct tg_error *error =
+        file->overwrite ? tg_replace_check(file->directory_fd, file->name, file->path, true) : NULL;
+    if (error != NULL)
+        return tg_error_prefix(error, "the finished trace is %s", file->incomplete_path);
     int result = renameat2(file->directory_fd, file->incomplete_name, file->directory_fd, file->name,
                            file->overwrite ? 0 : RENAME_NOREPLACE);
     if (result != 0 && !file->overwrite && (errno == EINVAL || errno == ENOSYS))

@@ -1,6 +1,7 @@
 #include "format/trace/recovery.h"
 
 #include "format/base/array.h"
+#include "format/base/replace.h"
 #include "format/trace/chunk_decoder.h"
 #include "format/trace/event_appender.h"
 #include "format/trace/file.h"
@@ -341,7 +342,7 @@ static struct tg_error *step(struct pass *pass)
 
 static struct tg_error *open_pass(struct pass *pass)
 {
-    pass->fd = open(pass->path, O_RDONLY | O_CLOEXEC);
+    pass->fd = open(pass->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe is refused, not waited for */
     if (pass->fd < 0 && errno == ENOENT)
         return tg_error_create(TG_ERROR_NOT_FOUND, "%s: no such file", pass->path);
     struct stat status;
@@ -355,11 +356,11 @@ static struct tg_error *open_pass(struct pass *pass)
         return tg_error_create(TG_ERROR_EXISTS,
                                "%s is still being recorded: recover it when the recording has ended",
                                pass->path);
-    struct stat out;
-    if (pass->out_path != NULL && !pass->overwrite && stat(pass->out_path, &out) == 0)
-        return tg_error_create(TG_ERROR_EXISTS, "%s exists: choose another name, or add --force",
-                               pass->out_path);
-    struct tg_error *error = tg_section_codec_create(0, &pass->codec);
+    struct tg_error *error = NULL;
+    if (pass->out_path != NULL)
+        error = tg_replace_check(AT_FDCWD, pass->out_path, pass->out_path, pass->overwrite);
+    if (error == NULL)
+        error = tg_section_codec_create(0, &pass->codec);
     if (error == NULL)
         error = tg_chunk_decoder_create(&pass->decoder);
     if (error == NULL)

@@ -149,6 +149,13 @@ static struct tg_error *take(int from, int instead, int *taken)
     return NULL;
 }
 
+/* Whether there is a file behind FD that takes text: see tg_standard_files_open. */
+static bool can_write(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 static struct tg_error *take_streams(struct tg_json_console *json)
 {
     int out = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -157,10 +164,11 @@ static struct tg_error *take_streams(struct tg_json_console *json)
     fflush(stdout);
     struct tg_error *error = take(STDIN_FILENO, null, &json->in);
     if (error == NULL)
-        error = take(STDOUT_FILENO, fcntl(STDERR_FILENO, F_GETFD) < 0 ? null : STDERR_FILENO, &out);
+        error = take(STDOUT_FILENO, can_write(STDERR_FILENO) ? STDERR_FILENO : null, &out);
     close(null);
     if (error == NULL && (json->out = fdopen(out, "w")) == NULL)
-        error = tg_error_no_memory();
+        error = errno == ENOMEM ? tg_error_no_memory()
+                                : tg_error_create_errno(errno, "cannot write to standard output");
     if (error != NULL && out >= 0)
         close(out);
     return error;
