@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      2
+#define TG_AGENT_PROTOCOL      3
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -203,7 +203,9 @@ enum {
     X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */              \
     X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                        \
     X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                   \
-    X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */
+    X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                      \
+    X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                     \
+    X(MPI_COMM_NAME, 2)      /* comm, STRING name */
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */

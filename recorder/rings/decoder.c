@@ -216,6 +216,12 @@ static const struct {
                                 {WHOLE(mpi_complete.request, 0), WHOLE(mpi_complete.peer, 1),
                                  WHOLE(mpi_complete.tag, 2), WHOLE(mpi_complete.bytes, 3),
                                  TRUTH(mpi_complete.cancelled, 4)}},
+    [TG_RECORD_MPI_ERROR] = {TG_EVENT_MPI_ERROR,
+                             {WHOLE(mpi_error.code, 0), WHOLE(mpi_error.request, 1), TEXT(mpi_error.call, 2),
+                              TEXT_BEHIND(mpi_error.error_class, mpi_error.call),
+                              TEXT_BEHIND(mpi_error.text, mpi_error.error_class)}},
+    [TG_RECORD_MPI_COMM_NAME] = {TG_EVENT_MPI_COMM_NAME,
+                                 {WHOLE(mpi_comm_name.comm, 0), TEXT(mpi_comm_name.name, 1)}},
 };
 
 static struct tg_omp_place place_of(const struct record *record)

@@ -3,12 +3,13 @@
  *
  * Both sides include this. X(NAME) stands for the function MPI_NAME; the "_c" ones are MPI 4's with large
  * counts. Calls that neither communicate, wait nor make an object to communicate by are left alone, and so
- * are sessions and partitioned communication, which no supported release has in a form that works. */
+ * is partitioned communication, which no supported release has in a form that works. */
 #ifndef TG_RECORDER_AGENT_MPI_CALLS_H
 #define TG_RECORDER_AGENT_MPI_CALLS_H
 
 /* clang-format off */
-#define TG_MPI_PROCESS_CALLS(X) X(Init) X(Init_thread) X(Finalize) X(Abort)
+#define TG_MPI_PROCESS_CALLS(X)                                                                              \
+    X(Init) X(Init_thread) X(Finalize) X(Abort) X(Session_init) X(Session_finalize)
 
 #define TG_MPI_BARRIER_CALLS(X) X(Barrier) X(Ibarrier) X(Barrier_init)
 
@@ -58,10 +59,12 @@
     X(Comm_dup) X(Comm_dup_with_info) X(Comm_idup) X(Comm_idup_with_info)                                    \
     X(Comm_split) X(Comm_split_type) X(Comm_create) X(Comm_create_group)                                     \
     X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) X(Dist_graph_create_adjacent)            \
+    X(Comm_create_from_group) X(Intercomm_create_from_groups)                                                \
     X(Intercomm_create) X(Intercomm_merge)                                                                   \
     X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_get_parent)                                                  \
     X(Comm_connect) X(Comm_accept) X(Comm_join)                                                              \
-    X(Comm_disconnect) X(Comm_free)
+    X(Comm_disconnect) X(Comm_free)                                                                          \
+    X(Comm_set_name) /* gives no MPI_ENTER: names are recorded, not calls for them */
 
 #define TG_MPI_WINDOW_CALLS(X)                                                                               \
     X(Win_create) X(Win_allocate) X(Win_allocate_shared) X(Win_create_dynamic) X(Win_free)                   \

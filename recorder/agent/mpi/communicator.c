@@ -103,6 +103,40 @@ TG_MPI_WRAP(Intercomm_create, (H comm, int leader, H peer_comm, int remote_leade
     return result;
 }
 
+/* A number for the tag of a call that has a text for one. */
+static int tag_of(const char *text)
+{
+    uint32_t hash = 5381;
+    for (; text != NULL && *text != '\0'; text++)
+        hash = hash * 33 ^ (unsigned char)*text;
+    return (int)(hash & INT32_MAX);
+}
+
+/* Of sessions: there is no communicator that the new one is made from. */
+TG_MPI_WRAP(Comm_create_from_group, (H group, const char *tag, H info, H handler, void *made),
+            (group, tag, info, handler, made))
+{
+    tg_mpi_enter(frame);
+    int result = next(group, tag, info, handler, made);
+    tg_mpi_record_return(frame, result);
+    if (result == 0)
+        tg_mpi_comm_born_of_members(tg_mpi_handle_in(made, 0), 0, tag_of(tag), TG_MPI_ORIGIN_CREATE);
+    return result;
+}
+
+TG_MPI_WRAP(Intercomm_create_from_groups,
+            (H group, int leader, H remote, int remote_leader, const char *tag, H info, H handler,
+             void *made),
+            (group, leader, remote, remote_leader, tag, info, handler, made))
+{
+    tg_mpi_enter(frame);
+    int result = next(group, leader, remote, remote_leader, tag, info, handler, made);
+    tg_mpi_record_return(frame, result);
+    if (result == 0)
+        tg_mpi_comm_born_of_members(tg_mpi_handle_in(made, 0), 0, tag_of(tag), TG_MPI_ORIGIN_INTERCOMM);
+    return result;
+}
+
 TG_MPI_WRAP(Comm_get_parent, (void *parent), (parent))
 {
     tg_mpi_enter(frame);
@@ -110,6 +144,21 @@ TG_MPI_WRAP(Comm_get_parent, (void *parent), (parent))
     tg_mpi_record_return(frame, result);
     if (result == 0 && tg_mpi_world_is_running())
         tg_mpi_comm_found_parent(tg_mpi_handle_in(parent, 0));
+    return result;
+}
+
+TG_MPI_WRAP(Comm_set_name, (H comm, const char *name), (comm, name))
+{
+    (void)frame;
+    int result = next(comm, name);
+    uint64_t id = result == 0 ? tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id : 0;
+    size_t n_words = tg_agent_string_words(name);
+    uint64_t *arguments = id == 0 ? NULL : tg_agent_begin(TG_RECORD_MPI_COMM_NAME, 1 + n_words);
+    if (arguments != NULL) {
+        arguments[0] = id;
+        tg_agent_put_string(arguments + 1, name, n_words);
+        tg_agent_commit();
+    }
     return result;
 }
 

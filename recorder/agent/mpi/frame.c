@@ -18,6 +18,7 @@ bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call
     if (is_within_call(thread, here) || !tg_agent_observes(TG_AGENT_MPI))
         return false;
     thread->outermost = here;
+    tg_mpi_failure = (struct tg_mpi_failure){0};
     if (!tg_mpi_library_is_known()) {
         thread->outermost = NULL;
         return false;
@@ -75,6 +76,8 @@ void tg_mpi_enter(const struct tg_mpi_frame *frame)
 
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)
 {
+    if (TG_AGENT_UNLIKELY(result != 0 && !tg_mpi_failure.is_told))
+        tg_mpi_error_tell(result, tg_mpi_call_name(frame->call));
     uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_LEAVE, 6);
     if (arguments == NULL)
         return;

@@ -6,6 +6,7 @@
 #ifndef TG_RECORDER_AGENT_MPI_FRAME_H
 #define TG_RECORDER_AGENT_MPI_FRAME_H
 
+#include "recorder/agent/mpi/error.h"
 #include "recorder/agent/mpi/library.h"
 #include "recorder/agent/record.h"
 
@@ -62,6 +63,7 @@ static inline bool tg_mpi_frame_begin(struct tg_mpi_frame *frame, enum tg_mpi_ca
                           __atomic_load_n(&tg_mpi.abi, __ATOMIC_ACQUIRE) == NULL))
         return tg_mpi_frame_begin_slowly(frame, call, code, here);
     thread->outermost = here;
+    tg_mpi_failure = (struct tg_mpi_failure){0};
     *frame = (struct tg_mpi_frame){.call = call, .code = code};
     return true;
 }

@@ -50,6 +50,11 @@ void *tg_mpi_find_next(enum tg_mpi_call call, enum tg_mpi_name name)
 TG_MPI_SERVICES(X)
 #undef X
 
+const char *tg_mpi_call_name(enum tg_mpi_call call)
+{
+    return names[call][TG_MPI_NAME_MPI];
+}
+
 /* ---- which library */
 
 static __attribute__((noinline)) const struct tg_mpi_abi *find_abi(void)

@@ -21,6 +21,8 @@ struct tg_mpi_library {
     tg_mpi_handle world, self, comm_null, request_null, datatype_null;
     int world_rank;
     int world_size;
+    tg_mpi_handle
+        session; /* initialised by this one, without MPI_Init; then WORLD is no communicator. 0: by MPI_Init */
 };
 extern struct tg_mpi_library tg_mpi;
 
@@ -39,6 +41,9 @@ static inline void *tg_mpi_next(enum tg_mpi_call call, enum tg_mpi_name name)
     return function != NULL ? function : tg_mpi_find_next(call, name);
 }
 
+/* "MPI_Send" */
+const char *tg_mpi_call_name(enum tg_mpi_call call);
+
 /* Finds out which library it is; false where it is none that the agent knows (which the trace is told). */
 bool tg_mpi_library_is_known(void);
 
@@ -48,6 +53,8 @@ bool tg_mpi_library_is_known(void);
 #define TG_MPI_SERVICES(X)                                                                                   \
     X(Initialized, (int *flag), (flag))                                                                      \
     X(Finalized, (int *flag), (flag))                                                                        \
+    X(Error_class, (int code, int *error_class), (code, error_class))                                        \
+    X(Error_string, (int code, char *text, int *length), (code, text, length))                               \
     X(Get_library_version, (char *version, int *length), (version, length))                                  \
     X(Type_size_x, (tg_mpi_handle type, long long *size), (type, size))                                      \
     X(Comm_rank, (tg_mpi_handle comm, int *rank), (comm, rank))                                              \
@@ -61,6 +68,8 @@ bool tg_mpi_library_is_known(void);
     X(Group_translate_ranks,                                                                                 \
       (tg_mpi_handle from, int count, const int *ranks, tg_mpi_handle to, int *translated),                  \
       (from, count, ranks, to, translated))                                                                  \
+    X(Group_from_session_pset, (tg_mpi_handle session, const char *name, tg_mpi_handle *group),              \
+      (session, name, group))                                                                                \
     X(Group_free, (tg_mpi_handle * group), (group))                                                          \
     X(Topo_test, (tg_mpi_handle comm, int *topology), (comm, topology))                                      \
     X(Cartdim_get, (tg_mpi_handle comm, int *dimensions), (comm, dimensions))                                \

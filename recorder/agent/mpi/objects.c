@@ -70,6 +70,16 @@ static void remember(enum tg_mpi_object_kind kind, tg_mpi_handle handle, const s
 
 /* ---- members */
 
+tg_mpi_handle tg_mpi_world_group(void)
+{
+    tg_mpi_handle group = 0;
+    if (tg_mpi.session != 0)
+        tg_pmpi_Group_from_session_pset(tg_mpi.session, "mpi://WORLD", &group);
+    else
+        tg_pmpi_Comm_group(tg_mpi.world, &group);
+    return group;
+}
+
 void tg_mpi_members_open(struct tg_mpi_members *members, tg_mpi_handle comm, bool remote)
 {
     *members = (struct tg_mpi_members){0};
@@ -77,7 +87,7 @@ void tg_mpi_members_open(struct tg_mpi_members *members, tg_mpi_handle comm, boo
         tg_pmpi_Comm_remote_group(comm, &members->group);
     else
         tg_pmpi_Comm_group(comm, &members->group);
-    tg_pmpi_Comm_group(tg_mpi.world, &members->world_group);
+    members->world_group = tg_mpi_world_group();
     tg_pmpi_Group_size(members->group, &members->size);
     tg_pmpi_Group_rank(members->group, &members->rank);
 }

@@ -69,7 +69,7 @@ void tg_mpi_objects_add(enum tg_mpi_object_kind kind, tg_mpi_handle handle,
                         const struct tg_mpi_members *members);
 void tg_mpi_objects_record_freed(tg_mpi_handle handle, const struct tg_mpi_object *object);
 
-/* A group's members, as ranks in MPI_COMM_WORLD. */
+/* A group's members, as ranks in MPI_COMM_WORLD, or in what sessions know as "mpi://WORLD". */
 struct tg_mpi_members {
     tg_mpi_handle group, world_group;
     int size;
@@ -77,6 +77,8 @@ struct tg_mpi_members {
 };
 /* Members of the group of COMM, or of the remote one of an intercommunicator. */
 void tg_mpi_members_open(struct tg_mpi_members *members, tg_mpi_handle comm, bool remote);
+/* The group of all of this world, which is for the caller to free. */
+tg_mpi_handle tg_mpi_world_group(void);
 void tg_mpi_members_close(struct tg_mpi_members *members);
 
 /* The world rank of member 0. MPI_UNDEFINED: the group has no members, or member 0 is not in this world. */

@@ -55,6 +55,26 @@ static int finalize(const struct tg_mpi_frame *frame, int (*next)(void))
 FINALIZE(MPI_Finalize, TG_MPI_NAME_MPI)
 FINALIZE(PMPI_Finalize, TG_MPI_NAME_PMPI)
 
+TG_MPI_WRAP(Session_init, (tg_mpi_handle info, tg_mpi_handle handler, void *session),
+            (info, handler, session))
+{
+    tg_mpi_enter(frame);
+    int result = next(info, handler, session);
+    tg_mpi_record_return(frame, result);
+    if (result == 0)
+        tg_mpi_world_session(tg_mpi_abi_handle_at(tg_mpi.abi, session, 0));
+    return result;
+}
+
+TG_MPI_WRAP(Session_finalize, (void *session), (session))
+{
+    tg_mpi_enter(frame);
+    tg_mpi_world_session_ends(tg_mpi_abi_handle_at(tg_mpi.abi, session, 0));
+    int result = next(session);
+    tg_mpi_record_return(frame, result);
+    return result;
+}
+
 TG_MPI_WRAP(Abort, (tg_mpi_handle comm, int code), (comm, code))
 {
     tg_mpi_enter_point(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id, TG_MPI_NOTHING, code, 0);

@@ -36,12 +36,6 @@ void tg_mpi_request_restarted(tg_mpi_handle request);
 void tg_mpi_message_matched(tg_mpi_handle message, uint64_t comm);
 uint64_t tg_mpi_message_comm(tg_mpi_handle message);
 
-/* A request that a call waits for. */
-struct tg_mpi_pending {
-    tg_mpi_handle request; /* 0: none, or one that is not active */
-    unsigned kind;
-};
-
 /* Looks up request HANDLE, before the library is called. */
 struct tg_mpi_pending tg_mpi_pending(tg_mpi_handle handle);
 

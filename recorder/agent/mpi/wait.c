@@ -9,6 +9,7 @@
 enum { ON_STACK = 64 };
 
 struct batch {
+    struct tg_mpi_waiting waiting;
     struct tg_mpi_pending *pending; /* one for each request; NULL: too many, and no memory */
     void *statuses;                 /* array to hand to the library */
     size_t n_mapped_bytes;
@@ -29,6 +30,7 @@ static void batch_open(struct batch *batch, int count, const void *requests, voi
         if (mapped == MAP_FAILED) {
             batch->pending = NULL;
             batch->statuses = statuses;
+            batch->waiting = (struct tg_mpi_waiting){0};
             return;
         }
         batch->pending = mapped;
@@ -37,6 +39,8 @@ static void batch_open(struct batch *batch, int count, const void *requests, voi
     batch->statuses = tg_mpi_is_ignored(statuses) ? own : statuses;
     for (size_t i = 0; i < n; i++)
         batch->pending[i] = tg_mpi_pending(tg_mpi_handle_in(requests, i));
+    batch->waiting = (struct tg_mpi_waiting){.pending = batch->pending, .n = n};
+    tg_mpi_failure.waiting = &batch->waiting;
 }
 
 static void batch_close(struct batch *batch)
@@ -107,6 +111,7 @@ TG_MPI_WRAP(Waitall, (int count, void *requests, void *statuses), (count, reques
 {
     struct batch batch;
     batch_open(&batch, count, requests, statuses);
+    batch.waiting.statuses = batch.statuses;
     tg_mpi_enter(frame);
     int result = next(count, requests, batch.statuses);
     batch_complete_all(&batch, count, result);
@@ -164,6 +169,7 @@ TG_MPI_WRAP(Testall, (int count, void *requests, int *flag, void *statuses),
 {
     struct batch batch;
     batch_open(&batch, count, requests, statuses);
+    batch.waiting.statuses = batch.statuses;
     tg_mpi_poll_begin(frame, &nothing_to_say);
     int result = next(count, requests, flag, batch.statuses);
     if (tg_mpi_poll_end(frame, &nothing_to_say, result == 0 && *flag != 0, result)) {

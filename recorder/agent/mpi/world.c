@@ -29,27 +29,55 @@ static void introduce_world(void)
     tg_mpi_members_close(&members);
 }
 
-static bool begin_start(void)
+static bool begin_start(unsigned from)
 {
-    unsigned before = TG_MPI_BEFORE;
-    return __atomic_compare_exchange_n(&tg_mpi.phase, &before, TG_MPI_STARTING, false, __ATOMIC_ACQ_REL,
+    return __atomic_compare_exchange_n(&tg_mpi.phase, &from, TG_MPI_STARTING, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_RELAXED);
 }
 
-void tg_mpi_world_start(void)
+static void find_handles(void)
 {
-    if (!begin_start())
-        return;
     const struct tg_mpi_predefined *numbers = &tg_mpi.abi->predefined;
     tg_mpi.world = predefined("PMPI_Comm_f2c", numbers->world);
     tg_mpi.self = predefined("PMPI_Comm_f2c", numbers->self);
     tg_mpi.comm_null = predefined("PMPI_Comm_f2c", numbers->comm_null);
     tg_mpi.request_null = predefined("PMPI_Request_f2c", numbers->request_null);
     tg_mpi.datatype_null = predefined("PMPI_Type_f2c", numbers->datatype_null);
+}
+
+void tg_mpi_world_start(void)
+{
+    if (!begin_start(TG_MPI_BEFORE) && (tg_mpi.session == 0 || !begin_start(TG_MPI_RUNNING)))
+        return;
+    tg_mpi.session = 0;
+    find_handles();
     tg_pmpi_Comm_rank(tg_mpi.world, &tg_mpi.world_rank);
     tg_pmpi_Comm_size(tg_mpi.world, &tg_mpi.world_size);
     __atomic_store_n(&tg_mpi.phase, TG_MPI_RUNNING, __ATOMIC_RELEASE);
     introduce_world();
+}
+
+void tg_mpi_world_session(tg_mpi_handle session)
+{
+    if (!begin_start(TG_MPI_BEFORE))
+        return;
+    tg_mpi.session = session;
+    find_handles();
+    tg_mpi_handle world = tg_mpi_world_group();
+    tg_pmpi_Group_rank(world, &tg_mpi.world_rank);
+    tg_pmpi_Group_size(world, &tg_mpi.world_size);
+    tg_pmpi_Group_free(&world);
+    __atomic_store_n(&tg_mpi.phase, TG_MPI_RUNNING, __ATOMIC_RELEASE);
+}
+
+/* Another session that is still there is not asked by: what is left is known as before, by MPI_Init or the next
+ * session. */
+void tg_mpi_world_session_ends(tg_mpi_handle session)
+{
+    if (tg_mpi.session == 0 || tg_mpi.session != session || !begin_start(TG_MPI_RUNNING))
+        return;
+    tg_mpi.session = 0;
+    __atomic_store_n(&tg_mpi.phase, TG_MPI_BEFORE, __ATOMIC_RELEASE);
 }
 
 void tg_mpi_world_stop(void)

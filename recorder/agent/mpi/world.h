@@ -4,13 +4,18 @@
 
 #include "recorder/agent/mpi/abi.h"
 
-/* True between MPI_Init and MPI_Finalize. Where MPI was initialised by a call that the agent did not see,
+/* True between MPI_Init and MPI_Finalize, and while there is a session. Where MPI was initialised by a call that the agent did not see,
  * finds that out, and introduces MPI_COMM_WORLD as MPI_Init would have. */
 bool tg_mpi_world_is_running(void);
 
 /* MPI_Init has succeeded; MPI_Finalize begins. */
 void tg_mpi_world_start(void);
 void tg_mpi_world_stop(void);
+
+/* SESSION has come to be; it is about to go. The first of a program without MPI_Init makes handles known that
+ * may be asked about. */
+void tg_mpi_world_session(tg_mpi_handle session);
+void tg_mpi_world_session_ends(tg_mpi_handle session);
 
 /* Bytes of COUNT elements of TYPE; 0 where that cannot be known. */
 uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type);

@@ -38,6 +38,11 @@ def check_errors(recorded, ranks):
         expected = ["MPI_Send"] * 3 + ["MPI_Bcast", "MPI_Barrier", "MPI_Allreduce"] + ["MPI_Recv"] * 2 + \
             ["MPI_Waitall"] * 2 + ["MPI_Waitsome"]
         check(failed == expected, failed)
+        raised = [event for event in events if event["kind"] == "mpi_error"]
+        check([event["call"] for event in raised] == expected, raised)
+        classes = [event["error_class"] for event in raised]
+        check(classes[0] == "MPI_ERR_RANK" and classes[6:10] == ["MPI_ERR_TRUNCATE"] * 4 and
+              classes[10] in ("MPI_ERR_TRUNCATE", "MPI_ERR_IN_STATUS"), classes)
 
 
 def check_leave(recorded, ranks):

@@ -12,7 +12,6 @@ import struct
 import tempfile
 
 MAGIC_CONTROL, MAGIC_RING = 0x314c525443544754, 0x31474e4952544754
-PROTOCOL = 2
 HEADER_BYTES = 4096
 LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
 KIND_THREAD, KIND_LOADER = 0, 1
@@ -25,14 +24,19 @@ Record = collections.namedtuple("Record", "ticks kind arguments pid tid team thr
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+def contract():
+    with open(os.path.join(os.environ["TG_SOURCE"], "recorder/agent/contract.h")) as file:
+        return file.read()
+
+
 def record_kinds():
     """Names of the kinds as the contract lists them."""
-    with open(os.path.join(os.environ["TG_SOURCE"], "recorder/agent/contract.h")) as file:
-        text = file.read()
+    text = contract()
     listed = text[text.index("#define TG_AGENT_RECORDS(X)"):text.index("enum tg_agent_record")]
     return ["NONE"] + re.findall(r"\bX\((\w+), \d+\)", listed)
 
 
+PROTOCOL = int(re.search(r"#define TG_AGENT_PROTOCOL +(\d+)", contract()).group(1))
 KINDS = record_kinds()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import shutil
+import struct
 import subprocess
 import sys
 import threading
@@ -30,6 +31,7 @@ FIELDS = {
     "MPI_COMM": ["comm", "parent", "handle", "origin", "rank", "size"],
     "MPI_ENTER": ["call", "comm", "instance", "peer", "tag", "root", "bytes", "code"],
     "MPI_LEAVE": ["call", "request", "peer", "tag", "bytes", "result"],
+    "MPI_ERROR": ["code", "request"],
     "MPI_COMPLETE": ["request", "peer", "tag", "bytes", "cancelled"],
 }
 SIGNED = {"peer", "tag", "root", "rank", "size", "result", "world_rank"}
@@ -77,6 +79,11 @@ def _event(record):
     if record.kind not in FIELDS:
         return {"kind": record.kind.lower()}
     event = {"kind": record.kind.lower(), "ticks": record.ticks}
+    if record.kind == "MPI_ERROR":
+        words = struct.pack(f"<{len(record.arguments) - 2}Q", *record.arguments[2:])
+        texts = [text for text in words.decode(errors="replace").split("\0") if text]
+        return dict(event, code=_signed(record.arguments[0]), request=record.arguments[1], call=texts[0],
+                    error_class=texts[1])
     for name, value in zip(FIELDS[record.kind], record.arguments):
         event[name] = _signed(value) if name in SIGNED else value
     if "call" in event:
