@@ -1,6 +1,7 @@
 #include "analyzer/models/openmp.h"
 
-#include "analyzer/models/openmp_suspended.h"
+#include "analyzer/models/openmp_locks.h"
+#include "analyzer/models/openmp_tasks.h"
 #include "analyzer/models/openmp_teams.h"
 #include "analyzer/models/openmp_workers.h"
 
@@ -12,7 +13,9 @@ struct tg_openmp_model {
     struct tg_openmp_model_options options;
     struct tg_openmp_workers workers;
     struct tg_openmp_teams teams;
-    struct tg_openmp_suspended suspended;
+    struct tg_openmp_tasks tasks;
+    struct tg_openmp_locks locks;
+    bool is_suspending; /* what is left is left for a while */
     uint64_t impossible;
     uint64_t impossible_ns;
     const char *impossible_what;
@@ -36,7 +39,8 @@ void tg_openmp_model_destroy(struct tg_openmp_model *model)
 {
     if (model == NULL)
         return;
-    tg_openmp_suspended_deinit(&model->suspended);
+    tg_openmp_tasks_deinit(&model->tasks);
+    tg_openmp_locks_deinit(&model->locks);
     tg_openmp_teams_deinit(&model->teams);
     tg_openmp_workers_deinit(&model->workers);
     free(model);
@@ -84,6 +88,7 @@ static struct tg_error *leave_top(struct tg_openmp_model *model, struct tg_openm
     struct tg_openmp_place place = worker->places[--worker->public.n_places];
     if (model->options.left == NULL)
         return NULL;
+    place.is_suspended = model->is_suspending;
     return model->options.left(model->options.context, &worker->public, &place, time_ns);
 }
 
@@ -147,7 +152,9 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
     if (error == NULL)
         error = tg_openmp_teams_copy(&model->teams, &made->teams);
     if (error == NULL)
-        error = tg_openmp_suspended_copy(&model->suspended, &made->suspended);
+        error = tg_openmp_tasks_copy(&model->tasks, &made->tasks);
+    if (error == NULL)
+        error = tg_openmp_locks_copy(&model->locks, &made->locks);
     if (error != NULL) {
         tg_openmp_model_destroy(made);
         return error;
@@ -200,16 +207,20 @@ static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_
     return NULL;
 }
 
-/* Nobody waits at the end of TEAM any more, if that is where WORKER is: whoever met the region from its own
- * end of the body on, the others until they are told that they go on, which some runtimes never say. */
+/* WORKER waits at the end of TEAM no more, if that is where it is. Whoever met the region is told to go on,
+ * of the others some runtimes never say so: their wait is over when the last one has come. */
+static bool is_join(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_BARRIER_JOIN;
+}
+
 static struct tg_error *leave_join(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                    uint64_t team, uint64_t time_ns)
 {
     if (worker->public.n_places == 0)
         return NULL;
     const struct tg_openmp_place *top = &worker->places[worker->public.n_places - 1];
-    bool is_join = top->kind == TG_OPENMP_IN_SYNC && top->what == TG_OMP_SYNC_BARRIER_JOIN;
-    return is_join && top->team == team ? leave_top(model, worker, time_ns) : NULL;
+    return is_join(top) && top->team == team ? leave_top(model, worker, time_ns) : NULL;
 }
 
 static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -223,9 +234,13 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_op
         return error;
     }
     team->is_over = true;
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < team->public.n_members; i++)
+        if (team->members[i].ended && team->members[i].ended_ns > last_ns)
+            last_ns = team->members[i].ended_ns;
     for (size_t i = 0; error == NULL && i < team->public.n_members; i++)
         error = leave_join(model, model->workers.items[team->public.members[i].worker],
-                           event->omp_parallel_end.ended_team, event->time_ns);
+                           event->omp_parallel_end.ended_team, last_ns);
     tg_openmp_teams_end_if_done(&model->teams, team);
     return error;
 }
@@ -235,7 +250,7 @@ static struct tg_error *leave_over(struct tg_openmp_model *model, struct tg_open
                                    uint64_t time_ns)
 {
     for (size_t i = 0; i < worker->public.n_places; i++) {
-        if (worker->places[i].kind != TG_OPENMP_IN_REGION)
+        if (worker->places[i].kind != TG_OPENMP_IN_REGION && !is_join(&worker->places[i]))
             continue;
         struct tg_openmp_team_entry *team =
             tg_openmp_teams_find(&model->teams, worker->public.process, worker->places[i].team);
@@ -302,7 +317,7 @@ static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_op
     member->ended = true;
     member->ended_ns = event->time_ns;
     team->n_ended++;
-    if (error == NULL && team->public.owner == worker->public.index && !team->is_over) {
+    if (error == NULL && team->public.owner != SIZE_MAX && !team->is_over) {
         struct tg_openmp_place join = place_of(event, TG_OPENMP_IN_SYNC, TG_OMP_SYNC_BARRIER_JOIN, id);
         join.code = team->public.code;
         error = enter(model, worker, event, &join);
@@ -338,25 +353,38 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
 {
     const struct tg_event_omp_sync_begin *begin = &event->omp_sync_begin;
     if (begin->sync == TG_OMP_SYNC_BARRIER_JOIN && worker->public.n_places > 0 &&
-        worker->places[worker->public.n_places - 1].kind == TG_OPENMP_IN_SYNC &&
-        worker->places[worker->public.n_places - 1].what == TG_OMP_SYNC_BARRIER_JOIN)
+        is_join(&worker->places[worker->public.n_places - 1]))
         return NULL; /* as the end of the body said already */
-    struct tg_openmp_member *member = tg_openmp_team_find_member(
-        tg_openmp_teams_find(&model->teams, process, begin->team), worker->public.index);
-    if (member != NULL && is_barrier(begin->sync)) {
-        if (begin->instance <= member->arrived)
-            count_impossible(model, event, "a thread arrives at a barrier it has already passed");
-        else
-            member->arrived = begin->instance;
-        member->sync = begin->sync;
-        member->arrived_ns = event->time_ns;
-        member->code = begin->code;
-    }
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, begin->team);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+    if (member != NULL && is_barrier(begin->sync) &&
+        !tg_openmp_team_arrive(team, member, begin, event->time_ns))
+        count_impossible(model, event, "a thread arrives at a barrier it has already passed");
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_SYNC, begin->sync, begin->instance);
     struct tg_error *error = NULL;
     if (is_barrier(begin->sync))
         error = leave_inferred(model, worker, event->time_ns);
     return error != NULL ? error : enter(model, worker, event, &place);
+}
+
+/* CANCELLER, the index of a worker, did it; SIZE_MAX: somebody did, as shows now. */
+static void cancel_team(struct tg_openmp_team_entry *team, size_t canceller, uint64_t time_ns)
+{
+    if (!team->public.cancelled)
+        team->public.cancelled_ns = time_ns;
+    if (!team->public.cancelled || team->public.canceller == SIZE_MAX)
+        team->public.canceller = canceller;
+    team->public.cancelled = true;
+}
+
+static void take_cancel(struct tg_openmp_model *model, const struct tg_openmp_worker_entry *worker,
+                        const struct tg_event *event)
+{
+    const struct tg_event_omp_cancel *cancel = &event->omp_cancel;
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, worker->public.process, cancel->team);
+    if (team != NULL && cancel->construct == TG_OMP_CANCEL_PARALLEL)
+        cancel_team(team, cancel->activated != 0 ? worker->public.index : SIZE_MAX, event->time_ns);
 }
 
 static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -368,12 +396,49 @@ static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp
     if (member != NULL && is_barrier(end->sync) && end->instance > member->left)
         member->left = end->instance;
     if (member != NULL && end->cancelled != 0)
-        team->public.cancelled = true;
+        cancel_team(team, SIZE_MAX, event->time_ns);
     const struct tg_openmp_place pattern = {
         .kind = TG_OPENMP_IN_SYNC, .what = end->sync, .id = is_barrier(end->sync) ? end->instance : 0};
     if (end->sync == TG_OMP_SYNC_BARRIER_JOIN && find_place(worker, &pattern) == SIZE_MAX)
         return NULL; /* the region's end came first */
     return leave(model, worker, event, &pattern);
+}
+
+/* Whether one thread at a time is inside, and no more often than once. */
+static bool is_exclusive(uint64_t mutex)
+{
+    return mutex != TG_OMP_MUTEX_ORDERED && mutex != TG_OMP_MUTEX_NEST_LOCK;
+}
+
+static size_t find_lock(const struct tg_openmp_worker_entry *worker, uint64_t mutex, uint64_t lock)
+{
+    for (size_t i = worker->public.n_places; i-- > 0;) {
+        const struct tg_openmp_place *place = &worker->places[i];
+        if (place->kind == TG_OPENMP_IN_MUTEX && place->what == mutex && place->id == lock)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* WORKER is inside of what another one was inside of: that one has left it, which was not told, or is told
+ * later. */
+static struct tg_error *take_over(struct tg_openmp_model *model, const struct tg_openmp_worker_entry *worker,
+                                  const struct tg_event *event)
+{
+    const struct tg_event_omp_mutex_enter *got = &event->omp_mutex_enter;
+    size_t former;
+    if (!is_exclusive(got->mutex))
+        return NULL;
+    struct tg_error *error = tg_openmp_locks_enter(&model->locks, worker->public.process, got->mutex,
+                                                   got->lock, worker->public.index, &former);
+    if (error != NULL || former == SIZE_MAX || former == worker->public.index)
+        return error;
+    struct tg_openmp_worker_entry *holder = model->workers.items[former];
+    size_t at = find_lock(holder, got->mutex, got->lock);
+    if (at == SIZE_MAX)
+        return NULL;
+    holder->late_leaves++;
+    return leave_only(model, holder, at, event->time_ns);
 }
 
 static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -386,6 +451,8 @@ static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_ope
     struct tg_error *error = NULL;
     if (at != SIZE_MAX) /* a lock that was free may be got without waiting */
         error = leave_down_to(model, worker, at, event->time_ns);
+    if (error == NULL)
+        error = take_over(model, worker, event);
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_MUTEX, got->mutex, got->lock);
     return error != NULL ? error : enter(model, worker, event, &place);
 }
@@ -395,12 +462,16 @@ static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_ope
                                     const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_leave *gone = &event->omp_mutex_leave;
-    for (size_t i = worker->public.n_places; i-- > 0;) {
-        const struct tg_openmp_place *place = &worker->places[i];
-        if (place->kind == TG_OPENMP_IN_MUTEX && place->what == gone->mutex && place->id == gone->lock)
-            return leave_only(model, worker, i, event->time_ns);
-    }
-    count_impossible(model, event, "a thread releases a lock it does not hold");
+    size_t at = find_lock(worker, gone->mutex, gone->lock);
+    if (is_exclusive(gone->mutex))
+        tg_openmp_locks_leave(&model->locks, worker->public.process, gone->mutex, gone->lock,
+                              worker->public.index);
+    if (at != SIZE_MAX)
+        return leave_only(model, worker, at, event->time_ns);
+    if (worker->late_leaves > 0)
+        worker->late_leaves--;
+    else
+        count_impossible(model, event, "a thread releases a lock it does not hold");
     return NULL;
 }
 
@@ -417,6 +488,9 @@ static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_open
     struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_begin.zone, 0);
     place.schedule = event->omp_zone_begin.schedule;
     struct tg_error *error = NULL;
+    /* `if (tid == 3)` looks like `masked filter(3)` to whoever reads the code, and is far more usual */
+    if (place.what == TG_OMP_ZONE_MASKED && place.seen == TG_OMP_INFERRED && place.thread_num != 0)
+        return NULL;
     if (is_worksharing(place.what))
         error = leave_inferred(model, worker, event->time_ns);
     return error != NULL ? error : enter(model, worker, event, &place);
@@ -446,22 +520,67 @@ static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker
 
 /* ---- tasks */
 
+static struct tg_error *create_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event)
+{
+    const struct tg_event_omp_task_create *create = &event->omp_task_create;
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, worker->public.process, create->team);
+    struct tg_openmp_task_entry *task;
+    if (team != NULL)
+        team->public.tasks_made++;
+    /* another one of the same number: the end of the first was lost */
+    tg_openmp_tasks_drop(&model->tasks,
+                         tg_openmp_tasks_find(&model->tasks, worker->public.process, create->task));
+    struct tg_error *error = tg_openmp_tasks_get(&model->tasks, worker->public.process, create->task, &task);
+    if (error != NULL || task == NULL)
+        return error;
+    task->public.parent = create->parent_task;
+    task->public.team = create->team;
+    task->public.creator = worker->public.index;
+    task->public.code = create->code;
+    task->public.body = create->body;
+    task->public.flags = create->flags;
+    task->public.since_ns = event->time_ns;
+    return tg_openmp_task_depend(task, &create->dependences);
+}
+
 /* A task that goes on is inside of what it was in when it was suspended, from now on. */
 static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                    const struct tg_event *event)
 {
-    const struct tg_openmp_place task = place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_begin.task);
-    size_t count;
-    struct tg_openmp_place *places =
-        tg_openmp_suspended_take(&model->suspended, worker->public.process, task.id, &count);
-    struct tg_error *error = enter(model, worker, event, &task);
-    if (event->omp_task_begin.resumed == 0)
-        count = 0; /* another one of the same number: the end of the first was lost */
-    for (size_t i = 0; error == NULL && i < count; i++) {
-        places[i].since_ns = event->time_ns;
-        error = enter(model, worker, event, &places[i]);
+    struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_begin.task);
+    struct tg_openmp_task_entry *task;
+    struct tg_error *error = tg_openmp_tasks_get(&model->tasks, worker->public.process, place.id, &task);
+    if (error != NULL)
+        return error;
+    bool goes_on = event->omp_task_begin.resumed != 0 && task != NULL && task->n_places > 0;
+    if (task != NULL) {
+        task->public.state = TG_OPENMP_TASK_RUNNING;
+        task->public.since_ns = event->time_ns;
+        task->public.runner = worker->public.index;
+        if (place.code == 0)
+            place.code = task->public.code;
     }
-    free(places);
+    if (!goes_on)
+        error = enter(model, worker, event, &place);
+    for (size_t i = 0; error == NULL && goes_on && i < task->n_places; i++) {
+        task->places[i].since_ns = event->time_ns;
+        error = enter(model, worker, event, &task->places[i]);
+    }
+    return error != NULL || task == NULL ? error : tg_openmp_task_put(task, NULL, 0);
+}
+
+/* Keeps what the task at index AT of WORKER is inside of, itself first, until it goes on. */
+static struct tg_error *suspend_task(struct tg_openmp_task_entry *task,
+                                     const struct tg_openmp_worker_entry *worker, size_t at, uint64_t time_ns)
+{
+    struct tg_error *error = tg_openmp_task_put(task, &worker->places[at], worker->public.n_places - at);
+    for (size_t i = 0; error == NULL && i < task->n_places; i++) {
+        struct tg_openmp_place *place = &task->places[i];
+        place->before_ns += time_ns > place->since_ns ? time_ns - place->since_ns : 0;
+        place->is_continued = true;
+    }
     return error;
 }
 
@@ -492,20 +611,41 @@ static void count_task(struct tg_openmp_model *model, const struct tg_event *eve
         team->public.tasks_detached--;
 }
 
+/* What becomes of the task that ends by EVENT. */
+static struct tg_error *change_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event, size_t at)
+{
+    const struct tg_event_omp_task_end *end = &event->omp_task_end;
+    struct tg_openmp_task_entry *task =
+        tg_openmp_tasks_find(&model->tasks, worker->public.process, end->task);
+    if (task == NULL)
+        return NULL;
+    task->public.since_ns = event->time_ns;
+    if (end->how == TG_OMP_TASK_DETACHED) {
+        task->public.state = TG_OPENMP_TASK_DETACHED;
+    } else if (end->how == TG_OMP_TASK_SUSPENDED) {
+        task->public.state = TG_OPENMP_TASK_SUSPENDED;
+        return at == SIZE_MAX ? NULL : suspend_task(task, worker, at, event->time_ns);
+    } else {
+        tg_openmp_tasks_drop(&model->tasks, task);
+    }
+    return NULL;
+}
+
 static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event)
 {
     const struct tg_event_omp_task_end *end = &event->omp_task_end;
     const struct tg_openmp_place place = place_of(event, TG_OPENMP_IN_TASK, 0, end->task);
+    size_t at = find_place(worker, &place);
     count_task(model, event, worker->public.process);
-    if (end->how == TG_OMP_TASK_FULFILLED)
-        return NULL; /* by whoever fulfils its event: nobody leaves anything */
-    size_t at = end->how == TG_OMP_TASK_SUSPENDED ? find_place(worker, &place) : SIZE_MAX;
-    struct tg_error *error = NULL;
-    if (at != SIZE_MAX)
-        error = tg_openmp_suspended_put(&model->suspended, worker->public.process, end->task,
-                                        &worker->places[at + 1], worker->public.n_places - at - 1);
-    return error != NULL ? error : leave(model, worker, event, &place);
+    struct tg_error *error = change_task(model, worker, event, at);
+    if (error != NULL || end->how == TG_OMP_TASK_FULFILLED)
+        return error; /* by whoever fulfils its event: nobody leaves anything */
+    model->is_suspending = end->how == TG_OMP_TASK_SUSPENDED;
+    error = leave(model, worker, event, &place);
+    model->is_suspending = false;
+    return error;
 }
 
 static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -532,7 +672,10 @@ static struct tg_error *take_zone_event(struct tg_openmp_model *model, struct tg
         return begin_task(model, worker, event);
     case TG_EVENT_OMP_TASK_END:
         return end_task(model, worker, event);
-    default: /* a cancellation: nothing is entered */
+    case TG_EVENT_OMP_CANCEL:
+        take_cancel(model, worker, event);
+        return NULL;
+    default:
         return NULL;
     }
 }
@@ -541,7 +684,6 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
                                           size_t process)
 {
     struct tg_openmp_worker_entry *worker;
-    struct tg_openmp_team_entry *team;
     struct tg_error *error =
         tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
     if (error != NULL)
@@ -566,10 +708,7 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
     case TG_EVENT_OMP_SYNC_END:
         return end_sync(model, worker, event, process);
     case TG_EVENT_OMP_TASK_CREATE:
-        team = tg_openmp_teams_find(&model->teams, process, event->omp_task_create.team);
-        if (team != NULL)
-            team->public.tasks_made++;
-        return NULL;
+        return create_task(model, worker, event);
     default:
         return take_zone_event(model, worker, event);
     }
@@ -577,13 +716,14 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
 
 /* The program of PROCESS is no more: its workers are dead, and, where another one takes its place, its teams
  * are gone with its memory. */
-static void end_program(struct tg_openmp_model *model, size_t process, bool replaced)
+static void end_program(struct tg_openmp_model *model, size_t process, bool replaced, uint64_t time_ns)
 {
-    tg_openmp_workers_kill_process(&model->workers, process);
+    tg_openmp_workers_kill_process(&model->workers, process, time_ns);
     if (!replaced)
         return;
     tg_openmp_teams_drop_process(&model->teams, process);
-    tg_openmp_suspended_drop_process(&model->suspended, process);
+    tg_openmp_tasks_drop_process(&model->tasks, process);
+    tg_openmp_locks_drop_process(&model->locks, process);
     tg_openmp_workers_number_anew(&model->workers, process);
 }
 
@@ -594,14 +734,16 @@ struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struc
     switch ((unsigned)event->kind) {
     case TG_EVENT_THREAD_EXIT:
         worker = tg_openmp_workers_find(&model->workers, process, event->tid);
-        if (worker != NULL)
-            tg_openmp_workers_kill(&model->workers, worker);
+        if (worker == NULL)
+            return NULL;
+        tg_openmp_workers_kill(&model->workers, worker, event->time_ns);
+        worker->public.exit_status = event->thread_exit.status;
         return NULL;
     case TG_EVENT_PROCESS_EXIT:
-        end_program(model, process, false);
+        end_program(model, process, false, event->time_ns);
         return NULL;
     case TG_EVENT_EXEC:
-        end_program(model, process, true);
+        end_program(model, process, true, event->time_ns);
         return NULL;
     default:
         break;
@@ -648,4 +790,16 @@ const struct tg_openmp_team *tg_openmp_model_team(const struct tg_openmp_model *
 {
     const struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, process, id);
     return team == NULL || team->is_over ? NULL : &team->public;
+}
+
+struct tg_error *tg_openmp_model_visit_tasks(const struct tg_openmp_model *model,
+                                             struct tg_error *(*visit)(void *context,
+                                                                       const struct tg_openmp_task *task),
+                                             void *context)
+{
+    struct tg_error *error = NULL;
+    const struct tg_openmp_task_entry *task = model->tasks.entries;
+    for (; error == NULL && task != NULL; task = task->hh.next)
+        error = visit(context, &task->public);
+    return error;
 }

@@ -61,4 +61,11 @@ struct tg_error *tg_openmp_model_visit_teams(const struct tg_openmp_model *model
 const struct tg_openmp_team *tg_openmp_model_team(const struct tg_openmp_model *model, size_t process,
                                                   uint64_t id);
 
+/* Calls VISIT for every explicit task that is not over, those created first first; stops at an error and
+ * returns it. */
+struct tg_error *tg_openmp_model_visit_tasks(const struct tg_openmp_model *model,
+                                             struct tg_error *(*visit)(void *context,
+                                                                       const struct tg_openmp_task *task),
+                                             void *context);
+
 #endif

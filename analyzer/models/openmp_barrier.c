@@ -1,30 +1,39 @@
 #include "analyzer/models/openmp_barrier.h"
 
-/* The lowest barrier instance that somebody has come to and not everybody has left; 0 where there is none. A
- * member that is through with the region has been to all of its barriers. */
-static uint64_t lowest_instance(const struct tg_openmp_team *team)
+static bool is_at_barrier(const struct tg_openmp_member *member)
 {
-    uint64_t highest = 0, lowest_left = UINT64_MAX;
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct tg_openmp_member *member = &team->members[i];
-        if (member->arrived > highest)
-            highest = member->arrived;
-        if (!member->ended && member->left < lowest_left)
-            lowest_left = member->left;
-    }
-    if (team->size > team->n_members && highest > 0)
-        lowest_left = 0; /* some have not even begun */
-    return lowest_left < highest ? lowest_left + 1 : 0;
+    return !member->ended && member->arrived > member->left;
 }
 
+/* The lowest barrier instance that somebody waits at; 0 where there is none. In a region that is cancelled
+ * nobody need come to one. */
+static uint64_t lowest_instance(const struct tg_openmp_team *team)
+{
+    uint64_t lowest = 0;
+    for (size_t i = 0; !team->cancelled && i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        if (is_at_barrier(member) && (lowest == 0 || member->arrived < lowest))
+            lowest = member->arrived;
+    }
+    return lowest;
+}
+
+/* Says what MEMBER did: one that is through with the region has passed the barriers that it came to, and no
+ * others. */
 enum tg_openmp_standing tg_openmp_barrier_standing(const struct tg_openmp_member *member,
                                                    const struct tg_openmp_barrier *barrier)
 {
-    if (barrier->sync == TG_OMP_SYNC_BARRIER_JOIN)
+    if (barrier->sync == TG_OMP_SYNC_BARRIER_JOIN && barrier->instance == 0)
         return member->ended ? TG_OPENMP_WAITING : TG_OPENMP_MISSING;
-    if (member->ended || member->left >= barrier->instance)
-        return TG_OPENMP_PASSED;
-    return member->arrived >= barrier->instance ? TG_OPENMP_WAITING : TG_OPENMP_MISSING;
+    if (member->arrived < barrier->instance)
+        return TG_OPENMP_MISSING;
+    return member->ended || member->left >= barrier->instance ? TG_OPENMP_PASSED : TG_OPENMP_WAITING;
+}
+
+bool tg_openmp_barrier_is_skipped(const struct tg_openmp_member *member,
+                                  const struct tg_openmp_barrier *barrier)
+{
+    return member->ended && tg_openmp_barrier_standing(member, barrier) == TG_OPENMP_MISSING;
 }
 
 /* When MEMBER came to BARRIER and from where, if it is still known: it may have been to others since. */
@@ -42,24 +51,12 @@ static void take_arrival(const struct tg_openmp_member *member, struct tg_openmp
     }
 }
 
-static bool is_waited_at(const struct tg_openmp_team *team, uint64_t instance)
-{
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct tg_openmp_member *member = &team->members[i];
-        if (!member->ended && member->left < instance && member->arrived >= instance)
-            return true;
-    }
-    return false;
-}
-
 bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
 {
     size_t n_ended = 0;
     for (size_t i = 0; i < team->n_members; i++)
         n_ended += team->members[i].ended;
     struct tg_openmp_barrier found = {.instance = lowest_instance(team), .sync = TG_OMP_SYNC_BARRIER};
-    if (team->cancelled && !is_waited_at(team, found.instance))
-        found.instance = 0;
     if (found.instance == 0) {
         if (n_ended == 0)
             return false;

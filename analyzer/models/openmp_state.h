@@ -34,6 +34,9 @@ struct tg_openmp_place {
     uint64_t code;     /* address in the program, 0 unknown */
     uint64_t seen;     /* enum tg_omp_seen */
     uint64_t since_ns;
+    uint64_t before_ns; /* time inside until its task was suspended, where that went on since */
+    bool is_continued;  /* a part of it that is not the first */
+    bool is_suspended;  /* of a place that was left: its task goes on later, and the place with it */
 };
 
 /* One thread that OpenMP knows. */
@@ -46,9 +49,11 @@ struct tg_openmp_worker {
     const struct tg_openmp_place *places; /* the outermost first */
     size_t n_places;
     uint64_t first_ns;
-    uint64_t last_ns;   /* of its last OpenMP event */
-    uint64_t last_kind; /* enum tg_event_kind of that */
-    uint64_t last_code; /* the last place in the program that an event named, 0 none */
+    uint64_t ended_ns;   /* of one that is not alive */
+    int64_t exit_status; /* of one whose own end was seen: its wait status; -1 unknown */
+    uint64_t last_ns;    /* of its last OpenMP event */
+    uint64_t last_kind;  /* enum tg_event_kind of that */
+    uint64_t last_code;  /* the last place in the program that an event named, 0 none */
 };
 
 /* A worker's part in a team. */
@@ -64,6 +69,16 @@ struct tg_openmp_member {
     uint64_t ended_ns;
 };
 
+/* Two members came to their barriers of one number from different places: one of them may have left a barrier
+ * out, or the compiler has made two calls of one. */
+struct tg_openmp_difference {
+    uint64_t instance;
+    size_t first, second;             /* indices of workers, in order of arrival */
+    uint64_t first_code, second_code; /* both known */
+};
+
+enum { TG_OPENMP_MAX_DIFFERENCES = 8 }; /* kept of a team, those with the lowest instance */
+
 /* A parallel region that is not over. */
 struct tg_openmp_team {
     size_t process;
@@ -76,10 +91,42 @@ struct tg_openmp_team {
     uint64_t begin_ns;
     uint64_t tasks_made, tasks_ended; /* explicit ones */
     uint64_t tasks_detached;          /* of those made: executed, and not over until an event is fulfilled */
-    bool cancelled; /* a barrier let somebody go who need not wait: the others need not come */
-    size_t owner;   /* index of the worker that met it, SIZE_MAX unknown */
+    bool cancelled; /* by a member: nobody need come to its barriers any more but to its end */
+    uint64_t cancelled_ns;
+    size_t canceller;                       /* index of the worker that did it, SIZE_MAX unknown */
+    size_t owner;                           /* index of the worker that met it, SIZE_MAX unknown */
     const struct tg_openmp_member *members; /* in order of arrival */
     size_t n_members;
+    struct tg_openmp_difference differences[TG_OPENMP_MAX_DIFFERENCES];
+    size_t n_differences;
+};
+
+enum tg_openmp_task_state {
+    TG_OPENMP_TASK_CREATED, /* not begun */
+    TG_OPENMP_TASK_RUNNING,
+    TG_OPENMP_TASK_SUSPENDED,
+    TG_OPENMP_TASK_DETACHED, /* executed, and waiting for its event to be fulfilled */
+};
+
+enum { TG_OPENMP_MAX_DEPENDENCES = 16 }; /* of a task; others are not kept */
+
+/* An explicit task that is not over. */
+struct tg_openmp_task {
+    size_t process;
+    uint64_t id;
+    uint64_t parent; /* explicit task that created it, 0: an implicit one, that of CREATOR */
+    uint64_t team;
+    size_t creator; /* index of a worker, SIZE_MAX: its creation was not seen */
+    uint64_t code;  /* of the construct, 0 unknown */
+    uint64_t body;
+    uint64_t flags; /* bits of enum tg_omp_task_flag */
+    enum tg_openmp_task_state state;
+    uint64_t since_ns; /* in that state */
+    size_t runner;     /* index of the worker that is, or was last, running it; SIZE_MAX none */
+    const struct tg_omp_dependence *dependences;
+    size_t n_dependences;
+    const struct tg_openmp_place *places; /* a suspended one is inside of, the outermost first */
+    size_t n_places;
 };
 
 #endif

@@ -166,10 +166,10 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
     zone->use.what = place->what;
     zone->use.code = key.code;
     zone->use.is_inferred = place->kind == TG_OPENMP_IN_ZONE && place->seen == TG_OMP_INFERRED;
-    zone->use.count++;
+    zone->use.count += !place->is_suspended;
     zone->use.total_ns += spent_ns;
-    if (spent_ns > zone->use.max_ns)
-        zone->use.max_ns = spent_ns;
+    if (place->before_ns + spent_ns > zone->use.max_ns)
+        zone->use.max_ns = place->before_ns + spent_ns;
     return NULL;
 }
 
@@ -216,7 +216,7 @@ static struct tg_error *entered(void *context, const struct tg_openmp_worker *wo
         *waiting_of(s, worker, 1) = (struct waiting){0};
     if (place->kind == TG_OPENMP_IN_SYNC && is_barrier(place->what))
         waiting_of(s, worker, 0)->worked_ns = 0;
-    if (place->kind != TG_OPENMP_IN_MUTEX_WAIT && place->kind != TG_OPENMP_IN_MUTEX)
+    if ((place->kind != TG_OPENMP_IN_MUTEX_WAIT && place->kind != TG_OPENMP_IN_MUTEX) || place->is_continued)
         return NULL;
     struct lock *lock = get_lock(s, worker->process, place);
     if (lock == NULL)
@@ -242,8 +242,10 @@ static struct tg_error *left_lock(struct tg_openmp_statistics *s, const struct t
     uint64_t *sum_ns = waited ? &lock->use.wait_ns : &lock->use.hold_ns;
     uint64_t *max_ns = waited ? &lock->use.max_wait_ns : &lock->use.max_hold_ns;
     *sum_ns += spent_ns;
-    if (spent_ns > *max_ns)
-        *max_ns = spent_ns;
+    if (place->before_ns + spent_ns > *max_ns)
+        *max_ns = place->before_ns + spent_ns;
+    if (place->is_suspended) /* its task goes on later, still inside */
+        return NULL;
     if (waited) {
         const struct worker_state *state = &s->states[worker->index];
         s->workers[worker->index].lock_ns += spent_ns;
@@ -320,7 +322,7 @@ static struct tg_error *left(void *context, const struct tg_openmp_worker *worke
             left_barrier(s, worker, spent_ns);
         return NULL;
     case TG_OPENMP_IN_TASK:
-        s->workers[worker->index].tasks++;
+        s->workers[worker->index].tasks += !place->is_suspended;
         if (is_at_barrier(worker))
             waiting_of(s, worker, 0)->worked_ns += spent_ns; /* not spent waiting */
         return NULL;
@@ -380,21 +382,6 @@ static struct tg_error *begin_team(struct tg_openmp_statistics *s, const struct 
     return NULL;
 }
 
-/* The other members of the team wait at the region's end too, for the last one, without an event. */
-static void count_join(struct tg_openmp_statistics *s, size_t process, uint64_t id)
-{
-    const struct tg_openmp_team *team = tg_openmp_model_team(s->model, process, id);
-    uint64_t last_ns = 0;
-    for (size_t i = 0; team != NULL && i < team->n_members; i++)
-        if (team->members[i].ended && team->members[i].ended_ns > last_ns)
-            last_ns = team->members[i].ended_ns;
-    for (size_t i = 0; team != NULL && i < team->n_members; i++) {
-        const struct tg_openmp_member *member = &team->members[i];
-        if (member->ended && member->worker != team->owner && member->worker < s->n_workers)
-            s->workers[member->worker].barrier_ns += since(member->ended_ns, last_ns);
-    }
-}
-
 static struct tg_error *end_team(struct tg_openmp_statistics *s, const struct tg_event *event, size_t process)
 {
     struct team *team = find_team(s, process, event->omp_parallel_end.ended_team);
@@ -442,8 +429,6 @@ struct tg_error *tg_openmp_statistics_feed(struct tg_openmp_statistics *statisti
     struct tg_error *error = NULL;
     if (event->kind == TG_EVENT_OMP_PARALLEL_BEGIN)
         error = begin_team(statistics, event, process);
-    if (event->kind == TG_EVENT_OMP_PARALLEL_END)
-        count_join(statistics, process, event->omp_parallel_end.ended_team);
     if (error == NULL)
         error = tg_openmp_model_feed(statistics->model, event, process);
     if (error == NULL && event->kind == TG_EVENT_OMP_PARALLEL_END)

@@ -36,7 +36,7 @@ struct tg_openmp_worker_use {
     uint64_t barrier_ns; /* waiting at barriers, joins of regions that are over included; not the time of
                             tasks that it executed there */
     uint64_t lock_ns;    /* waiting for locks */
-    uint64_t tasks;      /* explicit ones that it completed or left */
+    uint64_t tasks;      /* explicit ones that it completed */
 };
 
 /* Of one parallel construct in one process. */

@@ -72,8 +72,8 @@ struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t proce
             return tg_error_no_memory();
         found->key.process = process;
         found->key.id = id;
-        found->public =
-            (struct tg_openmp_team){.process = process, .id = id, .owner = SIZE_MAX, .begin_ns = begin_ns};
+        found->public = (struct tg_openmp_team){
+            .process = process, .id = id, .owner = SIZE_MAX, .canceller = SIZE_MAX, .begin_ns = begin_ns};
         struct tg_error *error = TG_HASH_ADD(hh, teams->entries, key, found);
         if (error != NULL) {
             free(found);
@@ -116,4 +116,48 @@ struct tg_error *tg_openmp_team_add_member(struct tg_openmp_team_entry *team, si
                         (struct tg_openmp_member){.worker = worker, .thread_num = thread_num});
     team->public.members = team->members;
     return error;
+}
+
+static bool is_same_pair(const struct tg_openmp_difference *difference, uint64_t one, uint64_t other)
+{
+    return (difference->first_code == one && difference->second_code == other) ||
+           (difference->first_code == other && difference->second_code == one);
+}
+
+/* MEMBER comes from CODE to where the first one came from elsewhere. Arrivals are in order of instances, but
+ * for one: so the first ones are those to keep. */
+static void note_difference(struct tg_openmp_team_entry *team, const struct tg_openmp_member *member,
+                            uint64_t code)
+{
+    struct tg_openmp_team *public = &team->public;
+    for (size_t i = 0; i < public->n_differences; i++)
+        if (is_same_pair(&public->differences[i], team->first_code, code))
+            return;
+    if (public->n_differences < TG_OPENMP_MAX_DIFFERENCES)
+    public->differences[public->n_differences++] =
+        (struct tg_openmp_difference){.instance = team->instance,
+                                      .first = team->first,
+                                      .second = member->worker,
+                                      .first_code = team->first_code,
+                                      .second_code = code};
+}
+
+bool tg_openmp_team_arrive(struct tg_openmp_team_entry *team, struct tg_openmp_member *member,
+                           const struct tg_event_omp_sync_begin *begin, uint64_t time_ns)
+{
+    bool is_new = begin->instance > member->arrived;
+    if (is_new)
+        member->arrived = begin->instance;
+    member->sync = begin->sync;
+    member->arrived_ns = time_ns;
+    member->code = begin->code;
+    if (begin->instance > team->instance) {
+        team->instance = begin->instance;
+        team->first = member->worker;
+        team->first_code = begin->code;
+    } else if (begin->instance == team->instance && begin->code != 0 && team->first_code != 0 &&
+               begin->code != team->first_code) {
+        note_difference(team, member, begin->code);
+    }
+    return is_new;
 }

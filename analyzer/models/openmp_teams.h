@@ -18,6 +18,9 @@ struct tg_openmp_team_entry {
     struct tg_openmp_member *members;
     size_t capacity;
     size_t n_ended;
+    uint64_t instance; /* the highest that somebody has come to, who was the first to, and from where */
+    size_t first;
+    uint64_t first_code;
     bool is_over; /* the one that met it has left; it goes with its last member, as one that nobody was seen
                      to meet does */
     UT_hash_handle hh;
@@ -46,5 +49,9 @@ void tg_openmp_teams_drop_process(struct tg_openmp_teams *teams, size_t process)
 struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team, size_t worker);
 struct tg_error *tg_openmp_team_add_member(struct tg_openmp_team_entry *team, size_t worker,
                                            uint64_t thread_num);
+
+/* MEMBER of TEAM comes to a barrier. False: it has been there already. */
+bool tg_openmp_team_arrive(struct tg_openmp_team_entry *team, struct tg_openmp_member *member,
+                           const struct tg_event_omp_sync_begin *begin, uint64_t time_ns);
 
 #endif

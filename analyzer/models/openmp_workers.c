@@ -107,18 +107,21 @@ struct tg_error *tg_openmp_workers_get(struct tg_openmp_workers *workers, size_t
     return NULL;
 }
 
-void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_worker_entry *worker)
+void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_worker_entry *worker,
+                            uint64_t time_ns)
 {
     HASH_DEL(workers->live, worker);
     worker->public.alive = false;
+    worker->public.ended_ns = time_ns;
+    worker->public.exit_status = -1;
 }
 
-void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t process)
+void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t process, uint64_t time_ns)
 {
     struct tg_openmp_worker_entry *worker, *next;
     HASH_ITER (hh, workers->live, worker, next)
         if (worker->key.process == process)
-            tg_openmp_workers_kill(workers, worker);
+            tg_openmp_workers_kill(workers, worker, time_ns);
 }
 
 struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
@@ -141,6 +144,7 @@ static struct tg_error *copy_worker(const struct tg_openmp_worker_entry *from, s
     worker->public = from->public;
     worker->public.n_places = 0;
     worker->key = from->key;
+    worker->late_leaves = from->late_leaves;
     struct tg_error *error = TG_ARRAY_COPY(worker->places, worker->public.n_places, worker->capacity,
                                            from->places, from->public.n_places);
     worker->public.places = worker->places;

@@ -18,7 +18,8 @@ struct tg_openmp_worker_entry {
     struct tg_openmp_worker_key key;
     struct tg_openmp_place *places;
     size_t capacity;
-    UT_hash_handle hh; /* among the live ones */
+    size_t late_leaves; /* locks that another one is inside of already, whose leaving may be told yet */
+    UT_hash_handle hh;  /* among the live ones */
 };
 
 struct tg_openmp_numbering;
@@ -42,8 +43,9 @@ struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_wor
 struct tg_error *tg_openmp_workers_get(struct tg_openmp_workers *workers, size_t process, int32_t tid,
                                        uint64_t now_ns, struct tg_openmp_worker_entry **worker);
 /* A dead worker keeps its places: they say where it ended. */
-void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_worker_entry *worker);
-void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t process);
+void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_worker_entry *worker,
+                            uint64_t time_ns);
+void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t process, uint64_t time_ns);
 /* Another program runs in PROCESS: its workers are numbered from 1. */
 void tg_openmp_workers_number_anew(struct tg_openmp_workers *workers, size_t process);
 

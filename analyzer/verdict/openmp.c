@@ -2,27 +2,31 @@
 #include "analyzer/models/openmp_barrier.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/openmp_locks.h"
 #include "analyzer/verdict/words.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-static const struct tg_openmp_place *innermost(const struct tg_openmp_worker *worker)
-{
-    return worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
-}
-
-static bool is_at(const struct tg_openmp_worker *worker, enum tg_openmp_place_kind kind)
-{
-    return worker->n_places > 0 && innermost(worker)->kind == kind;
-}
+/* The threads of all processes, and the findings about them. */
+struct search {
+    struct tg_verdict_draft *draft;
+    struct tg_openmp_waits waits;
+};
 
 /* Threads of a process may wait for each other because one of them waits for a message. */
 static struct tg_error *add(struct tg_verdict_draft *draft, struct tg_finding *finding)
 {
-    finding->is_consequence = tg_verdict_waits(draft, finding->process);
+    finding->is_consequence |= tg_verdict_waits(draft, finding->process);
     struct tg_error *error = tg_verdict_add(draft, finding);
     tg_verdict_explain(draft, finding->process);
     return error;
+}
+
+/* WORKER is one of those that the finding which is being written is about, for what it did at CODE; 0: last. */
+static void blame(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker, uint64_t code)
+{
+    tg_verdict_blame_worker(draft, worker, code != 0 ? code : worker->last_code);
 }
 
 /* ---- barriers */
@@ -31,6 +35,23 @@ static const struct tg_openmp_worker *worker_of(const struct tg_verdict_draft *d
                                                 const struct tg_openmp_member *member)
 {
     return tg_openmp_model_worker_at(draft->input->openmp, member->worker);
+}
+
+/* "worker 3 (thread 1236, number 2 of its team)" */
+static void print_member(const struct tg_verdict_draft *draft, const struct tg_openmp_member *member)
+{
+    const struct tg_openmp_worker *worker = worker_of(draft, member);
+    fprintf(draft->stream, "orker %" PRIu64 " (thread %" PRId32 ", number %" PRIu64 " of its team)",
+            worker->number, worker->tid, member->thread_num);
+}
+
+static void print_missing_member(const struct tg_verdict_draft *draft, const struct tg_openmp_member *member)
+{
+    fputs(" W", draft->stream);
+    print_member(draft, member);
+    fputs(" is missing: ", draft->stream);
+    tg_words_worker_state(draft->stream, draft->input, worker_of(draft, member));
+    fputc('.', draft->stream);
 }
 
 /* "BEFORE 2 (thread 1236)BEHIND: in a loop since ..." */
@@ -43,36 +64,91 @@ static void print_worker_state(struct tg_verdict_draft *draft, const char *befor
     fputc('.', draft->stream);
 }
 
+/* Where the barrier is that WORKER has left out first: the one that others came to when it came to another one
+ * of the same number. 0: not known. */
+static uint64_t find_skipped(const struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
+                             size_t worker)
+{
+    for (size_t i = 0; i < team->n_differences; i++) {
+        const struct tg_openmp_difference *difference = &team->differences[i];
+        if (difference->first != worker && difference->second != worker)
+            continue;
+        uint64_t own = difference->first == worker ? difference->first_code : difference->second_code;
+        uint64_t others = difference->first == worker ? difference->second_code : difference->first_code;
+        if (!tg_words_is_same_line(draft->input, team->process, own, others))
+            return others;
+    }
+    return 0;
+}
+
+/* "worker 3 (thread 1236) has left a barrier out, ..." */
+static void print_skipping(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
+                           const struct tg_openmp_member *member, const struct tg_openmp_barrier *barrier)
+{
+    const struct tg_openmp_worker *worker = worker_of(draft, member);
+    uint64_t code = find_skipped(draft, team, member->worker);
+    FILE *stream = draft->stream;
+    fputc('w', stream);
+    print_member(draft, member);
+    fprintf(stream, " skipped the %s",
+            tg_openmp_words_sync(code == 0 ? barrier->sync : TG_OMP_SYNC_BARRIER)->phrase);
+    tg_words_code(stream, draft->input, team->process, code == 0 ? barrier->code : code);
+    fputs(": it has reached the end of the parallel region", stream);
+    tg_words_moment(stream, draft->input, member->ended_ns);
+    fprintf(stream, " after %" PRIu64 " barrier%s", member->arrived, member->arrived == 1 ? "" : "s");
+    blame(draft, worker, code == 0 ? barrier->code : code);
+}
+
+/* The members that are through with the region without having come to BARRIER. How many. */
+static uint64_t print_skippers(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
+                               const struct tg_openmp_barrier *barrier)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < team->n_members; i++) {
+        if (!tg_openmp_barrier_is_skipped(&team->members[i], barrier))
+            continue;
+        count++;
+        if (count > TG_VERDICT_DETAILED)
+            continue;
+        fputs(count == 1 ? ": " : "; ", draft->stream);
+        print_skipping(draft, team, &team->members[i], barrier);
+    }
+    if (count > TG_VERDICT_DETAILED)
+        fprintf(draft->stream, "; %" PRIu64 " more did too", count - TG_VERDICT_DETAILED);
+    return count;
+}
+
+/* The members that have not come yet; the first SKIPPERS are told of already. */
 static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
-                          const struct tg_openmp_barrier *barrier)
+                          const struct tg_openmp_barrier *barrier, uint64_t skippers)
 {
     uint64_t told = 0;
     for (size_t i = 0; i < team->n_members && told < TG_VERDICT_DETAILED; i++) {
-        if (tg_openmp_barrier_standing(&team->members[i], barrier) != TG_OPENMP_MISSING)
+        const struct tg_openmp_member *member = &team->members[i];
+        if (tg_openmp_barrier_standing(member, barrier) != TG_OPENMP_MISSING ||
+            tg_openmp_barrier_is_skipped(member, barrier))
             continue;
         told++;
-        tg_verdict_blame_worker(draft, worker_of(draft, &team->members[i]),
-                                worker_of(draft, &team->members[i])->last_code);
-        print_worker_state(draft, " Worker", " is missing", worker_of(draft, &team->members[i]));
+        print_missing_member(draft, member);
+        blame(draft, worker_of(draft, member), 0);
     }
     uint64_t not_begun = team->size > team->n_members ? team->size - team->n_members : 0;
-    if (barrier->missing > told + not_begun)
-        fprintf(draft->stream, " %" PRIu64 " more are missing.", barrier->missing - told - not_begun);
+    uint64_t others = barrier->missing - skippers - told - not_begun;
+    if (others > 0)
+        fprintf(draft->stream, " %" PRIu64 " more are missing.", others);
     if (not_begun > 0)
         fprintf(draft->stream, " %" PRIu64 " of the %" PRIu64 " threads never entered the region.", not_begun,
                 team->size);
 }
 
-/* A join matters only where the thread that met the region waits at it: the others have nothing to go on
- * with. */
-static bool is_waited_for(const struct tg_openmp_model *model, const struct tg_openmp_team *team,
-                          const struct tg_openmp_barrier *barrier)
+static void print_cancellation(struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
 {
-    if (barrier->missing == 0 || barrier->waiting == 0)
-        return false;
-    if (barrier->sync != TG_OMP_SYNC_BARRIER_JOIN || team->owner == SIZE_MAX)
-        return true;
-    return is_at(tg_openmp_model_worker_at(model, team->owner), TG_OPENMP_IN_SYNC);
+    fputs(" The region was cancelled", draft->stream);
+    tg_words_moment(draft->stream, draft->input, team->cancelled_ns);
+    if (team->canceller != SIZE_MAX)
+        fprintf(draft->stream, " by worker %" PRIu64,
+                tg_openmp_model_worker_at(draft->input->openmp, team->canceller)->number);
+    fputc('.', draft->stream);
 }
 
 static uint64_t size_of(const struct tg_openmp_team *team)
@@ -80,11 +156,50 @@ static uint64_t size_of(const struct tg_openmp_team *team)
     return team->size > team->n_members ? team->size : (uint64_t)team->n_members;
 }
 
+static bool waits_for_values(const struct tg_openmp_worker *worker, uint64_t team)
+{
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
+    return place != NULL && place->what == TG_OMP_SYNC_COPYPRIVATE && place->team == team;
+}
+
+/* Whether somebody who waits at BARRIER does so in a ring, or somebody who is missing waits for the values of a
+ * single: these are told on their own. */
+static bool is_told(const struct search *search, const struct tg_openmp_team *team,
+                    const struct tg_openmp_barrier *barrier)
+{
+    bool is_told = false;
+    for (size_t i = 0; i < team->n_members; i++) {
+        enum tg_openmp_standing standing = tg_openmp_barrier_standing(&team->members[i], barrier);
+        is_told |= search->waits.is_in_ring[team->members[i].worker] && standing == TG_OPENMP_WAITING;
+        is_told |= standing == TG_OPENMP_MISSING &&
+                   waits_for_values(worker_of(search->draft, &team->members[i]), team->id);
+    }
+    return is_told;
+}
+
+/* Whether everybody who is missing at BARRIER waits for something else: that is told on its own. */
+static bool is_held_up(const struct search *search, const struct tg_openmp_team *team,
+                       const struct tg_openmp_barrier *barrier)
+{
+    bool is_held_up = team->n_members >= team->size;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        const struct tg_openmp_worker *worker = worker_of(search->draft, member);
+        if (tg_openmp_barrier_standing(member, barrier) == TG_OPENMP_MISSING)
+            is_held_up &= !tg_openmp_barrier_is_skipped(member, barrier) &&
+                          (tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC) != NULL ||
+                           tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT) != NULL);
+    }
+    return is_held_up;
+}
+
 static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
 {
-    struct tg_verdict_draft *draft = context;
+    const struct search *search = context;
+    struct tg_verdict_draft *draft = search->draft;
     struct tg_openmp_barrier barrier;
-    if (!tg_openmp_barrier_of(team, &barrier) || !is_waited_for(draft->input->openmp, team, &barrier))
+    if (!tg_openmp_barrier_of(team, &barrier) || barrier.missing == 0 || barrier.waiting == 0 ||
+        is_told(search, team, &barrier))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
@@ -92,10 +207,12 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
                                  .process = team->process,
                                  .code = barrier.code,
                                  .waiting = barrier.waiting,
-                                 .missing = barrier.missing};
+                                 .missing = barrier.missing,
+                                 .is_consequence = is_held_up(search, team, &barrier)};
     tg_words_process(stream, draft->input, team->process);
-    fprintf(stream, ": %" PRIu64 " of %" PRIu64 " threads of a team %s been waiting at the %s",
-            barrier.waiting, size_of(team), barrier.waiting == 1 ? "has" : "have",
+    uint64_t skippers = print_skippers(draft, team, &barrier);
+    fprintf(stream, "%s %" PRIu64 " of %" PRIu64 " threads of a team %s been waiting at the %s",
+            skippers > 0 ? "." : ":", barrier.waiting, size_of(team), barrier.waiting == 1 ? "has" : "have",
             tg_openmp_words_sync(barrier.sync)->phrase);
     tg_words_code(stream, draft->input, team->process, barrier.code);
     tg_words_since(stream, draft->input, barrier.since_ns);
@@ -103,50 +220,206 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     if (barrier.passed > 0)
         fprintf(stream, "; %" PRIu64 " %s passed it", barrier.passed, barrier.passed == 1 ? "has" : "have");
     fputc('.', stream);
-    print_missing(draft, team, &barrier);
+    print_missing(draft, team, &barrier, skippers);
+    if (team->cancelled)
+        print_cancellation(draft, team);
+    return add(draft, &finding);
+}
+
+/* ---- values of a single (copyprivate), where the runtime has no barrier for them */
+
+/* Members of TEAM that are through with the region instead of waiting for the values at CODE. How many. */
+static uint64_t print_past(struct tg_verdict_draft *draft, const struct tg_openmp_team *team, uint64_t code)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_worker *worker = worker_of(draft, &team->members[i]);
+        if (!team->members[i].ended || ++count > TG_VERDICT_DETAILED)
+            continue;
+        fputs(count == 1 ? ": w" : "; w", draft->stream);
+        print_member(draft, &team->members[i]);
+        fputs(" skipped the single", draft->stream);
+        tg_words_code(draft->stream, draft->input, team->process, code);
+        fputs(": it has reached the end of the parallel region", draft->stream);
+        tg_words_moment(draft->stream, draft->input, team->members[i].ended_ns);
+        blame(draft, worker, code);
+    }
+    if (count > TG_VERDICT_DETAILED)
+        fprintf(draft->stream, "; %" PRIu64 " more did too", count - TG_VERDICT_DETAILED);
+    return count;
+}
+
+static void print_absent(struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
+{
+    uint64_t absent = 0;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_worker *worker = worker_of(draft, &team->members[i]);
+        if (waits_for_values(worker, team->id) || team->members[i].ended)
+            continue;
+        absent++;
+        if (absent > TG_VERDICT_DETAILED)
+            continue;
+        print_missing_member(draft, &team->members[i]);
+        blame(draft, worker, 0);
+    }
+    if (absent > TG_VERDICT_DETAILED)
+        fprintf(draft->stream, " %" PRIu64 " more are missing.", absent - TG_VERDICT_DETAILED);
+}
+
+static struct tg_error *find_values(void *context, const struct tg_openmp_team *team)
+{
+    const struct search *search = context;
+    struct tg_verdict_draft *draft = search->draft;
+    struct tg_finding finding = {
+        .kind = TG_FINDING_BARRIER, .since_ns = UINT64_MAX, .process = team->process};
+    bool is_told = false;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_worker *worker = worker_of(draft, &team->members[i]);
+        if (!waits_for_values(worker, team->id))
+            continue;
+        is_told |= search->waits.is_in_ring[worker->index];
+        finding.waiting++;
+        if (tg_openmp_waits_place(worker)->since_ns < finding.since_ns) {
+            finding.since_ns = tg_openmp_waits_place(worker)->since_ns;
+            finding.code = tg_openmp_waits_place(worker)->code;
+        }
+    }
+    finding.missing = size_of(team) - finding.waiting;
+    if (finding.waiting == 0 || finding.missing == 0 || is_told || team->cancelled)
+        return NULL;
+    tg_words_process(draft->stream, draft->input, team->process);
+    uint64_t past = print_past(draft, team, finding.code);
+    fprintf(draft->stream, "%s %" PRIu64 " of %" PRIu64 " threads of a team %s been waiting for the %s",
+            past > 0 ? "." : ":", finding.waiting, size_of(team), finding.waiting == 1 ? "has" : "have",
+            tg_openmp_words_sync(TG_OMP_SYNC_COPYPRIVATE)->phrase);
+    tg_words_code(draft->stream, draft->input, team->process, finding.code);
+    tg_words_since(draft->stream, draft->input, finding.since_ns);
+    fputs(finding.waiting == 1 ? "." : " (first arrival).", draft->stream);
+    print_absent(draft, team);
     return add(draft, &finding);
 }
 
 /* ---- tasks */
 
+/* Unfinished tasks of a team, as they are told of. */
+struct unfinished {
+    struct tg_verdict_draft *draft;
+    const struct tg_openmp_team *team;
+    size_t told;
+};
+
+/* A task that TASK comes behind by their dependences: the last such one that was created before it. */
+struct predecessor {
+    const struct tg_openmp_task *task;
+    const struct tg_openmp_task *found;
+    uint64_t address;
+};
+
+static struct tg_error *look_for_predecessor(void *context, const struct tg_openmp_task *other)
+{
+    struct predecessor *search = context;
+    const struct tg_openmp_task *task = search->task;
+    bool is_sibling = other->process == task->process && other->parent == task->parent &&
+                      (task->parent != 0 || other->creator == task->creator);
+    if (!is_sibling || other->id >= task->id)
+        return NULL;
+    for (size_t i = 0; i < task->n_dependences; i++)
+        for (size_t j = 0; j < other->n_dependences; j++) {
+            const struct tg_omp_dependence *own = &task->dependences[i], *before = &other->dependences[j];
+            bool only_read = own->kind == TG_OMP_DEPEND_IN && before->kind == TG_OMP_DEPEND_IN;
+            if (own->address == before->address && !only_read) {
+                search->found = other;
+                search->address = own->address;
+            }
+        }
+    return NULL;
+}
+
+static void print_task(struct tg_verdict_draft *draft, const struct tg_openmp_task *task)
+{
+    fprintf(draft->stream, "ask %" PRIu64, task->id);
+    if (task->code != 0) {
+        fputs(" (created", draft->stream);
+        tg_words_code(draft->stream, draft->input, task->process, task->code);
+        fputc(')', draft->stream);
+    }
+}
+
+static void print_dependence(struct tg_verdict_draft *draft, const struct tg_openmp_task *task)
+{
+    struct predecessor search = {.task = task};
+    (void)tg_openmp_model_visit_tasks(draft->input->openmp, look_for_predecessor, &search);
+    if (search.found == NULL)
+        return;
+    fprintf(draft->stream, ": it depends on 0x%" PRIx64 ", for which it waits for t", search.address);
+    print_task(draft, search.found);
+}
+
+static struct tg_error *tell_task(void *context, const struct tg_openmp_task *task)
+{
+    struct unfinished *unfinished = context;
+    struct tg_verdict_draft *draft = unfinished->draft;
+    if (task->process != unfinished->team->process || task->team != unfinished->team->id ||
+        unfinished->told >= TG_VERDICT_DETAILED)
+        return NULL;
+    const struct tg_openmp_worker *runner =
+        task->runner == SIZE_MAX ? NULL : tg_openmp_model_worker_at(draft->input->openmp, task->runner);
+    unfinished->told++;
+    fputs(" T", draft->stream);
+    print_task(draft, task);
+    if (task->state == TG_OPENMP_TASK_RUNNING && runner != NULL) {
+        print_worker_state(draft, " is executed by worker", "", runner);
+        blame(draft, runner, 0);
+        return NULL;
+    }
+    if (task->state == TG_OPENMP_TASK_DETACHED)
+        fputs(" has been executed and is waiting for an event that has not been fulfilled", draft->stream);
+    else if (task->state == TG_OPENMP_TASK_SUSPENDED)
+        fputs(" is suspended", draft->stream);
+    else
+        fputs(" has not begun", draft->stream);
+    if (task->state == TG_OPENMP_TASK_CREATED)
+        print_dependence(draft, task);
+    tg_verdict_blame(draft, task->process, 0, task->code);
+    fputc('.', draft->stream);
+    return NULL;
+}
+
 /* Tells what is known of the tasks that TEAM waits for. */
 static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
 {
     FILE *stream = draft->stream;
-    size_t told = 0;
-    uint64_t open = team->tasks_made > team->tasks_ended ? team->tasks_made - team->tasks_ended : 0;
-    for (size_t i = 0; i < team->n_members && told < TG_VERDICT_DETAILED; i++) {
+    struct unfinished unfinished = {.draft = draft, .team = team};
+    bool is_executed = false;
+    for (size_t i = 0; i < team->n_members; i++) {
         const struct tg_openmp_worker *worker = worker_of(draft, &team->members[i]);
-        bool has_task = false;
         for (size_t at = 0; at < worker->n_places; at++)
-            has_task |= worker->places[at].kind == TG_OPENMP_IN_TASK && worker->places[at].team == team->id;
-        if (!has_task)
-            continue;
-        told++;
-        print_worker_state(draft, " Worker", " is executing a task", worker);
+            is_executed |=
+                worker->places[at].kind == TG_OPENMP_IN_TASK && worker->places[at].team == team->id;
     }
-    if (open == 0)
-        return;
-    fprintf(stream, " %" PRIu64 " of the team's %" PRIu64 " tasks %s not finished", open, team->tasks_made,
-            open == 1 ? "has" : "have");
-    if (team->tasks_detached > 0)
-        fprintf(stream, "; %" PRIu64 " %s waiting for an event that has not been fulfilled",
-                team->tasks_detached, team->tasks_detached == 1 ? "is" : "are");
-    else if (told == 0)
-        fputs(", and no thread is executing one", stream);
-    fputc('.', stream);
+    uint64_t open = team->tasks_made > team->tasks_ended ? team->tasks_made - team->tasks_ended : 0;
+    if (open > 0) {
+        fprintf(stream, " %" PRIu64 " of the team's %" PRIu64 " tasks %s not finished", open,
+                team->tasks_made, open == 1 ? "has" : "have");
+        if (team->tasks_detached > 0)
+            fprintf(stream, "; %" PRIu64 " %s waiting for an event that has not been fulfilled",
+                    team->tasks_detached, team->tasks_detached == 1 ? "is" : "are");
+        else if (!is_executed)
+            fputs(", and no thread is executing one", stream);
+        fputc('.', stream);
+    }
+    (void)tg_openmp_model_visit_tasks(draft->input->openmp, tell_task, &unfinished);
 }
 
 static bool waits_for_tasks(const struct tg_openmp_worker *worker)
 {
-    const struct tg_openmp_place *place = innermost(worker);
-    return is_at(worker, TG_OPENMP_IN_SYNC) &&
-           (place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP);
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
+    return place != NULL && (place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP);
 }
 
 static struct tg_error *tell_task_wait(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
 {
-    const struct tg_openmp_place *place = innermost(worker);
+    const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
     const struct tg_openmp_team *team =
         tg_openmp_model_team(draft->input->openmp, worker->process, place->team);
     FILE *stream = draft->stream;
@@ -170,10 +443,11 @@ static struct tg_error *tell_task_wait(struct tg_verdict_draft *draft, const str
 /* All of a team have come to a barrier and nobody goes on: they wait for its tasks. */
 static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_openmp_team *team)
 {
-    struct tg_verdict_draft *draft = context;
+    const struct search *search = context;
+    struct tg_verdict_draft *draft = search->draft;
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_barrier_of(team, &barrier) || barrier.waiting == 0 || barrier.missing > 0 ||
-        barrier.passed > 0 || team->tasks_made <= team->tasks_ended)
+        barrier.passed > 0 || team->tasks_made <= team->tasks_ended || is_told(search, team, &barrier))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_TASK,
@@ -192,167 +466,26 @@ static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_ope
     return add(draft, &finding);
 }
 
-/* ---- locks */
-
-static bool is_same_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
-                         const struct tg_openmp_worker *other, const struct tg_openmp_place *others)
-{
-    return worker->process == other->process && place->what == others->what && place->id == others->id;
-}
-
-static bool holds(const struct tg_openmp_worker *worker, const struct tg_openmp_worker *waiter)
-{
-    for (size_t i = 0; i < worker->n_places; i++)
-        if (worker->places[i].kind == TG_OPENMP_IN_MUTEX &&
-            is_same_lock(waiter, innermost(waiter), worker, &worker->places[i]))
-            return true;
-    return false;
-}
-
-/* The worker that holds what WAITER waits for, NULL: none is known. */
-static const struct tg_openmp_worker *find_holder(const struct tg_openmp_model *model,
-                                                  const struct tg_openmp_worker *waiter)
-{
-    for (size_t i = 0; i < tg_openmp_model_worker_count(model); i++) {
-        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
-        if (worker->process == waiter->process && holds(worker, waiter))
-            return worker;
-    }
-    return NULL;
-}
-
-/* How many wait for what WORKER waits for; 0 where it is not the first of them: one finding tells of all. */
-static uint64_t count_waiters(const struct tg_openmp_model *model, const struct tg_openmp_worker *worker)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < tg_openmp_model_worker_count(model); i++) {
-        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(model, i);
-        if (!is_at(other, TG_OPENMP_IN_MUTEX_WAIT) ||
-            !is_same_lock(worker, innermost(worker), other, innermost(other)))
-            continue;
-        if (other->index < worker->index)
-            return 0;
-        count++;
-    }
-    return count;
-}
-
-static void print_lock(FILE *stream, const struct tg_openmp_place *place)
-{
-    fprintf(stream, "the %s", tg_openmp_words_mutex(place->what)->phrase);
-    if (place->what == TG_OMP_MUTEX_LOCK || place->what == TG_OMP_MUTEX_NEST_LOCK)
-        fprintf(stream, " 0x%" PRIx64, place->id);
-}
-
-/* How many wait in a ring from WORKER back to it, each for what the next one has; 0: there is none. *FIRST is
- * the least index in it. */
-static size_t ring_of(const struct tg_openmp_model *model, const struct tg_openmp_worker *worker,
-                      size_t *first)
-{
-    const struct tg_openmp_worker *at = worker;
-    *first = worker->index;
-    for (size_t length = 1; length <= TG_VERDICT_NAMED; length++) {
-        const struct tg_openmp_worker *holder = find_holder(model, at);
-        if (holder == worker)
-            return length;
-        if (holder == NULL || !is_at(holder, TG_OPENMP_IN_MUTEX_WAIT))
-            return 0;
-        at = holder;
-        if (at->index < *first)
-            *first = at->index;
-    }
-    return 0;
-}
-
-static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
-                                  size_t length)
-{
-    FILE *stream = draft->stream;
-    const struct tg_openmp_worker *at = worker;
-    struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
-                                 .process = worker->process,
-                                 .code = innermost(worker)->code,
-                                 .waiting = length};
-    fputs("deadlock in ", stream);
-    tg_words_process(stream, draft->input, worker->process);
-    fputc(':', stream);
-    for (size_t i = 0; i < length; i++) {
-        const struct tg_openmp_worker *holder = find_holder(draft->input->openmp, at);
-        const struct tg_openmp_place *place = innermost(at);
-        fprintf(stream, "%s worker %" PRIu64 " has been waiting for ", i == 0 ? "" : ";", at->number);
-        print_lock(stream, place);
-        tg_words_since(stream, draft->input, place->since_ns);
-        tg_words_code(stream, draft->input, at->process, place->code);
-        if (holder == at)
-            fputs(", which it already holds", stream);
-        else
-            fprintf(stream, ", held by worker %" PRIu64, holder->number);
-        if (place->since_ns > finding.since_ns)
-            finding.since_ns = place->since_ns; /* a deadlock since the last one waits */
-        at = holder;
-    }
-    fputc('.', stream);
-    return add(draft, &finding);
-}
-
-static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_place *place,
-                         const struct tg_openmp_worker *holder)
-{
-    if (holder != NULL) {
-        tg_verdict_blame_worker(draft, holder, holder->last_code);
-        print_worker_state(draft, " It is held by worker", "", holder);
-    } else if (place->what == TG_OMP_MUTEX_ORDERED) {
-        fputs(" An earlier iteration has not left the ordered section yet.", draft->stream);
-    } else {
-        fputs(" The trace does not show which thread holds it.", draft->stream);
-    }
-}
-
-static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
-{
-    const struct tg_openmp_model *model = draft->input->openmp;
-    if (!is_at(worker, TG_OPENMP_IN_MUTEX_WAIT))
-        return NULL;
-    const struct tg_openmp_place *place = innermost(worker);
-    size_t first, length = ring_of(model, worker, &first);
-    if (length > 0)
-        return first == worker->index ? tell_ring(draft, worker, length) : NULL;
-    uint64_t waiters = count_waiters(model, worker);
-    if (waiters == 0)
-        return NULL;
-    const struct tg_openmp_worker *holder = find_holder(model, worker);
-    FILE *stream = draft->stream;
-    struct tg_finding finding = {.kind = TG_FINDING_LOCK,
-                                 .since_ns = place->since_ns,
-                                 .process = worker->process,
-                                 .code = place->code,
-                                 .waiting = waiters,
-                                 .missing = holder == NULL ? 0 : 1};
-    tg_words_process(stream, draft->input, worker->process);
-    fprintf(stream, ": worker %" PRIu64, worker->number);
-    if (waiters > 1)
-        fprintf(stream, " and %" PRIu64 " more have been waiting for ", waiters - 1);
-    else
-        fputs(" has been waiting for ", stream);
-    print_lock(stream, place);
-    tg_words_code(stream, draft->input, worker->process, place->code);
-    tg_words_since(stream, draft->input, place->since_ns);
-    fputc('.', stream);
-    print_holder(draft, place, holder);
-    return add(draft, &finding);
-}
+/* ---- all together */
 
 struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
 {
     const struct tg_openmp_model *model = draft->input->openmp;
-    struct tg_error *error = tg_openmp_model_visit_teams(model, find_barrier, draft);
+    struct search search = {.draft = draft};
+    struct tg_error *error = tg_openmp_waits_init(&search.waits, model);
     if (error == NULL)
-        error = tg_openmp_model_visit_teams(model, find_tasks_at_barrier, draft);
+        error = tg_verdict_find_locks(draft, &search.waits);
+    if (error == NULL)
+        error = tg_openmp_model_visit_teams(model, find_barrier, &search);
+    if (error == NULL)
+        error = tg_openmp_model_visit_teams(model, find_values, &search);
+    if (error == NULL)
+        error = tg_openmp_model_visit_teams(model, find_tasks_at_barrier, &search);
     for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(model); i++) {
         const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
-        error = find_lock(draft, worker);
-        if (error == NULL && waits_for_tasks(worker))
+        if (waits_for_tasks(worker) && !search.waits.is_in_ring[i])
             error = tell_task_wait(draft, worker);
     }
+    tg_openmp_waits_deinit(&search.waits);
     return error;
 }

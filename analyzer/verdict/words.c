@@ -41,15 +41,29 @@ void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t
     fprintf(stream, " since %s s", tg_quantity_moment(time_ns, input->start_ns, 6, text));
 }
 
+static void name_code(const struct tg_verdict_input *input, size_t process, uint64_t code, char *text,
+                      size_t size)
+{
+    if (input->namer.name == NULL)
+        snprintf(text, size, "0x%" PRIx64, code);
+    else
+        input->namer.name(input->namer.context, process, code, text, size);
+}
+
+bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t one, uint64_t other)
+{
+    char first[512], second[512];
+    name_code(input, process, one, first, sizeof first);
+    name_code(input, process, other, second, sizeof second);
+    return strcmp(first, second) == 0;
+}
+
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code)
 {
     char text[512];
     if (code == 0)
         return;
-    if (input->namer.name == NULL)
-        snprintf(text, sizeof text, "0x%" PRIx64, code);
-    else
-        input->namer.name(input->namer.context, process, code, text, sizeof text);
+    name_code(input, process, code, text, sizeof text);
     fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
@@ -240,8 +254,15 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
         tg_words_moment(stream, input, worker->last_ns);
         tg_words_code(stream, input, worker->process, worker->last_code);
     }
-    if (entry != NULL)
-        print_end(stream, input, entry);
+    if (entry == NULL)
+        return;
+    if (!worker->alive && (entry->end == TG_PROCESS_RUNNING || worker->ended_ns < entry->ended_ns) &&
+        worker->exit_status == 0 && (entry->end != TG_PROCESS_EXITED || entry->status != 0)) {
+        fputs(", until it ended", stream);
+        tg_words_moment(stream, input, worker->ended_ns);
+        return;
+    }
+    print_end(stream, input, entry);
 }
 
 void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process)

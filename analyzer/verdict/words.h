@@ -17,6 +17,9 @@ void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_
 void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code);
+/* Whether two addresses of PROCESS are of one source line, as far as their names tell. */
+bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t one,
+                           uint64_t other);
 /* The place of the thread, by its MPI calls, by OpenMP, or by its last event: "in a critical section since
  * 1.2 s in ...", "in MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
 void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,

@@ -128,6 +128,34 @@ static void tasks_at_a_barrier_are_no_waiting(void **state)
     assert_int_equal(use_of(2).barrier_ns, 20);
 }
 
+/* What a suspended task is inside of goes on with it: each counts once, with the time of all its parts. */
+static void a_task_that_goes_on_is_no_new_one(void **state)
+{
+    (void)state;
+    begin_region(1, 1);
+    FEED(1, OMP_TASK_CREATE, omp_task_create, .team = 1, .code = 0x700, .task = 5);
+    FEED(1, OMP_TASK_BEGIN, omp_task_begin, .team = 1, .task = 5);
+    FEED(1, OMP_SYNC_BEGIN, omp_sync_begin, .team = 1, .code = 0x708, .sync = TG_OMP_SYNC_TASKWAIT);
+    for (int i = 0; i < 3; i++) {
+        FEED(1, OMP_TASK_END, omp_task_end, .team = 1, .task = 5, .how = TG_OMP_TASK_SUSPENDED);
+        FEED(1, OMP_TASK_BEGIN, omp_task_begin, .team = 1, .task = 5, .resumed = 1);
+    }
+    FEED(1, OMP_SYNC_END, omp_sync_end, .team = 1, .sync = TG_OMP_SYNC_TASKWAIT);
+    FEED(1, OMP_TASK_END, omp_task_end, .team = 1, .task = 5);
+    size_t count;
+    const struct tg_openmp_zone_use *zones = tg_openmp_statistics_zones(statistics, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(zones[0].kind, TG_OPENMP_IN_TASK);
+    assert_int_equal(zones[0].code, 0x700);
+    assert_int_equal(zones[0].count, 1);
+    assert_int_equal(zones[0].total_ns, 60);
+    assert_int_equal(zones[0].max_ns, 60);
+    assert_int_equal(zones[1].code, 0x708);
+    assert_int_equal(zones[1].count, 1);
+    assert_int_equal(zones[1].total_ns, 40);
+    assert_int_equal(use_of(1).tasks, 1);
+}
+
 static void a_lock_that_one_has_is_not_taken(void **state)
 {
     (void)state;
@@ -178,6 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(locks_are_counted_by_contention, set_up, tear_down),
         cmocka_unit_test_setup_teardown(barriers_and_imbalance, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tasks_at_a_barrier_are_no_waiting, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_task_that_goes_on_is_no_new_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_that_one_has_is_not_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_comes_second_found_it_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_gives_nothing, set_up, tear_down),

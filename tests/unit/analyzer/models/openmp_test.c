@@ -98,7 +98,7 @@ static void a_region_begins_and_ends(void **state)
     assert_null(tg_openmp_model_team(model, PROCESS, 7));
     assert_int_equal(worker(1)->n_places, 0);
     assert_int_equal(worker(2)->n_places, 0);
-    assert_int_equal(left.count, 3); /* two bodies and the join */
+    assert_int_equal(left.count, 4); /* two bodies and two waits at the end */
     assert_possible();
 }
 
@@ -300,14 +300,180 @@ static void a_cancelled_barrier_holds_nobody_up(void **state)
     const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
     assert_true(team->cancelled);
     assert_false(tg_openmp_barrier_of(team, &barrier));
-    come(2, 1, 1); /* one that has not noticed yet */
-    assert_true(tg_openmp_barrier_of(team, &barrier));
-    assert_int_equal(barrier.instance, 1);
+    come(2, 1, 1); /* one that has not noticed yet: it will be let go */
+    assert_false(tg_openmp_barrier_of(team, &barrier));
     FEED(2, OMP_SYNC_END, omp_sync_end, AT(1, 1), .sync = TG_OMP_SYNC_BARRIER, .instance = 1, .cancelled = 1);
     FEED(1, OMP_IMPLICIT_END, omp_implicit_end, AT(1, 0));
     assert_true(tg_openmp_barrier_of(team, &barrier));
     assert_int_equal(barrier.sync, TG_OMP_SYNC_BARRIER_JOIN);
     assert_int_equal(barrier.missing, 2);
+}
+
+/* Who cancels a region goes to its end; the others may be at a barrier then. */
+static void a_cancelled_region_has_no_barriers(void **state)
+{
+    (void)state;
+    begin_region(1, 2);
+    come(2, 1, 1);
+    struct tg_openmp_barrier barrier;
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
+    FEED(1, OMP_CANCEL, omp_cancel, AT(1, 0), .construct = TG_OMP_CANCEL_LOOP, .activated = 1);
+    assert_true(tg_openmp_barrier_of(team, &barrier)); /* a loop's cancellation is another thing */
+    FEED(1, OMP_CANCEL, omp_cancel, AT(1, 0), .construct = TG_OMP_CANCEL_PARALLEL, .activated = 1);
+    assert_true(team->cancelled);
+    assert_int_equal(team->cancelled_ns, now_ns);
+    assert_int_equal(team->canceller, worker(1)->index);
+    assert_false(tg_openmp_barrier_of(team, &barrier));
+}
+
+/* One of three goes to the end of the region without a barrier that the others are at. */
+static void who_is_through_has_not_passed_what_it_left_out(void **state)
+{
+    (void)state;
+    for (int32_t skipper = 1; skipper <= 3; skipper++) {
+        uint64_t id = (uint64_t)skipper;
+        begin_region(id, 3);
+        for (int32_t tid = 1; tid <= 3; tid++)
+            come(tid, id, 1);
+        for (int32_t tid = 1; tid <= 3; tid++)
+            go_on(tid, id, 1);
+        FEED(skipper, OMP_IMPLICIT_END, omp_implicit_end, AT(id, (uint64_t)skipper - 1));
+        for (int32_t tid = 1; tid <= 3; tid++)
+            if (tid != skipper)
+                come(tid, id, 2);
+        struct tg_openmp_barrier barrier;
+        const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, id);
+        assert_true(tg_openmp_barrier_of(team, &barrier));
+        assert_int_equal(barrier.instance, 2);
+        assert_int_equal(barrier.passed, 0);
+        assert_int_equal(barrier.waiting, 2);
+        assert_int_equal(barrier.missing, 1);
+        for (int32_t i = 0; i < 3; i++)
+            assert_int_equal(tg_openmp_barrier_is_skipped(&team->members[i], &barrier), i == skipper - 1);
+        for (int32_t tid = 1; tid <= 3; tid++) {
+            if (tid != skipper)
+                FEED(tid, OMP_IMPLICIT_END, omp_implicit_end, AT(id, (uint64_t)tid - 1));
+        }
+        FEED(1, OMP_PARALLEL_END, omp_parallel_end, AT(0, 0), .ended_team = id);
+    }
+}
+
+static void come_from(int32_t tid, uint64_t team, uint64_t instance, uint64_t code)
+{
+    FEED(tid, OMP_SYNC_BEGIN, omp_sync_begin, .team = team, .thread_num = (uint64_t)tid - 1, .code = code,
+         .sync = TG_OMP_SYNC_BARRIER, .instance = instance);
+}
+
+/* Where members come to one barrier from several places, the first two of them are kept, each pair once. */
+static void barriers_of_several_places_are_noted(void **state)
+{
+    (void)state;
+    begin_region(1, 3);
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
+    for (uint64_t instance = 1; instance <= 100; instance++) {
+        come_from(1, 1, instance, 0x10);
+        come_from(2, 1, instance, instance == 7 ? 0x20 : 0x10);
+        come_from(3, 1, instance, instance < 9 ? 0 : 0x20);
+        left.count = 0;
+        for (int32_t tid = 1; tid <= 3; tid++)
+            go_on(tid, 1, instance);
+    }
+    assert_int_equal(team->n_differences, 1);
+    assert_int_equal(team->differences[0].instance, 7);
+    assert_int_equal(team->differences[0].first, worker(1)->index);
+    assert_int_equal(team->differences[0].second, worker(2)->index);
+    assert_int_equal(team->differences[0].second_code, 0x20);
+    for (uint64_t instance = 101; instance <= 120; instance++) {
+        come_from(1, 1, instance, 0x10);
+        come_from(2, 1, instance, 0x1000 + instance);
+    }
+    assert_int_equal(team->n_differences, TG_OPENMP_MAX_DIFFERENCES);
+}
+
+/* Some runtimes tell that a lock is free when the next one is inside already, and a leave may be lost. */
+static void who_enters_a_lock_takes_it_over(void **state)
+{
+    (void)state;
+    begin_region(1, 3);
+    for (int32_t tid = 1; tid <= 2; tid++) {
+        FEED(tid, OMP_MUTEX_WAIT, omp_mutex_wait, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 8);
+        FEED(tid, OMP_MUTEX_ENTER, omp_mutex_enter, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 8);
+    }
+    assert_int_equal(worker(1)->n_places, 1);
+    assert_int_equal(worker(2)->n_places, 2);
+    FEED(1, OMP_MUTEX_LEAVE, omp_mutex_leave, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 8);
+    assert_int_equal(worker(2)->n_places, 2);
+    assert_possible();
+    FEED(2, OMP_MUTEX_LEAVE, omp_mutex_leave, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 8);
+    assert_int_equal(worker(2)->n_places, 1);
+    FEED(3, OMP_MUTEX_ENTER, omp_mutex_enter, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 8);
+    assert_int_equal(worker(3)->n_places, 2);
+    assert_possible();
+    FEED(1, OMP_MUTEX_LEAVE, omp_mutex_leave, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 8);
+    uint64_t first_ns;
+    const char *first;
+    assert_int_equal(tg_openmp_model_impossible(model, &first_ns, &first), 1);
+}
+
+/* `if (omp_get_thread_num() == 2)` is compiled as `masked filter(2)` is. */
+static void not_every_if_is_a_masked_section(void **state)
+{
+    (void)state;
+    begin_region(1, 3);
+    for (int32_t tid = 1; tid <= 3; tid++)
+        FEED(tid, OMP_ZONE_BEGIN, omp_zone_begin, AT(1, (uint64_t)tid - 1), .zone = TG_OMP_ZONE_MASKED,
+             .seen = TG_OMP_INFERRED);
+    assert_int_equal(worker(1)->n_places, 2);
+    assert_int_equal(worker(3)->n_places, 1);
+    FEED(3, OMP_ZONE_END, omp_zone_end, AT(1, 2), .zone = TG_OMP_ZONE_MASKED, .seen = TG_OMP_INFERRED);
+    FEED(3, OMP_ZONE_BEGIN, omp_zone_begin, AT(1, 2), .zone = TG_OMP_ZONE_MASKED); /* told by the runtime */
+    assert_int_equal(worker(3)->n_places, 2);
+    assert_possible();
+}
+
+static struct tg_error *count_task(void *context, const struct tg_openmp_task *task)
+{
+    struct tg_openmp_task *tasks = context;
+    assert_true(task->id >= 1 && task->id <= 3);
+    tasks[task->id] = *task;
+    return NULL;
+}
+
+static void tasks_are_known_until_they_are_over(void **state)
+{
+    (void)state;
+    begin_region(1, 2);
+    const struct tg_omp_dependence dependences[] = {{0x88, TG_OMP_DEPEND_OUT}, {0x90, TG_OMP_DEPEND_IN}};
+    for (uint64_t id = 1; id <= 3; id++)
+        FEED(1, OMP_TASK_CREATE, omp_task_create, .team = 1, .code = 0x500 + id, .task = id,
+             .parent_task = id == 3 ? 1 : 0, .dependences = {.items = dependences, .count = 2});
+    FEED(2, OMP_TASK_BEGIN, omp_task_begin, .team = 1, .task = 1);
+    assert_int_equal(worker(2)->places[1].code, 0x501); /* of its creation */
+    FEED(2, OMP_TASK_END, omp_task_end, .team = 1, .task = 1, .how = TG_OMP_TASK_SUSPENDED);
+    FEED(2, OMP_TASK_BEGIN, omp_task_begin, .team = 1, .task = 2);
+    struct tg_openmp_task tasks[4] = {0};
+    struct tg_openmp_model *copy;
+    assert_null(tg_openmp_model_copy(model, &copy));
+    assert_null(tg_openmp_model_visit_tasks(copy, count_task, tasks));
+    assert_int_equal(tasks[1].state, TG_OPENMP_TASK_SUSPENDED);
+    assert_int_equal(tasks[1].n_places, 1);
+    assert_int_equal(tasks[1].n_dependences, 2);
+    assert_int_equal(tasks[1].dependences[1].address, 0x90);
+    assert_int_equal(tasks[2].state, TG_OPENMP_TASK_RUNNING);
+    assert_int_equal(tasks[2].runner, worker(2)->index);
+    assert_int_equal(tasks[3].state, TG_OPENMP_TASK_CREATED);
+    assert_int_equal(tasks[3].parent, 1);
+    assert_int_equal(tasks[3].creator, worker(1)->index);
+    tg_openmp_model_destroy(copy);
+    FEED(2, OMP_TASK_END, omp_task_end, .team = 1, .task = 2, .how = TG_OMP_TASK_DETACHED);
+    FEED(2, OMP_TASK_BEGIN, omp_task_begin, .team = 1, .task = 1, .resumed = 1);
+    FEED(2, OMP_TASK_END, omp_task_end, .team = 1, .task = 1);
+    FEED(9, OMP_TASK_END, omp_task_end, .task = 2, .how = TG_OMP_TASK_FULFILLED);
+    struct tg_openmp_task rest[4] = {0};
+    assert_null(tg_openmp_model_visit_tasks(model, count_task, rest));
+    assert_int_equal(rest[1].id + rest[2].id, 0);
+    assert_int_equal(rest[3].id, 3);
+    assert_possible();
 }
 
 /* A task that waits for its own tasks executes others meanwhile. */
@@ -376,6 +542,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_begins_a_region_has_left_the_last_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_waits_at_the_end_of_a_region_that_is_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cancelled_barrier_holds_nobody_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cancelled_region_has_no_barriers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_through_has_not_passed_what_it_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(barriers_of_several_places_are_noted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_enters_a_lock_takes_it_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(not_every_if_is_a_masked_section, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tasks_are_known_until_they_are_over, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,252 @@
+/* Threads that wait for locks, and rings of threads in which each waits for the next: for a lock, at a barrier,
+ * for a task. */
+#include "analyzer/verdict/openmp_locks.h"
+#include "analyzer/output/openmp_words.h"
+#include "analyzer/verdict/words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static struct tg_error *add(struct tg_verdict_draft *draft, struct tg_finding *finding)
+{
+    finding->is_consequence |= tg_verdict_waits(draft, finding->process);
+    struct tg_error *error = tg_verdict_add(draft, finding);
+    tg_verdict_explain(draft, finding->process);
+    return error;
+}
+
+static void print_lock(FILE *stream, const struct tg_openmp_place *place)
+{
+    fprintf(stream, "the %s", tg_openmp_words_mutex(place->what)->phrase);
+    if (place->what == TG_OMP_MUTEX_LOCK || place->what == TG_OMP_MUTEX_NEST_LOCK)
+        fprintf(stream, " 0x%" PRIx64, place->id);
+}
+
+/* ---- rings */
+
+/* Worker FROM of a ring waits for worker TO. */
+static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_worker *from,
+                       const struct tg_openmp_worker *to)
+{
+    FILE *stream = draft->stream;
+    const struct tg_openmp_place *place = tg_openmp_waits_place(from);
+    bool is_lock = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
+    fprintf(stream, " worker %" PRIu64 " has been waiting %s ", from->number, is_lock ? "for" : "at");
+    if (is_lock)
+        print_lock(stream, place);
+    else
+        fprintf(stream, "the %s", tg_openmp_words_sync(place->what)->phrase);
+    tg_words_since(stream, draft->input, place->since_ns);
+    tg_words_code(stream, draft->input, from->process, place->code);
+    if (from == to)
+        fputs(", which it already holds", stream);
+    else
+        fprintf(stream, is_lock ? ", held by worker %" PRIu64 : ", for worker %" PRIu64, to->number);
+    tg_verdict_blame_worker(draft, from, place->code);
+}
+
+/* How many wait for one of the ring and are none of it. */
+static size_t count_behind(const struct tg_openmp_waits *waits, const size_t *ring, size_t count)
+{
+    size_t behind = 0, last = SIZE_MAX;
+    for (size_t i = 0; i < waits->n_waits; i++) {
+        const struct tg_openmp_wait *wait = &waits->waits[i];
+        bool is_for = false, is_of = false;
+        for (size_t j = 0; j < count; j++) {
+            is_for |= wait->to == ring[j];
+            is_of |= wait->from == ring[j];
+        }
+        behind += is_for && !is_of && wait->from != last;
+        if (is_for && !is_of)
+            last = wait->from;
+    }
+    return behind;
+}
+
+/* Where a telling of the ring begins: whoever does not wait for a lock, else the first. */
+static size_t first_of(const struct tg_openmp_model *model, const size_t *ring, size_t count)
+{
+    size_t least = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tg_openmp_waits_at(tg_openmp_model_worker_at(model, ring[i]), TG_OPENMP_IN_SYNC) != NULL)
+            return i;
+        if (ring[i] < ring[least])
+            least = i;
+    }
+    return least;
+}
+
+static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_openmp_waits *waits,
+                                  const size_t *ring, size_t count)
+{
+    FILE *stream = draft->stream;
+    size_t first = first_of(waits->model, ring, count), behind = count_behind(waits, ring, count);
+    const struct tg_openmp_worker *at = tg_openmp_model_worker_at(waits->model, ring[first]);
+    struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
+                                 .process = at->process,
+                                 .code = tg_openmp_waits_place(at)->code,
+                                 .waiting = count};
+    fputs("deadlock in ", stream);
+    tg_words_process(stream, draft->input, at->process);
+    fputc(':', stream);
+    for (size_t i = 0; i < count; i++) {
+        at = tg_openmp_model_worker_at(waits->model, ring[(first + i) % count]);
+        if (tg_openmp_waits_place(at)->since_ns > finding.since_ns)
+            finding.since_ns = tg_openmp_waits_place(at)->since_ns; /* a deadlock since the last one waits */
+        if (i >= TG_VERDICT_NAMED)
+            continue;
+        if (i > 0)
+            fputc(';', stream);
+        print_wait(draft, at, tg_openmp_model_worker_at(waits->model, ring[(first + i + 1) % count]));
+    }
+    if (count > TG_VERDICT_NAMED)
+        fprintf(stream, "; and so on, %zu workers", count);
+    if (behind > 0)
+        fprintf(stream, ". %zu more %s waiting for them", behind, behind == 1 ? "is" : "are");
+    fputc('.', stream);
+    return add(draft, &finding);
+}
+
+static struct tg_error *tell_rings(struct tg_verdict_draft *draft, struct tg_openmp_waits *waits)
+{
+    size_t *ring, count = 1;
+    struct tg_error *error = NULL;
+    while (error == NULL && count > 0) {
+        error = tg_openmp_waits_ring(waits, &ring, &count);
+        if (error == NULL && count > 0)
+            error = tell_ring(draft, waits, ring, count);
+        free(ring);
+        ring = NULL;
+    }
+    return error;
+}
+
+/* ---- locks */
+
+/* How many wait for what WORKER waits for; 0 where it is not the first of them: one finding tells of all. */
+static uint64_t count_waiters(const struct tg_openmp_waits *waits, const struct tg_openmp_worker *worker)
+{
+    uint64_t count = 0;
+    size_t n;
+    const struct tg_openmp_worker **workers = tg_openmp_waits_workers(waits, worker->process, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct tg_openmp_place *place = tg_openmp_waits_at(workers[i], TG_OPENMP_IN_MUTEX_WAIT);
+        if (place == NULL ||
+            !tg_openmp_waits_same_lock(worker, tg_openmp_waits_place(worker), workers[i], place))
+            continue;
+        if (workers[i]->index < worker->index)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+/* Whether one of those that wait for what WORKER waits for is in a ring. */
+static bool is_told(const struct tg_openmp_waits *waits, const struct tg_openmp_worker *worker)
+{
+    size_t n;
+    const struct tg_openmp_worker **workers = tg_openmp_waits_workers(waits, worker->process, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct tg_openmp_place *place = tg_openmp_waits_at(workers[i], TG_OPENMP_IN_MUTEX_WAIT);
+        if (place != NULL && waits->is_in_ring[workers[i]->index] &&
+            tg_openmp_waits_same_lock(worker, tg_openmp_waits_place(worker), workers[i], place))
+            return true;
+    }
+    return false;
+}
+
+enum { ENDS_TOGETHER_NS = 50000000 }; /* threads of a process that ends do so within this time */
+
+/* Whether HOLDER ended while its process went on: before WAITER began to wait, or long before it ended. */
+static bool has_ended(const struct tg_openmp_worker *holder, const struct tg_openmp_worker *waiter)
+{
+    if (holder->alive)
+        return false;
+    return waiter->alive || holder->ended_ns < tg_openmp_waits_place(waiter)->since_ns ||
+           holder->ended_ns + ENDS_TOGETHER_NS < waiter->ended_ns;
+}
+
+static void print_who_waits(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
+                            uint64_t waiters)
+{
+    FILE *stream = draft->stream;
+    const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
+    fprintf(stream, "worker %" PRIu64, worker->number);
+    if (waiters > 1)
+        fprintf(stream, " and %" PRIu64 " more have been waiting for ", waiters - 1);
+    else
+        fputs(" has been waiting for ", stream);
+    print_lock(stream, place);
+    tg_words_code(stream, draft->input, worker->process, place->code);
+    tg_words_since(stream, draft->input, place->since_ns);
+}
+
+/* HOLDER ended inside of the lock, where it had entered it as HELD says. */
+static void print_ended(struct tg_verdict_draft *draft, const struct tg_openmp_worker *holder,
+                        const struct tg_openmp_place *held)
+{
+    FILE *stream = draft->stream;
+    fprintf(stream, "worker %" PRIu64 " (thread %" PRId32 ") ended", holder->number, holder->tid);
+    tg_words_moment(stream, draft->input, holder->ended_ns);
+    fputs(" without leaving ", stream);
+    print_lock(stream, held);
+    fputs(", which it entered", stream);
+    tg_words_moment(stream, draft->input, held->since_ns);
+    tg_words_code(stream, draft->input, holder->process, held->code);
+    fputs("; ", stream);
+    tg_verdict_blame_worker(draft, holder, held->code);
+}
+
+static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_place *place,
+                         const struct tg_openmp_worker *holder)
+{
+    if (holder != NULL) {
+        fprintf(draft->stream, " It is held by worker %" PRIu64 " (thread %" PRId32 "): ", holder->number,
+                holder->tid);
+        tg_words_worker_state(draft->stream, draft->input, holder);
+        fputc('.', draft->stream);
+        tg_verdict_blame_worker(draft, holder, holder->last_code);
+    } else if (place->what == TG_OMP_MUTEX_ORDERED) {
+        fputs(" An earlier iteration has not left the ordered section yet.", draft->stream);
+    } else {
+        fputs(" The trace does not show which thread holds it.", draft->stream);
+    }
+}
+
+static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct tg_openmp_waits *waits,
+                                  const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT), *held;
+    if (place == NULL || is_told(waits, worker))
+        return NULL;
+    uint64_t waiters = count_waiters(waits, worker);
+    if (waiters == 0)
+        return NULL;
+    const struct tg_openmp_worker *holder = tg_openmp_waits_holder(waits, worker, &held);
+    FILE *stream = draft->stream;
+    struct tg_finding finding = {.kind = TG_FINDING_LOCK,
+                                 .since_ns = place->since_ns,
+                                 .process = worker->process,
+                                 .code = place->code,
+                                 .waiting = waiters,
+                                 .missing = holder == NULL ? 0 : 1,
+                                 .is_consequence = holder != NULL && waits->is_in_ring[holder->index]};
+    bool is_orphaned = holder != NULL && has_ended(holder, worker);
+    tg_words_process(stream, draft->input, worker->process);
+    fputs(": ", stream);
+    if (is_orphaned)
+        print_ended(draft, holder, held);
+    print_who_waits(draft, worker, waiters);
+    fputc('.', stream);
+    if (!is_orphaned)
+        print_holder(draft, place, holder);
+    return add(draft, &finding);
+}
+
+struct tg_error *tg_verdict_find_locks(struct tg_verdict_draft *draft, struct tg_openmp_waits *waits)
+{
+    struct tg_error *error = tell_rings(draft, waits);
+    for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(waits->model); i++)
+        error = find_lock(draft, waits, tg_openmp_model_worker_at(waits->model, i));
+    return error;
+}
