@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "format/settings/break_spec.h"
 #include "recorder/breakpoints/digest_set.h"
+#include "recorder/breakpoints/fate.h"
 #include "recorder/process/symbol_probe.h"
 
 #include <inttypes.h>
@@ -21,6 +22,7 @@ struct spec {
     struct tg_break_spec *parsed;
     uint64_t id;
     bool resolver_told;
+    struct tg_break_fate fate;
 };
 
 /* One planted breakpoint in one process. */
@@ -178,10 +180,13 @@ static void plant_at(const struct planting *planting, struct spec *spec, uint64_
     }
     if (error != NULL) {
         if (!optional)
+            tg_break_fate_fail(&spec->fate, tg_error_message(error));
+        if (!optional)
             note(planting, "breakpoint %" PRIu64 " (%s) not planted at 0x%" PRIx64 " in %s: %s", spec->id,
                  spec->parsed->text, address, planting->object.path, tg_error_message(error));
         return;
     }
+    spec->fate.planted++;
     (void)tg_engine_emit(breakpoints->engine, planting->thread,
                          &(struct tg_event){
                              .kind = TG_EVENT_BREAKPOINT_PLANTED,
@@ -264,6 +269,7 @@ static void plant_object(struct planting *planting)
         struct spec *spec = breakpoints->specs[i];
         if (!tg_break_spec_admits(spec->parsed, planting->object.path))
             continue;
+        spec->fate.searched++;
         if (spec->parsed->kind == TG_BREAK_ADDRESS)
             plant_address(planting, spec);
         else if (!absent)
@@ -359,6 +365,30 @@ void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct 
         unload_object(breakpoints, thread, &objects[i]);
 }
 
+/* ---- what was never planted */
+
+void tg_user_breakpoints_miss(struct tg_user_breakpoints *breakpoints, const struct tg_break_object *object,
+                              enum tg_break_miss why)
+{
+    for (size_t i = 0; breakpoints != NULL && i < breakpoints->count; i++) {
+        struct spec *spec = breakpoints->specs[i];
+        if (spec->fate.planted == 0 && tg_break_spec_admits(spec->parsed, object->path))
+            tg_break_fate_miss(&spec->fate, object, why);
+    }
+}
+
+void tg_user_breakpoints_tell_unplanted(const struct tg_user_breakpoints *breakpoints, bool rarely,
+                                        void (*tell)(void *context, const char *text), void *context)
+{
+    for (size_t i = 0; breakpoints != NULL && i < breakpoints->count; i++) {
+        char *text =
+            tg_break_fate_describe(&breakpoints->specs[i]->fate, breakpoints->specs[i]->parsed, rarely);
+        if (text != NULL)
+            tell(context, text);
+        free(text);
+    }
+}
+
 /* ---- setting up */
 
 struct tg_error *tg_user_breakpoints_create(struct tg_engine *engine, struct tg_image_cache *cache,
@@ -396,6 +426,7 @@ void tg_user_breakpoints_destroy(struct tg_user_breakpoints *breakpoints)
         return;
     for (size_t i = 0; i < breakpoints->count; i++) {
         tg_break_spec_destroy(breakpoints->specs[i]->parsed);
+        tg_break_fate_deinit(&breakpoints->specs[i]->fate);
         free(breakpoints->specs[i]);
     }
     free(breakpoints->specs);

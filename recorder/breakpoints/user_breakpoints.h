@@ -8,6 +8,7 @@
 #ifndef TG_RECORDER_BREAKPOINTS_USER_BREAKPOINTS_H
 #define TG_RECORDER_BREAKPOINTS_USER_BREAKPOINTS_H
 
+#include "recorder/breakpoints/fate.h"
 #include "recorder/breakpoints/object.h"
 #include "recorder/engine/engine.h"
 #include "recorder/process/image_cache.h"
@@ -49,5 +50,14 @@ uint64_t tg_user_breakpoints_plant(struct tg_user_breakpoints *breakpoints, stru
  * planted. */
 void tg_user_breakpoints_unload(struct tg_user_breakpoints *breakpoints, struct tg_thread *thread,
                                 const struct tg_break_object *objects, size_t count);
+
+/* OBJECT waited to be handled, and never will be. */
+void tg_user_breakpoints_miss(struct tg_user_breakpoints *breakpoints, const struct tg_break_object *object,
+                              enum tg_break_miss why);
+
+/* At the end: one TEXT, valid for the call, for each specification that was never planted, with the reason.
+ * RARELY as for tg_break_fate_describe. */
+void tg_user_breakpoints_tell_unplanted(const struct tg_user_breakpoints *breakpoints, bool rarely,
+                                        void (*tell)(void *context, const char *text), void *context);
 
 #endif

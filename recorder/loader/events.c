@@ -134,6 +134,21 @@ static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const 
 
 /* ---- waiting libraries */
 
+static void miss(struct tg_loader *loader, const struct tg_loaded_object *object, enum tg_break_miss why)
+{
+    const struct tg_break_object target = tg_loader_process_target(object);
+    tg_user_breakpoints_miss(loader->options.breakpoints, &target, why);
+}
+
+void tg_loader_drop(struct tg_loader *loader, struct tg_process *process)
+{
+    struct tg_loader_process *watched = process->data[loader->slot];
+    for (size_t i = 0; watched != NULL && watched->references == 1 && i < watched->n_waiting; i++)
+        miss(loader, watched->waiting[i].object, TG_BREAK_MISS_ENDED);
+    tg_loader_process_unref(watched);
+    process->data[loader->slot] = NULL;
+}
+
 void tg_loader_handle_waiting(struct tg_loader *loader, struct tg_thread *thread,
                               enum tg_stop_trigger trigger, bool final)
 {
@@ -150,6 +165,8 @@ void tg_loader_handle_waiting(struct tg_loader *loader, struct tg_thread *thread
     };
     struct tg_event *kept = tg_engine_emit(loader->engine, thread, &event);
     struct tg_waiting_libraries waiting = tg_loader_process_take_waiting(watched);
+    for (size_t i = 0; final && i < waiting.count; i++)
+        miss(loader, waiting.items[i].object, TG_BREAK_MISS_ENDED);
     uint64_t handle_ns = final ? 0 : tg_loader_handle_late(loader, thread, waiting.items, waiting.count);
     tg_waiting_libraries_free(&waiting);
     if (kept != NULL)
@@ -244,6 +261,8 @@ static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,
     const struct tg_loader_listener *listener = loader->options.listener;
     for (size_t i = 0; i < change->n_removed; i++) {
         const struct tg_loaded_object *object = change->removed[i];
+        if (tg_loader_process_waits(watched, object))
+            miss(loader, object, TG_BREAK_MISS_CLOSED);
         tg_loader_process_forget(watched, object);
         if (object->base == watched->loader_base)
             continue; /* the loader's entry in another namespace: it itself never goes */

@@ -36,4 +36,7 @@ void tg_loader_handle_waiting(struct tg_loader *loader, struct tg_thread *thread
 uint64_t tg_loader_handle_late(struct tg_loader *loader, struct tg_thread *thread,
                                const struct tg_waiting_library *waiting, size_t count);
 
+/* PROCESS has ended, or another program replaced its own: what waits there is never handled. */
+void tg_loader_drop(struct tg_loader *loader, struct tg_process *process);
+
 #endif

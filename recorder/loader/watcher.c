@@ -42,8 +42,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_loader *loader = context;
-    tg_loader_process_unref(thread->process->data[loader->slot]);
-    thread->process->data[loader->slot] = NULL;
+    tg_loader_drop(loader, thread->process);
     tg_loader_begin_watching(loader, thread, attached);
 }
 
@@ -71,9 +70,7 @@ static void process_leaving(void *context, struct tg_thread *thread, enum tg_sto
 
 static void process_ended(void *context, struct tg_process *process)
 {
-    struct tg_loader *loader = context;
-    tg_loader_process_unref(process->data[loader->slot]);
-    process->data[loader->slot] = NULL;
+    tg_loader_drop(context, process);
 }
 
 struct tg_error *tg_loader_create(struct tg_engine *engine, const struct tg_loader_options *options,

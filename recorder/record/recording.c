@@ -523,6 +523,19 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
     return error;
 }
 
+/* Whether libraries are found only where something else stops the process. */
+static bool misses_libraries(const struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    enum tg_loader_watch watch = options->command != NULL ? recording->launched : options->attached;
+    return watch != TG_LOADER_STOPS || options->filter.mode == TG_FILTER_FAST;
+}
+
+static void note_unplanted(void *context, const char *text)
+{
+    note(context, text);
+}
+
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 {
     if (recording->untraced != NULL)
@@ -531,6 +544,9 @@ struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
     if (error == NULL && recording->options->mpir == TG_MPIR_INSIST &&
         tg_mpir_session_starters(recording->mpir) == 0)
         note(recording, "--mpir: no MPI job launcher was found (no process has MPIR symbols)");
+    if (error == NULL && recording->watch == NULL)
+        tg_user_breakpoints_tell_unplanted(recording->breakpoints, misses_libraries(recording), note_unplanted,
+                                           recording);
     return error;
 }
 

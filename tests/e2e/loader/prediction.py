@@ -128,5 +128,27 @@ def breakpoints():
     check(said["hits_missed"] == 1, said)
 
 
+def unplanted():
+    """record says which breakpoints were never planted, and why; of those that were it says nothing."""
+    plug = build_library("plug")
+    closed, kept = ["open", plug, "close", "0"], ["open", plug]
+    cases = [([], closed, "nofunc", "no program or library that was searched has such a function"),
+             ([], closed, "libplug.so`nofunc", "libplug.so has no such function"),
+             ([], closed, "libother.so`f", "nothing that was loaded matches libother.so"),
+             ([], closed, "none.c:12", "no program or library that was searched has such a line"),
+             ([], closed, "plug_value", None),
+             (["--mode=fast"], closed, "libplug.so`plug_value", "libraries that are closed before the process stops are not seen"),
+             (["--match=*/libnone*"], closed, "plug_value", f"{plug} has it, but was closed before it was handled"),
+             (["--match=*/libnone*"], kept, "plug_value", f"{plug} has it, but its program ended before it was handled")]
+    for options, commands, spec, reason in cases:
+        traced = record("trace", [LOADS, *commands], "--force", *options, "-b", spec)
+        check(traced.status == 0, traced)
+        lines = [line for line in traced.errors.splitlines() if "never planted" in line]
+        check(len(lines) == (reason is not None), spec, traced.errors)
+        check(reason is None or (f"breakpoint {spec} was never planted: " in lines[0] and reason in lines[0]), spec, lines)
+        notes = [event["text"] for event in events("trace", "note") if "never planted" in event["text"]]
+        check(["tollgate: " + text for text in notes] == lines, notes, lines)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
