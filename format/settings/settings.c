@@ -13,8 +13,17 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define ALWAYS_RECALCULATE   "TV::dlopen_always_recalculate"
-#define RECALCULATE_ON_MATCH "TV::dlopen_recalculate_on_match"
+#define NAMESPACE            "TV::"
+#define ALWAYS_RECALCULATE   NAMESPACE "dlopen_always_recalculate"
+#define RECALCULATE_ON_MATCH NAMESPACE "dlopen_recalculate_on_match"
+#define BARRIER_STOP_ALL     "BARRIER_STOP_ALL"
+#define BARRIER_WHEN_DONE    "BARRIER_STOP_WHEN_DONE"
+
+/* The variables of the live console (live/console/settings.c). */
+static const char *const console_names[] = {
+    BARRIER_STOP_ALL, BARRIER_WHEN_DONE, "STOP_ALL",         "manager_libraries",
+    "SEARCH_PATH",    "MAX_LIST",        "ASSEMBLER_SYNTAX", NULL,
+};
 
 enum { SHOWN_BYTES = 60, END_OF_FILE_CHARACTER = 0x1a };
 
@@ -30,6 +39,12 @@ void tg_settings_deinit(struct tg_settings *settings)
     for (size_t i = 0; i < settings->n_notes; i++)
         free(settings->notes[i]);
     free(settings->notes);
+    for (size_t i = 0; i < settings->n_console; i++) {
+        free(settings->console[i].value);
+        free(settings->console[i].where);
+    }
+    free(settings->console);
+    free(settings->filter_where);
     free(settings->match);
     *settings = (struct tg_settings){0};
 }
@@ -116,31 +131,99 @@ static struct tg_error *wrong(const struct reading *reading, const struct tg_tcl
                            what);
 }
 
-static struct tg_error *apply(struct reading *reading, const struct tg_tcl_command *command,
-                              const char *variable, const struct tg_tcl_word *value)
+/* "FILE:LINE"; owned by the caller, NULL without memory. */
+static char *place_of(const struct reading *reading, const struct tg_tcl_command *command)
+{
+    char *place = NULL;
+    return asprintf(&place, "%s:%zu", reading->file_name, command->line) < 0 ? NULL : place;
+}
+
+/* NAME is of the table. */
+static struct tg_error *set_console(struct tg_settings *settings, const char *name, const char *value,
+                                    const char *where)
+{
+    struct tg_console_value made = {.name = name, .value = strdup(value), .where = strdup(where)};
+    size_t i = 0;
+    while (i < settings->n_console && settings->console[i].name != name)
+        i++;
+    struct tg_error *error =
+        made.value == NULL || made.where == NULL ? tg_error_no_memory()
+        : i < settings->n_console
+            ? NULL
+            : TG_ARRAY_APPEND_EXACT(settings->console, settings->n_console, (struct tg_console_value){0});
+    if (error != NULL) {
+        free(made.value);
+        free(made.where);
+        return error;
+    }
+    free(settings->console[i].value);
+    free(settings->console[i].where);
+    settings->console[i] = made;
+    return NULL;
+}
+
+static bool is_width(const char *value)
+{
+    static const char *const widths[] = {"group", "process", "none", "thread"};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (strcmp(value, widths[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct tg_error *apply_console(struct reading *reading, const struct tg_tcl_command *command,
+                                      const char *variable, const char *value)
+{
+    bool of_barrier = strcmp(variable, BARRIER_STOP_ALL) == 0 || strcmp(variable, BARRIER_WHEN_DONE) == 0;
+    if (of_barrier && !is_width(value))
+        return tg_error_create(TG_ERROR_INPUT, "%s:%zu: %s: expected group, process or none, not '%.100s'",
+                               reading->file_name, command->line, variable, value);
+    char *place = place_of(reading, command);
+    struct tg_error *error =
+        place == NULL ? tg_error_no_memory() : set_console(reading->settings, variable, value, place);
+    free(place);
+    return error;
+}
+
+static struct tg_error *apply_match(struct reading *reading, const struct tg_tcl_command *command,
+                                    const char *variable, const char *value)
 {
     struct tg_settings *settings = reading->settings;
-    if (strlen(value->text) != value->size)
-        return wrong(reading, command, variable, "the value contains a NUL byte");
-    if (strcmp(variable, ALWAYS_RECALCULATE) == 0) {
-        bool flag;
-        if (!read_boolean(value->text, &flag))
-            return tg_error_create(TG_ERROR_INPUT, "%s:%zu: %s: expected true or false, not '%.100s'",
-                                   reading->file_name, command->line, variable, value->text);
-        settings->has_always_recalculate = true;
-        settings->always_recalculate = flag;
-        return NULL;
-    }
     struct tg_glob_list *list = NULL;
-    struct tg_error *error = tg_glob_list_create(value->text, &list);
+    struct tg_error *error = tg_glob_list_create(value, &list);
     tg_glob_list_destroy(list);
     if (error != NULL)
         return tg_error_prefix(error, "%s:%zu: %s", reading->file_name, command->line, variable);
-    char *match = strdup(value->text);
+    char *match = strdup(value);
     if (match == NULL)
         return tg_error_no_memory();
     free(settings->match);
     settings->match = match;
+    return NULL;
+}
+
+static struct tg_error *apply(struct reading *reading, const struct tg_tcl_command *command,
+                              const char *variable, const struct tg_tcl_word *value)
+{
+    struct tg_settings *settings = reading->settings;
+    bool is_always = strcmp(variable, ALWAYS_RECALCULATE) == 0;
+    if (strlen(value->text) != value->size)
+        return wrong(reading, command, variable, "the value contains a NUL byte");
+    if (!is_always && strcmp(variable, RECALCULATE_ON_MATCH) != 0)
+        return apply_console(reading, command, variable, value->text);
+    char *place = place_of(reading, command);
+    if (place == NULL)
+        return tg_error_no_memory();
+    free(settings->filter_where);
+    settings->filter_where = place;
+    if (!is_always)
+        return apply_match(reading, command, variable, value->text);
+    bool flag;
+    if (!read_boolean(value->text, &flag))
+        return tg_error_create(TG_ERROR_INPUT, "%s:%zu: %s: expected true or false, not '%.100s'",
+                               reading->file_name, command->line, variable, value->text);
+    settings->has_always_recalculate = true;
+    settings->always_recalculate = flag;
     return NULL;
 }
 
@@ -149,11 +232,22 @@ static struct tg_error *apply(struct reading *reading, const struct tg_tcl_comma
 /* The known variable that WORD names, or NULL. */
 static const char *known_variable(const struct tg_tcl_word *word)
 {
-    static const char *const names[] = {ALWAYS_RECALCULATE, RECALCULATE_ON_MATCH};
+    static const char *const filter[] = {ALWAYS_RECALCULATE, RECALCULATE_ON_MATCH};
+    static const size_t prefix = sizeof NAMESPACE - 1;
     const char *text = strncmp(word->text, "::", 2) == 0 ? word->text + 2 : word->text;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) == 0 && strlen(word->text) == word->size)
-            return names[i];
+    bool has_prefix = strncmp(text, NAMESPACE, prefix) == 0;
+    if (has_prefix)
+        text += prefix;
+    if (strlen(word->text) != word->size)
+        return NULL;
+    for (size_t i = 0; i < sizeof filter / sizeof *filter; i++)
+        if (strcmp(text, filter[i] + prefix) == 0)
+            return filter[i];
+    for (size_t i = 0; console_names[i] != NULL; i++) {
+        const char *name = console_names[i];
+        bool of_barrier = strncmp(name, "BARRIER", 7) == 0;
+        if (strcmp(text, name) == 0 || (has_prefix && of_barrier && strcasecmp(text, name) == 0))
+            return name;
     }
     return NULL;
 }
@@ -250,7 +344,11 @@ static struct tg_error *copy(const struct tg_settings *from, struct tg_settings 
     to->always_recalculate = from->always_recalculate;
     if (from->match != NULL && (to->match = strdup(from->match)) == NULL)
         return tg_error_no_memory();
+    if (from->filter_where != NULL && (to->filter_where = strdup(from->filter_where)) == NULL)
+        return tg_error_no_memory();
     struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < from->n_console; i++)
+        error = set_console(to, from->console[i].name, from->console[i].value, from->console[i].where);
     for (size_t i = 0; i < from->n_notes && error == NULL; i++)
         error = add_note(to, strdup(from->notes[i]));
     return error;

@@ -3,6 +3,7 @@
 
 #include "format/base/printable.h"
 #include "live/commands/table.h"
+#include "live/console/base.h"
 #include "live/console/console.h"
 #include "live/console/json_console.h"
 #include "live/console/script.h"
@@ -144,6 +145,21 @@ static void end_session(void *context)
     tg_end_signals_take(SIGTERM);
 }
 
+/* What settings files say to the console; the dlopen filter is the recording's already. */
+static void apply_files(struct tg_console *console, const struct tg_record_options *recording)
+{
+    const struct tg_settings *settings = &recording->settings;
+    for (size_t i = 0; i < settings->n_console; i++) {
+        const struct tg_console_value *value = &settings->console[i];
+        TG_AUTO_ERROR struct tg_error *error =
+            tg_console_settings_set(console->settings, value->name, value->value);
+        if (error != NULL)
+            error = tg_error_prefix(error, "%s: skipped", value->where);
+        if (error != NULL && !recording->quiet)
+            recording->say(tg_error_message(error));
+    }
+}
+
 /* FRONT is NULL where the session did not begin with processes to attach to. */
 static struct tg_error *control(const struct live_arguments *arguments,
                                 const struct tg_record_options *recording, struct tg_front *front,
@@ -174,6 +190,8 @@ static struct tg_error *control(const struct live_arguments *arguments,
     error = tg_job_source_create(job, recording->trace, recording->trace, &source);
     if (error == NULL)
         error = tg_console_create(source, &console_options, &console);
+    if (error == NULL)
+        apply_files(console, recording);
     if (error == NULL)
         error = tg_end_signals_begin(job, recording->command != NULL ? TG_JOB_END_KILL : TG_JOB_END_DETACH);
     if (error == NULL && front != NULL)

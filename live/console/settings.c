@@ -93,13 +93,20 @@ void tg_console_settings_destroy(struct tg_console_settings *settings)
     free(settings);
 }
 
-const struct tg_setting *tg_setting_find(const char *name)
+/* NAME without TV::, where it begins with that. */
+static const char *without_space(const char *name)
 {
     static const char space[] = "TV::";
+    return strncmp(name, space, sizeof space - 1) == 0 ? name + sizeof space - 1 : name;
+}
+
+const struct tg_setting *tg_setting_find(const char *name)
+{
+    const char *wanted = without_space(name);
     for (const struct tg_setting *setting = tg_setting_table; setting->name != NULL; setting++) {
-        bool has_space = strncmp(setting->name, space, sizeof space - 1) == 0;
-        if (strcmp(setting->name, name) == 0 ||
-            (has_space && strcmp(setting->name + sizeof space - 1, name) == 0))
+        bool of_barrier = wanted != name && strncmp(setting->name, "BARRIER_", 8) == 0;
+        if (strcmp(without_space(setting->name), wanted) == 0 ||
+            (of_barrier && strcasecmp(setting->name, wanted) == 0)) /* TV::barrier_stop_all */
             return setting;
     }
     return NULL;

@@ -37,7 +37,7 @@ struct tg_console_settings;
 struct tg_error *tg_console_settings_create(struct tg_console_settings **settings);
 void tg_console_settings_destroy(struct tg_console_settings *settings); /* NULL is accepted */
 
-/* The setting called NAME, with TV:: before it or without where that says enough; NULL there is none. */
+/* The setting called NAME, with TV:: before it or without; NULL there is none. */
 const struct tg_setting *tg_setting_find(const char *name);
 
 /* The value of a setting of the table, printable or not; lives until it is set. */

@@ -64,7 +64,8 @@ static size_t find_missed(const struct tg_break_fate *fate, const struct tg_brea
 static void write_missed(FILE *out, const struct tg_break_fate *fate, size_t i, bool certain)
 {
     const char *path = fate->missed[i].path, *slash = strrchr(path, '/');
-    fprintf(out, "%s %s, but %s before it was handled; --mode slow, or a glob-list with */%s, handles it in time",
+    fprintf(out,
+            "%s %s, but %s before it was handled; --mode slow, or a glob-list with */%s, handles it in time",
             path, certain ? "has it" : "may have it",
             fate->missed[i].why == TG_BREAK_MISS_CLOSED ? "was closed" : "its program ended",
             slash != NULL ? slash + 1 : path);

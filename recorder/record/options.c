@@ -23,6 +23,7 @@ enum {
     KEY_NOT_ALWAYS,
     KEY_ON_MATCH,
     KEY_SETTINGS,
+    KEY_NO_RC,
     KEY_DLOPEN,
     KEY_OPENMP,
     KEY_MPI,
@@ -36,7 +37,7 @@ enum {
     KEY_SLURM_STEP,
 };
 
-enum { MAX_NOTES_SHOWN = 3, MAX_PROGRAM_NAME = 64, MAX_DEFAULT_TRACES = 1000 };
+enum { MAX_PROGRAM_NAME = 64, MAX_DEFAULT_TRACES = 1000 };
 
 /* The command line, before settings files are taken into account. */
 struct arguments {
@@ -53,6 +54,7 @@ struct arguments {
     const char *ranks;
     char *slurm_step;
     bool lossy;
+    bool no_rc;
     const struct tg_record_options_more *more;
     int always; /* -1: not given */
     int mpir;   /* enum tg_mpir_use */
@@ -78,7 +80,8 @@ static const struct argp_option argp_options[] = {
      "The debugger's name for medium mode, or for fast mode with an empty glob-list", 2},
     {"dlopen_recalculate_on_match", KEY_ON_MATCH, "GLOBLIST", 0, "The debugger's name for --match", 2},
     {"settings", KEY_SETTINGS, "FILE", 0,
-     "Read `dset TV::dlopen_...` lines from FILE instead of $HOME/.tollgaterc and ./.tollgaterc", 2},
+     "Read `dset` lines from FILE instead of $HOME/.tvdrc, $HOME/.tollgaterc and ./.tollgaterc", 2},
+    {"no-rc", KEY_NO_RC, NULL, 0, "Read no settings file, except one named by --settings", 2},
     {"dlopen", KEY_DLOPEN, "HOW", 0,
      "How to observe libraries: agent (inside the process; default for a command), stops (at the dynamic "
      "loader's breakpoint; default with --break or a dlopen filter) or none; the libraries of an attached "
@@ -127,6 +130,7 @@ static const struct store {
     {KEY_NOT_ALWAYS, offsetof(struct arguments, always), STORE_VALUE, 0},
     {KEY_ON_MATCH, offsetof(struct arguments, on_match), STORE_TEXT, 0},
     {KEY_SETTINGS, offsetof(struct arguments, settings), STORE_TEXT, 0},
+    {KEY_NO_RC, offsetof(struct arguments, no_rc), STORE_TRUE, 0},
     {KEY_DLOPEN, offsetof(struct arguments, dlopen), STORE_TEXT, 0},
     {KEY_OPENMP, offsetof(struct arguments, openmp), STORE_TEXT, 0},
     {KEY_MPI, offsetof(struct arguments, mpi), STORE_TEXT, 0},
@@ -207,39 +211,63 @@ static const struct argp argp = {
 
 static void tell_notes(const struct tg_settings *settings, void (*say)(const char *text))
 {
-    for (size_t i = 0; i < settings->n_notes && i < MAX_NOTES_SHOWN; i++)
+    for (size_t i = 0; i < settings->n_notes; i++)
         say(settings->notes[i]);
-    if (settings->n_notes > MAX_NOTES_SHOWN) {
-        char line[80];
-        snprintf(line, sizeof line, "... %zu more lines were skipped", settings->n_notes - MAX_NOTES_SHOWN);
-        say(line);
-    }
+}
+
+/* The filter of a file that nobody named decides how the job runs: that is said. */
+static void tell_filter(const struct arguments *arguments, const struct tg_record_options *options)
+{
+    const char *where = options->settings.filter_where;
+    bool asked = arguments->settings != NULL || arguments->mode != NULL || arguments->match != NULL ||
+                 arguments->always >= 0 || arguments->on_match != NULL;
+    char *text = NULL;
+    bool has_stops = options->launched == TG_LOADER_STOPS || options->attached == TG_LOADER_STOPS;
+    if (asked || where == NULL || options->quiet || !has_stops ||
+        asprintf(&text, "the dlopen filter is %s, by %s (--no-rc ignores your settings files)",
+                 tg_dlopen_filter_mode_name(options->filter.mode), where) < 0)
+        return;
+    options->say(text);
+    free(text);
 }
 
 /* A file that need not be there. */
 static struct tg_error *read_if_present(const char *path, struct tg_settings *settings)
 {
-    return access(path, F_OK) != 0 && errno == ENOENT ? NULL : tg_settings_read(path, settings);
+    struct tg_error *error =
+        access(path, F_OK) != 0 && errno == ENOENT ? NULL : tg_settings_read(path, settings);
+    if (error == NULL)
+        return NULL;
+    struct tg_error *more = tg_error_create(tg_error_code(error), "%s (--no-rc ignores your settings files)",
+                                            tg_error_message(error));
+    tg_error_destroy(error);
+    return more;
 }
 
-static struct tg_error *read_settings(const char *named, struct tg_settings *settings)
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
+static struct tg_error *read_settings(const struct arguments *arguments, struct tg_settings *settings)
 {
     static const char here[] = ".tollgaterc";
-    if (named != NULL)
-        return tg_settings_read(named, settings);
+    static const char *const at_home[] = {".tvdrc", here};
     const char *home = getenv("HOME");
-    struct stat at_home;
-    struct stat in_place;
-    char path[PATH_MAX];
-    if (home != NULL && home[0] != '\0' &&
-        (size_t)snprintf(path, sizeof path, "%s/%s", home, here) < sizeof path && stat(path, &at_home) == 0) {
-        struct tg_error *error = read_if_present(path, settings);
-        bool same = stat(here, &in_place) == 0 && in_place.st_dev == at_home.st_dev &&
-                    in_place.st_ino == at_home.st_ino;
-        if (error != NULL || same)
-            return error;
+    struct tg_error *error = NULL;
+    bool seen_here = false;
+    if (arguments->settings != NULL)
+        return tg_settings_read(arguments->settings, settings);
+    for (size_t i = 0; error == NULL && i < 2 && !arguments->no_rc && home != NULL && home[0] != '\0'; i++) {
+        char path[PATH_MAX];
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", home, at_home[i]) >= sizeof path)
+            continue;
+        seen_here |= is_same_file(path, here);
+        error = read_if_present(path, settings);
     }
-    return read_if_present(here, settings);
+    return error != NULL || seen_here || arguments->no_rc ? error : read_if_present(here, settings);
 }
 
 /* ---- options and settings combined */
@@ -514,15 +542,15 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
                                "COMMAND...) or --pid",
                                arguments->more != NULL ? "control" : "record",
                                arguments->more != NULL ? "live" : "record");
-    struct tg_settings settings = {0};
-    error = read_settings(arguments->settings, &settings);
+    error = read_settings(arguments, &options->settings);
     if (error == NULL && !options->quiet)
-        tell_notes(&settings, options->say);
+        tell_notes(&options->settings, options->say);
     if (error == NULL)
-        error = set_filter(arguments, &settings, &options->filter);
+        error = set_filter(arguments, &options->settings, &options->filter);
     if (error == NULL)
-        error = set_watch(arguments, &settings, options);
-    tg_settings_deinit(&settings);
+        error = set_watch(arguments, &options->settings, options);
+    if (error == NULL)
+        tell_filter(arguments, options);
     if (error == NULL)
         error = set_agent(arguments, options);
     if (error == NULL)
@@ -561,6 +589,7 @@ void tg_record_options_deinit(struct tg_record_options *options)
 {
     if (options->filter.list != NULL)
         tg_dlopen_filter_deinit(&options->filter);
+    tg_settings_deinit(&options->settings);
     free(options->trace);
     free(options->breaks);
     free(options->pids);

@@ -4,6 +4,7 @@
 
 #include "format/base/error.h"
 #include "format/settings/dlopen_filter.h"
+#include "format/settings/settings.h"
 #include "recorder/loader/loader.h"
 #include "recorder/mpir/wanted_ranks.h"
 
@@ -26,6 +27,7 @@ struct tg_record_options {
     bool force;  /* replace it where it exists */
     bool quiet;  /* say errors alone */
     struct tg_dlopen_filter filter;
+    struct tg_settings settings; /* of the files; the filter's variables are in FILTER already */
     enum tg_loader_watch launched;
     enum tg_loader_watch attached;
     bool dlopen_given;   /* --dlopen was: what it asks for is not to be replaced by something else */
@@ -53,11 +55,12 @@ struct tg_record_options_more {
     const char *doc; /* in place of record's */
 };
 
-/* Reads ARGV (argv[0] is the program's name for messages) and the settings files: $HOME/.tollgaterc, then
- * .tollgaterc in the current directory, or instead of both the file named by --settings. A later file
- * overrides an earlier one, the command line overrides both. The option names of the debugger whose settings
+/* Reads ARGV (argv[0] is the program's name for messages) and the settings files: $HOME/.tvdrc, then
+ * $HOME/.tollgaterc, then .tollgaterc in the current directory; or instead of these the file named by
+ * --settings, or with --no-rc none. A later file overrides an earlier one, the command line overrides all. The option names of the debugger whose settings
  * these are may have one dash. `--help` and the like print and exit, as argp does. SAY becomes the member
- * `say`; it is told of skipped lines of settings files, unless --quiet is given. MORE: options of a command
+ * `say`; it is told of skipped lines of settings files, and of a filter that nobody asked for on the command
+ * line, unless --quiet is given. MORE: options of a command
  * that controls the job, so that libraries are watched by stops; NULL: none. */
 struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
                                          void (*say)(const char *text), struct tg_record_options *options);

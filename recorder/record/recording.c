@@ -545,8 +545,8 @@ struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
         tg_mpir_session_starters(recording->mpir) == 0)
         note(recording, "--mpir: no MPI job launcher was found (no process has MPIR symbols)");
     if (error == NULL && recording->watch == NULL)
-        tg_user_breakpoints_tell_unplanted(recording->breakpoints, misses_libraries(recording), note_unplanted,
-                                           recording);
+        tg_user_breakpoints_tell_unplanted(recording->breakpoints, misses_libraries(recording),
+                                           note_unplanted, recording);
     return error;
 }
 

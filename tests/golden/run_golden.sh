@@ -8,6 +8,7 @@ unset NO_COLOR
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
+export HOME=$directory # nobody's own settings
 ln -s "$source/scripts" scripts
 normalise=(cat)
 if [ "$fixture" != - ]; then

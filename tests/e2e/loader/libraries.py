@@ -369,6 +369,39 @@ def modes():
     check(slow == ["reported", "reported"], "the command line wins", slow)
     told = record("trace-notes", ["true"], "--force")
     check(told.errors.count("skipped") == 1, told.errors)
+    check("the dlopen filter is medium, by .tollgaterc:3" in told.errors.replace(os.getcwd() + "/", ""), told.errors)
+    settings_files(decisions, medium, fast)
+
+
+def settings_files(decisions, medium, fast):
+    """~/.tvdrc, ~/.tollgaterc, ./.tollgaterc, in this order; the live console gets its variables; --no-rc reads none."""
+    os.mkdir("home")
+    os.environ["HOME"] = os.path.abspath("home")
+    os.remove(".tollgaterc")
+    with open("home/.tvdrc", "w") as settings:
+        settings.write("dset TV::dlopen_always_recalculate false\ndset dlopen_recalculate_on_match {}\n"
+                       "dset -set_as_default BARRIER_STOP_ALL none\ndset TV::BARRIER_STOP_WHEN_DONE group\n"
+                       "source mine.tcl\nproc x {} {\n}\ndset TV::foo 1\nif {1} {}\ndset MAX_LIST many\n")
+    _, by_file = decisions(how=None)
+    check(by_file == fast, by_file)
+    told = record("trace-notes", ["true"], "--force")
+    for line, reason in (("5", "only dset is supported"), ("6", "only dset"), ("8", "not a variable of tollgate"), ("9", "only dset")):
+        check(f".tvdrc:{line}: skipped: {reason}" in told.errors, line, told.errors)
+    check("the dlopen filter is fast, by " in told.errors and ".tvdrc:2 (--no-rc " in told.errors, told.errors)
+    told = record("trace-notes", ["true"], "--force", "--no-rc")
+    check("skipped" not in told.errors and "filter" not in told.errors, told.errors)
+    asked = run([TOLLGATE, "live", "-o", "trace-live", "--force", "-e", "puts [dset BARRIER_STOP_ALL],[dset TV::BARRIER_STOP_WHEN_DONE]",
+                 "-e", "puts [dset TV::dlopen_always_recalculate]", "--", "true"])
+    check("none,group\nfalse\n" in asked.output, asked)
+    check(".tvdrc:10: skipped: MAX_LIST" in asked.errors, asked)
+    with open("home/.tollgaterc", "w") as settings:
+        settings.write("dset TV::dlopen_recalculate_on_match {*/libwanted*}\n")
+    _, by_file = decisions(how=None)
+    check(by_file == medium, by_file)
+    with open("home/.tvdrc", "w") as settings:
+        settings.write("dset BARRIER_STOP_ALL {")
+    refused = record("trace-notes", ["true"], "--force")
+    check(refused.status == 2 and ".tvdrc:1" in refused.errors and "--no-rc" in refused.errors, refused)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,14 @@ static const struct {
      UNSET, "a", ""},
     {"dset " MATCH " a\n\x1a", UNSET, "a", ""},
     {"dset " MATCH " a\n\x1a{", UNSET, "a", " skipped: text after Control-Z, which ends a script"},
+    /* names without TV::, and with it */
+    {"dset dlopen_always_recalculate false\ndset dlopen_recalculate_on_match {*/a}", false, "*/a", ""},
+    {"dset ::dlopen_recalculate_on_match a", UNSET, "a", ""},
+    {"dset dlopen_recalculate_on_match a\ndset " MATCH " b", UNSET, "b", ""},
+    {"dset dlopen_recalculate_on_matches a", UNSET, NULL,
+     "1: skipped: not a variable of tollgate (dset dlopen_recalculate_on_matches a)"},
+    {"dset barrier_stop_all group", UNSET, NULL,
+     "1: skipped: not a variable of tollgate (dset barrier_stop_all group)"},
     /* skipped settings: one note a command */
     {"set x 1\ndset " ALWAYS " 1", true, NULL, "1: skipped: only dset is supported (set x 1)"},
     {"if {$x} {\n  dset " MATCH " a\n} else {\n dset " MATCH " b\n}\ndset " MATCH " c", UNSET, "c",
@@ -118,6 +126,7 @@ static const struct {
     const char *says;
 } bad[] = {
     {"\ndset " ALWAYS " maybe", "rc:2: " ALWAYS ": expected true or false, not 'maybe'"},
+    {"dset BARRIER_STOP_ALL all", "rc:1: BARRIER_STOP_ALL: expected group, process or none, not 'all'"},
     {"dset " ALWAYS " {}", "rc:1: " ALWAYS ": expected true or false, not ''"},
     {"dset " ALWAYS " o", "not 'o'"},
     {"dset " ALWAYS " trues", "not 'trues'"},
@@ -204,6 +213,29 @@ static void nul_bytes_do_no_harm(void **state)
     tg_error_destroy(error);
 }
 
+/* The variables of the live console are kept for it, each once, with the place that set it last. */
+static void variables_of_the_console_are_kept(void **state)
+{
+    (void)state;
+    static const char text[] = "dset BARRIER_STOP_ALL process\ndset MAX_LIST 40\n"
+                               "dset TV::barrier_stop_when_done group\ndset ::TV::BARRIER_STOP_ALL none\n";
+    static const char *const expected[][3] = {{"BARRIER_STOP_ALL", "none", "rc:4"},
+                                              {"MAX_LIST", "40", "rc:2"},
+                                              {"BARRIER_STOP_WHEN_DONE", "group", "rc:3"}};
+    struct tg_settings settings = parse_bytes(text, strlen(text));
+    assert_null(tg_settings_parse("later", "dset " ALWAYS " false", strlen("dset " ALWAYS " false"),
+                                  &settings)); /* on top of them */
+    assert_string_equal(settings.filter_where, "later:1");
+    assert_int_equal(settings.n_notes, 0);
+    assert_int_equal(settings.n_console, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(settings.console[i].name, expected[i][0]);
+        assert_string_equal(settings.console[i].value, expected[i][1]);
+        assert_string_equal(settings.console[i].where, expected[i][2]);
+    }
+    tg_settings_deinit(&settings);
+}
+
 static void limits_hold(void **state)
 {
     (void)state;
@@ -220,7 +252,7 @@ static void limits_hold(void **state)
         memcpy(text + i, "a\n", 2);
     settings = parse_bytes(text, TG_SETTINGS_MAX_BYTES);
     assert_int_equal(settings.n_notes, TG_SETTINGS_MAX_NOTES);
-    assert_string_equal(settings.notes[TG_SETTINGS_MAX_NOTES - 1], "rc: skipped: 523289 more commands");
+    assert_string_equal(settings.notes[TG_SETTINGS_MAX_NOTES - 1], "rc: skipped: 504289 more commands");
     /* another file on top adds nothing, and does no harm */
     assert_null(tg_settings_parse("rc", text, 4, &settings));
     assert_int_equal(settings.n_notes, TG_SETTINGS_MAX_NOTES);
@@ -309,6 +341,7 @@ int main(void)
         cmocka_unit_test(booleans_are_those_of_libtcl),
         cmocka_unit_test(nul_bytes_do_no_harm),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(variables_of_the_console_are_kept),
         cmocka_unit_test(formatted_settings_read_back),
         cmocka_unit_test(files_are_read),
     };

@@ -1,4 +1,5 @@
 /* The settings that dset knows. */
+#include "format/settings/settings.h"
 #include "live/console/settings.h"
 
 #include "tests/support/trace_fixture.h"
@@ -64,7 +65,28 @@ static void test_refused(void **state)
                             tg_setting_find(all[i].name)->initial);
     }
     expect_error(tg_console_settings_set(*state, "max_list", "1"), TG_ERROR_NOT_FOUND, "'max_list'");
-    assert_null(tg_setting_find("TV::MAX_LIST"));
+    assert_null(tg_setting_find("max_list"));
+    assert_null(tg_setting_find("barrier_stop_all"));
+    assert_ptr_equal(tg_setting_find("TV::MAX_LIST"), tg_setting_find("MAX_LIST"));
+    assert_ptr_equal(tg_setting_find("TV::barrier_stop_all"), tg_setting_find("BARRIER_STOP_ALL"));
+}
+
+/* A settings file may set whatever dset may. */
+static void test_files(void **state)
+{
+    (void)state;
+    for (const struct tg_setting *setting = tg_setting_table; setting->name != NULL; setting++) {
+        char text[512];
+        struct tg_settings settings = {0};
+        snprintf(text, sizeof text, "dset %s {%s}", setting->name, setting->initial);
+        assert_null(tg_settings_parse("rc", text, strlen(text), &settings));
+        assert_int_equal(settings.n_notes, 0);
+        bool of_filter = settings.has_always_recalculate || settings.match != NULL;
+        assert_int_equal(settings.n_console, of_filter ? 0 : 1);
+        if (!of_filter)
+            assert_null(tg_console_settings_set(*state, settings.console[0].name, settings.console[0].value));
+        tg_settings_deinit(&settings);
+    }
 }
 
 static struct tg_error *changed(void *context, const char *value)
@@ -94,6 +116,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_watched, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
