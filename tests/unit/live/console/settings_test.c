@@ -4,6 +4,7 @@
 
 #include "tests/support/trace_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int set_up(void **state)
