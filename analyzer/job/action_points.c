@@ -168,6 +168,23 @@ struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_
     return NULL;
 }
 
+struct tg_error *tg_action_points_bind(struct tg_action_points *points, uint32_t id, uint32_t share_group,
+                                       const char *satisfaction)
+{
+    struct tg_action_point *point = NULL;
+    struct tg_error *error = find(points, id, &point);
+    if (error != NULL)
+        return error;
+    char *copy = strdup(satisfaction);
+    if (copy == NULL)
+        return tg_error_no_memory();
+    free((void *)(uintptr_t)point->satisfaction);
+    point->satisfaction = copy;
+    point->group = share_group;
+    point->unbound = false;
+    return NULL;
+}
+
 struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id)
 {
     struct tg_action_point *point = NULL;
@@ -272,9 +289,10 @@ static void print_state(const struct tg_action_point *point, FILE *stream)
 
 static void print_heading(const struct tg_action_point *point, size_t count, FILE *stream)
 {
-    fprintf(stream, "%zu %s action point%s for %s %" PRIu32 ":\n", count,
+    fprintf(stream, "%zu %s action point%s for %s %" PRIu32 "%s:\n", count,
             point->shared ? "shared" : "unshared", count == 1 ? "" : "s", point->shared ? "group" : "process",
-            point->shared ? point->group : point->process);
+            point->shared ? point->group : point->process,
+            point->pending && point->of_ranks ? " and ranks to come" : "");
 }
 
 void tg_action_points_print_suppressed(const struct tg_action_points *points, FILE *stream)
@@ -324,12 +342,16 @@ static int compare_points(const void *x, const void *y)
         return a->shared ? -1 : 1;
     if (of_a != of_b)
         return of_a > of_b ? 1 : -1;
+    bool a_comes = a->pending && a->of_ranks, b_comes = b->pending && b->of_ranks;
+    if (a_comes != b_comes)
+        return a_comes ? 1 : -1;
     return (a->id > b->id) - (a->id < b->id);
 }
 
 static bool is_planted_alike(const struct tg_action_point *a, const struct tg_action_point *b)
 {
-    return a->shared == b->shared && (a->shared ? a->group == b->group : a->process == b->process);
+    return a->shared == b->shared && (a->shared ? a->group == b->group : a->process == b->process) &&
+           (a->pending && a->of_ranks) == (b->pending && b->of_ranks);
 }
 
 static void print_sorted(const struct tg_action_point *const *sorted, size_t n, FILE *stream)
@@ -373,9 +395,12 @@ static void save_point(const struct tg_action_point *point, FILE *stream)
     bool is_barrier = point->kind == TG_ACTION_BARRIER;
     if (!point->enabled)
         fputs("ddisable [", stream);
-    fputs("dfocus ", stream);
-    tg_tcl_quote_write(point->focus, stream);
-    fprintf(stream, " %s ", is_barrier ? "dbarrier" : "dbreak");
+    if (*point->focus != '\0') {
+        fputs("dfocus ", stream);
+        tg_tcl_quote_write(point->focus, stream);
+        fputc(' ', stream);
+    }
+    fprintf(stream, "%s ", is_barrier ? "dbarrier" : "dbreak");
     tg_tcl_quote_write(point->location, stream);
     if (is_barrier)
         fprintf(stream, " -stop_when_hit %s -stop_when_done %s",

@@ -25,6 +25,8 @@ struct tg_action_point {
     bool shared;  /* planted in all processes of share group GROUP, else in process PROCESS (dpid) */
     uint32_t group;
     uint32_t process;
+    bool of_ranks; /* made while nobody had said for whom: also planted in the ranks of the job */
+    bool unbound;  /* of such a barrier, pending: its members are those of the first program that has it */
     uint64_t address;
     const char *location; /* as it was asked for */
     const char *place;    /* FILE#LINE, "" not known */
@@ -58,6 +60,10 @@ struct tg_error *tg_action_points_find(const struct tg_action_points *points, ui
 /* Records the place that was found: the point is no longer pending. */
 struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_t id, uint64_t address,
                                         const char *place);
+/* Gives a point that is for the ranks as well the share group that it was found in, and a barrier what
+ * SATISFACTION says. */
+struct tg_error *tg_action_points_bind(struct tg_action_points *points, uint32_t id, uint32_t share_group,
+                                       const char *satisfaction);
 /* Forgets the place: the point is pending again. */
 struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id);
 struct tg_error *tg_action_points_hit(struct tg_action_points *points, uint32_t id);

@@ -23,7 +23,9 @@ struct process {
     struct tg_process_groups groups;
     const char *program; /* the pool's, "" not known */
     int64_t rank;
+    int64_t ancestor; /* the rank that has started it, itself or by others; -1 none */
     bool alive;
+    bool is_root;           /* nobody of the job has started it */
     struct thread *threads; /* by tid; those that live */
     struct thread *by_dtid;
     uint32_t last_dtid;
@@ -42,6 +44,13 @@ struct share {
     UT_hash_handle hh;
 };
 
+/* The control group of a job's ranks. */
+struct ranks {
+    uint32_t launcher; /* the control group that they were started in, 0: they were attached */
+    const char *job;   /* the pool's; of those that were attached */
+    uint32_t control_group, workers_group;
+};
+
 struct user_group {
     uint32_t number;
     char *name;
@@ -57,6 +66,8 @@ struct tg_job_model {
     struct tg_string_pool programs;
     struct user_group *groups; /* in the order in which they were made */
     size_t n_groups, groups_capacity;
+    struct ranks *ranks;
+    size_t n_ranks, ranks_capacity;
     uint32_t last_group;
 };
 
@@ -106,6 +117,7 @@ void tg_job_model_destroy(struct tg_job_model *model)
         free(model->groups[i].members);
     }
     free(model->groups);
+    free(model->ranks);
     free(model->processes);
     tg_string_pool_deinit(&model->programs);
     free(model);
@@ -203,7 +215,14 @@ static struct tg_error *need_process(struct tg_job_model *model, const struct tg
     process = calloc(1, sizeof *process);
     if (process == NULL)
         return tg_error_no_memory();
-    *process = (struct process){.pid = event->pid, .rank = -1, .alive = true, .program = ""};
+    *process = (struct process){.pid = event->pid,
+                                .rank = -1,
+                                .ancestor = -1,
+                                .alive = true,
+                                .is_root = parent == NULL,
+                                .program = ""};
+    if (parent != NULL)
+        process->ancestor = parent->rank >= 0 ? parent->rank : parent->ancestor;
     process->groups.dpid = (uint32_t)model->n_processes + 1;
     struct tg_error *error = add_thread(process, event->pid);
     if (error == NULL && parent != NULL) {
@@ -271,6 +290,74 @@ static struct tg_error *take_exec(struct tg_job_model *model, struct process *pr
     return error != NULL ? error : take_program(model, process, path);
 }
 
+/* ---- ranks */
+
+/* Whether PROGRAM only starts others: a shell that runs a rank has that rank's environment, and is none. */
+static bool is_wrapper(const char *program)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "busybox", "time"};
+    const char *slash = strrchr(program, '/'), *name = slash == NULL ? program : slash + 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const struct ranks *find_ranks(const struct tg_job_model *model, uint32_t launcher, const char *job)
+{
+    for (size_t i = 0; i < model->n_ranks; i++)
+        if (model->ranks[i].launcher == launcher && (launcher != 0 || model->ranks[i].job == job))
+            return &model->ranks[i];
+    return NULL;
+}
+
+bool tg_job_model_is_of_ranks(const struct tg_job_model *model, uint32_t control_group)
+{
+    for (size_t i = 0; i < model->n_ranks; i++)
+        if (model->ranks[i].control_group == control_group)
+            return true;
+    return false;
+}
+
+/* A new control group for the ranks like PROCESS; of one that nobody started its own. */
+static struct tg_error *begin_ranks(struct tg_job_model *model, const struct process *process,
+                                    uint32_t launcher, const char *job)
+{
+    struct ranks made = {launcher, job, process->groups.control_group, process->groups.workers_group};
+    if (launcher != 0) {
+        made.control_group = model->last_group + 1;
+        made.workers_group = model->last_group + 2;
+    }
+    struct tg_error *error = TG_ARRAY_APPEND(model->ranks, model->n_ranks, model->ranks_capacity, made);
+    if (error == NULL && launcher != 0)
+        model->last_group += 2;
+    return error;
+}
+
+/* PROCESS is a rank: it is controlled with the other ones, apart from what has started them. */
+static struct tg_error *take_identity(struct tg_job_model *model, struct process *process,
+                                      const struct tg_event_identity *identity)
+{
+    const char *job = NULL;
+    bool is_helper = is_wrapper(process->program) || process->ancestor == identity->rank;
+    process->rank = is_helper ? -1 : identity->rank;
+    if (process->rank < 0 || tg_job_model_is_of_ranks(model, process->groups.control_group))
+        return NULL;
+    uint32_t launcher = process->is_root ? 0 : process->groups.control_group;
+    struct tg_error *error =
+        tg_string_pool_intern(&model->programs, identity->job == NULL ? "" : identity->job, &job);
+    if (error == NULL && find_ranks(model, launcher, job) == NULL)
+        error = begin_ranks(model, process, launcher, job);
+    if (error != NULL)
+        return error;
+    const struct ranks *ranks = find_ranks(model, launcher, job);
+    if (ranks->control_group == process->groups.control_group)
+        return NULL;
+    process->groups.control_group = ranks->control_group;
+    process->groups.workers_group = ranks->workers_group;
+    return find_share(model, ranks->control_group, process->program, &process->groups.share_group);
+}
+
 struct tg_error *tg_job_model_feed(struct tg_job_model *model, const struct tg_event *event)
 {
     struct process *process = event->pid > 0 ? find_process(model, event->pid) : NULL;
@@ -308,8 +395,7 @@ struct tg_error *tg_job_model_feed(struct tg_job_model *model, const struct tg_e
         return take_exec(model, process, event->exec.path);
     if (event->kind == TG_EVENT_PROGRAM)
         return take_program(model, process, event->program.path);
-    process->rank = event->identity.rank;
-    return NULL;
+    return take_identity(model, process, &event->identity);
 }
 
 /* ---- names */

@@ -21,10 +21,15 @@ void tg_job_model_destroy(struct tg_job_model *model); /* NULL is accepted */
 
 /* Takes the starts and ends of processes and threads, exec, program and identity. A process that was started
  * by one of the job is in its control group, any other begins one; where a control group is number N, its
- * workers are N + 1 and the first program's share group is N + 2. Who executes another program changes the
- * share group; a thread that does so leaves its process with thread 1 alone. Only error: NO_MEMORY. Memory
- * follows the number of processes, and of threads that live. */
+ * workers are N + 1 and the first program's share group is N + 2. Ranks of an MPI job leave their launcher's
+ * control group for one of their own; those that were attached, and nobody of the job has started, share one a
+ * job. What a rank starts is none itself, though it has its environment, and no more is a shell that
+ * starts one. Who executes another program changes the share group; a thread that does so leaves its process with
+ * thread 1 alone. Only error: NO_MEMORY. Memory follows the number of processes, and of threads that live. */
 struct tg_error *tg_job_model_feed(struct tg_job_model *model, const struct tg_event *event);
+
+/* Whether the control group of that number is one of ranks. */
+bool tg_job_model_is_of_ranks(const struct tg_job_model *model, uint32_t control_group);
 
 /* A thread that a library has for itself is no worker. False: there is no such thread. */
 bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t tid, bool is_manager);

@@ -108,6 +108,10 @@ char *tg_console_take_data(struct tg_console *console)
 
 char *tg_console_focus_text(const struct tg_console *console, char *buffer)
 {
+    if (tg_focus_is_plainly_of_ranks(&console->focus)) {
+        snprintf(buffer, TG_FOCUS_TEXT, "ranks");
+        return buffer;
+    }
     char *text = console->options.live == NULL || console->focus.set == NULL
                      ? NULL
                      : tg_ptset_string(console->focus.set);

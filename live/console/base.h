@@ -119,7 +119,7 @@ void tg_console_result_as_data(struct tg_console *console);
  * nothing. */
 char *tg_console_take_data(struct tg_console *console);
 
-/* The focus as a prompt shows it: "all", "r1.3"; of a live job the whole set, "d1.<". BUFFER has room for
+/* The focus as a prompt shows it: "all", "r1.3"; of a live job the whole set, "d1.<", or "ranks". BUFFER has room for
  * TG_FOCUS_TEXT bytes and is returned. */
 char *tg_console_focus_text(const struct tg_console *console, char *buffer);
 

@@ -58,7 +58,10 @@ static struct tg_error *run_for_text(struct tg_console *console, const struct tg
     if (out == NULL)
         return tg_error_no_memory();
     bool is_widened = command->is_of_now && console->options.live != NULL && console->focus_changes == 0;
-    struct tg_error *error = tg_focus_refresh(&console->focus, console->source);
+    struct tg_error *error =
+        console->options.live == NULL ? NULL : tg_focus_go_to_ranks(&console->focus, console->source);
+    if (error == NULL)
+        error = tg_focus_refresh(&console->focus, console->source);
     struct tg_focus focus = console->focus;
     if (is_widened)
         tg_focus_init(&console->focus);

@@ -168,8 +168,10 @@ static struct tg_error *meet_process(struct tg_controller *controller, int32_t p
         !tg_job_model_groups(controller->job, thread_id.dpid, &groups))
         return NULL;
     struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);
-    if (process != NULL && process->groups.share_group == groups.share_group)
-        return NULL;
+    if (process != NULL && process->groups.share_group == groups.share_group) {
+        process->is_of_ranks = tg_job_model_is_of_ranks(controller->job, groups.control_group);
+        return NULL; /* a share group is of one control group */
+    }
     bool is_new = process == NULL;
     if (is_new) {
         struct tg_error *no_memory = TG_HASH_CREATE(hh, controller->processes, pid, &pid, process);
@@ -177,6 +179,7 @@ static struct tg_error *meet_process(struct tg_controller *controller, int32_t p
             return no_memory;
     }
     process->groups = groups;
+    process->is_of_ranks = tg_job_model_is_of_ranks(controller->job, groups.control_group);
     struct tg_error *error = tell_groups(controller, process, is_new);
     if (error == NULL && is_new)
         error = meet_thread(controller, process, pid);
@@ -317,9 +320,9 @@ bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id,
     return point != NULL && process != NULL && tg_planting_is_meant(point, process);
 }
 
-/* Whether action point ID is to stop THREAD of PROCESS, which may have it from its parent alone. */
-static bool concerns(const struct tg_controller *controller, const struct tg_controlled_process *process,
-                     uint32_t id, struct tg_thread_id thread)
+bool tg_controller_concerns(const struct tg_controller *controller,
+                            const struct tg_controlled_process *process, uint32_t id,
+                            struct tg_thread_id thread)
 {
     const struct tg_action_point *point = tg_action_points_get(controller->points, id);
     if (point == NULL || !tg_action_points_in_force(controller->points, id))
@@ -330,9 +333,8 @@ static bool concerns(const struct tg_controller *controller, const struct tg_con
     return tg_barriers_membership(controller->runs, id, thread_id).is_member;
 }
 
-/* MORE: it arrives at another barrier next. */
-static struct tg_error *arrive(struct tg_controller *controller, uint32_t id, struct tg_thread_id thread_id,
-                               bool more)
+struct tg_error *tg_controller_arrive(struct tg_controller *controller, uint32_t id,
+                                      struct tg_thread_id thread_id, bool more)
 {
     size_t count;
     struct tg_error *error = more ? tg_barriers_arrive_on(controller->runs, id, thread_id)
@@ -387,7 +389,7 @@ static struct tg_error *take_hit(struct tg_controller *controller,
         return error;
     if (point->kind != TG_ACTION_BARRIER)
         return stop_others(controller, point, process);
-    return arrive(controller, id, thread_id, --*n_barriers > 0);
+    return tg_controller_arrive(controller, id, thread_id, --*n_barriers > 0);
 }
 
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
@@ -402,7 +404,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     if (error != NULL)
         return error;
     for (size_t i = 0; i < n_ids; i++) {
-        if (!concerns(controller, process, ids[i], thread->id))
+        if (!tg_controller_concerns(controller, process, ids[i], thread->id))
             continue;
         n_concerned++;
         n_barriers += is_barrier(controller, ids[i]);
@@ -416,7 +418,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     /* a thread stands by arriving at a barrier, too, which decides by how it came there */
     error = n_barriers == 0 ? stand(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
-        if (concerns(controller, process, ids[i], thread->id))
+        if (tg_controller_concerns(controller, process, ids[i], thread->id))
             error = take_hit(controller, process, thread->id, ids[i], &n_barriers);
     return error;
 }

@@ -67,7 +67,8 @@ struct tg_error *tg_controller_latest_view(struct tg_controller *controller, str
 /* A number that grows whenever something changes of what a view says. */
 uint64_t tg_controller_version(const struct tg_controller *controller);
 
-/* Resumes SET except held threads, of which there are *N_HELD (may be NULL). */
+/* Resumes SET except held threads, of which there are *N_HELD (may be NULL). Managers of a process of which
+ * anybody is resumed run as well, unless they are held. */
 struct tg_error *tg_controller_go(struct tg_controller *controller, const struct tg_job_view *view,
                                   const struct tg_job_set *set, size_t *n_held);
 struct tg_error *tg_controller_halt(struct tg_controller *controller, const struct tg_job_view *view,
@@ -78,15 +79,23 @@ struct tg_error *tg_controller_hold(struct tg_controller *controller, const stru
 struct tg_error *tg_controller_unhold(struct tg_controller *controller, const struct tg_job_view *view,
                                       const struct tg_job_set *set, bool of_processes);
 
+/* How a breakpoint or barrier is made. */
+enum tg_point_option {
+    TG_POINT_PENDING = 1, /* a location that is in no process yet is accepted, else refused (NOT_FOUND) */
+    TG_POINT_OF_RANKS =
+        2, /* nobody has said for whom: it is for the ranks, too, which may be still to come */
+};
+
 /* A breakpoint or barrier at LOCATION for FOCUS, a complete set; where POSITION is written, see
- * tg_barrier_focus_make. A location that is in no process yet is refused (NOT_FOUND) unless PENDING. */
+ * tg_barrier_focus_make. OPTIONS: bits of enum tg_point_option. Threads that stand where a barrier is made
+ * have arrived at it. */
 struct tg_error *tg_controller_break(struct tg_controller *controller, const struct tg_ptset *focus,
                                      const char *location, const char *condition,
-                                     enum tg_barrier_stop stop_when_hit, bool pending, uint32_t *id,
+                                     enum tg_barrier_stop stop_when_hit, unsigned options, uint32_t *id,
                                      size_t *position);
 struct tg_error *tg_controller_barrier(struct tg_controller *controller, const struct tg_ptset *focus,
                                        const char *location, enum tg_barrier_stop stop_when_hit,
-                                       enum tg_barrier_stop stop_when_done, bool pending, uint32_t *id,
+                                       enum tg_barrier_stop stop_when_done, unsigned options, uint32_t *id,
                                        size_t *position);
 /* NOT_FOUND errors. What a barrier holds is released by both; nobody runs on by it. */
 struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t id);

@@ -1,7 +1,6 @@
 /* Commands of people: go, halt, hold; action points. */
 #include "live/control/controller.h"
 
-#include "analyzer/job/barrier_trace.h"
 #include "live/control/planting.h"
 #include "live/sets/barrier_focus.h"
 
@@ -79,6 +78,26 @@ static struct tg_error *command_set(struct tg_controller *controller, const stru
     return error;
 }
 
+/* A library's own threads serve those of the program: they run where one of these does, whoever is in SET. */
+static struct tg_error *go_with_managers(struct tg_controller *controller, const struct tg_job_view *view,
+                                         const struct tg_job_process *process, const struct tg_job_set *set)
+{
+    bool any_runs = false;
+    struct tg_error *error = NULL;
+    for (size_t i = 0; process->info.exists && !any_runs && i < process->n_threads; i++) {
+        const struct tg_thread_id thread_id = {process->info.dpid,
+                                               tg_job_view_thread(view, process, i)->dtid};
+        any_runs = tg_job_set_has(set, process, i) && tg_run_model_has_thread(controller->runs, thread_id) &&
+                   tg_run_model_state(controller->runs, thread_id) == TG_RUN_RUNNING;
+    }
+    for (size_t i = 0; any_runs && error == NULL && i < process->n_threads; i++) {
+        const struct tg_job_thread *thread = tg_job_view_thread(view, process, i);
+        if (thread->is_manager && !tg_job_set_has(set, process, i))
+            error = go(controller, (struct tg_thread_id){process->info.dpid, thread->dtid});
+    }
+    return error;
+}
+
 struct tg_error *tg_controller_go(struct tg_controller *controller, const struct tg_job_view *view,
                                   const struct tg_job_set *set, size_t *n_held)
 {
@@ -91,7 +110,10 @@ struct tg_error *tg_controller_go(struct tg_controller *controller, const struct
     }
     if (n_held != NULL)
         *n_held = held;
-    return command_set(controller, view, set, EITHER, go);
+    struct tg_error *error = command_set(controller, view, set, EITHER, go);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++)
+        error = go_with_managers(controller, view, tg_job_view_at(view, p), set);
+    return error;
 }
 
 struct tg_error *tg_controller_halt(struct tg_controller *controller, const struct tg_job_view *view,
@@ -127,12 +149,40 @@ static uint64_t find_last_line(const struct tg_controller *controller, const cha
     return last;
 }
 
-/* FILE:LINE as people write it, with a #. */
-static struct tg_error *tell_missing(const struct tg_controller *controller, const char *location)
+/* A process that has LOCATION, though POINT is not meant for it; NULL none. */
+static const struct tg_controlled_process *find_owner(const struct tg_controller *controller,
+                                                      const struct tg_action_point *point)
 {
+    const struct tg_controlled_process *process;
+    for (process = controller->processes; process != NULL && controller->orders->has != NULL;
+         process = process->hh.next)
+        if (!tg_planting_is_meant(point, process) &&
+            controller->orders->has(controller->engine, process->pid, point->location))
+            return process;
+    return NULL;
+}
+
+/* FILE:LINE as people write it, with a #. */
+static struct tg_error *tell_missing(const struct tg_controller *controller,
+                                     const struct tg_action_point *point)
+{
+    const char *location = point->location;
+    const struct tg_controlled_process *owner = find_owner(controller, point);
     const char *colon = strrchr(location, ':');
     bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
     int head = is_line ? (int)(colon - location) : (int)strlen(location);
+    if (owner != NULL) {
+        int64_t rank;
+        char whose[40];
+        bool is_rank = tg_job_model_rank(controller->job, owner->groups.dpid, &rank);
+        snprintf(whose, sizeof whose, is_rank ? "r%" PRId64 : "p%" PRId64,
+                 is_rank ? rank : (int64_t)owner->groups.dpid);
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "'%.*s%s%s' is not in the program of the process in focus, but in that of "
+                               "process %" PRIu32 ": set it with `dfocus gS%s`",
+                               head, location, is_line ? "#" : "", is_line ? colon + 1 : "",
+                               owner->groups.dpid, is_rank ? whose : whose + 1);
+    }
     if (*location == '*') /* an address */
         return tg_error_create(TG_ERROR_NOT_FOUND,
                                "no process has code at %s; use -pending to plant it once it is loaded",
@@ -163,7 +213,7 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     bool is_missing =
         error == NULL && tg_action_points_get(controller->points, *id)->pending && !may_be_pending;
     if (is_missing)
-        error = tell_missing(controller, point->location);
+        error = tell_missing(controller, tg_action_points_get(controller->points, *id));
     if (error == NULL)
         return NULL;
     tg_planting_unplant_everywhere(controller, *id);
@@ -192,19 +242,27 @@ static struct tg_error *find_processes(const struct tg_ptset *focus, const struc
     return NULL;
 }
 
+/* The set that makes the point again, "" where nobody has said for whom it is; NULL: no memory. */
+static char *make_focus_text(const struct tg_ptset *focus, const struct tg_job_view *view, unsigned options)
+{
+    return (options & TG_POINT_OF_RANKS) != 0 ? tg_ptset_unplaced_string(focus)
+                                              : tg_ptset_lasting_string(focus, view);
+}
+
 struct tg_error *tg_controller_break(struct tg_controller *controller, const struct tg_ptset *focus,
                                      const char *location, const char *condition,
-                                     enum tg_barrier_stop stop_when_hit, bool pending, uint32_t *id,
+                                     enum tg_barrier_stop stop_when_hit, unsigned options, uint32_t *id,
                                      size_t *position)
 {
     struct tg_job_view *view = NULL;
     struct tg_error *error = tg_controller_view(controller, &view);
     if (error != NULL)
         return error;
-    char *text = tg_ptset_lasting_string(focus, view);
+    char *text = make_focus_text(focus, view, options);
     struct tg_action_point point = {.kind = TG_ACTION_BREAK,
                                     .enabled = true,
                                     .pending = true,
+                                    .of_ranks = (options & TG_POINT_OF_RANKS) != 0,
                                     .location = location,
                                     .condition = condition,
                                     .focus = text,
@@ -214,7 +272,7 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     if (error == NULL)
         error = find_processes(focus, view, &point, position);
     if (error == NULL)
-        error = add_point(controller, &point, pending, id);
+        error = add_point(controller, &point, (options & TG_POINT_PENDING) != 0, id);
     if (error == NULL)
         tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_job_view_destroy(view);
@@ -222,25 +280,12 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     return error;
 }
 
-static struct tg_error *record_created(struct tg_controller *controller,
-                                       const struct tg_barrier_definition *definition, const char *location)
-{
-    struct tg_event event = {0};
-    struct tg_control_unit *units = calloc(definition->n_list + 1, sizeof *units);
-    if (units == NULL)
-        return tg_error_no_memory();
-    tg_barrier_trace_created(definition, location, units, &event);
-    controller->orders->record(controller->engine, &event);
-    free(units);
-    return NULL;
-}
-
 /* Whether POINT is to stop anybody from here on. */
 static struct tg_error *put_in_force(struct tg_controller *controller, const struct tg_action_point *point,
                                      bool in_force)
 {
     struct tg_event event = {.kind = TG_EVENT_BARRIER_ENABLED, .barrier_enabled = {point->id, in_force}};
-    if (point->kind == TG_ACTION_BARRIER) {
+    if (point->kind == TG_ACTION_BARRIER && !point->unbound) {
         controller->orders->record(controller->engine, &event);
         struct tg_error *error =
             tg_decisions_carry_out(controller, tg_barriers_enable(controller->runs, point->id, in_force));
@@ -253,54 +298,95 @@ static struct tg_error *put_in_force(struct tg_controller *controller, const str
     return NULL;
 }
 
+/* Threads that stand where barrier ID was made have arrived there: of a process one. */
+static struct tg_error *take_those_there(struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_controlled_process *process;
+    const struct tg_action_point *point = tg_action_points_get(controller->points, id);
+    if (controller->orders->is_planted == NULL || point == NULL ||
+        !tg_action_points_in_force(controller->points, id))
+        return NULL;
+    for (process = controller->processes; process != NULL; process = process->hh.next) {
+        const struct tg_controlled_thread *thread;
+        bool has_arrived = false;
+        for (thread = process->threads; thread != NULL && !has_arrived; thread = thread->hh.next) {
+            if (tg_run_model_state(controller->runs, thread->id) != TG_RUN_STOPPED ||
+                !tg_controller_concerns(controller, process, id, thread->id) ||
+                !controller->orders->is_planted(controller->engine, process->pid, id, thread->pc))
+                continue;
+            struct tg_error *error = tg_action_points_hit(controller->points, id);
+            if (error == NULL)
+                error = tg_controller_arrive(controller, id, thread->id, false);
+            if (error != NULL)
+                return error;
+            has_arrived = !point->of_threads;
+        }
+    }
+    return NULL;
+}
+
 /* Nobody is told of a hit before this returns, so what is planted first does no harm. */
 static struct tg_error *add_barrier(struct tg_controller *controller, const struct tg_barrier_focus *over,
-                                    struct tg_action_point *point, bool pending, uint32_t *id)
+                                    const struct tg_action_point *point, bool pending, uint32_t *id)
 {
     struct tg_error *error = add_point(controller, point, pending, id);
     if (error != NULL)
         return error;
-    const struct tg_barrier_definition definition =
-        tg_barrier_focus_definition(over, *id, point->stop_when_hit, point->stop_when_done);
-    error = tg_decisions_carry_out(controller, tg_barriers_add(controller->runs, &definition));
+    if (!point->unbound) {
+        const struct tg_barrier_definition definition =
+            tg_barrier_focus_definition(over, *id, point->stop_when_hit, point->stop_when_done);
+        error = tg_planting_begin_barrier(controller, &definition, point->location);
+    }
     if (error != NULL) {
         tg_planting_unplant_everywhere(controller, *id);
         tg_error_destroy(tg_action_points_remove(controller->points, *id));
         return error;
     }
-    error = record_created(controller, &definition, point->location);
-    if (error != NULL || !tg_action_points_are_suppressed(controller->points))
-        return error;
-    return put_in_force(controller, tg_action_points_get(controller->points, *id), false);
+    if (tg_action_points_are_suppressed(controller->points))
+        return put_in_force(controller, tg_action_points_get(controller->points, *id), false);
+    return take_those_there(controller, *id);
+}
+
+/* Whether a barrier over FOCUS, of which nobody has said whose it is, may wait for the program that has its
+ * place: it is over all of a group. */
+static bool may_be_bound_later(const struct tg_ptset *focus)
+{
+    const struct tg_ptset_arena *arena = tg_ptset_count(focus) == 1 ? tg_ptset_arena(focus, 0) : NULL;
+    return arena != NULL && (arena->width == TG_WIDTH_GROUP || arena->width == TG_WIDTH_DEFAULT) &&
+           (arena->group == TG_GROUP_MISSING || arena->group == TG_GROUP_DEFAULT ||
+            arena->group == TG_GROUP_CONTROL || arena->group == TG_GROUP_WORKERS);
 }
 
 struct tg_error *tg_controller_barrier(struct tg_controller *controller, const struct tg_ptset *focus,
                                        const char *location, enum tg_barrier_stop stop_when_hit,
-                                       enum tg_barrier_stop stop_when_done, bool pending, uint32_t *id,
+                                       enum tg_barrier_stop stop_when_done, unsigned options, uint32_t *id,
                                        size_t *position)
 {
     struct tg_job_view *view = NULL;
     struct tg_barrier_focus over = {0};
+    bool of_ranks = (options & TG_POINT_OF_RANKS) != 0;
     struct tg_error *error = tg_controller_view(controller, &view);
-    char *text = error == NULL ? tg_ptset_lasting_string(focus, view) : NULL;
+    char *text = error == NULL ? make_focus_text(focus, view, options) : NULL;
     if (error == NULL && text == NULL)
         error = tg_error_no_memory();
     if (error == NULL)
         error = tg_barrier_focus_make(focus, view, &over, position);
-    struct tg_action_point point = {.kind = TG_ACTION_BARRIER,
-                                    .enabled = true,
-                                    .pending = true,
-                                    .shared = over.shared,
-                                    .group = over.share_group,
-                                    .process = over.process,
-                                    .location = location,
-                                    .focus = text,
-                                    .stop_when_hit = stop_when_hit,
-                                    .stop_when_done = stop_when_done,
-                                    .of_threads = over.of_threads,
-                                    .satisfaction = over.satisfaction};
+    const struct tg_action_point point = {.kind = TG_ACTION_BARRIER,
+                                          .enabled = true,
+                                          .pending = true,
+                                          .shared = over.shared,
+                                          .group = over.share_group,
+                                          .process = over.process,
+                                          .of_ranks = of_ranks,
+                                          .unbound = of_ranks && may_be_bound_later(focus),
+                                          .location = location,
+                                          .focus = text,
+                                          .stop_when_hit = stop_when_hit,
+                                          .stop_when_done = stop_when_done,
+                                          .of_threads = over.of_threads,
+                                          .satisfaction = over.satisfaction};
     if (error == NULL)
-        error = add_barrier(controller, &over, &point, pending, id);
+        error = add_barrier(controller, &over, &point, (options & TG_POINT_PENDING) != 0, id);
     if (error == NULL)
         tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_barrier_focus_deinit(&over);
@@ -315,7 +401,7 @@ struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t
     struct tg_error *error = tg_action_points_find(controller->points, id, &point);
     if (error != NULL)
         return error;
-    if (point->kind == TG_ACTION_BARRIER) {
+    if (point->kind == TG_ACTION_BARRIER && !point->unbound) {
         struct tg_event event = {.kind = TG_EVENT_BARRIER_DELETED, .barrier_deleted = {id}};
         controller->orders->record(controller->engine, &event);
         error = tg_decisions_carry_out(controller, tg_barriers_delete(controller->runs, id));

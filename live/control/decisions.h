@@ -22,6 +22,7 @@ struct tg_controlled_thread {
 struct tg_controlled_process {
     int32_t pid;
     struct tg_process_groups groups;
+    bool is_of_ranks; /* its control group is one of ranks */
     bool is_killed;
     struct tg_controlled_thread *threads; /* by tid */
     UT_hash_handle hh;
@@ -43,6 +44,14 @@ struct tg_controller {
 struct tg_controlled_process *tg_controlled_process_find(const struct tg_controller *controller, int32_t pid);
 struct tg_controlled_thread *tg_controlled_thread_find(const struct tg_controlled_process *process,
                                                        int32_t tid);
+
+/* Whether action point ID is to stop THREAD of PROCESS, which may have it from its parent alone. */
+bool tg_controller_concerns(const struct tg_controller *controller,
+                            const struct tg_controlled_process *process, uint32_t id,
+                            struct tg_thread_id thread);
+/* THREAD_ID arrives at barrier ID. MORE: it arrives at another barrier next. */
+struct tg_error *tg_controller_arrive(struct tg_controller *controller, uint32_t id,
+                                      struct tg_thread_id thread_id, bool more);
 
 /* Records EVENT, which is about ID; pid and tid are filled in, 0 where the thread or process is gone. */
 void tg_decisions_record(struct tg_controller *controller, struct tg_thread_id id, struct tg_event *event);

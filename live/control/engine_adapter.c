@@ -6,12 +6,15 @@
 #include "live/control/modules.h"
 #include "live/control/points.h"
 #include "live/control/thread_scene.h"
+#include "live/inspect/step/place.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_COMPARED_PLACES = 1024 }; /* of an action point in a process */
 
 struct tg_engine_adapter {
     struct tg_engine_adapter_options options;
@@ -29,7 +32,9 @@ struct tg_engine_adapter {
     bool has_begun; /* a program was loaded */
     bool kills;     /* children that killed processes fork meanwhile are killed, too */
     struct tg_event_mark latest;
-    pid_t rank; /* the process that the last identity event called a rank, 0 none */
+    pid_t rank;             /* the process that the last identity event called a rank, 0 none */
+    int64_t local_ranks;    /* that the last environment told of, 0 none */
+    int64_t expected_ranks; /* on this host, 0 not known */
 };
 
 /* Errors in callbacks have no caller to return to: they become news. Takes ERROR. */
@@ -100,6 +105,27 @@ static void order_unplant(void *engine, int32_t pid, uint32_t id)
         tg_job_points_unplant(live->points, process, id);
 }
 
+static bool order_is_planted(void *engine, int32_t pid, uint32_t id, uint64_t address)
+{
+    const struct tg_engine_adapter *live = engine;
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    uint64_t addresses[MAX_COMPARED_PLACES];
+    size_t count = process == NULL
+                       ? 0
+                       : tg_job_points_addresses(live->points, process, id, addresses, MAX_COMPARED_PLACES);
+    for (size_t i = 0; i < count && i < MAX_COMPARED_PLACES; i++)
+        if (addresses[i] == address)
+            return true;
+    return false;
+}
+
+static bool order_has(void *engine, int32_t pid, const char *location)
+{
+    struct tg_engine_adapter *live = engine;
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process != NULL && tg_job_points_find(live->points, process, location);
+}
+
 static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
 {
     struct tg_engine_adapter *live = engine;
@@ -129,6 +155,8 @@ static const struct tg_controller_orders orders = {
     .resume = order_resume,
     .plant = order_plant,
     .last_line = order_last_line,
+    .is_planted = order_is_planted,
+    .has = order_has,
     .unplant = order_unplant,
     .ask_manager = order_ask_manager,
     .record = order_record,
@@ -178,6 +206,44 @@ static bool is_end(const struct tg_event *event)
            event->kind == TG_EVENT_DETACH;
 }
 
+static void forget_modules(struct tg_engine_adapter *live, int32_t pid)
+{
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    if (process != NULL)
+        tg_job_modules_change(live->modules, process);
+}
+
+/* The job model has seen it before, and says whether the process is a rank itself. */
+static void take_identity(struct tg_engine_adapter *live, const struct tg_event *event)
+{
+    const struct tg_job_model *job = tg_controller_job(live->controller);
+    struct tg_thread_id process;
+    int64_t rank;
+    if (!tg_job_model_thread_id(job, event->pid, 0, &process) || !tg_job_model_rank(job, process.dpid, &rank))
+        return;
+    live->rank = event->pid;
+    rank = live->local_ranks > 0 ? live->local_ranks : event->identity.size;
+    live->expected_ranks = rank > live->expected_ranks ? rank : live->expected_ranks;
+}
+
+int64_t tg_engine_adapter_expected_ranks(const struct tg_engine_adapter *live)
+{
+    return live->expected_ranks;
+}
+
+/* How many ranks are on this host: launchers tell each of them. */
+static int64_t find_local_ranks(const struct tg_list *variables)
+{
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_LOCAL_SIZE=", "MPI_LOCALNRANKS=", "MV2_COMM_WORLD_LOCAL_SIZE="};
+    const struct tg_string_item *items = variables->items;
+    for (uint64_t i = 0; i < variables->count; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            if (strncmp(items[i].text, names[k], strlen(names[k])) == 0)
+                return strtol(items[i].text + strlen(names[k]), NULL, 10);
+    return 0;
+}
+
 void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_event *event)
 {
     bool ends_step = false; /* and the others of its process are to be stopped */
@@ -187,16 +253,19 @@ void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_e
     case TG_EVENT_THREAD_EXIT:
         ends_step = tg_job_steps_drop(live->steps, event->tid);
         break;
+    case TG_EVENT_ENVIRONMENT:
+        live->local_ranks = find_local_ranks(&event->environment.variables);
+        return;
     case TG_EVENT_IDENTITY:
-        if (event->identity.rank >= 0)
-            live->rank = event->pid;
         break;
     case TG_EVENT_EXEC: /* other threads and all breakpoints are gone */
         tg_job_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
         break;
+    case TG_EVENT_PROGRAM: /* points are planted in it at once */
+        forget_modules(live, event->pid);
+        break;
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_THREAD_START:
-    case TG_EVENT_PROGRAM:
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_DETACH:
         break;
@@ -206,6 +275,8 @@ void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_e
     if (is_end(event)) /* the controller forgets who it was */
         tell_life(live, event);
     tell_error(live, tg_controller_event(live->controller, event));
+    if (event->kind == TG_EVENT_IDENTITY)
+        take_identity(live, event);
     if (!is_end(event))
         tell_life(live, event);
     if (ends_step)
@@ -394,6 +465,20 @@ static void kept(void *context, struct tg_thread *thread, const struct tg_stop_r
     live->options.changed(live->options.context);
 }
 
+static void enter_function(void *context, const struct tg_process *process, uint64_t *address, uint64_t *line)
+{
+    struct tg_engine_adapter *live = context;
+    struct tg_thread *thread = tg_process_find_thread(process, tg_process_memory_tid(process));
+    struct tg_modules *modules = thread == NULL ? NULL : tg_job_modules_of(live->modules, process);
+    if (modules == NULL)
+        return;
+    const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
+    struct tg_debug_row row;
+    *address = tg_step_place_first_line(modules, &memory, *address);
+    if (*line != 0 && tg_modules_row_at(modules, *address, &row) && row.line > 0)
+        *line = (uint64_t)row.line;
+}
+
 /* A thread has come to action point ID. */
 static void take_hit(void *context, struct tg_thread *thread, uint32_t id)
 {
@@ -437,7 +522,7 @@ struct tg_error *tg_engine_adapter_create(const struct tg_recording_parts *parts
     if (error == NULL)
         error = tg_engine_add_observer(parts->engine, &made->observer, &slot);
     if (error == NULL)
-        error = tg_job_points_create(parts, slot, take_hit, made, &made->points);
+        error = tg_job_points_create(parts, slot, take_hit, enter_function, made, &made->points);
     if (error == NULL)
         error = tg_job_modules_create(parts->images, &made->modules);
     if (error == NULL)

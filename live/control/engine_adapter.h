@@ -112,6 +112,10 @@ struct tg_error *tg_engine_adapter_attach(struct tg_engine_adapter *live, int32_
 /* Whether anything was ever let run. */
 bool tg_engine_adapter_has_run(const struct tg_engine_adapter *live);
 
+/* How many ranks the job is to have on this host, as the environments of those say that have come; 0 not
+ * known. */
+int64_t tg_engine_adapter_expected_ranks(const struct tg_engine_adapter *live);
+
 /* SIGKILL to every process that the session started; they end by and by. Attached ones are let go. */
 void tg_engine_adapter_kill(struct tg_engine_adapter *live);
 

@@ -24,6 +24,10 @@ struct tg_controller_orders {
      * it; the controller stays usable. */
     struct tg_error *(*plant)(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
                               const char **place);
+    /* Whether action point ID is planted at ADDRESS in process PID. NULL: nowhere. */
+    bool (*is_planted)(void *engine, int32_t pid, uint32_t id, uint64_t address);
+    /* Whether LOCATION is in process PID. NULL: not supported. */
+    bool (*has)(void *engine, int32_t pid, const char *location);
     /* Takes action point ID out of process PID, which may never have had it. */
     void (*unplant)(void *engine, int32_t pid, uint32_t id);
     /* The last line with code of the file of LOCATION, a FILE:LINE, in process PID; 0: it has none. NULL: not

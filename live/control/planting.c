@@ -1,9 +1,18 @@
 #include "live/control/planting.h"
 
+#include "analyzer/job/barrier_trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A barrier is over one share group, as soon as it is known which. */
 bool tg_planting_is_meant(const struct tg_action_point *point, const struct tg_controlled_process *process)
 {
-    return point->shared ? point->group == process->groups.share_group
-                         : point->process == process->groups.dpid;
+    bool reaches_ranks = point->of_ranks && (point->kind == TG_ACTION_BREAK || point->unbound);
+    if (!point->shared)
+        return point->process == process->groups.dpid;
+    return point->group == process->groups.share_group || (reaches_ranks && process->is_of_ranks);
 }
 
 void tg_planting_tell(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
@@ -23,6 +32,51 @@ void tg_planting_tell(const struct tg_controller *controller, enum tg_news_kind 
     controller->orders->tell(controller->engine, &news);
 }
 
+/* ---- barriers */
+
+static struct tg_error *record_created(struct tg_controller *controller,
+                                       const struct tg_barrier_definition *definition, const char *location)
+{
+    struct tg_event event = {0};
+    struct tg_control_unit *units = calloc(definition->n_list + 1, sizeof *units);
+    if (units == NULL)
+        return tg_error_no_memory();
+    tg_barrier_trace_created(definition, location, units, &event);
+    controller->orders->record(controller->engine, &event);
+    free(units);
+    return NULL;
+}
+
+struct tg_error *tg_planting_begin_barrier(struct tg_controller *controller,
+                                           const struct tg_barrier_definition *definition,
+                                           const char *location)
+{
+    struct tg_error *error =
+        tg_decisions_carry_out(controller, tg_barriers_add(controller->runs, definition));
+    return error != NULL ? error : record_created(controller, definition, location);
+}
+
+/* An unbound barrier was found in PROCESS: its members are those of that program. */
+static struct tg_error *bind(struct tg_controller *controller, const struct tg_controlled_process *process,
+                             const struct tg_action_point *point)
+{
+    const struct tg_process_groups *groups = &process->groups;
+    const struct tg_barrier_definition definition = {.id = point->id,
+                                                     .of_threads = point->of_threads,
+                                                     .stop_when_hit = point->stop_when_hit,
+                                                     .stop_when_done = point->stop_when_done,
+                                                     .share_group = groups->share_group,
+                                                     .group = point->of_threads ? groups->workers_group
+                                                                                : groups->control_group};
+    char text[48];
+    snprintf(text, sizeof text, "group %" PRIu32, definition.group);
+    struct tg_error *error =
+        tg_action_points_bind(controller->points, point->id, definition.share_group, text);
+    return error != NULL ? error : tg_planting_begin_barrier(controller, &definition, point->location);
+}
+
+/* ---- planting */
+
 struct tg_error *tg_planting_plant(struct tg_controller *controller,
                                    const struct tg_controlled_process *process, uint32_t id, bool is_new)
 {
@@ -38,6 +92,10 @@ struct tg_error *tg_planting_plant(struct tg_controller *controller,
     if (error != NULL || address == 0 || !point->pending)
         return error;
     error = tg_action_points_place(controller->points, id, address, place);
+    if (error == NULL && point->unbound)
+        error = bind(controller, process, point);
+    else if (error == NULL && point->of_ranks && process->is_of_ranks) /* where people look for it */
+        error = tg_action_points_bind(controller->points, id, process->groups.share_group, "");
     if (error == NULL && !is_new)
         tg_planting_tell(controller, TG_NEWS_PLANTED, id, NULL, process);
     return error;

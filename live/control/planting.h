@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether POINT is meant for PROCESS: for its share group, or for it alone. */
+/* Whether POINT is meant for PROCESS: for its share group, for ranks, or for it alone. */
 bool tg_planting_is_meant(const struct tg_action_point *point, const struct tg_controlled_process *process);
 
 /* Plants action point ID in PROCESS where it is enabled, not suppressed, and meant for it. IS_NEW: that
@@ -16,6 +16,11 @@ struct tg_error *tg_planting_plant(struct tg_controller *controller,
                                    const struct tg_controlled_process *process, uint32_t id, bool is_new);
 struct tg_error *tg_planting_plant_everywhere(struct tg_controller *controller, uint32_t id, bool is_new);
 void tg_planting_unplant_everywhere(struct tg_controller *controller, uint32_t id);
+
+/* A barrier that is there from now on, at LOCATION. */
+struct tg_error *tg_planting_begin_barrier(struct tg_controller *controller,
+                                           const struct tg_barrier_definition *definition,
+                                           const char *location);
 
 /* News of KIND about action point ID, 0: all of them; WHAT became of it; PROCESS, which may be NULL, is
  * where. */

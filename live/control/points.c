@@ -37,6 +37,7 @@ struct tg_job_points {
     struct tg_break_places *places;
     size_t slot;
     tg_job_points_hit *hit;
+    tg_job_points_enter *enter;
     void *context;
     const struct tg_loader_handled *handled; /* to look in alone, NULL: everywhere */
     struct point *points; /* by id; kept to the end, for copies of breakpoints may come late */
@@ -44,13 +45,18 @@ struct tg_job_points {
 };
 
 struct tg_error *tg_job_points_create(const struct tg_recording_parts *parts, size_t slot,
-                                      tg_job_points_hit *hit, void *context, struct tg_job_points **points)
+                                      tg_job_points_hit *hit, tg_job_points_enter *enter, void *context,
+                                      struct tg_job_points **points)
 {
     struct tg_job_points *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    *made = (struct tg_job_points){
-        .engine = parts->engine, .first_id = parts->n_breaks, .slot = slot, .hit = hit, .context = context};
+    *made = (struct tg_job_points){.engine = parts->engine,
+                                   .first_id = parts->n_breaks,
+                                   .slot = slot,
+                                   .hit = hit,
+                                   .enter = enter,
+                                   .context = context};
     struct tg_error *error = tg_break_places_create(parts->loader, parts->images, &made->places);
     if (error != NULL)
         free(made);
@@ -193,6 +199,43 @@ bool tg_job_points_has(const struct tg_job_points *points, const struct tg_proce
     return false;
 }
 
+size_t tg_job_points_addresses(const struct tg_job_points *points, const struct tg_process *process,
+                               uint32_t id, uint64_t *addresses, size_t max)
+{
+    const struct sites *sites = sites_of(points, process);
+    size_t count = 0;
+    for (size_t i = 0; sites != NULL && i < sites->count; i++) {
+        if (sites->items[i].id != id)
+            continue;
+        if (count < max)
+            addresses[count] = sites->items[i].address;
+        count++;
+    }
+    return count;
+}
+
+/* ---- locations */
+
+/* What LOCATION means; *AT_ENTRY: of a function its first instruction. */
+static struct tg_error *parse_location(const char *location, struct tg_break_spec **spec, bool *at_entry)
+{
+    const char *tick = strchr(location, '`'), *place = tick == NULL ? location : tick + 1;
+    *at_entry = *place == '*' && (place[1] < '0' || place[1] > '9');
+    if (!*at_entry)
+        return tg_break_spec_parse(location, spec);
+    char *plain = NULL;
+    if (asprintf(&plain, "%.*s%s", (int)(place - location), location, place + 1) < 0)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_break_spec_parse(plain, spec);
+    free(plain);
+    if (error != NULL || (*spec)->kind == TG_BREAK_FUNCTION)
+        return error;
+    tg_break_spec_destroy(*spec);
+    *spec = NULL;
+    return tg_error_create(TG_ERROR_INPUT, "'%.80s': what follows the * must be an address or a function",
+                           location);
+}
+
 /* ---- planting */
 
 static void take_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
@@ -250,6 +293,14 @@ static struct tg_error *plant_at(struct tg_job_points *points, struct tg_process
     return error;
 }
 
+/* People mean a function's first line by its name, where its frame and its arguments are in place. */
+static void enter_functions(const struct tg_job_points *points, const struct tg_process *process,
+                            struct tg_break_place *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        points->enter(points->context, process, &found[i].address, &found[i].line);
+}
+
 static void set_place(struct tg_job_points *points, const struct tg_break_place *place)
 {
     free(points->place);
@@ -292,11 +343,15 @@ struct tg_error *tg_job_points_plant(struct tg_job_points *points, struct tg_pro
     struct tg_break_spec *spec = NULL;
     struct tg_break_place *found = calloc(MAX_PLACES, sizeof *found);
     size_t count = 0;
+    bool at_entry;
     *address = 0;
     *place = "";
-    struct tg_error *error = found == NULL ? tg_error_no_memory() : tg_break_spec_parse(location, &spec);
+    struct tg_error *error =
+        found == NULL ? tg_error_no_memory() : parse_location(location, &spec, &at_entry);
     if (error == NULL)
         error = find(points, process, spec, found, &count);
+    if (error == NULL && spec->kind == TG_BREAK_FUNCTION && !at_entry)
+        enter_functions(points, process, found, count);
     if (error == NULL)
         error = plant_found(points, process, id, location, found, count);
     if (error == NULL && count > 0) {
@@ -328,6 +383,21 @@ void tg_job_points_unplant(struct tg_job_points *points, struct tg_process *proc
     }
     if (sites != NULL && point != NULL)
         sites->count = n_left;
+}
+
+bool tg_job_points_find(struct tg_job_points *points, const struct tg_process *process, const char *location)
+{
+    struct tg_break_spec *spec = NULL;
+    struct tg_break_place found;
+    size_t count = 0;
+    bool at_entry;
+    struct tg_error *error = parse_location(location, &spec, &at_entry);
+    if (error == NULL)
+        error = tg_break_places_find(points->places, process, spec, &found, 1, &count);
+    tg_break_places_release(&found, count);
+    tg_break_spec_destroy(spec);
+    tg_error_destroy(error);
+    return count > 0;
 }
 
 char *tg_job_points_file_of(struct tg_job_points *points, const struct tg_process *process,

@@ -18,9 +18,15 @@ struct tg_job_points;
 /* THREAD, in its stop, has come to action point ID. Called before the observers' `stopped`. */
 typedef void tg_job_points_hit(void *context, struct tg_thread *thread, uint32_t id);
 
+/* A function of PROCESS begins at *ADDRESS, in line *LINE (0 not known): where its first line with code does,
+ * behind the prologue. */
+typedef void tg_job_points_enter(void *context, const struct tg_process *process, uint64_t *address,
+                                 uint64_t *line);
+
 /* SLOT is the data slot in processes that is this module's to use. */
 struct tg_error *tg_job_points_create(const struct tg_recording_parts *parts, size_t slot,
-                                      tg_job_points_hit *hit, void *context, struct tg_job_points **points);
+                                      tg_job_points_hit *hit, tg_job_points_enter *enter, void *context,
+                                      struct tg_job_points **points);
 void tg_job_points_destroy(struct tg_job_points *points); /* NULL is accepted; after the engine's run */
 
 /* PROCESS has a new program: nothing of the old one is planted. */
@@ -37,8 +43,14 @@ bool tg_job_points_unloaded(struct tg_job_points *points, struct tg_thread *thre
 
 /* Whether ID is planted somewhere in PROCESS. */
 bool tg_job_points_has(const struct tg_job_points *points, const struct tg_process *process, uint32_t id);
+/* The addresses where ID is planted in PROCESS, at most MAX of them; returns how many there are. */
+size_t tg_job_points_addresses(const struct tg_job_points *points, const struct tg_process *process,
+                               uint32_t id, uint64_t *addresses, size_t max);
+/* Whether LOCATION is in PROCESS; nothing is planted. */
+bool tg_job_points_find(struct tg_job_points *points, const struct tg_process *process, const char *location);
 
-/* Plants ID wherever LOCATION (as analyzer/action_points has it) is in PROCESS now, in addition to where it
+/* Plants ID wherever LOCATION (as analyzer/action_points has it; a FUNCTION is the first line with code in it,
+ * and *FUNCTION its first instruction) is in PROCESS now, in addition to where it
  * is planted already. *ADDRESS: the first place, 0 none yet; *PLACE, until the next call: FILE#LINE, "" not
  * known. INPUT error where LOCATION is none, LIMIT error where too many are at that place. */
 struct tg_error *tg_job_points_plant(struct tg_job_points *points, struct tg_process *process, uint32_t id,

@@ -20,6 +20,7 @@ struct tg_error *tg_focus_begin(struct tg_focus *focus)
     if (error == NULL)
         error = tg_ptset_complete(parsed, NULL, &focus->set, NULL);
     tg_ptset_destroy(parsed);
+    focus->is_open = error == NULL;
     return error;
 }
 
@@ -333,6 +334,14 @@ static struct tg_error *find_interest(struct tg_source *source, bool has_thread,
     return error;
 }
 
+/* Whether nothing in SET says which process is meant. */
+static bool leaves_process_open(const struct tg_ptset *set)
+{
+    const struct tg_ptset_arena *arena = arena_of(set);
+    return arena != NULL && !arena->has_process && !arena->has_thread && arena->width != TG_WIDTH_ALL &&
+           arena->group != TG_GROUP_NUMBER && arena->group != TG_GROUP_NAME;
+}
+
 static struct tg_error *complete(const struct tg_focus *now, struct tg_source *source,
                                  const struct tg_ptset *parsed, struct tg_focus *focus, size_t *position)
 {
@@ -350,6 +359,78 @@ static struct tg_error *complete(const struct tg_focus *now, struct tg_source *s
     return error != NULL ? error : make_canonical(&focus->set);
 }
 
+/* The lowest rank that there is; false: none. */
+static struct tg_error *find_lowest_rank(struct tg_source *source, bool *found, int64_t *rank)
+{
+    struct tg_job_view *view = NULL;
+    *found = false;
+    struct tg_error *error = tg_source_view(source, &view);
+    for (size_t i = 0; error == NULL && i < tg_job_view_count(view); i++) {
+        const struct tg_job_process_info *info = &tg_job_view_at(view, i)->info;
+        if (!info->exists || info->rank < 0 || (*found && info->rank >= *rank))
+            continue;
+        *found = true;
+        *rank = info->rank;
+    }
+    tg_job_view_destroy(view);
+    return error;
+}
+
+struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *source)
+{
+    const struct tg_ptset_arena *arena = arena_of(focus->set);
+    char text[TG_PTSET_NAME_SIZE + 64], process[32], thread[16];
+    struct tg_focus made;
+    size_t position;
+    int64_t rank = 0;
+    bool found = false;
+    if (!focus->is_open || focus->is_of_ranks || arena == NULL)
+        return NULL;
+    struct tg_error *error = find_lowest_rank(source, &found, &rank);
+    if (error != NULL || !found)
+        return error;
+    snprintf(process, sizeof process, "r%" PRId64, rank);
+    print_thread(arena, thread, sizeof thread);
+    print_arena(arena, width_letter(arena->width), process, thread, text, sizeof text);
+    error = tg_focus_parse(focus, source, text, &made, &position);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    if (error != NULL) { /* it has just ended */
+        tg_error_destroy(error);
+        return NULL;
+    }
+    made.is_open = made.is_of_ranks = true;
+    made.has_thread = focus->has_thread;
+    made.worker = SIZE_MAX;
+    tg_focus_deinit(focus);
+    *focus = made;
+    return NULL;
+}
+
+bool tg_focus_is_plainly_of_ranks(const struct tg_focus *focus)
+{
+    const struct tg_ptset_arena *arena = arena_of(focus->set);
+    return focus->is_of_ranks && arena != NULL && arena->width == TG_WIDTH_DEFAULT &&
+           arena->group == TG_GROUP_MISSING && arena->thread == 0;
+}
+
+/* "ranks" */
+static struct tg_error *begin_with_ranks(struct tg_source *source, struct tg_focus *focus)
+{
+    struct tg_focus made;
+    tg_focus_init(&made);
+    struct tg_error *error = tg_focus_begin(&made);
+    if (error == NULL)
+        error = tg_focus_go_to_ranks(&made, source);
+    if (error == NULL && !made.is_of_ranks)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "there are no ranks (`info processes` lists processes)");
+    if (error != NULL)
+        tg_focus_deinit(&made);
+    else
+        *focus = made;
+    return error;
+}
+
 struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
                                 struct tg_focus *focus, size_t *position)
 {
@@ -361,9 +442,15 @@ struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *so
         *focus = found;
         return NULL;
     }
+    if (strcmp(text, "ranks") == 0)
+        return begin_with_ranks(source, focus);
     struct tg_error *error = tg_ptset_parse(text, &parsed, position);
     if (error == NULL)
         error = complete(now, source, parsed, &found, position);
+    if (error == NULL && now->is_open && leaves_process_open(parsed)) {
+        found.is_open = true;
+        found.is_of_ranks = now->is_of_ranks;
+    }
     tg_ptset_destroy(parsed);
     if (error != NULL)
         tg_focus_deinit(&found);

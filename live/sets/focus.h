@@ -28,12 +28,21 @@ struct tg_focus {
     struct tg_ptset *set; /* complete; NULL: everything */
     struct tg_focus_members members;
     bool has_thread; /* a thread was asked for */
+    /* nobody has said which process is of interest: the first one, and as soon as there are ranks theirs */
+    bool is_open;
+    bool is_of_ranks; /* it is open, and there are ranks */
 };
 
 /* Everything, no worker chosen. */
 void tg_focus_init(struct tg_focus *focus);
-/* As a live session begins: "d1.<", the first process and its lowest worker. FOCUS was initialised. */
+/* As a live session begins: "d1.<", the first process and its lowest worker, and open. FOCUS was
+ * initialised. */
 struct tg_error *tg_focus_begin(struct tg_focus *focus);
+/* Of an open focus: the lowest rank becomes its process of interest, if there is one by now. Only error:
+ * NO_MEMORY. */
+struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *source);
+/* Whether nobody has said anything: "ranks" is all that there is to say of it. */
+bool tg_focus_is_plainly_of_ranks(const struct tg_focus *focus);
 void tg_focus_deinit(struct tg_focus *focus);
 
 /* Finds out who is in FOCUS now; who is not there at this moment is not. Commands begin with it. Only error:
@@ -61,7 +70,7 @@ bool tg_focus_has_event(const struct tg_focus *focus, const struct tg_source *so
 /* The current worker; NULL where there is none (yet). */
 const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, const struct tg_source *source);
 
-/* Reads a set, or "all"; what it leaves out is taken from NOW. USAGE and NOT_FOUND errors; *POSITION is then
+/* Reads a set, "all", or "ranks", the open focus of a job that has some; what it leaves out is taken from NOW. USAGE and NOT_FOUND errors; *POSITION is then
  * the byte of TEXT that is meant, SIZE_MAX: none. */
 struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
                                 struct tg_focus *focus, size_t *position);

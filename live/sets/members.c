@@ -305,3 +305,14 @@ char *tg_ptset_lasting_string(const struct tg_ptset *set, const struct tg_job_vi
     node.arena.process = (uint32_t)rank;
     return tg_ptset_string(&alone);
 }
+
+char *tg_ptset_unplaced_string(const struct tg_ptset *set)
+{
+    struct tg_ptset_node node = set->nodes[set->root];
+    struct tg_ptset alone = {.nodes = &node, .n_nodes = 1};
+    if (node.kind != TG_NODE_ARENA ||
+        (node.arena.width == TG_WIDTH_DEFAULT && node.arena.group == TG_GROUP_MISSING))
+        return strdup("");
+    node.arena.has_process = node.arena.has_thread = false;
+    return tg_ptset_string(&alone);
+}

@@ -79,6 +79,10 @@ struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const str
  * arena's process by its rank, where VIEW has one. NULL where memory is short. */
 char *tg_ptset_lasting_string(const struct tg_ptset *set, const struct tg_job_view *view);
 
+/* SET, one arena, without its process and thread, for the caller to free; "" where nothing is left of it, or
+ * it is more than one arena. NULL where memory is short. */
+char *tg_ptset_unplaced_string(const struct tg_ptset *set);
+
 /* TEXT on a line and a `^` below byte POSITION of it, cut around it where it is long. */
 void tg_ptset_point(const char *text, size_t position, FILE *stream);
 

@@ -1,5 +1,6 @@
 #include "live/source/moment_view.h"
 
+#include "format/base/array.h"
 #include "format/base/hash.h"
 
 #include <inttypes.h>
@@ -15,11 +16,18 @@ struct share {
     UT_hash_handle hh;
 };
 
+/* The control group of the ranks that were started in another one; 0: by nobody of the trace. */
+struct ranks_group {
+    uint32_t launcher, control;
+};
+
 struct filling {
     const struct tg_moment *moment;
     struct tg_job_view *view;
     uint32_t *control; /* group by process */
-    size_t *of_rank;   /* process that stands for a rank, by process: SIZE_MAX another one does */
+    struct ranks_group *ranks;
+    size_t n_ranks, ranks_capacity;
+    size_t *of_rank; /* process that stands for a rank, by process: SIZE_MAX another one does */
     const struct tg_openmp_worker **workers; /* by process, then by number */
     size_t n_workers, at_worker;
     struct share *shares;
@@ -54,16 +62,48 @@ static struct tg_error *find_share(struct filling *filling, uint32_t control, co
     return NULL;
 }
 
-/* A process is in its parent's control group; numbers of a group and of its workers follow each other. */
-static uint32_t find_control(struct filling *filling, const struct tg_process_entry *entry)
+static bool is_of_ranks(const struct filling *filling, uint32_t control)
 {
+    for (size_t i = 0; i < filling->n_ranks; i++)
+        if (filling->ranks[i].control == control)
+            return true;
+    return false;
+}
+
+/* Ranks are apart from what has started them, as in a live session (analyzer/job/model.h). */
+static struct tg_error *find_ranks(struct filling *filling, uint32_t launcher, uint32_t *control)
+{
+    for (size_t i = 0; i < filling->n_ranks; i++) {
+        if (filling->ranks[i].launcher == launcher) {
+            *control = filling->ranks[i].control;
+            return NULL;
+        }
+    }
+    *control = filling->next_group;
+    filling->next_group += 2;
+    return TG_ARRAY_APPEND(filling->ranks, filling->n_ranks, filling->ranks_capacity,
+                           ((struct ranks_group){launcher, *control}));
+}
+
+/* A process is in its parent's control group; numbers of a group and of its workers follow each other. */
+static struct tg_error *find_control(struct filling *filling, const struct tg_process_entry *entry,
+                                     uint32_t *control)
+{
+    struct tg_error *error = NULL;
+    bool is_rank = filling->of_rank[entry->index] != SIZE_MAX;
+    *control = 0;
     if (entry->parent != NULL && entry->parent->index < entry->index) {
-        filling->control[entry->index] = filling->control[entry->parent->index];
+        *control = filling->control[entry->parent->index];
+        if (is_rank && !is_of_ranks(filling, *control))
+            error = find_ranks(filling, *control, control);
+    } else if (is_rank) {
+        error = find_ranks(filling, 0, control);
     } else {
-        filling->control[entry->index] = filling->next_group;
+        *control = filling->next_group;
         filling->next_group += 2;
     }
-    return filling->control[entry->index];
+    filling->control[entry->index] = *control;
+    return error;
 }
 
 /* ---- ranks */
@@ -180,14 +220,17 @@ static struct tg_error *add_threads(struct filling *filling, const struct tg_pro
 
 static struct tg_error *add_process(struct filling *filling, const struct tg_process_entry *entry)
 {
-    uint32_t control = find_control(filling, entry);
+    uint32_t control = 0;
+    struct tg_error *error = find_control(filling, entry, &control);
+    if (error != NULL)
+        return error;
     struct tg_job_process_info info = {.dpid = (uint32_t)entry->index + 1,
                                        .rank = filling->of_rank[entry->index] == SIZE_MAX ? -1 : entry->rank,
                                        .control_group = control,
                                        .workers_group = control + 1,
                                        .exists = entry->end == TG_PROCESS_RUNNING,
                                        .tag = entry->index};
-    struct tg_error *error = find_share(filling, control, entry->program, &info.share_group);
+    error = find_share(filling, control, entry->program, &info.share_group);
     if (error == NULL)
         error = tg_job_view_add_process(filling->view, &info);
     return error != NULL ? error : add_threads(filling, entry);
@@ -275,6 +318,7 @@ struct tg_error *tg_moment_view(const struct tg_moment *moment, struct tg_job_vi
         free(share->key);
         free(share);
     }
+    free(filling.ranks);
     free(filling.workers);
     free(filling.of_rank);
     free(filling.control);

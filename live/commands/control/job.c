@@ -34,7 +34,7 @@ static struct tg_error *run_dkill(struct tg_console *console, int argc, Tcl_Obj 
 {
     (void)argv;
     return argc > 0 ? tg_console_usage(&tg_console_dkill)
-                    : tg_focus_call_run(console, &tg_focus_call_defaults, kill_set, NULL, out);
+                    : tg_focus_call_run(console, &tg_focus_call_whole_job, kill_set, NULL, out);
 }
 
 const struct tg_console_command tg_console_dkill = {
@@ -62,7 +62,7 @@ static struct tg_error *run_ddetach(struct tg_console *console, int argc, Tcl_Ob
 {
     (void)argv;
     return argc > 0 ? tg_console_usage(&tg_console_ddetach)
-                    : tg_focus_call_run(console, &tg_focus_call_defaults, detach_set, NULL, out);
+                    : tg_focus_call_run(console, &tg_focus_call_whole_job, detach_set, NULL, out);
 }
 
 const struct tg_console_command tg_console_ddetach = {

@@ -24,7 +24,8 @@ struct point_words {
     enum tg_barrier_stop stop_when_hit, stop_when_done;
     bool pending;
     bool is_barrier;
-    char *spec; /* of the location */
+    bool is_open; /* nobody has said for whom it is */
+    char *spec;   /* of the location */
     uint32_t id;
     size_t position;       /* of what is wrong in the condition, SIZE_MAX nothing */
     size_t focus_position; /* and in the focus */
@@ -127,13 +128,13 @@ static struct tg_error *make(const struct tg_request *control)
         error = find_spec(control, words);
     else if (error == NULL)
         error = take_address(words);
+    unsigned options = (words->pending ? TG_POINT_PENDING : 0U) | (words->is_open ? TG_POINT_OF_RANKS : 0U);
     if (error == NULL && words->is_barrier)
-        error =
-            tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
-                                  words->stop_when_done, words->pending, &words->id, &words->focus_position);
+        error = tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
+                                      words->stop_when_done, options, &words->id, &words->focus_position);
     else if (error == NULL)
         error = tg_controller_break(control->controller, focus, words->spec, words->condition,
-                                    words->stop_when_hit, words->pending, &words->id, &words->focus_position);
+                                    words->stop_when_hit, options, &words->id, &words->focus_position);
     tg_ptset_destroy(made);
     free(words->spec);
     if (error == NULL)
@@ -158,7 +159,10 @@ static struct tg_error *take_defaults(const struct tg_console *console, struct p
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct point_words words = {.is_barrier = is_barrier, .position = SIZE_MAX, .focus_position = SIZE_MAX};
+    struct point_words words = {.is_barrier = is_barrier,
+                                .is_open = console->focus.is_open,
+                                .position = SIZE_MAX,
+                                .focus_position = SIZE_MAX};
     struct tg_error *error = take_defaults(console, &words);
     if (error == NULL)
         error = tg_console_take_options(command, argc, argv, &words, NULL);

@@ -6,7 +6,9 @@
 
 #include "analyzer/job/list.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- go and halt */
 
@@ -68,7 +70,49 @@ struct wait {
     bool any;
     double seconds; /* negative: without end */
     int64_t ranks;  /* so many are to be there, 0 as many as the focus has */
+    bool is_open;   /* nobody has set a focus: it is the ranks, as soon as there are some */
+    size_t n_known; /* processes, at the time of the last look */
+    double since;   /* since when they are as many */
 };
+
+static const double longest_pause_s = 2; /* between the starts of two ranks */
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static size_t count_running(const struct tg_job_view *view, const struct tg_job_process *process)
+{
+    size_t n_running = 0;
+    for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+        n_running += !tg_job_state_is_stopped(tg_job_view_thread(view, process, i)->state);
+    return n_running;
+}
+
+/* Nobody of the focus runs, which is open. Whether that is all: ranks may still be being started, and behind
+ * the last one the launcher has an end of its own. */
+static bool is_all(const struct tg_request *control, struct wait *wait)
+{
+    int64_t n_ranks = 0, n_living = 0;
+    size_t n_running = 0, count = tg_job_view_count(control->view);
+    for (size_t p = 0; p < count; p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        n_ranks += process->info.rank >= 0;
+        n_living += process->info.rank >= 0 && process->info.exists;
+        n_running += count_running(control->view, process);
+    }
+    if (count != wait->n_known || wait->since == 0) {
+        wait->n_known = count;
+        wait->since = now_seconds();
+    }
+    if (n_ranks > 0 && n_living == 0)
+        return n_running == 0;
+    return n_running == 0 || n_ranks == 0 || n_ranks >= tg_engine_adapter_expected_ranks(control->engine) ||
+           now_seconds() - wait->since >= longest_pause_s;
+}
 
 static struct tg_error *look(const struct tg_request *control)
 {
@@ -94,6 +138,8 @@ static struct tg_error *look(const struct tg_request *control)
         }
     }
     wait->done = wait->any ? n_standing > 0 || n_running == 0 : n_running == 0;
+    if (wait->done && wait->is_open && wait->ranks == 0 && n_running == 0)
+        wait->done = is_all(control, wait);
     return NULL;
 }
 
@@ -105,7 +151,7 @@ static const struct tg_console_option dwait_options[] = {
 
 static struct tg_error *run_dwait(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct wait wait = {.seconds = -1};
+    struct wait wait = {.seconds = -1, .is_open = console->focus.is_open};
     struct tg_error *error = tg_console_take_options(&tg_console_dwait, argc, argv, &wait, NULL);
     if (error != NULL)
         return error;
@@ -124,13 +170,45 @@ const struct tg_console_command tg_console_dwait = {
     .run = run_dwait,
 };
 
+/* ---- continuing */
+
+/* At the end of it: who is held, and by what, as it is then. */
+static struct tg_error *tell_held(const struct tg_request *control)
+{
+    const struct tg_run_model *runs = tg_controller_runs(control->controller);
+    size_t n_held = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i))
+                n_held += process->info.held || tg_job_view_thread(control->view, process, i)->held;
+    }
+    for (size_t i = 0; i < tg_barriers_count(runs); i++) {
+        struct tg_barrier_status status;
+        uint32_t id = tg_barriers_at(runs, i)->id;
+        if (tg_barriers_status(runs, id, &status) && status.n_arrived > 0 && !status.stuck)
+            fprintf(control->out,
+                    "barrier %" PRIu32 ": %" PRIu64 " of %" PRIu64 " have arrived; dcont runs the rest\n", id,
+                    status.n_arrived, status.n_members);
+    }
+    if (n_held > 0)
+        fprintf(control->out, "%zu thread%s held\n", n_held, n_held == 1 ? " is" : "s are");
+    return NULL;
+}
+
+static struct tg_error *go_silently(const struct tg_request *control)
+{
+    return tg_controller_go(control->controller, control->view, control->set, NULL);
+}
+
 struct tg_error *tg_run_continue(struct tg_console *console, FILE *out)
 {
-    struct wait wait = {0};
-    struct tg_error *error = tg_run_go(console, out);
-    if (error != NULL)
-        return error;
-    error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, -1, out);
+    struct wait wait = {.is_open = console->focus.is_open};
+    struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, go_silently, NULL, out);
+    if (error == NULL)
+        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, -1, out);
+    if (error == NULL)
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, tell_held, NULL, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
         return error;
     tg_error_destroy(error); /* the threads ran, and have ended */

@@ -124,7 +124,7 @@ static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Ob
     if (error != NULL)
         return error;
     status.json = tg_console_data_begin(&console->data);
-    return tg_focus_call_run(console, &tg_focus_call_defaults, print_status, &status, out);
+    return tg_focus_call_run(console, &tg_focus_call_whole_job, print_status, &status, out);
 }
 
 static const struct tg_console_option options[] = {

@@ -31,8 +31,6 @@ struct stepping {
 
 /* ---- who steps */
 
-static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
-
 /* Threads that the focus names by themselves, or as in lockstep, step and no other runs. Else the
  * thread of interest steps, and, in other processes, one that stands at the same place; the others in focus
  * run while it does. */
@@ -265,7 +263,7 @@ static struct tg_error *prepare_list(const struct tg_request *control, struct tg
         if (arena == NULL)
             continue;
         struct tg_error *error =
-            tg_ptset_item_members(control->focus, i, control->view, &defaults, &members, NULL);
+            tg_ptset_item_members(control->focus, i, control->view, &tg_focus_call_defaults, &members, NULL);
         struct tg_request of_arena = *control;
         of_arena.set = &members;
         if (error == NULL)
@@ -409,10 +407,10 @@ static struct tg_error *step(struct tg_console *console, struct stepping *steppi
 {
     struct tg_error *error = NULL;
     for (; error == NULL && count > 0; count--) {
-        error = tg_focus_call_run(console, &defaults, begin, stepping, out);
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, begin, stepping, out);
         stepping->done = false;
         if (error == NULL)
-            error = tg_focus_call_await(console, &defaults, look, &stepping->done, -1, out);
+            error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &stepping->done, -1, out);
         if (error != NULL) /* the interrupt key stops who steps as well */
             tg_error_destroy(tg_focus_call_run_all(console, halt, stepping, out));
     }
@@ -455,7 +453,7 @@ struct tg_error *tg_step_to(struct tg_console *console, const char *const *funct
     struct stepping stepping = {.request = {.kind = TG_STEP_TO}, .functions = functions};
     struct tg_error *error = step(console, &stepping, 1, out);
     if (error == NULL)
-        error = tg_focus_call_run(console, &defaults, find_arrived, &stepping, out);
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, find_arrived, &stepping, out);
     *found = stepping.found;
     return error;
 }

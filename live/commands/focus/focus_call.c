@@ -9,6 +9,20 @@
 #include <time.h>
 
 const struct tg_ptset_defaults tg_focus_call_defaults = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+const struct tg_ptset_defaults tg_focus_call_whole_job = {TG_WIDTH_PROCESS, TG_GROUP_CONTROL};
+
+/* What DEFAULTS are in the console's focus. */
+static const struct tg_ptset_defaults *defaults_in(const struct tg_console *console,
+                                                   const struct tg_ptset_defaults *defaults)
+{
+    static const struct tg_ptset_defaults ranks = {TG_WIDTH_GROUP, TG_GROUP_CONTROL},
+                                          everything = {TG_WIDTH_ALL, TG_GROUP_CONTROL};
+    if (!console->focus.is_of_ranks)
+        return defaults;
+    return defaults == &tg_focus_call_defaults    ? &ranks
+           : defaults == &tg_focus_call_whole_job ? &everything
+                                                  : defaults;
+}
 
 /* REQUEST about the console's focus, or everybody where there is none. */
 static struct tg_error *run(struct tg_console *console, struct tg_request *request)
@@ -33,8 +47,11 @@ struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg
 struct tg_error *tg_focus_call_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                    tg_request_work *work, void *context, FILE *out)
 {
-    struct tg_request request = {
-        .focus = console->focus.set, .defaults = defaults, .work = work, .context = context, .out = out};
+    struct tg_request request = {.focus = console->focus.set,
+                                 .defaults = defaults_in(console, defaults),
+                                 .work = work,
+                                 .context = context,
+                                 .out = out};
     return run(console, &request);
 }
 
@@ -149,6 +166,10 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
         int status;
         bool has_ended = tg_traced_job_has_ended(console->options.live, &status);
         attend_in_time(console, &gathering);
+        if (defaults != NULL) /* ranks may have come */
+            error = tg_focus_go_to_ranks(&console->focus, console->source);
+        if (error != NULL)
+            break;
         error = defaults == NULL ? tg_focus_call_run_all(console, is_done, done, out)
                                  : tg_focus_call_run(console, defaults, is_done, done, out);
         if (error != NULL && were_there && tg_error_code(error) == TG_ERROR_NOT_FOUND) {

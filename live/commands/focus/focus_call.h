@@ -29,14 +29,18 @@ struct tg_error *tg_focus_call_run_all(struct tg_console *console, tg_request_wo
 struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg_error *error,
                                      size_t position);
 
-/* "p" and the control group, as go-like commands have it. */
+/* "p" and the control group, as go-like commands have it. Where nobody has set a focus in a job with ranks,
+ * "g": they are about all ranks. */
 extern const struct tg_ptset_defaults tg_focus_call_defaults;
+/* The same, and "a" there: about the whole job. */
+extern const struct tg_ptset_defaults tg_focus_call_whole_job;
 
 /* Stops those in focus, as the interrupt key does. */
 struct tg_error *tg_focus_call_halt(struct tg_console *console);
 
 /* Waits, while events are taken, until IS_DONE, which is WORK that leaves *DONE true, says so. An interrupt
- * ends it with an error; so does SECONDS, negative: never. DEFAULTS NULL: about everything, not the focus. */
+ * ends it with an error; so does SECONDS, negative: never. DEFAULTS NULL: about everything, not the focus.
+ * A wait that lasts says from time to time who runs and who is stopped. */
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                      tg_request_work *is_done, bool *done, double seconds, FILE *out);
 

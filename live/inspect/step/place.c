@@ -81,6 +81,14 @@ uint64_t tg_step_place_behind_prologue(struct tg_modules *modules, const struct 
     return there.function == here->function ? behind : here->pc;
 }
 
+uint64_t tg_step_place_first_line(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                                  uint64_t address)
+{
+    struct tg_step_place here = {.pc = address};
+    look_at_code(modules, &here);
+    return tg_step_place_behind_prologue(modules, memory, &here);
+}
+
 uint64_t tg_step_place_region(struct tg_modules *modules, const struct tg_step_place *here)
 {
     const char *name;

@@ -34,6 +34,10 @@ bool tg_step_place_is_linker(struct tg_modules *modules, uint64_t pc);
 uint64_t tg_step_place_behind_prologue(struct tg_modules *modules, const struct tg_inspect_memory *memory,
                                        const struct tg_step_place *place);
 
+/* The same of the function that begins at ADDRESS; MEMORY as the program has it. */
+uint64_t tg_step_place_first_line(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                                  uint64_t address);
+
 /* The body of the parallel region that a call of the OpenMP run-time system at its first instruction starts;
  * 0: it is another function, or has no lines. */
 uint64_t tg_step_place_region(struct tg_modules *modules, const struct tg_step_place *place);

@@ -144,6 +144,7 @@ barrier SECOND at PATH/live_ranks.c#LINE: over processes, satisfaction set = SET
 def plain(text):
     """Without what differs from job to job: addresses, places, numbers of groups and processes."""
     for pattern, word in ((r"0x[0-9a-f]+", "ADDRESS"), (r"#\d+", "#LINE"), (r"(for group|for process) \d+:", r"\1 N:"),
+                          (r"= group \d+", "= group N"),
                           (r"^\d+ addr", "ID addr"), (r"process \d+ \(", "process P ("), (r"\d+:\d+\[[^]]*\]", "SET")):
         text = re.sub(pattern, word, text, flags=re.M)
     return re.sub(r"[^\s[]*/tests/programs", "PATH", text)

@@ -51,7 +51,7 @@ def main():
     done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-o", "trace.tgt", "-x", "script.tcl", "--", "sh", "-c", JOB],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     for pattern, times in ((r"^2 action points are set again as soon as their processes exist", 3), (r"^set again: dfocus \{gSr0\.<\} dbreak \{meet\} -t -if ", 2),
-                           (r"^  \d \[<?.*#8\] Disabled$", 1), (r"^STAND breakpoint\(a\): 2:2\[0-1\.1\]$", 2), (r"^not set again", 0), (r"^EVERYBODY 4 2$", 1)):
+                           (r"^  \d \[<?.*#9\] Disabled$", 1), (r"^STAND breakpoint\(a\): 2:2\[0-1\.1\]$", 2), (r"^not set again", 0), (r"^EVERYBODY 4 2$", 1)):
         if len(re.findall(pattern, done.stdout, re.MULTILINE)) < times or (times == 0 and re.search(pattern, done.stdout, re.MULTILINE)):
             sys.exit(f"FAILED: {pattern} is not there {times} times, status {done.returncode}:\n{done.stdout}{done.stderr}")
     if done.returncode != 0:

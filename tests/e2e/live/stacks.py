@@ -162,7 +162,7 @@ def main():
     check_everybody()
     console = Console("live", "-o", "trace", "--", "./stacks", env=dict(os.environ, LD_LIBRARY_PATH="."))
     # at a function's first instruction: arguments are not stored yet
-    console.ask("dbreak together -stop_when_hit none")
+    console.ask("dbreak *together -stop_when_hit none")
     console.ask("dgo")
     while sum(event["threads"] for event in console.events if event.get("state") == "breakpoint") < 3:
         console.read("event")

@@ -9,7 +9,7 @@ proc where {focus} {
 }
 proc say {what focus} {puts "AT $what: [where $focus]"}
 
-dbreak work
+dbreak *work
 dcont
 say work t1.1
 # a line that is said to be in a function has to be there
@@ -32,7 +32,7 @@ dnext
 say region t1.1
 # into the region's body: its threads run on meanwhile, as far as the breakpoint, and stop
 ddisable 1
-dbreak leaf -t
+dbreak *leaf -t
 dstep
 say body t1.1
 if {[is_in work [where t1.1]] ne "yes"} {error "a region's line: [is_in work [where t1.1]]"}

@@ -24,7 +24,7 @@ dbreak middle; dbreak guard::~guard; ddelete -a
 dbreak work; dcont
 if {![string match {*work: *} [dstatus -group_by function]]} {error [dstatus -group_by function]}
 ddelete -a
-go {work 1}
+if {[line t1.1] != $MARKS(work 1)} {error "not at the first line of the function: [line t1.1]"}
 for {set i 0} {$i < 9} {incr i} {dnext; say}
 dstep; say
 # out of a function that is left by an exception
@@ -95,7 +95,7 @@ dfocus gr0 dnext; say tr0.1; say tr1.1
 dfocus gr0 dnext; say tr0.1; say tr1.1
 dfocus gr0 dstep; say tr0.1; say tr1.1
 # in lockstep: the workers of all ranks that are at the same place, and nobody else
-dfocus gWr0 {dbarrier leaf -stop_when_hit none -stop_when_done process}
+dfocus gWr0 {dbarrier *leaf -stop_when_hit none -stop_when_done process}
 dcont
 ddelete -a
 puts "LOCKSTEP [lindex [split [dfocus gLr0 {dwhere 1}] \n] 0]"

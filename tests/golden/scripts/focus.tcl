@@ -28,7 +28,7 @@ goto 44
 # Sets: all forms of arenas, lists, operators and functions.
 foreach set {
     a g2 gS2 p2 pW2 t2.2 tr1.2 pL2.1 gL2.1 {r0 r1} "{p2 p3}" r0|tr1.2 p2-t2.2 g2&p2 existent(g2) running(g2) stopped(g2)
-    nonexistent(g2) unheld(p2) held(p2) 4/2
+    nonexistent(g2) unheld(p2) held(p2) 1/2
 } {
     puts "[dfocus $set]: [llength [info workers -list]] workers"
     dfocus all

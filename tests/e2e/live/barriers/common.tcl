@@ -32,7 +32,7 @@ proc gather {threads} {
 
 # ---- jobs of MPI: the workers of all ranks, and who started these
 set team "gWr0&gSr0"
-set launchers "gCr0-gSr0"
+set launchers "g1" ;# a group of their own, apart from the ranks
 set round -2 ;# of live_ranks, in which gather_ranks had everybody last
 
 proc count {set} {

@@ -104,10 +104,10 @@ foreach {hit hit_width} {none 0 process 1 group 2} {
         check {members running($team)} $runs($width)
         check {members held(gr0)} ""
         if {$width eq "group"} {
-            dfocus $launchers dwait
+            dfocus gr0 dwait
             check {members running(gr0)} ""
-            dfocus $launchers dgo
         }
+        check {members stopped($launchers)} ""
         clear
         gather_ranks
 

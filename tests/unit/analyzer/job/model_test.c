@@ -102,17 +102,76 @@ static void groups_are_programs_with_what_they_start(void **state)
     struct tg_job_model *model = *state;
     start_job(model);
     assert_groups(model, 1, 1, 2, 3);
-    assert_groups(model, 2, 1, 2, 4); /* the app's share group */
-    assert_groups(model, 3, 1, 2, 4);
+    assert_groups(model, 2, 5, 6, 7); /* ranks are apart from their launcher */
+    assert_groups(model, 3, 5, 6, 7);
     start(model, 200, 1); /* another program that was launched or attached */
     FEED(200, 200, PROGRAM, .program = {.path = "/home/u/app"});
-    assert_groups(model, 4, 5, 6, 7);
+    assert_groups(model, 4, 8, 9, 10);
     start(model, 201, 200); /* a fork runs the same program */
-    assert_groups(model, 5, 5, 6, 7);
+    assert_groups(model, 5, 8, 9, 10);
     exec(model, 201, "/bin/true");
-    assert_groups(model, 5, 5, 6, 8);
+    assert_groups(model, 5, 8, 9, 11);
     exec(model, 201, "/home/u/app");
-    assert_groups(model, 5, 5, 6, 7);
+    assert_groups(model, 5, 8, 9, 10);
+}
+
+static void identify(struct tg_job_model *model, int32_t pid, int64_t rank, const char *job)
+{
+    FEED(pid, pid, IDENTITY, .identity = {.rank = rank, .job = job});
+}
+
+static int64_t rank_of(const struct tg_job_model *model, uint32_t dpid)
+{
+    int64_t rank = -1;
+    return tg_job_model_rank(model, dpid, &rank) ? rank : -1;
+}
+
+/* Nobody of the session has started them: those of one job are together, whoever came first. */
+static void attached_ranks_are_one_group_a_job(void **state)
+{
+    struct tg_job_model *model = *state;
+    struct tg_process_groups groups;
+    for (int32_t pid = 101; pid <= 104; pid++) {
+        start(model, pid, 1);
+        FEED(pid, pid, PROGRAM, .program = {.path = pid == 103 ? "/home/u/other" : "/home/u/app"});
+        identify(model, pid, (pid - 101) % 3, pid == 104 ? "second" : "first");
+    }
+    assert_groups(model, 1, 1, 2, 3);
+    assert_groups(model, 2, 1, 2, 3);
+    assert_true(tg_job_model_groups(model, 3, &groups));
+    assert_int_equal(groups.control_group, 1);
+    assert_int_not_equal(groups.share_group, 3);
+    assert_true(tg_job_model_groups(model, 4, &groups));
+    assert_int_not_equal(groups.control_group, 1);
+    assert_true(tg_job_model_is_of_ranks(model, 1));
+    assert_true(tg_job_model_is_of_ranks(model, groups.control_group));
+}
+
+/* A shell that starts a rank is none, nor is what a rank starts, though all have its environment. */
+static void who_serves_a_rank_is_none(void **state)
+{
+    static const struct {
+        int32_t pid, parent;
+        const char *program;
+        int64_t rank, expected;
+    } cases[] = {
+        {101, 100, "/usr/bin/bash", 0, -1}, {102, 101, "/home/u/app", 0, 0},
+        {103, 102, "/usr/bin/dash", 0, -1}, {104, 103, "/usr/bin/date", 0, -1},
+        {105, 102, "/home/u/app", 1, 1}, /* another rank that a rank has begun is one */
+    };
+    struct tg_job_model *model = *state;
+    struct tg_process_groups of_shell, of_rank;
+    start(model, 100, 1);
+    FEED(100, 100, PROGRAM, .program = {.path = "/usr/bin/mpirun"});
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        start(model, cases[i].pid, cases[i].parent);
+        exec(model, cases[i].pid, cases[i].program);
+        identify(model, cases[i].pid, cases[i].rank, "");
+        assert_int_equal(rank_of(model, (uint32_t)i + 2), cases[i].expected);
+    }
+    assert_groups(model, 2, 1, 2, 4);
+    assert_true(tg_job_model_groups(model, 2, &of_shell) && tg_job_model_groups(model, 3, &of_rank));
+    assert_int_not_equal(of_shell.control_group, of_rank.control_group);
 }
 
 /* The documentation's numbers: control group 1, workers 2, share group 3. */
@@ -226,7 +285,7 @@ static void groups_can_have_names(void **state)
     uint32_t number = 0;
     start_job(model);
     assert_null(tg_job_model_add_group(model, "pair_1", &number));
-    assert_int_equal(number, 5);
+    assert_int_equal(number, 8);
     assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){2, 0}));
     assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){3, 2}));
     assert_null(tg_job_model_join_group(model, "pair_1", (struct tg_thread_id){3, 2}));
@@ -243,17 +302,19 @@ static void groups_can_have_names(void **state)
     FILE *stream = open_memstream(&text, &size);
     assert_null(tg_job_model_print_groups(model, stream));
     fclose(stream);
-    assert_string_equal(text, "1 control: 3:7[0-1.1-3, p1.1]\n"
-                              "2 workers: 3:7[0-1.1-3, p1.1]\n"
+    assert_string_equal(text, "1 control: 1:1[p1.1]\n"
+                              "2 workers: 1:1[p1.1]\n"
                               "3 share: 1:1[p1.1]\n"
-                              "4 share: 2:6[0-1.1-3]\n"
-                              "5 pair_1: 2:4[0.1-3, 1.2]\n");
+                              "5 control: 2:6[0-1.1-3]\n"
+                              "6 workers: 2:6[0-1.1-3]\n"
+                              "7 share: 2:6[0-1.1-3]\n"
+                              "8 pair_1: 2:4[0.1-3, 1.2]\n");
     free(text);
     assert_null(tg_job_model_leave_group(model, "pair_1", (struct tg_thread_id){2, 0}));
     assert_null(tg_job_model_delete_group(model, "pair_1"));
     assert_fails(tg_job_model_delete_group(model, "pair_1"), TG_ERROR_NOT_FOUND);
     assert_null(tg_job_model_add_group(model, "pair_1", &number));
-    assert_int_equal(number, 6);
+    assert_int_equal(number, 9);
 }
 
 /* Nonsense does no harm. */
@@ -279,6 +340,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(numbers_follow_appearance),
         TEST(groups_are_programs_with_what_they_start),
+        TEST(attached_ranks_are_one_group_a_job),
+        TEST(who_serves_a_rank_is_none),
         TEST(one_program_has_the_first_three_groups),
         TEST(exec_leaves_one_thread),
         TEST(a_number_of_the_kernel_can_come_again),
