@@ -379,7 +379,7 @@ static struct tg_error *find_lowest_rank(struct tg_source *source, bool *found, 
 struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *source)
 {
     const struct tg_ptset_arena *arena = arena_of(focus->set);
-    char text[TG_PTSET_NAME_SIZE + 64], process[32], thread[16];
+    char text[TG_PTSET_NAME_SIZE + 64];
     struct tg_focus made;
     size_t position;
     int64_t rank = 0;
@@ -389,9 +389,10 @@ struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *
     struct tg_error *error = find_lowest_rank(source, &found, &rank);
     if (error != NULL || !found)
         return error;
-    snprintf(process, sizeof process, "r%" PRId64, rank);
-    print_thread(arena, thread, sizeof thread);
-    print_arena(arena, width_letter(arena->width), process, thread, text, sizeof text);
+    struct tg_ptset_arena of_rank = *arena;
+    of_rank.by_rank = of_rank.has_process = of_rank.has_thread = true;
+    of_rank.process = (uint32_t)rank;
+    print_arena(&of_rank, text, sizeof text);
     error = tg_focus_parse(focus, source, text, &made, &position);
     if (error != NULL && tg_error_code(error) == TG_ERROR_NO_MEMORY)
         return error;
