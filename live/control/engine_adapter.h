@@ -10,9 +10,9 @@
 #include "live/control/steps.h"
 #include "live/control/stop_policy.h"
 #include "live/inspect/dwarf/module_scene.h"
-#include "live/inspect/dwarf/modules.h"
 #include "live/source/news.h"
 #include "live/source/source.h"
+#include "recorder/dwarf/modules.h"
 #include "recorder/record/recording.h"
 
 #include <stdbool.h>

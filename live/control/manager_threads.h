@@ -4,7 +4,7 @@
 #define TG_LIVE_CONTROL_MANAGER_THREADS_H
 
 #include "format/base/error.h"
-#include "live/inspect/dwarf/modules.h"
+#include "recorder/dwarf/modules.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #define TG_LIVE_CONTROL_MODULES_H
 
 #include "live/inspect/dwarf/module_scene.h"
-#include "live/inspect/dwarf/modules.h"
+#include "recorder/dwarf/modules.h"
 #include "recorder/engine/engine.h"
 
 struct tg_job_modules;

@@ -3,8 +3,8 @@
 #define TG_LIVE_CONTROL_THREAD_SCENE_H
 
 #include "live/inspect/dwarf/module_scene.h"
-#include "live/inspect/unwind/frames.h"
 #include "recorder/engine/engine.h"
+#include "recorder/unwind/frames.h"
 
 /* The caller's storage; nothing in it is to be freed. Valid while THREAD stands and no other is made of its
  * process. */
@@ -31,7 +31,7 @@ struct tg_error *tg_thread_scene_innermost(struct tg_thread *thread, struct tg_m
                                            struct tg_module_scene *objects, enum tg_thread_scene_depth depth,
                                            struct tg_thread_scene *found);
 
-/* The same of call LEVEL of its stack, as live/inspect/unwind/frames.h counts them: 0 the innermost,
+/* The same of call LEVEL of its stack, as recorder/unwind/frames.h counts them: 0 the innermost,
  * inlined ones too. Errors: also NOT_FOUND, there are not so many. */
 struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules *modules,
                                     struct tg_module_scene *objects, unsigned level,

@@ -6,6 +6,7 @@
 #include "recorder/engine/lineage.h"
 #include "recorder/engine/observers.h"
 #include "recorder/engine/parked.h"
+#include "recorder/engine/pause.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/program.h"
 #include "recorder/engine/restart.h"
@@ -25,6 +26,15 @@ static bool fault_has_address(const siginfo_t *info)
             info->si_signo == SIGFPE || info->si_signo == SIGTRAP);
 }
 
+/* Where the thread is, without taking note of it: what a stop at a breakpoint has changed stays as it is. */
+static uint64_t pc_of(const struct tg_tracee *tracee)
+{
+    struct user_regs_struct registers;
+    if (tracee->regs_valid)
+        return tracee->regs.rip;
+    return ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &registers) == 0 ? registers.rip : 0;
+}
+
 static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, int signal)
 {
     struct tg_event event = {
@@ -32,7 +42,8 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
         .signal = {.signal = signal,
                    .code = info->si_code,
                    .sender_pid = info->si_code <= 0 && info->si_code != SI_TIMER ? info->si_pid : 0,
-                   .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0},
+                   .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0,
+                   .pc = pc_of(tracee)},
     };
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
     tg_observers_stopped(tracee, TG_TRIGGER_SIGNAL, signal);
@@ -209,10 +220,21 @@ void tg_dispatch_parked(struct tg_engine *engine)
         dispatch_one(engine, tid, status);
 }
 
+void tg_dispatch_paused(struct tg_engine *engine)
+{
+    pid_t tid;
+    int status;
+    while (tg_pause_take(engine, &tid, &status)) { /* more may come */
+        dispatch_one(engine, tid, status);
+        tg_dispatch_parked(engine);
+    }
+}
+
 void tg_dispatch(struct tg_engine *engine, pid_t tid, int status)
 {
     dispatch_one(engine, tid, status);
     tg_dispatch_parked(engine);
+    tg_dispatch_paused(engine);
     if (engine->detach_in_progress)
         tg_detach_advance(engine);
 }

@@ -8,6 +8,8 @@
 void tg_dispatch(struct tg_engine *engine, pid_t tid, int status);
 /* Handles parked stops of threads that are known by now. */
 void tg_dispatch_parked(struct tg_engine *engine);
+/* Handles stops that were put off: pause.h. */
+void tg_dispatch_paused(struct tg_engine *engine);
 /* Handles what was collected early. */
 void tg_dispatch_early(struct tg_engine *engine);
 

@@ -90,6 +90,8 @@ struct tg_observer {
     /* The last moment at which memory can be read: the process is about to exit or to be detached. (An exec
      * is seen only when the old memory is gone: program_loaded.) Not called where SIGKILL left no time. */
     void (*process_leaving)(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger);
+    /* Outside of a stop: all processes are about to be detached, because tg_engine_request_stop was called. */
+    void (*job_leaving)(void *context);
     /* The process is gone or detached; free data[slot]. No thread, no memory. Called exactly once per
      * process_started. */
     void (*process_ended)(void *context, struct tg_process *process);
@@ -246,6 +248,19 @@ bool tg_thread_is_kept(const struct tg_thread *thread);
  * From any thread, while the engine exists. A request that comes when tg_engine_run has returned is served at
  * its next start, or never. */
 void tg_engine_wake(struct tg_engine *engine);
+
+/* ---- a look at many threads at once (pause.c) */
+
+/* Brings those of the COUNT THREADS that run to a stop, until UNTIL_NS (tg_engine_now_ns) at most; returns how
+ * many of them are stopped, for whatever reason. Inside a stop, and in job_leaving. They stay stopped until
+ * the callback has returned and the stop in progress is over; then each goes on as if nobody had looked. */
+size_t tg_threads_pause(struct tg_engine *engine, struct tg_thread *const *threads, size_t count,
+                        uint64_t until_ns);
+bool tg_thread_is_stopped(const struct tg_thread *thread);
+
+/* The registers of THREAD, which is stopped, in the stop in progress or not; at a breakpoint rip is its
+ * address. False where it is not stopped, or was killed. */
+bool tg_thread_stopped_registers(const struct tg_thread *thread, struct user_regs_struct *registers);
 
 /* ---- breakpoints
  * -------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
  * scratch.c        room for displaced instructions
  * step.c           a hit: handlers, and how the thread gets past the instruction
  * thread_control.c orders: halt, step, go
+ * pause.c          a look at many threads
  * removal.c        threads and processes leave the tables
  * detach.c         processes are detached
  * program.c        a new program image: auxiliary vector, entry stop
@@ -95,6 +96,8 @@ struct tg_engine {
     bool detach_in_progress; /* some process is being detached */
     pid_t *interrupted;      /* threads that were interrupted to be kept, their stops not collected yet */
     size_t n_interrupted, interrupted_capacity;
+    struct tg_early_status *paused; /* stops to be handled, from next_paused on: pause.h */
+    size_t next_paused, n_paused, paused_capacity;
     pid_t launched_pid;
     int launched_status;
 };

@@ -102,6 +102,7 @@ void tg_engine_destroy(struct tg_engine *engine)
     tg_insn_decoder_destroy(engine->decoder);
     tg_error_destroy(engine->failure);
     free(engine->interrupted);
+    free(engine->paused);
     free(engine->observers);
     free(engine);
 }
@@ -210,6 +211,10 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             tg_engine_fail(engine, tg_error_create_errno(errno, "cannot wait for the traced processes"));
         if (engine->n_early > 0) /* collected while a process was attached in the stop just handled */
             tg_dispatch_early(engine);
+    }
+    if (engine->processes != NULL && engine->failure == NULL) {
+        tg_observers_job_leaving(engine);
+        tg_dispatch_paused(engine);
     }
     if (engine->processes != NULL)
         detach_all(engine,

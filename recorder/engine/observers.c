@@ -61,6 +61,13 @@ void tg_observers_process_leaving(struct tg_tracee *tracee, enum tg_stop_trigger
     TELL(engine_of(tracee), process_leaving, &tracee->thread, trigger);
 }
 
+void tg_observers_job_leaving(struct tg_engine *engine)
+{
+    for (size_t i = 0; i < engine->n_observers; i++)
+        if (engine->observers[i]->job_leaving != NULL)
+            engine->observers[i]->job_leaving(engine->observers[i]->context);
+}
+
 void tg_observers_process_ended(struct tg_process *process)
 {
     TELL(process->engine, process_ended, process);

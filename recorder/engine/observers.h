@@ -12,6 +12,7 @@ void tg_observers_halted(struct tg_tracee *tracee);
 /* Ends early where an observer lets TRACEE go again. */
 void tg_observers_kept(struct tg_tracee *tracee);
 void tg_observers_process_leaving(struct tg_tracee *tracee, enum tg_stop_trigger trigger);
+void tg_observers_job_leaving(struct tg_engine *engine);
 void tg_observers_process_ended(struct tg_process *process);
 
 #endif

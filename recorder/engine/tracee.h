@@ -63,9 +63,11 @@ struct tg_tracee {
     bool listening;      /* in a group-stop */
     bool exiting;        /* PTRACE_EVENT_EXIT was seen */
     bool exit_told;      /* the thread_exit event was emitted */
-    bool in_vfork;       /* blocked until the child execs or exits: no interrupt reaches the thread */
-    bool held;           /* stopped for a detach in progress, to be detached with held_signal */
-    bool dropped_trap;   /* the SIGTRAP of a step that ended otherwise is still pending: not the program's */
+    bool paused;         /* stopped by paused_status, the handling of which is put off: pause.h */
+    int paused_status;
+    bool in_vfork;     /* blocked until the child execs or exits: no interrupt reaches the thread */
+    bool held;         /* stopped for a detach in progress, to be detached with held_signal */
+    bool dropped_trap; /* the SIGTRAP of a step that ended otherwise is still pending: not the program's */
     int held_signal;
     bool keep_due;       /* to be kept when the stop in progress, or the next one, ends */
     bool halt_due;       /* an interrupt for that is on its way */

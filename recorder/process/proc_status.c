@@ -1,5 +1,6 @@
 #include "recorder/process/proc_status.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +69,20 @@ pid_t tg_proc_status_own_pid(pid_t pid)
     const char *last = text != NULL ? strrchr(text, '\t') : NULL;
     int own;
     return last != NULL && sscanf(last, "%d", &own) == 1 ? own : pid;
+}
+
+bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught)
+{
+    char path[40], line[512];
+    int found = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && found < 2 && fgets(line, sizeof line, file) != NULL)
+        found +=
+            sscanf(line, "SigIgn: %" SCNx64, ignored) == 1 || sscanf(line, "SigCgt: %" SCNx64, caught) == 1;
+    if (file != NULL)
+        fclose(file);
+    return found == 2;
 }
 
 int tg_proc_status_seccomp_filters(pid_t pid)

@@ -3,6 +3,7 @@
 #define TG_RECORDER_PROCESS_PROC_STATUS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct tg_proc_status {
@@ -25,6 +26,10 @@ bool tg_proc_status_is_dead(const struct tg_proc_status *status);
 /* The process id that PID itself sees: another number in a pid namespace of its own. PID where
  * that cannot be read. */
 pid_t tg_proc_status_own_pid(pid_t pid);
+
+/* The signals that thread TID ignores, and those that have handlers, bit N - 1 for signal N. False where that
+ * cannot be read. */
+bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught);
 
 /* How many seccomp filters PID is under, all of those that it inherited included; -1 where that cannot be
  * known (before Linux 5.9). */

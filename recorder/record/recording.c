@@ -15,6 +15,7 @@
 #include "recorder/record/ptrace_use.h"
 #include "recorder/record/untraced.h"
 #include "recorder/rings/agent_connection.h"
+#include "recorder/stacks/last_stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,9 @@ struct tg_recording {
     struct tg_openmp_breakpoints *openmp;
     struct tg_agent_injector *injector;
     struct tg_loader *loader;
-    struct tg_mpir_session *mpir; /* NULL none */
-    uint64_t next_check_ns;       /* when to ask the writer for an error again */
+    struct tg_mpir_session *mpir;  /* NULL none */
+    struct tg_last_stacks *stacks; /* NULL: none are wanted, or can be had */
+    uint64_t next_check_ns;        /* when to ask the writer for an error again */
     bool write_failed;
     uint64_t losses;
     uint64_t counted_losses;
@@ -404,6 +406,8 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
     if (error == NULL)
         error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
+    if (error == NULL && !options->no_stacks)
+        error = tg_last_stacks_create(recording->engine, recording->images, &recording->stacks);
     if (error == NULL)
         error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
     for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
@@ -558,6 +562,7 @@ void tg_recording_request_stop(struct tg_recording *recording)
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
     struct tg_trace_writer_stats stats = {0};
+    tg_last_stacks_tell_names(recording->stacks);
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
     if (recording->untraced != NULL)
@@ -601,6 +606,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_mpir_session_destroy(recording->mpir);
     tg_process_facts_destroy(recording->facts);
     tg_ptrace_use_destroy(recording->ptrace_use);
+    tg_last_stacks_destroy(recording->stacks);
     tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);

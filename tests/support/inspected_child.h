@@ -2,7 +2,7 @@
 #ifndef TG_TESTS_INSPECTED_CHILD_H
 #define TG_TESTS_INSPECTED_CHILD_H
 
-#include "live/inspect/dwarf/modules.h"
+#include "recorder/dwarf/modules.h"
 #include "tests/support/stopped_child.h"
 
 /* Of all programs of a test: libraries are read once. */

@@ -2,7 +2,7 @@
 #ifndef TG_TESTS_STOPPED_CHILD_H
 #define TG_TESTS_STOPPED_CHILD_H
 
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/target.h"
 
 #include <sys/types.h>
 

@@ -30,7 +30,7 @@ KINDS = """\
 0x0109 process_exit how:eexited,signaled,lost status:s core_dumped:b
 0x010a detach reason:S
 0x010b entry address:a
-0x0201 signal signal:s code:s sender_pid:s address:a
+0x0201 signal signal:s code:s sender_pid:s address:a pc:a
 0x0202 group_stop signal:s
 0x0203 breakpoint_hit breakpoint:u address:a
 0x0301 library_load found:estartup,loader,catch_up,attach,agent namespace:u state:u read_ns:u handle_ns:u libraries:Llibrary

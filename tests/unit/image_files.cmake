@@ -74,7 +74,7 @@ if(TG_COMPILES_32_BITS)
 endif()
 
 add_custom_target(image_files ALL DEPENDS ${image_files})
-foreach(test unit_recorder_process_image_cache unit_format_image_lines unit_format_image_image_hostile unit_live_inspect_dwarf_modules unit_recorder_process_symbol_probe)
+foreach(test unit_recorder_process_image_cache unit_format_image_lines unit_format_image_image_hostile unit_recorder_dwarf_modules unit_recorder_process_symbol_probe)
   add_dependencies(${test} image_files)
   target_compile_definitions(${test} PRIVATE TG_IMAGES="${images}" TG_IMAGE_SOURCES="${image_programs}")
 endforeach()

@@ -32,7 +32,7 @@ if(TG_CLANG)
 endif()
 
 add_custom_target(inspect_files ALL DEPENDS ${inspect_files})
-foreach(test unit_live_inspect_unwind_frames unit_live_inspect_step_stepper)
+foreach(test unit_recorder_unwind_frames unit_live_inspect_step_stepper)
   add_dependencies(${test} inspect_files)
   target_compile_definitions(${test} PRIVATE TG_INSPECT="${inspect_programs}"
                                                   TG_PROGRAMS="${PROJECT_SOURCE_DIR}/tests/programs")

@@ -4,7 +4,7 @@
 
 #include "live/commands/focus/focus_call.h"
 #include "live/inspect/dwarf/naming.h"
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/target.h"
 
 /* Valid while the call lasts that it was found in. */
 struct tg_standing {

@@ -1,9 +1,9 @@
-/* Scenes of a process whose objects live/inspect/dwarf/modules.h knows. */
+/* Scenes of a process whose objects recorder/dwarf/modules.h knows. */
 #ifndef TG_LIVE_INSPECT_DWARF_MODULE_SCENE_H
 #define TG_LIVE_INSPECT_DWARF_MODULE_SCENE_H
 
-#include "live/inspect/dwarf/modules.h"
 #include "live/inspect/target/scene.h"
+#include "recorder/dwarf/modules.h"
 
 /* Names of the objects of one process, kept for all questions about it. Not thread-safe. */
 struct tg_module_scene;

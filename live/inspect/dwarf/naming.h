@@ -3,7 +3,7 @@
 #define TG_LIVE_INSPECT_DWARF_NAMING_H
 
 #include "format/settings/command.h"
-#include "live/inspect/dwarf/modules.h"
+#include "recorder/dwarf/modules.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
 #ifndef TG_LIVE_INSPECT_DWARF_THREAD_LOCAL_H
 #define TG_LIVE_INSPECT_DWARF_THREAD_LOCAL_H
 
-#include "live/inspect/dwarf/modules.h"
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/modules.h"
+#include "recorder/dwarf/target.h"
 
 /* Data of a process's C library, read once. Zero it first, and after its modules changed. */
 struct tg_thread_local {

@@ -5,7 +5,7 @@
 #include "format/base/error.h"
 #include "format/base/json_writer.h"
 #include "live/inspect/dwarf/naming.h"
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/target.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #ifndef TG_LIVE_INSPECT_STEP_JUMPS_H
 #define TG_LIVE_INSPECT_STEP_JUMPS_H
 
-#include "live/inspect/dwarf/modules.h"
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/modules.h"
+#include "recorder/dwarf/target.h"
 
 enum { TG_STEP_MAX_LONGJMPS = 4, TG_STEP_MAX_CATCHES = 2 };
 

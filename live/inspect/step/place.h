@@ -2,9 +2,9 @@
 #ifndef TG_LIVE_INSPECT_STEP_PLACE_H
 #define TG_LIVE_INSPECT_STEP_PLACE_H
 
-#include "live/inspect/dwarf/modules.h"
-#include "live/inspect/target/target.h"
-#include "live/inspect/unwind/unwind.h"
+#include "recorder/dwarf/modules.h"
+#include "recorder/dwarf/target.h"
+#include "recorder/unwind/unwind.h"
 
 struct tg_step_place {
     uint64_t pc;

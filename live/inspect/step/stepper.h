@@ -2,8 +2,8 @@
 #ifndef TG_LIVE_INSPECT_STEP_STEPPER_H
 #define TG_LIVE_INSPECT_STEP_STEPPER_H
 
-#include "live/inspect/dwarf/modules.h"
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/modules.h"
+#include "recorder/dwarf/target.h"
 
 enum tg_step_kind {
     TG_STEP_INSTRUCTION,      /* one machine instruction */

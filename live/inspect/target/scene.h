@@ -4,7 +4,7 @@
 #define TG_LIVE_INSPECT_TARGET_SCENE_H
 
 #include "format/base/error.h"
-#include "live/inspect/target/target.h"
+#include "recorder/dwarf/target.h"
 
 #include <elfutils/libdw.h>
 

@@ -3,8 +3,8 @@
 #ifndef TG_LIVE_INSPECT_VALUE_LOOKUP_H
 #define TG_LIVE_INSPECT_VALUE_LOOKUP_H
 
-#include "live/inspect/dwarf/name_index.h"
 #include "live/inspect/target/scene.h"
+#include "recorder/dwarf/name_index.h"
 
 enum tg_found_kind {
     TG_FOUND_NAME,   /* DIE is of KIND; of an enumerator the enum */

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "live/inspect/step/stepper.h"
-#include "live/inspect/unwind/frames.h"
+#include "recorder/unwind/frames.h"
 #include "tests/support/inspected_child.h"
 
 #include <inttypes.h>

@@ -18,8 +18,8 @@
 #include "live/inspect/dwarf/module_scene.h"
 #include "live/inspect/expression/condition.h"
 #include "live/inspect/expression/expression.h"
-#include "live/inspect/unwind/unwind.h"
 #include "live/inspect/value/text.h"
+#include "recorder/unwind/unwind.h"
 #include "tests/support/inspected_child.h"
 
 /* A program that stands at its breakpoint instruction. */

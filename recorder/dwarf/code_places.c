@@ -1,0 +1,159 @@
+#include "recorder/dwarf/code_places.h"
+
+#include "format/base/hash.h"
+#include "format/image/mangled_name.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum { MAX_ENTRIES = 1 << 14, MAX_SCOPES = 256 };
+
+struct entry {
+    uint64_t address;
+    UT_hash_handle hh;
+    struct tg_code_place place;
+};
+
+/* A mangled name of the image's, as people write it. */
+struct words {
+    const char *symbol;
+    UT_hash_handle hh;
+    char *text;
+};
+
+struct tg_code_places {
+    struct entry *entries;
+    struct entry *last;  /* the latest one where memory is short */
+    struct words *words; /* by symbol; they outlive the entries */
+};
+
+struct tg_code_places *tg_code_places_create(void)
+{
+    return calloc(1, sizeof(struct tg_code_places));
+}
+
+static void clear(struct tg_code_places *places)
+{
+    struct entry *entry, *next;
+    HASH_ITER (hh, places->entries, entry, next) {
+        HASH_DEL(places->entries, entry);
+        free(entry);
+    }
+    free(places->last);
+    places->last = NULL;
+}
+
+void tg_code_places_destroy(struct tg_code_places *places)
+{
+    struct words *words, *next;
+    if (places == NULL)
+        return;
+    clear(places);
+    HASH_ITER (hh, places->words, words, next) {
+        HASH_DEL(places->words, words);
+        free(words->text);
+        free(words);
+    }
+    free(places);
+}
+
+/* The functions among the blocks that hold ADDRESS. */
+static size_t read_calls(struct tg_debug_units *units, uint64_t address, struct tg_code_call *calls)
+{
+    Dwarf_Die scopes[MAX_SCOPES];
+    size_t n_scopes = tg_debug_units_scopes_at(units, address, scopes, MAX_SCOPES), count = 0;
+    for (size_t i = 0; i < n_scopes; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+            continue;
+        if (count == TG_CODE_PLACE_MAX_CALLS)
+            count--; /* nested deeper than anyone wants to see: the outermost one counts */
+        struct tg_code_call *call = &calls[count++];
+        *call = (struct tg_code_call){
+            .has_function = true,
+            .function = scopes[i],
+            .name = tg_debug_units_function_name(&scopes[i]),
+            .is_inlined = tag == DW_TAG_inlined_subroutine,
+        };
+        uint64_t start;
+        if (tg_debug_units_entry(units, &scopes[i], &start) && address >= start)
+            call->offset = address - start;
+        if (count > 1 && calls[count - 2].is_inlined)
+            (void)tg_debug_units_call_site(&calls[count - 2].function, &call->file, &call->line);
+    }
+    return count;
+}
+
+static size_t read_place(struct tg_debug_units *units, struct tg_image *image, uint64_t address,
+                         struct tg_code_call *calls)
+{
+    calls[0] = (struct tg_code_call){0};
+    size_t count = units != NULL ? read_calls(units, address, calls) : 0;
+    struct tg_debug_row row;
+    if (count == 0)
+        count = 1;
+    if (units != NULL && tg_debug_units_row_at(units, address, &row)) {
+        calls[0].file = row.file;
+        calls[0].line = row.line;
+    }
+    struct tg_code_call *outermost = &calls[count - 1];
+    const char *name;
+    uint64_t offset;
+    if (tg_image_symbol_at(image, address, &name, &offset)) {
+        if (outermost->name == NULL)
+            outermost->name = name;
+        if (!outermost->is_inlined)
+            outermost->offset = offset;
+    }
+    return count;
+}
+
+/* A name from the image's symbol table, as people write it; without memory as it is. */
+static const char *words_of(struct tg_code_places *places, const char *symbol)
+{
+    struct words *words = NULL;
+    if (symbol == NULL || *symbol != '_')
+        return symbol;
+    HASH_FIND_PTR(places->words, &symbol, words);
+    if (words != NULL)
+        return words->text;
+    words = calloc(1, sizeof *words);
+    if (words == NULL)
+        return symbol;
+    words->symbol = symbol;
+    words->text = tg_mangled_name_words(symbol);
+    if (words->text == NULL || TG_HASH_ADD(hh, places->words, symbol, words) != NULL) { /* memory was short */
+        free(words->text);
+        free(words);
+        return symbol;
+    }
+    return words->text;
+}
+
+const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,
+                                                struct tg_image *image, uint64_t address)
+{
+    struct entry *entry = NULL;
+    HASH_FIND(hh, places->entries, &address, sizeof address, entry);
+    if (entry != NULL)
+        return &entry->place;
+    if (HASH_COUNT(places->entries) >= MAX_ENTRIES)
+        clear(places);
+    struct tg_code_call calls[TG_CODE_PLACE_MAX_CALLS];
+    size_t count = read_place(units, image, address, calls);
+    if (!calls[count - 1].has_function)
+        calls[count - 1].name = words_of(places, calls[count - 1].name);
+    entry = calloc(1, sizeof *entry + count * sizeof *calls);
+    if (entry == NULL)
+        return NULL;
+    entry->address = address;
+    entry->place.count = count;
+    memcpy(entry->place.calls, calls, count * sizeof *calls);
+    if (TG_HASH_ADD(hh, places->entries, address, entry) != NULL) {
+        free(places->last);
+        places->last = entry;
+    }
+    return &entry->place;
+}

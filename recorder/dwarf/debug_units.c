@@ -1,0 +1,376 @@
+#include "recorder/dwarf/debug_units.h"
+
+#include "format/base/array.h"
+#include "format/base/search.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_UNITS = 1 << 20,
+    MAX_RANGES = 4 << 20, /* of all units, or of the functions of one */
+    MAX_DEPTH = 256,      /* of nested DIEs that are looked into */
+    MAX_DIES = 4 << 20,   /* of one unit */
+    MAX_OVERLAP = 32,     /* ranges that are looked at for one address */
+};
+
+/* [start, end) belongs to what number OWNER stands for. */
+struct range {
+    uint64_t start, end;
+    size_t owner;
+};
+
+struct ranges {
+    struct range *items; /* by start */
+    size_t count;
+    size_t capacity;
+};
+
+struct row {
+    uint64_t address;
+    const char *file; /* NULL: the end of a sequence */
+    int line;
+    bool is_stmt;
+};
+
+struct unit {
+    Dwarf_Die die;   /* of the line table */
+    Dwarf_Die split; /* with its functions: the same, or the split unit */
+    bool functions_read;
+    Dwarf_Die *functions;
+    size_t n_functions;
+    size_t functions_capacity;
+    struct ranges function_ranges;
+    bool rows_read;
+    struct row *rows; /* by address, in the order of the table where that is equal */
+    size_t n_rows;
+};
+
+struct tg_debug_units {
+    Dwarf *dwarf;
+    uint64_t delta;
+    bool (*is_code)(void *context, uint64_t address);
+    void *context;
+    struct unit *units;
+    size_t n_units;
+    size_t capacity;
+    struct ranges ranges;
+};
+
+/* ---- ranges */
+
+static bool add_range(struct ranges *ranges, struct range range)
+{
+    return ranges->count < MAX_RANGES &&
+           TG_ARRAY_APPEND(ranges->items, ranges->count, ranges->capacity, range) == NULL;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void sort_ranges(struct ranges *ranges)
+{
+    if (ranges->count > 1)
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_ranges);
+}
+
+/* The range that holds ADDRESS and starts last; they overlap in broken files alone, so far back is not
+ * looked. */
+static const struct range *find_range(const struct ranges *ranges, uint64_t address)
+{
+    size_t low = TG_UPPER_BOUND(ranges->items, ranges->count, start, address);
+    for (size_t n = 0; low > 0 && n < MAX_OVERLAP; n++)
+        if (address < ranges->items[--low].end)
+            return &ranges->items[low];
+    return NULL;
+}
+
+/* Adds the code of DIE, without what the linker dropped. False: no memory, or beyond the bounds. */
+static bool add_ranges_of(const struct tg_debug_units *units, Dwarf_Die *die, size_t owner,
+                          struct ranges *ranges)
+{
+    Dwarf_Addr base, start, end;
+    ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+        uint64_t address = start + units->delta;
+        if (start >= end || !units->is_code(units->context, address))
+            continue;
+        if (!add_range(ranges, (struct range){address, end + units->delta, owner}))
+            return false;
+    }
+    return true;
+}
+
+/* ---- units */
+
+static bool add_unit(struct tg_debug_units *units, const Dwarf_Die *die, const Dwarf_Die *split)
+{
+    return TG_ARRAY_APPEND(units->units, units->n_units, units->capacity,
+                           (struct unit){.die = *die, .split = *split}) == NULL;
+}
+
+static void list_units(struct tg_debug_units *units)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die, split;
+    uint8_t type, split_type;
+    while (units->n_units < MAX_UNITS &&
+           dwarf_get_units(units->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
+        if (type != DW_UT_compile && type != DW_UT_skeleton)
+            continue;
+        split = die;
+        if (type == DW_UT_skeleton &&
+            (dwarf_cu_info(cu, NULL, &split_type, NULL, &split, NULL, NULL, NULL) != 0 || split.addr == NULL))
+            split = die;
+        if (!add_unit(units, &die, &split) || !add_ranges_of(units, &die, units->n_units - 1, &units->ranges))
+            break;
+    }
+    sort_ranges(&units->ranges);
+}
+
+struct tg_debug_units *tg_debug_units_create(Dwarf *dwarf, uint64_t delta,
+                                             bool (*is_code)(void *context, uint64_t address), void *context)
+{
+    struct tg_debug_units *units = calloc(1, sizeof *units);
+    if (units == NULL)
+        return NULL;
+    *units = (struct tg_debug_units){.dwarf = dwarf, .delta = delta, .is_code = is_code, .context = context};
+    list_units(units);
+    return units;
+}
+
+void tg_debug_units_destroy(struct tg_debug_units *units)
+{
+    if (units == NULL)
+        return;
+    for (size_t i = 0; i < units->n_units; i++) {
+        free(units->units[i].functions);
+        free(units->units[i].function_ranges.items);
+        free(units->units[i].rows);
+    }
+    free(units->units);
+    free(units->ranges.items);
+    free(units);
+}
+
+static struct unit *unit_at(struct tg_debug_units *units, uint64_t address)
+{
+    const struct range *range = find_range(&units->ranges, address);
+    return range != NULL ? &units->units[range->owner] : NULL;
+}
+
+bool tg_debug_units_find(struct tg_debug_units *units, uint64_t address, Dwarf_Die *die)
+{
+    struct unit *unit = unit_at(units, address);
+    if (unit != NULL)
+        *die = unit->split;
+    return unit != NULL;
+}
+
+/* ---- functions and blocks */
+
+static bool is_block(int tag)
+{
+    return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+           tag == DW_TAG_catch_block;
+}
+
+/* Whether a function definition can be inside of it. */
+static bool can_hold_functions(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block || tag == DW_TAG_namespace ||
+           tag == DW_TAG_module || tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+}
+
+static bool add_function(struct tg_debug_units *units, struct unit *unit, Dwarf_Die *die)
+{
+    if (TG_ARRAY_APPEND(unit->functions, unit->n_functions, unit->functions_capacity, *die) != NULL)
+        return false;
+    return add_ranges_of(units, die, unit->n_functions - 1, &unit->function_ranges);
+}
+
+/* No recursion: how deep the tree is was the file's choice. */
+static void read_functions(struct tg_debug_units *units, struct unit *unit)
+{
+    if (unit->functions_read)
+        return;
+    unit->functions_read = true;
+    Dwarf_Die path[MAX_DEPTH];
+    if (dwarf_child(&unit->split, &path[0]) != 0)
+        return;
+    size_t depth = 1;
+    for (unsigned seen = 0; depth > 0 && seen < MAX_DIES; seen++) {
+        Dwarf_Die *die = &path[depth - 1];
+        int tag = dwarf_tag(die);
+        if (tag == DW_TAG_subprogram &&
+            (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges)) &&
+            !add_function(units, unit, die))
+            break;
+        if (can_hold_functions(tag) && depth < MAX_DEPTH && dwarf_child(die, &path[depth]) == 0) {
+            depth++;
+            continue;
+        }
+        while (depth > 0 && dwarf_siblingof(&path[depth - 1], &path[depth - 1]) != 0)
+            depth--;
+    }
+    sort_ranges(&unit->function_ranges);
+}
+
+bool tg_debug_units_function_at(struct tg_debug_units *units, uint64_t address, Dwarf_Die *function)
+{
+    struct unit *unit = unit_at(units, address);
+    if (unit == NULL)
+        return false;
+    read_functions(units, unit);
+    const struct range *range = find_range(&unit->function_ranges, address);
+    if (range != NULL)
+        *function = unit->functions[range->owner];
+    return range != NULL;
+}
+
+/* Whether DIE holds the ADDRESS (DWARF's): 1; 0: not; -1: it has no addresses of its own, look inside. */
+static int holds(Dwarf_Die *die, uint64_t address)
+{
+    if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
+        return -1;
+    return dwarf_haspc(die, address) == 1;
+}
+
+size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, Dwarf_Die *scopes, size_t max)
+{
+    Dwarf_Die path[MAX_DEPTH];
+    bool certain[MAX_DEPTH] = {true}; /* contains the address */
+    if (max == 0 || !tg_debug_units_function_at(units, address, &path[0]))
+        return 0;
+    address -= units->delta;
+    size_t depth = 0; /* path[depth] is the DIE in hand; depth 0 is the function */
+    if (dwarf_child(&path[0], &path[1]) == 0)
+        depth = 1;
+    size_t innermost = 0;
+    for (unsigned seen = 0; depth > innermost && seen < MAX_DIES; seen++) {
+        Dwarf_Die *die = &path[depth];
+        int held = is_block(dwarf_tag(die)) ? holds(die, address) : 0;
+        certain[depth] = held == 1;
+        if (held == 1)
+            innermost = depth; /* the siblings are of no interest any more */
+        if (held != 0 && depth + 1 < MAX_DEPTH && dwarf_child(die, &path[depth + 1]) == 0) {
+            depth++;
+            continue;
+        }
+        while (depth > innermost && dwarf_siblingof(&path[depth], &path[depth]) != 0)
+            depth--;
+    }
+    size_t count = 0;
+    for (size_t i = innermost + 1; i-- > 0 && count < max;)
+        if (certain[i])
+            scopes[count++] = path[i];
+    return count;
+}
+
+const char *tg_debug_units_function_name(Dwarf_Die *function)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Attribute *name = dwarf_attr_integrate(function, DW_AT_name, &attribute);
+    if (name == NULL)
+        name = dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute);
+    return name != NULL ? dwarf_formstring(name) : NULL;
+}
+
+bool tg_debug_units_entry(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t *address)
+{
+    Dwarf_Addr entry;
+    if (dwarf_entrypc(function, &entry) != 0)
+        return false;
+    *address = entry + units->delta;
+    return true;
+}
+
+bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number, file_number;
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t n_files;
+    if (dwarf_attr(inlined, DW_AT_call_line, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &number) != 0 || number == 0 || number > INT32_MAX ||
+        dwarf_attr(inlined, DW_AT_call_file, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &file_number) != 0 || dwarf_diecu(inlined, &unit, NULL, NULL) == NULL ||
+        dwarf_getsrcfiles(&unit, &files, &n_files) != 0 || file_number >= n_files)
+        return false;
+    const char *name = dwarf_filesrc(files, file_number, NULL, NULL);
+    if (name == NULL)
+        return false;
+    *file = name;
+    *line = (int)number;
+    return true;
+}
+
+/* ---- lines */
+
+/* Rows as libdw has sorted them by address; code without a line goes to the row before it. */
+static void read_rows(struct tg_debug_units *units, struct unit *unit)
+{
+    if (unit->rows_read)
+        return;
+    unit->rows_read = true;
+    Dwarf_Lines *lines;
+    size_t count;
+    if (dwarf_getsrclines(&unit->die, &lines, &count) != 0 || count == 0)
+        return;
+    unit->rows = calloc(count, sizeof *unit->rows);
+    for (size_t i = 0; unit->rows != NULL && i < count; i++) {
+        Dwarf_Line *line = dwarf_onesrcline(lines, i);
+        Dwarf_Addr address;
+        int number = 0;
+        bool end = false, is_stmt = false;
+        if (line == NULL || dwarf_lineaddr(line, &address) != 0 || dwarf_lineendsequence(line, &end) != 0 ||
+            (!end && (dwarf_lineno(line, &number) != 0 || dwarf_linebeginstatement(line, &is_stmt) != 0)))
+            continue;
+        if (!end && !units->is_code(units->context, address + units->delta))
+            continue;
+        struct row *last = unit->n_rows > 0 ? &unit->rows[unit->n_rows - 1] : NULL;
+        if (!end && number <= 0 && last != NULL && last->file != NULL)
+            continue;
+        const char *file = end || number <= 0 ? NULL : dwarf_linesrc(line, NULL, NULL);
+        unit->rows[unit->n_rows++] = (struct row){address + units->delta, file, number, is_stmt};
+    }
+}
+
+/* The first row behind ADDRESS. */
+static size_t row_behind(const struct unit *unit, uint64_t address)
+{
+    return TG_UPPER_BOUND(unit->rows, unit->n_rows, address, address);
+}
+
+bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struct tg_debug_row *result)
+{
+    struct unit *unit = unit_at(units, address);
+    if (unit == NULL)
+        return false;
+    read_rows(units, unit);
+    size_t behind = row_behind(unit, address);
+    if (behind == 0 || behind == unit->n_rows || unit->rows[behind - 1].file == NULL)
+        return false;
+    const struct row *found = &unit->rows[behind - 1];
+    for (const struct row *row = found; !found->is_stmt && row > unit->rows; row--) {
+        if (row[-1].address != found->address)
+            break;
+        if (row[-1].is_stmt && row[-1].file != NULL) {
+            found = row - 1;
+            break;
+        }
+    }
+    *result = (struct tg_debug_row){
+        .start = found->address,
+        .end = unit->rows[behind].address,
+        .file = found->file,
+        .line = found->line,
+        .is_stmt = found->is_stmt,
+    };
+    return true;
+}

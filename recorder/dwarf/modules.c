@@ -1,0 +1,292 @@
+#include "recorder/dwarf/modules.h"
+
+#include "format/base/array.h"
+#include "format/base/search.h"
+#include "format/image/elf_decode.h"
+#include "format/image/mangled_name.h"
+#include "recorder/process/image_peek.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_MODULES = 1 << 16, MAX_LINE_BYTES = PATH_MAX + 256 };
+
+/* TG_MODULE first: that is what is handed out. */
+struct module {
+    struct tg_module module;
+    unsigned major, minor;
+    uint64_t inode;
+    bool tried;
+    struct tg_debug_info *info;
+    uint64_t bias;
+    char build_id[TG_ELF_BUILD_ID_CHARS];
+    char path[];
+};
+
+struct list {
+    struct module **items; /* by start */
+    size_t count;
+    size_t capacity;
+};
+
+struct tg_modules {
+    pid_t pid;
+    struct tg_image_cache *images;
+    struct tg_debug_cache *debug;
+    struct list list;
+};
+
+struct tg_error *tg_modules_create(pid_t pid, struct tg_image_cache *images, struct tg_debug_cache *debug,
+                                   struct tg_modules **result)
+{
+    struct tg_modules *modules = calloc(1, sizeof *modules);
+    if (modules == NULL)
+        return tg_error_no_memory();
+    *modules = (struct tg_modules){.pid = pid, .images = images, .debug = debug};
+    *result = modules;
+    return NULL;
+}
+
+static void destroy_module(struct tg_modules *modules, struct module *module)
+{
+    if (module == NULL)
+        return;
+    tg_debug_cache_put(modules->debug, module->info);
+    free(module);
+}
+
+static void destroy_list(struct tg_modules *modules, struct list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        destroy_module(modules, list->items[i]);
+    free(list->items);
+}
+
+void tg_modules_destroy(struct tg_modules *modules)
+{
+    if (modules == NULL)
+        return;
+    destroy_list(modules, &modules->list);
+    free(modules);
+}
+
+/* ---- what is mapped */
+
+/* The first mapping of an object as /proc/PID/maps tells it. */
+struct mapping {
+    uint64_t start, end;
+    unsigned major, minor;
+    uint64_t inode;
+    const char *path;
+};
+
+/* False for lines that no object begins with. PATH leads into LINE. */
+static bool parse_line(char *line, struct mapping *mapping)
+{
+    char access[5];
+    uint64_t offset;
+    int path_at = 0;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start,
+               &mapping->end, access, &offset, &mapping->major, &mapping->minor, &mapping->inode,
+               &path_at) != 7 ||
+        path_at == 0)
+        return false;
+    line[strcspn(line, "\n")] = '\0';
+    mapping->path = line + path_at;
+    return offset == 0 && access[0] == 'r' && (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
+}
+
+/* The object that begins at MAPPING where it was known before: then it is taken out of OLD. */
+static struct module *take_known(struct list *old, size_t *at, const struct mapping *mapping)
+{
+    while (*at < old->count && (old->items[*at] == NULL || old->items[*at]->module.start < mapping->start))
+        ++*at;
+    struct module *module = *at < old->count ? old->items[*at] : NULL;
+    if (module == NULL || module->module.start != mapping->start || module->inode != mapping->inode ||
+        module->major != mapping->major || module->minor != mapping->minor ||
+        strcmp(module->path, mapping->path) != 0)
+        return NULL;
+    old->items[*at] = NULL;
+    return module;
+}
+
+/* NULL: it is no ELF object, or (NO_MEMORY) there is no memory. */
+static struct module *look_at(const struct tg_modules *modules, const struct mapping *mapping,
+                              bool *no_memory)
+{
+    char build_id[TG_ELF_BUILD_ID_CHARS];
+    uint64_t size_bytes;
+    if (!tg_image_peek(modules->pid, mapping->start, build_id, &size_bytes) || size_bytes == 0 ||
+        size_bytes > UINT64_MAX - mapping->start)
+        return NULL;
+    size_t path_size = strlen(mapping->path) + 1;
+    struct module *module = calloc(1, sizeof *module + path_size);
+    if (module == NULL) {
+        *no_memory = true;
+        return NULL;
+    }
+    module->major = mapping->major;
+    module->minor = mapping->minor;
+    module->inode = mapping->inode;
+    memcpy(module->build_id, build_id, sizeof build_id);
+    memcpy(module->path, mapping->path, path_size);
+    module->module = (struct tg_module){
+        .start = mapping->start,
+        .end = mapping->start + size_bytes,
+        .path = module->path,
+        .build_id = module->build_id,
+    };
+    return module;
+}
+
+static bool append(struct list *list, struct module *module)
+{
+    return TG_ARRAY_APPEND(list->items, list->count, list->capacity, module) == NULL;
+}
+
+/* Objects of FILE (/proc/PID/maps, which is sorted) go to FRESH, those that are known already out of the old
+ * list. */
+static bool read_maps(struct tg_modules *modules, FILE *file, struct list *fresh)
+{
+    char line[MAX_LINE_BYTES];
+    bool at_start = true, no_memory = false;
+    size_t at = 0;
+    while (fresh->count < MAX_MODULES && fgets(line, sizeof line, file) != NULL) {
+        struct mapping mapping;
+        bool whole = at_start; /* the rest of a line with an overlong name is no line */
+        at_start = strchr(line, '\n') != NULL;
+        if (!whole || !parse_line(line, &mapping))
+            continue;
+        struct module *last = fresh->count > 0 ? fresh->items[fresh->count - 1] : NULL;
+        if (last != NULL && mapping.start < last->module.end)
+            continue; /* the first page once more, as small objects have it */
+        struct module *module = take_known(&modules->list, &at, &mapping);
+        if (module == NULL)
+            module = look_at(modules, &mapping, &no_memory);
+        if (no_memory)
+            return false;
+        if (module != NULL && !append(fresh, module)) {
+            destroy_module(modules, module);
+            return false;
+        }
+    }
+    return true;
+}
+
+struct tg_error *tg_modules_refresh(struct tg_modules *modules)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%d/maps", (int)modules->pid);
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return tg_error_create_errno(errno, "cannot read %s", name);
+    struct list fresh = {0};
+    bool ok = read_maps(modules, file, &fresh);
+    fclose(file);
+    /* modules not seen again are gone; without memory only those seen so far remain */
+    destroy_list(modules, &modules->list);
+    modules->list = fresh;
+    return ok ? NULL : tg_error_no_memory();
+}
+
+/* ---- questions */
+
+size_t tg_modules_count(const struct tg_modules *modules)
+{
+    return modules->list.count;
+}
+
+const struct tg_module *tg_modules_at(const struct tg_modules *modules, size_t i)
+{
+    return &modules->list.items[i]->module;
+}
+
+const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64_t address)
+{
+    size_t low = TG_PARTITION_POINT(modules->list.count, i, modules->list.items[i]->module.start <= address);
+    const struct tg_module *module = low > 0 ? &modules->list.items[low - 1]->module : NULL;
+    return module != NULL && address < module->end ? module : NULL;
+}
+
+bool tg_module_is_agent(const struct tg_module *module)
+{
+    static const char name[] = "tollgate-agent.so";
+    const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
+    return slash != NULL && strncmp(slash + 1, name, sizeof name - 1) == 0 &&
+           (slash[sizeof name] == '\0' || slash[sizeof name] == ' '); /* " (deleted)" */
+}
+
+bool tg_modules_is_same_code(const struct tg_modules *a, uint64_t a_pc, const struct tg_modules *b,
+                             uint64_t b_pc)
+{
+    const struct tg_module *in_a = tg_modules_find(a, a_pc), *in_b = tg_modules_find(b, b_pc);
+    if (in_a == NULL || in_b == NULL)
+        return in_a == in_b && a_pc == b_pc;
+    return a_pc - in_a->start == b_pc - in_b->start && strcmp(in_a->path, in_b->path) == 0 &&
+           strcmp(in_a->build_id, in_b->build_id) == 0;
+}
+
+static void open_module(struct tg_modules *modules, struct module *module)
+{
+    struct tg_image_source source = {
+        .pid = modules->pid,
+        .path = module->path,
+        .header = module->module.start,
+        .build_id = module->build_id,
+    };
+    struct tg_image *image;
+    struct tg_error *error = tg_image_cache_get(modules->images, &source, &image);
+    if (error == NULL) {
+        module->bias = module->module.start - tg_image_info(image)->start;
+        error = tg_debug_cache_get(modules->debug, image, &module->info);
+        tg_image_unref(image);
+    }
+    tg_error_destroy(error);
+}
+
+struct tg_debug_info *tg_modules_debug_info(struct tg_modules *modules, const struct tg_module *handed_out,
+                                            uint64_t *bias)
+{
+    struct module *module = (struct module *)handed_out;
+    if (!module->tried) {
+        module->tried = true;
+        open_module(modules, module);
+    }
+    *bias = module->bias;
+    return module->info;
+}
+
+struct tg_debug_info *tg_modules_debug_info_at(struct tg_modules *modules, uint64_t address, uint64_t *bias)
+{
+    const struct tg_module *module = tg_modules_find(modules, address);
+    return module != NULL ? tg_modules_debug_info(modules, module, bias) : NULL;
+}
+
+bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const char **name, uint64_t *offset)
+{
+    uint64_t bias;
+    struct tg_debug_info *info = tg_modules_debug_info_at(modules, address, &bias);
+    return info != NULL && tg_debug_info_symbol_at(info, address - bias, name, offset);
+}
+
+char *tg_modules_function_at(struct tg_modules *modules, uint64_t address, uint64_t *offset)
+{
+    const char *name;
+    return tg_modules_symbol_at(modules, address, &name, offset) ? tg_mangled_name_words(name) : NULL;
+}
+
+bool tg_modules_row_at(struct tg_modules *modules, uint64_t address, struct tg_debug_row *row)
+{
+    uint64_t bias;
+    struct tg_debug_info *info = tg_modules_debug_info_at(modules, address, &bias);
+    struct tg_debug_units *units = info != NULL ? tg_debug_info_units(info) : NULL;
+    if (units == NULL || !tg_debug_units_row_at(units, address - bias, row))
+        return false;
+    row->start += bias;
+    row->end += bias;
+    return true;
+}

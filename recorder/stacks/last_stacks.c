@@ -1,0 +1,412 @@
+#include "recorder/stacks/last_stacks.h"
+
+#include "format/base/array.h"
+#include "recorder/stacks/signal_action.h"
+#include "recorder/stacks/thread_stack.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+enum {
+    MAX_THREADS = 1 << 13,      /* of one snapshot */
+    MAX_CAUGHT_FAULTS = 8,      /* of a process */
+    MAX_LOOKS = 64,             /* at a process's handlers, for signals that seldom end one */
+    MAX_DEBUG_INFOS = 256,      /* kept between processes */
+    INTERVALS_PER_SNAPSHOT = 20 /* the job runs at least so much longer than it stands for a snapshot */
+};
+static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
+                      NAMES_NS = 2000000000, INTERVAL_NS = 500000000;
+
+/* What is known of a process, in its slot. */
+struct known {
+    bool is_launched;
+    bool has_children;
+    unsigned n_caught_faults, n_looks;
+    uint64_t covered_ns; /* of its last snapshot, 0 none */
+};
+
+struct tg_last_stacks {
+    struct tg_engine *engine;
+    struct tg_image_cache *images;
+    struct tg_debug_cache *debug;
+    struct tg_code_table *table;
+    struct tg_observer observer;
+    size_t slot;
+    uint64_t n_snapshots;
+    uint64_t spent_ns, handled_ns, exits_ns; /* in all; for signals that did not end anything; for ends */
+    uint64_t job_snapshot_ns, job_snapshot_took_ns;
+    bool said_over;
+};
+
+static struct known *known_of(const struct tg_last_stacks *stacks, const struct tg_process *process)
+{
+    return process->data[stacks->slot];
+}
+
+/* ---- looking at threads */
+
+static struct tg_stack_process open_process(struct tg_last_stacks *stacks, const struct tg_process *process)
+{
+    struct tg_stack_process opened = {0};
+    pid_t tid = tg_process_memory_tid(process);
+    if (process->bits == 32 || tid == 0)
+        return opened;
+    tg_error_destroy(tg_modules_create(tid, stacks->images, stacks->debug, &opened.modules));
+    struct tg_error *error = opened.modules != NULL ? tg_modules_refresh(opened.modules) : NULL;
+    if (error != NULL) {
+        tg_error_destroy(error);
+        tg_modules_destroy(opened.modules);
+        opened.modules = NULL;
+    }
+    if (opened.modules != NULL)
+        opened.python = tg_python_find(opened.modules);
+    return opened;
+}
+
+/* Some threads that are looked at together. */
+struct look {
+    struct tg_thread **threads; /* those of a process follow each other */
+    size_t count, capacity;
+    struct tg_event_stack like;
+    uint64_t until_ns;
+    size_t taken, stopped;
+};
+
+static void take(struct tg_last_stacks *stacks, struct look *look)
+{
+    struct tg_stack_process process = {0};
+    const struct tg_process *last = NULL;
+    for (size_t i = 0; i < look->count && tg_engine_now_ns() < look->until_ns; i++) {
+        struct tg_thread *thread = look->threads[i];
+        if (!tg_thread_is_stopped(thread))
+            continue;
+        if (thread->process != last) {
+            tg_modules_destroy(process.modules);
+            process = open_process(stacks, thread->process);
+            last = thread->process;
+            struct known *known = known_of(stacks, thread->process);
+            if (known != NULL)
+                known->covered_ns = tg_engine_now_ns();
+        }
+        look->taken += tg_thread_stack_emit(&process, thread, &look->like, stacks->table, look->until_ns);
+    }
+    tg_modules_destroy(process.modules);
+}
+
+static void say_over(struct tg_last_stacks *stacks, struct tg_thread *thread)
+{
+    static const char text[] = "stacks: one second was spent on taking them; further ones are left out";
+    if (!stacks->said_over)
+        tg_engine_emit(stacks->engine, thread,
+                       &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+    stacks->said_over = true;
+}
+
+/* The time until which something may last that has SHARE_NS in all, and spent SPENT_NS of it; 0: none left. */
+static uint64_t time_left(struct tg_last_stacks *stacks, uint64_t share_ns, uint64_t spent_ns)
+{
+    uint64_t total = stacks->spent_ns < TOTAL_NS ? TOTAL_NS - stacks->spent_ns : 0;
+    uint64_t share = spent_ns < share_ns ? share_ns - spent_ns : 0;
+    uint64_t least = total < share ? total : share;
+    return least == 0 ? 0 : tg_engine_now_ns() + least;
+}
+
+/* ---- one thread */
+
+static void take_one(struct tg_last_stacks *stacks, struct tg_thread *thread, enum tg_stack_reason reason,
+                     int signal, uint64_t share_ns, uint64_t *spent_ns)
+{
+    struct look look = {.threads = &thread,
+                        .count = 1,
+                        .like = {.reason = reason, .signal = signal},
+                        .until_ns = time_left(stacks, share_ns, *spent_ns)};
+    uint64_t start_ns = tg_engine_now_ns();
+    struct known *known = known_of(stacks, thread->process);
+    uint64_t covered_ns = known != NULL ? known->covered_ns : 0;
+    if (look.until_ns != 0)
+        take(stacks, &look);
+    if (known != NULL)
+        known->covered_ns = covered_ns; /* the other threads are not */
+    uint64_t took_ns = tg_engine_now_ns() - start_ns;
+    *spent_ns += took_ns;
+    stacks->spent_ns += took_ns;
+}
+
+/* ---- snapshots */
+
+static bool add_threads(struct look *look, struct tg_process *process)
+{
+    for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next)
+        if (look->count == MAX_THREADS ||
+            TG_ARRAY_APPEND(look->threads, look->count, look->capacity, thread) != NULL)
+            return false;
+    return true;
+}
+
+/* Those of PROCESS (NULL: none) first, then the others', the youngest process first: launchers come last. */
+static void add_job(struct tg_last_stacks *stacks, struct look *look, struct tg_process *first)
+{
+    struct tg_process *process = tg_engine_first_process(stacks->engine), *last = process;
+    if (first != NULL)
+        add_threads(look, first);
+    for (; process != NULL; process = process->hh.next)
+        last = process;
+    for (process = last; process != NULL; process = process->hh.prev)
+        if (process != first && !add_threads(look, process))
+            return;
+}
+
+static void emit_snapshot(struct tg_last_stacks *stacks, struct tg_thread *thread, const struct look *look,
+                          uint64_t took_ns)
+{
+    tg_engine_emit(stacks->engine, thread,
+                   &(struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT,
+                                      .stack_snapshot = {.snapshot = look->like.snapshot,
+                                                         .reason = look->like.reason,
+                                                         .signal = look->like.signal,
+                                                         .threads = look->count,
+                                                         .taken = look->taken,
+                                                         .unstopped = look->count - look->stopped,
+                                                         .took_ns = took_ns}});
+}
+
+/* Of all threads of the job, or of those of THREAD's process alone. THREAD, NULL none, is stopped. Returns how
+ * long it took. */
+static uint64_t take_snapshot(struct tg_last_stacks *stacks, struct tg_thread *thread, bool of_job,
+                              const struct tg_event_stack *like, uint64_t until_ns)
+{
+    uint64_t start_ns = tg_engine_now_ns();
+    struct look look = {.like = *like, .until_ns = until_ns};
+    if (until_ns == 0) {
+        say_over(stacks, thread);
+        return 0;
+    }
+    look.like.snapshot = ++stacks->n_snapshots;
+    if (of_job)
+        add_job(stacks, &look, thread != NULL ? thread->process : NULL);
+    else
+        add_threads(&look, thread->process);
+    look.stopped =
+        tg_threads_pause(stacks->engine, look.threads, look.count, start_ns + (until_ns - start_ns) / 2);
+    take(stacks, &look);
+    uint64_t took_ns = tg_engine_now_ns() - start_ns;
+    emit_snapshot(stacks, thread, &look, took_ns);
+    stacks->spent_ns += took_ns;
+    if (of_job) {
+        stacks->job_snapshot_ns = start_ns + took_ns;
+        stacks->job_snapshot_took_ns = took_ns;
+    }
+    free(look.threads);
+    return took_ns;
+}
+
+/* Whether the job was looked at so shortly ago that another look would tell nothing new, or slow it down. */
+static bool was_looked_at(const struct tg_last_stacks *stacks)
+{
+    uint64_t interval_ns = stacks->job_snapshot_took_ns * INTERVALS_PER_SNAPSHOT;
+    if (interval_ns < INTERVAL_NS)
+        interval_ns = INTERVAL_NS;
+    return stacks->job_snapshot_ns != 0 && tg_engine_now_ns() - stacks->job_snapshot_ns < interval_ns;
+}
+
+static bool is_covered(const struct known *known)
+{
+    return known != NULL && known->covered_ns != 0 && tg_engine_now_ns() - known->covered_ns < INTERVAL_NS;
+}
+
+/* ---- signals */
+
+static void on_fatal(struct tg_last_stacks *stacks, struct tg_thread *thread, int signal)
+{
+    bool is_asked = tg_signal_asks_to_end(signal);
+    bool of_job = is_asked && !was_looked_at(stacks);
+    if (is_asked && !of_job && is_covered(known_of(stacks, thread->process)))
+        return;
+    const struct tg_event_stack like = {.reason = TG_STACK_FATAL_SIGNAL, .signal = signal};
+    take_snapshot(stacks, thread, of_job, &like, time_left(stacks, TOTAL_NS, 0));
+}
+
+/* Whether the signal that THREAD is about to handle came from outside of the job. */
+static bool is_from_outside(struct tg_last_stacks *stacks, const struct tg_thread *thread)
+{
+    siginfo_t info;
+    if (ptrace(PTRACE_GETSIGINFO, thread->tid, NULL, &info) != 0)
+        return false;
+    return info.si_code > 0 || info.si_pid <= 0 ||
+           tg_engine_find_process(stacks->engine, info.si_pid) == NULL;
+}
+
+static void on_handled(struct tg_last_stacks *stacks, struct tg_thread *thread, int signal)
+{
+    struct known *known = known_of(stacks, thread->process);
+    if (tg_signal_is_fault(signal)) {
+        if (known != NULL && known->n_caught_faults++ < MAX_CAUGHT_FAULTS)
+            take_one(stacks, thread, TG_STACK_CAUGHT_SIGNAL, signal, HANDLED_NS, &stacks->handled_ns);
+        return;
+    }
+    if (!tg_signal_asks_to_end(signal) || was_looked_at(stacks))
+        return;
+    bool is_chief = known != NULL && (known->is_launched || known->has_children);
+    if (!is_chief && !is_from_outside(stacks, thread))
+        return;
+    uint64_t until_ns = time_left(stacks, HANDLED_NS, stacks->handled_ns);
+    const struct tg_event_stack like = {.reason = TG_STACK_JOB_SIGNAL, .signal = signal};
+    stacks->handled_ns += take_snapshot(stacks, thread, true, &like, until_ns);
+}
+
+static void on_signal(struct tg_last_stacks *stacks, struct tg_thread *thread, int signal)
+{
+    struct known *known = known_of(stacks, thread->process);
+    if (!tg_signal_can_end(signal))
+        return;
+    /* timers' and other signals may come often, and hardly ever end anything */
+    if (!tg_signal_is_fault(signal) && !tg_signal_asks_to_end(signal) &&
+        (known == NULL || known->n_looks++ >= MAX_LOOKS))
+        return;
+    switch (tg_signal_action_of(thread->tid, signal)) {
+    case TG_SIGNAL_ENDS:
+        on_fatal(stacks, thread, signal);
+        break;
+    case TG_SIGNAL_CAUGHT:
+        on_handled(stacks, thread, signal);
+        break;
+    case TG_SIGNAL_IGNORED:
+        break;
+    }
+}
+
+/* ---- ends */
+
+static bool is_parallel_library(const char *path)
+{
+    static const char *const names[] = {"libmpi", "libgomp.", "libomp.", "libiomp", "libpmi"};
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof *names; i++)
+        if (strncmp(slash + 1, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_parallel(struct tg_last_stacks *stacks, const struct tg_process *process)
+{
+    struct tg_stack_process opened = open_process(stacks, process);
+    bool found = false;
+    for (size_t i = 0; opened.modules != NULL && !found && i < tg_modules_count(opened.modules); i++)
+        found = is_parallel_library(tg_modules_at(opened.modules, i)->path);
+    tg_modules_destroy(opened.modules);
+    return found;
+}
+
+/* Thread T is in its PTRACE_EVENT_EXIT: it has run its last code, but its registers and its memory are there. */
+static void on_exit_stop(struct tg_last_stacks *stacks, struct tg_thread *thread)
+{
+    unsigned long message = 0;
+    const struct known *known = known_of(stacks, thread->process);
+    if (known == NULL || ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) != 0 || message == 0)
+        return;
+    int status = (int)message;
+    int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if ((signal != 0 && is_covered(known)) || time_left(stacks, EXITS_NS, stacks->exits_ns) == 0 ||
+        (!known->is_launched && !is_parallel(stacks, thread->process)))
+        return;
+    take_one(stacks, thread, TG_STACK_EXIT, signal, EXITS_NS, &stacks->exits_ns);
+}
+
+/* ---- observer */
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    struct tg_last_stacks *stacks = context;
+    struct known *known = calloc(1, sizeof *known), *of_parent = NULL;
+    if (known != NULL)
+        known->is_launched = origin == TG_ORIGIN_LAUNCHED;
+    thread->process->data[stacks->slot] = known;
+    if (parent != NULL)
+        of_parent = known_of(stacks, parent);
+    if (of_parent != NULL)
+        of_parent->has_children = true;
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    const struct tg_last_stacks *stacks = context;
+    free(known_of(stacks, process));
+    process->data[stacks->slot] = NULL;
+}
+
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    if (stop->trigger == TG_TRIGGER_SIGNAL)
+        on_signal(context, thread, stop->signal);
+    else if (stop->trigger == TG_TRIGGER_EXIT)
+        on_exit_stop(context, thread);
+}
+
+static void job_leaving(void *context)
+{
+    struct tg_last_stacks *stacks = context;
+    const struct tg_event_stack like = {.reason = TG_STACK_DETACH};
+    take_snapshot(stacks, NULL, true, &like, time_left(stacks, TOTAL_NS, 0));
+}
+
+struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image_cache *images,
+                                       struct tg_last_stacks **stacks)
+{
+    struct tg_last_stacks *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->engine = engine;
+    made->images = images;
+    made->observer = (struct tg_observer){.name = "last stacks",
+                                          .context = made,
+                                          .process_started = process_started,
+                                          .stopped = stopped,
+                                          .job_leaving = job_leaving,
+                                          .process_ended = process_ended};
+    struct tg_error *error = tg_debug_cache_create(MAX_DEBUG_INFOS, &made->debug);
+    if (error == NULL)
+        error = tg_code_table_create(&made->table);
+    if (error == NULL)
+        error = tg_engine_add_observer(engine, &made->observer, &made->slot);
+    if (error != NULL) {
+        tg_last_stacks_destroy(made);
+        return error;
+    }
+    *stacks = made;
+    return NULL;
+}
+
+void tg_last_stacks_destroy(struct tg_last_stacks *stacks)
+{
+    if (stacks == NULL)
+        return;
+    tg_code_table_destroy(stacks->table);
+    tg_debug_cache_destroy(stacks->debug);
+    free(stacks);
+}
+
+/* ---- names */
+
+static void emit_name(void *context, const struct tg_event *event)
+{
+    tg_engine_emit(context, NULL, event);
+}
+
+void tg_last_stacks_tell_names(struct tg_last_stacks *stacks)
+{
+    if (stacks == NULL)
+        return;
+    size_t left = tg_code_table_tell(stacks->table, tg_engine_now_ns() + NAMES_NS, emit_name, stacks->engine);
+    char text[120];
+    if (left == 0)
+        return;
+    snprintf(text, sizeof text,
+             "stacks: two seconds were spent on names; %zu addresses of code were not looked up", left);
+    tg_engine_emit(stacks->engine, NULL, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}

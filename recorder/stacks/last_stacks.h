@@ -1,0 +1,30 @@
+/* Where the threads of a job were when something ended it: observes signals and ends, and has stacks recorded.
+ *
+ * - a signal that is about to end a process: of all its threads; where somebody asked for the end (SIGTERM and the
+ *   like), of all threads of the job
+ * - a request to end that a process handles itself, from outside of the job or to a process that others descend
+ *   from (mpirun): of all threads of the job, before the handler runs
+ * - a fault that a handler is about to take: of the thread, the first times
+ * - a thread that ends with a status other than 0, of the command, or of a process with MPI or OpenMP: its own
+ * - the end of the recording of attached processes: of all threads
+ *
+ * All of it together takes a second at most; what is left out then is said in a note. */
+#ifndef TG_RECORDER_STACKS_LAST_STACKS_H
+#define TG_RECORDER_STACKS_LAST_STACKS_H
+
+#include "recorder/engine/engine.h"
+#include "recorder/process/image_cache.h"
+
+struct tg_last_stacks;
+
+/* Observes ENGINE from now on; IMAGES must outlive the result. */
+struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image_cache *images,
+                                       struct tg_last_stacks **stacks);
+/* After the engine. NULL is accepted. */
+void tg_last_stacks_destroy(struct tg_last_stacks *stacks);
+
+/* Emits what the code in the stacks is called; the job has ended, or been detached. Two seconds at most. NULL is
+ * accepted. */
+void tg_last_stacks_tell_names(struct tg_last_stacks *stacks);
+
+#endif

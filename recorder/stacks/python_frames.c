@@ -1,0 +1,293 @@
+#include "recorder/stacks/python_frames.h"
+
+#include "recorder/stacks/python_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Offsets of members, as the headers of the release have them (Include/internal). */
+struct tg_python_layout {
+    unsigned minor; /* 3.MINOR */
+    uint16_t runtime_interpreters;
+    uint16_t interpreter_next, interpreter_threads;
+    uint16_t thread_next, thread_id, thread_frame;
+    int16_t frame_in_thread; /* of the frame in what thread_frame points to, -1: that is the frame */
+    uint16_t frame_code, frame_previous, frame_instruction;
+    int16_t frame_line;  /* of a line that is set while tracing, -1 none */
+    int16_t frame_entry; /* of a byte that says that the frame is an entry, -1 none */
+    int16_t frame_owner; /* of its owner, -1 none */
+    uint16_t code_first_line, code_file, code_name, code_lines;
+    int16_t code_start; /* of the instructions; -1: frame_instruction is a number */
+    uint8_t instruction_bytes;
+    uint8_t line_code; /* enum tg_python_line_code */
+    uint8_t ascii_data, compact_data;
+};
+
+static const struct tg_python_layout layouts[] = {
+    {9,  32, 0, 8, 8, 176, 24, -1, 32, 24, 104, -1, -1, -1, 40, 104, 112, 120, -1, 1, TG_PYTHON_LNOTAB,
+     48, 72},
+    {10, 32, 0, 8, 8, 176, 24, -1, 32, 24, 96, 100, -1, -1, 40, 104, 112, 120, -1, 2, TG_PYTHON_LINES_310,
+     48, 72},
+    {11, 40, 0, 16, 8, 152, 56, 8, 32, 48, 56, -1, 68, 69, 72, 112, 128, 136, 184, 0, TG_PYTHON_LOCATIONS,
+     48, 72},
+    {12, 40, 0, 72, 8, 136, 56, 0, 0, 8, 56, -1, -1, 70, 68, 112, 128, 136, 192, 0, TG_PYTHON_LOCATIONS,
+     40, 56},
+    {13, 632, 7264, 7344, 8,   152, 72,
+     -1, 0,   8,    56,   -1,  -1,  70,
+     68, 112, 128,  136,  200, 0,   TG_PYTHON_LOCATIONS,
+     40, 56},
+};
+
+enum {
+    OBJECT_TYPE = 8,
+    SIZED_COUNT = 16,
+    BYTES_DATA = 32,
+    TEXT_LENGTH = 16,
+    TEXT_STATE = 32,
+    OWNED_BY_C = 3, /* a frame of the evaluation function's own, from 3.12 on */
+    MAX_INTERPRETERS = 64,
+    MAX_THREADS = 1 << 14,
+    MAX_TABLE_BYTES = 64 << 10, /* of lines */
+};
+
+/* ---- the interpreter */
+
+struct wanted {
+    const char *name;
+    uint64_t address;
+};
+
+static void take_symbol(void *context, const struct tg_image_symbol *symbol)
+{
+    struct wanted *wanted = context;
+    if (strcmp(symbol->name, wanted->name) == 0)
+        wanted->address = symbol->address;
+}
+
+static uint64_t find_variable(struct tg_debug_info *info, const char *name, uint64_t bias)
+{
+    struct wanted wanted = {.name = name};
+    tg_image_each_symbol(tg_debug_info_image(info), name, false, take_symbol, &wanted);
+    return wanted.address == 0 ? 0 : wanted.address + bias;
+}
+
+/* The release that the name of an interpreter's file tells: python3.11, libpython3.11.so.1.0. A 't' or 'd'
+ * behind the number is another build. */
+static const struct tg_python_layout *layout_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    if (strncmp(name, "lib", 3) == 0)
+        name += 3;
+    if (strncmp(name, "python3.", 8) != 0)
+        return NULL;
+    char *end;
+    unsigned long minor = strtoul(name + 8, &end, 10);
+    if (*end != '\0' && *end != '.' && *end != ' ')
+        return NULL;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].minor == minor)
+            return &layouts[i];
+    return NULL;
+}
+
+struct tg_python tg_python_find(struct tg_modules *modules)
+{
+    for (size_t i = 0; i < tg_modules_count(modules); i++) {
+        struct tg_python python = {.module = tg_modules_at(modules, i)};
+        uint64_t bias;
+        python.layout = layout_of(python.module->path);
+        struct tg_debug_info *info =
+            python.layout != NULL ? tg_modules_debug_info(modules, python.module, &bias) : NULL;
+        if (info == NULL)
+            continue;
+        python.runtime = find_variable(info, "_PyRuntime", bias);
+        python.code_type = find_variable(info, "PyCode_Type", bias);
+        python.text_type = find_variable(info, "PyUnicode_Type", bias);
+        if (python.runtime != 0 && python.code_type != 0 && python.text_type != 0)
+            return python;
+    }
+    return (struct tg_python){0};
+}
+
+bool tg_python_is_evaluation(const struct tg_python *python, struct tg_modules *modules, uint64_t address)
+{
+    const char *name;
+    uint64_t offset;
+    return python->module != NULL && tg_modules_find(modules, address) == python->module &&
+           tg_modules_symbol_at(modules, address, &name, &offset) &&
+           strncmp(name, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault")) == 0;
+}
+
+/* ---- memory */
+
+static bool read_word(const struct tg_inspect_memory *memory, uint64_t address, uint64_t *word)
+{
+    return memory->read(memory->context, address, word, sizeof *word);
+}
+
+static bool read_number(const struct tg_inspect_memory *memory, uint64_t address, int32_t *number)
+{
+    return memory->read(memory->context, address, number, sizeof *number);
+}
+
+static bool has_type(const struct tg_inspect_memory *memory, uint64_t object, uint64_t type)
+{
+    uint64_t found;
+    return object != 0 && read_word(memory, object + OBJECT_TYPE, &found) && found == type;
+}
+
+static size_t put_utf8(uint32_t code, char *out)
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i > 0; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(0xf00 >> n | code);
+    return n;
+}
+
+/* The end of a text matters most in a file's name: what is too long loses its beginning. */
+static bool read_text(const struct tg_python *python, const struct tg_inspect_memory *memory, uint64_t text,
+                      char *out, size_t size)
+{
+    enum { MAX_CHARACTERS = 512, ASCII = 1 << 6, COMPACT = 1 << 5 };
+    uint64_t length;
+    uint32_t state;
+    uint8_t bytes[MAX_CHARACTERS * 4];
+    if (!has_type(memory, text, python->text_type) || !read_word(memory, text + TEXT_LENGTH, &length) ||
+        !memory->read(memory->context, text + TEXT_STATE, &state, sizeof state) || (state & COMPACT) == 0)
+        return false;
+    unsigned width = state >> 2 & 7;
+    if ((width != 1 && width != 2 && width != 4) || length > INT32_MAX)
+        return false;
+    uint64_t max = (state & ASCII) != 0 ? size - 1 : (size - 1) / 4;
+    uint64_t left_out = length > max ? length - max : 0, count = length - left_out;
+    uint64_t at = text + (state & ASCII ? python->layout->ascii_data : python->layout->compact_data);
+    if (count > MAX_CHARACTERS || count * width > sizeof bytes ||
+        !memory->read(memory->context, at + left_out * width, bytes, count * width))
+        return false;
+    size_t used = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t code = 0;
+        memcpy(&code, bytes + i * width, width);
+        used += put_utf8(code == 0 || code > 0x10ffff ? '?' : code, out + used);
+    }
+    out[used] = '\0';
+    return used > 0;
+}
+
+/* ---- frames */
+
+static unsigned read_line(const struct tg_python *python, const struct tg_inspect_memory *memory,
+                          uint64_t frame, uint64_t code)
+{
+    const struct tg_python_layout *layout = python->layout;
+    int32_t first, number;
+    uint64_t table, size, instruction;
+    if (!read_number(memory, code + layout->code_first_line, &first) || first < 0 ||
+        !read_word(memory, code + layout->code_lines, &table) ||
+        !read_word(memory, table + SIZED_COUNT, &size) || size > MAX_TABLE_BYTES)
+        return 0;
+    if (layout->frame_line >= 0 && read_number(memory, frame + (uint64_t)layout->frame_line, &number) &&
+        number > 0)
+        return (unsigned)number;
+    int64_t offset;
+    if (layout->code_start >= 0) {
+        if (!read_word(memory, frame + layout->frame_instruction, &instruction))
+            return 0;
+        offset = (int64_t)(instruction - (code + (uint64_t)layout->code_start));
+    } else {
+        if (!read_number(memory, frame + layout->frame_instruction, &number))
+            return 0;
+        offset = (int64_t)number * layout->instruction_bytes;
+    }
+    uint8_t *bytes = malloc(size + 1);
+    unsigned line = 0;
+    if (bytes != NULL && memory->read(memory->context, table + BYTES_DATA, bytes, size))
+        line =
+            tg_python_line((enum tg_python_line_code)layout->line_code, bytes, size, (unsigned)first, offset);
+    free(bytes);
+    return line;
+}
+
+/* The innermost frame of the thread, 0: it has none, or runs no Python. */
+static uint64_t find_frame(const struct tg_python *python, const struct tg_inspect_memory *memory,
+                           uint64_t fs_base)
+{
+    const struct tg_python_layout *layout = python->layout;
+    uint64_t interpreter, thread, id, frame;
+    if (!read_word(memory, python->runtime + layout->runtime_interpreters, &interpreter))
+        return 0;
+    for (unsigned i = 0; interpreter != 0 && i < MAX_INTERPRETERS; i++) {
+        if (!read_word(memory, interpreter + layout->interpreter_threads, &thread))
+            return 0;
+        for (unsigned j = 0; thread != 0 && j < MAX_THREADS; j++) {
+            if (!read_word(memory, thread + layout->thread_id, &id))
+                return 0;
+            if (id == fs_base) {
+                bool found = read_word(memory, thread + layout->thread_frame, &frame) && frame != 0;
+                if (found && layout->frame_in_thread >= 0)
+                    found = read_word(memory, frame + (uint64_t)layout->frame_in_thread, &frame);
+                return found ? frame : 0;
+            }
+            if (!read_word(memory, thread + layout->thread_next, &thread))
+                return 0;
+        }
+        if (!read_word(memory, interpreter + layout->interpreter_next, &interpreter))
+            return 0;
+    }
+    return 0;
+}
+
+static bool read_byte(const struct tg_inspect_memory *memory, uint64_t frame, int16_t offset, uint8_t *byte)
+{
+    *byte = 0;
+    return offset < 0 || memory->read(memory->context, frame + (uint64_t)offset, byte, 1);
+}
+
+static bool read_frame(const struct tg_python *python, const struct tg_inspect_memory *memory, uint64_t frame,
+                       struct tg_python_frame *result)
+{
+    const struct tg_python_layout *layout = python->layout;
+    uint64_t code, text;
+    if (!read_word(memory, frame + layout->frame_code, &code) || !has_type(memory, code, python->code_type) ||
+        !read_word(memory, code + layout->code_name, &text) ||
+        !read_text(python, memory, text, result->function, sizeof result->function) ||
+        !read_word(memory, code + layout->code_file, &text) ||
+        !read_text(python, memory, text, result->file, sizeof result->file))
+        return false;
+    result->line = read_line(python, memory, frame, code);
+    return true;
+}
+
+size_t tg_python_frames_read(const struct tg_python *python, const struct tg_inspect_memory *memory,
+                             uint64_t fs_base, struct tg_python_frame *frames, size_t max)
+{
+    if (python->module == NULL || fs_base == 0)
+        return 0;
+    const struct tg_python_layout *layout = python->layout;
+    uint64_t frame = find_frame(python, memory, fs_base);
+    size_t count = 0;
+    for (size_t steps = 0; frame != 0 && count < max && steps < 2 * max; steps++) {
+        uint8_t owner, entry;
+        if (!read_byte(memory, frame, layout->frame_owner, &owner) ||
+            !read_byte(memory, frame, layout->frame_entry, &entry))
+            break;
+        bool is_shim = layout->minor >= 12 && owner == OWNED_BY_C;
+        if (is_shim && count > 0) {
+            frames[count - 1].is_entry = true;
+        } else if (!is_shim) {
+            if (!read_frame(python, memory, frame, &frames[count]))
+                break;
+            frames[count].is_entry = layout->minor <= 10 || entry != 0;
+            count++;
+        }
+        if (!read_word(memory, frame + layout->frame_previous, &frame))
+            break;
+    }
+    return count;
+}
