@@ -12,6 +12,7 @@
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
 #include "live/commands/session/commands.h"
+#include "live/commands/session/setting_variables.h"
 
 static const struct tg_console_command *const commands[] = {
     /* asking what has happened */
@@ -165,6 +166,7 @@ static const struct tg_console_state_kind *const states[] = {
     &tg_job_settings_kind,
     &tg_listing_kind,
     &tg_remade_points_kind,
+    &tg_setting_variables_kind,
     NULL,
 };
 

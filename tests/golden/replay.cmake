@@ -45,6 +45,7 @@ tg_golden_test(replay-rc-fails hung replay -e "puts unreached" --rc scripts/rc-f
 tg_golden_test(replay-help hung replay -e help -e "help opm next" -e "help opm" -e "help find" hung.tgt)
 tg_golden_test(replay-settings hung replay -e dset -e "dset MAX_LIST 5" -e "dset STOP_ALL none" hung.tgt)
 tg_golden_test(replay-setting-is-none hung replay -e "dset MAX_LIST five" hung.tgt)
+tg_replay_test(setting-variables hung)
 tg_golden_test(replay-aliases hung replay -e "goto end" -e "f r0" -e "info processes" -e alias -e "help f" -e "b 12" hung.tgt)
 tg_golden_test(replay-quit hung replay -x scripts/quit.tcl -e "puts unreached" hung.tgt)
 tg_golden_test(replay-without-index hung@10 replay -e "goto end" -e "back 2" -e next hung.tgt)

@@ -64,15 +64,16 @@ const struct tg_console_command tg_console_dhalt = {
 
 /* ---- waiting */
 
-/* Whether nobody of the set runs, or with ANY somebody stands. */
+/* Waiting until no thread of the set runs, or with ANY until one has stopped. */
 struct wait {
     bool done; /* first: see tg_focus_call_await */
     bool any;
-    double seconds; /* negative: without end */
-    int64_t ranks;  /* so many are to be there, 0 as many as the focus has */
-    bool is_open;   /* nobody has set a focus: it is the ranks, as soon as there are some */
-    size_t n_known; /* processes, at the time of the last look */
-    double since;   /* since when they are as many */
+    size_t n_stopped_before; /* threads that were stopped before, and do not count with ANY */
+    double seconds;          /* negative: without end */
+    int64_t ranks;           /* so many are to be there, 0 as many as the focus has */
+    bool is_open;            /* nobody has set a focus: it is the ranks, as soon as there are some */
+    size_t n_known;          /* processes, at the time of the last look */
+    double since;            /* since when they are as many */
 };
 
 static const double longest_pause_s = 2; /* between the starts of two ranks */
@@ -137,7 +138,7 @@ static struct tg_error *look(const struct tg_request *control)
             n_standing += stands;
         }
     }
-    wait->done = wait->any ? n_standing > 0 || n_running == 0 : n_running == 0;
+    wait->done = n_running == 0 || (wait->any && n_standing > wait->n_stopped_before);
     if (wait->done && wait->is_open && wait->ranks == 0 && n_running == 0)
         wait->done = is_all(control, wait);
     return NULL;
@@ -196,17 +197,19 @@ static struct tg_error *tell_held(const struct tg_request *control)
     return NULL;
 }
 
+/* The request's context gets the number of threads that are held. */
 static struct tg_error *go_silently(const struct tg_request *control)
 {
-    return tg_controller_go(control->controller, control->view, control->set, NULL);
+    return tg_controller_go(control->controller, control->view, control->set, control->context);
 }
 
-struct tg_error *tg_run_continue(struct tg_console *console, FILE *out)
+struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out)
 {
-    struct wait wait = {.is_open = console->focus.is_open};
-    struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, go_silently, NULL, out);
+    struct wait wait = {.any = limits->any, .is_open = console->focus.is_open};
+    struct tg_error *error =
+        tg_focus_call_run(console, &tg_focus_call_defaults, go_silently, &wait.n_stopped_before, out);
     if (error == NULL)
-        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, -1, out);
+        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, limits->seconds, out);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, tell_held, NULL, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)

@@ -7,7 +7,13 @@
 /* dgo. */
 struct tg_error *tg_run_go(struct tg_console *console, FILE *out);
 
+/* When a wait ends. */
+struct tg_run_limits {
+    bool any;       /* once one thread has stopped, instead of all */
+    double seconds; /* negative: without end */
+};
+
 /* dgo, then dwait: dcont of a live job. */
-struct tg_error *tg_run_continue(struct tg_console *console, FILE *out);
+struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
 #include "live/commands/motion/motion.h"
+#include "live/console/options.h"
 
 #include <inttypes.h>
 
@@ -44,13 +45,13 @@ static void tell_catch(const struct tg_event *event, const struct continuing *co
     }
 }
 
-static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+static const struct tg_console_option options[] = {
+    TG_OPTION_FLAG("-any", struct tg_run_limits, any),
+    {"-timeout", TG_OPTION_SECONDS, TG_OPTION_IN(struct tg_run_limits, seconds)},
+    {0}};
+
+static struct tg_error *continue_trace(struct tg_console *console, FILE *out)
 {
-    (void)argv;
-    if (argc > 0)
-        return tg_console_usage(&tg_console_dcont);
-    if (console->options.live != NULL)
-        return tg_run_continue(console, out);
     struct continuing continuing = {.focus = &console->focus,
                                     .catches = tg_console_state(console, &tg_catches_kind)};
     if (!continuing.catches->sections && !continuing.catches->steps.is_on) {
@@ -69,11 +70,28 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
     return tg_console_print_place(console, out);
 }
 
+static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct tg_run_limits limits = {.seconds = -1};
+    struct tg_error *error = tg_console_take_options(&tg_console_dcont, argc, argv, &limits, NULL);
+    if (error != NULL)
+        return error;
+    if (console->options.live != NULL)
+        return tg_run_continue(console, &limits, out);
+    return argc == 0 ? continue_trace(console, out)
+                     : tg_error_create(TG_ERROR_UNSUPPORTED,
+                                       "-any and -timeout are for live jobs; see tollgate live");
+}
+
 const struct tg_console_command tg_console_dcont = {
     .name = "dcont",
-    .arguments = "",
+    .arguments = "?-any? ?-timeout SECONDS?",
     .summary =
         "continues to the next stop of `opm sections` or the end; in a live job until all threads stop",
     .example = "dcont",
+    .more =
+        "In a live job, -any ends the wait once one of the resumed threads has stopped. Ctrl-C stops the\n"
+        "threads in focus; the timeout ends the wait with an error, and what runs keeps running.",
+    .options = options,
     .run = run_dcont,
 };

@@ -1,4 +1,5 @@
 /* Settings: dset, dunset. */
+#include "live/commands/session/dset.h"
 #include "live/commands/session/commands.h"
 #include "live/console/options.h"
 
@@ -32,7 +33,7 @@ static void put_setting(const struct tg_console *console, const struct tg_settin
     tg_json_end_object(json);
 }
 
-static bool is_of_use(const struct tg_console *console, const struct tg_setting *setting)
+bool tg_dset_is_of_use(const struct tg_console *console, const struct tg_setting *setting)
 {
     return !setting->is_live || console->options.live != NULL;
 }
@@ -89,7 +90,7 @@ static size_t width_of_others(const struct tg_console *console)
     char value[VALUE_WIDTH + 1];
     size_t name = 0, text = strlen("VALUE");
     for (const struct tg_setting *setting = tg_setting_table; setting->name != NULL; setting++) {
-        if (!is_of_use(console, setting))
+        if (!tg_dset_is_of_use(console, setting))
             continue;
         size_t sizes[] = {strlen(setting->name), strlen(shown_value(console, setting, value))};
         name = sizes[0] > name ? sizes[0] : name;
@@ -110,7 +111,7 @@ static struct tg_error *list_settings(struct tg_console *console, FILE *out)
     for (const struct tg_setting *setting = tg_setting_table; error == NULL && setting->name != NULL;
          setting++) {
         char value[VALUE_WIDTH + 1];
-        if (!is_of_use(console, setting))
+        if (!tg_dset_is_of_use(console, setting))
             continue;
         error =
             add_setting(table, setting->name, shown_value(console, setting, value), setting->meaning, width);
@@ -132,7 +133,7 @@ static struct tg_error *find(const struct tg_console *console, const char *name,
     char shown[128], hint[TG_NEAR_NAME_HINT];
     struct tg_near_name near;
     *setting = tg_setting_find(name);
-    if (*setting != NULL && is_of_use(console, *setting))
+    if (*setting != NULL && tg_dset_is_of_use(console, *setting))
         return NULL;
     if (*setting != NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED,
@@ -145,8 +146,8 @@ static struct tg_error *find(const struct tg_console *console, const char *name,
                            tg_printable(name, shown, sizeof shown), tg_near_name_hint(&near, hint));
 }
 
-/* Sets one, NULL the initial value; a program that listens is told. */
-static struct tg_error *set(struct tg_console *console, const struct tg_setting *setting, const char *value)
+struct tg_error *tg_dset_change(struct tg_console *console, const struct tg_setting *setting,
+                                const char *value)
 {
     char *former = strdup(tg_console_settings_text(console->settings, setting->name));
     if (former == NULL)
@@ -185,7 +186,7 @@ static struct tg_error *run_dset(struct tg_console *console, int argc, Tcl_Obj *
     const char *name = Tcl_GetString(argv[first]);
     error = find(console, name, &setting);
     if (error == NULL && n_words == 2)
-        error = set(console, setting, Tcl_GetString(argv[first + 1]));
+        error = tg_dset_change(console, setting, Tcl_GetString(argv[first + 1]));
     if (error == NULL)
         console->result = Tcl_NewStringObj(tg_console_settings_text(console->settings, name), -1);
     return error;
@@ -212,9 +213,9 @@ static struct tg_error *run_dunset(struct tg_console *console, int argc, Tcl_Obj
     if (error == NULL && words.name != NULL)
         error = find(console, words.name, &setting);
     if (error == NULL && words.name != NULL)
-        return set(console, setting, NULL);
+        return tg_dset_change(console, setting, NULL);
     for (setting = tg_setting_table; error == NULL && setting->name != NULL; setting++)
-        error = is_of_use(console, setting) ? set(console, setting, NULL) : NULL;
+        error = tg_dset_is_of_use(console, setting) ? tg_dset_change(console, setting, NULL) : NULL;
     return error;
 }
 
@@ -222,7 +223,7 @@ static void offer_settings(const struct tg_console *console, void (*add)(void *c
                            void *context)
 {
     for (const struct tg_setting *setting = tg_setting_table; setting->name != NULL; setting++)
-        if (is_of_use(console, setting))
+        if (tg_dset_is_of_use(console, setting))
             add(context, setting->name);
 }
 
@@ -231,7 +232,8 @@ const struct tg_console_command tg_console_dset = {
     .arguments = "?NAME ?VALUE??",
     .summary = "lists the settings, or shows or changes one",
     .example = "dset MAX_LIST 40",
-    .more = "The prefix TV:: of a NAME may be left out.",
+    .more = "The prefix TV:: of a NAME may be left out. Settings are Tcl variables, too: `set MAX_LIST 40`,\n"
+            "`puts $TV::dlopen_always_recalculate`; `unset MAX_LIST` is `dunset MAX_LIST`.",
     .options = dset_options,
     .offer = offer_settings,
     .run = run_dset,

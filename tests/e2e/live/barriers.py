@@ -82,6 +82,7 @@ def team():
                       ("group", "group")):
         session("widths", [TEAM, "3", "3"], f"set hit {hit}; set done {done}", name=f"widths-{hit}-{done}")
     session("holds", [TEAM, "1", "4"])
+    session("continues", [TEAM, "1", "3"])
     session("late", [TEAM, "1", "3", "late"])
     session("errors", [TEAM, "2", "2"])
     session("lists", [TEAM, "2", "3"])
