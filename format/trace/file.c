@@ -35,6 +35,10 @@ static struct tg_error *set_names(struct tg_trace_file *file, const char *path, 
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
+    if (strcmp(path, "-") == 0)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "a trace cannot be written to standard output: name a file (./- "
+                               "is one called -)");
     if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return tg_error_create(TG_ERROR_USAGE, "invalid name for a trace file: \"%s\"", path);
     file->path = strdup(path);

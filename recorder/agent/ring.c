@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -265,6 +266,16 @@ static bool enter_process(void)
     return true;
 }
 
+/* False where the thread inherited, or set in a way that calls/sealed.c does not see, that reading the time
+ * stamp counter is fatal. */
+static bool may_read_clock(void)
+{
+    int mode = PR_TSC_ENABLE;
+    if (tg_agent.clock == TG_AGENT_CLOCK_TSC && !tg_agent.no_calls)
+        (void)syscall(SYS_prctl, PR_GET_TSC, &mode);
+    return mode != PR_TSC_SIGSEGV;
+}
+
 static bool enter_thread(struct tg_agent_thread *thread)
 {
     if (!enter_process() || *tg_agent.generation == UINT64_MAX || slow.ended)
@@ -273,6 +284,10 @@ static bool enter_thread(struct tg_agent_thread *thread)
         return false;
     if (thread->header != NULL && thread->generation == *tg_agent.generation)
         return true;
+    if (!may_read_clock()) {
+        slow.ended = true;
+        return false;
+    }
     /* a thread without a ring would also have to ask for its id */
     struct tg_agent_ring_header *header = tg_agent.no_calls ? NULL : take_idle();
     if (header == NULL)

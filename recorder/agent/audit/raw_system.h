@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -121,6 +122,14 @@ static inline int32_t tg_raw_thread_id(void)
 static inline unsigned tg_raw_effective_user(void)
 {
     return (unsigned)tg_raw_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Whether the calling thread may read the time stamp counter: prctl(PR_SET_TSC) makes that fatal. */
+static inline int tg_raw_may_read_tsc(void)
+{
+    int mode = PR_TSC_ENABLE;
+    (void)tg_raw_call(SYS_prctl, PR_GET_TSC, (long)&mode, 0, 0, 0, 0);
+    return mode != PR_TSC_SIGSEGV;
 }
 
 static inline uint64_t tg_raw_monotonic_ns(void)

@@ -351,7 +351,8 @@ uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)
         __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    if (!make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {
+    bool has_clock = agent.control->clock != TG_AGENT_CLOCK_TSC || tg_raw_may_read_tsc();
+    if (!has_clock || !make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {
         agent.dropped++;
         __atomic_fetch_add(&agent.ring->lost, 1, __ATOMIC_RELAXED);
         return NULL;

@@ -122,6 +122,78 @@ int main(int argc, char **argv)
 """
 
 
+# Forbids itself the time stamp counter in one of several ways, and then does what the agent records.
+NO_CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *work(void *unused)
+{
+    void *library = dlopen("libm.so.6", RTLD_NOW);
+    if (library != NULL)
+        dlclose(library);
+#pragma omp critical
+    (void)unused;
+    return NULL;
+}
+
+static void forbid(const char *how)
+{
+    long result;
+    if (strcmp(how, "prctl") == 0)
+        prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    else if (strcmp(how, "syscall") == 0)
+        syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    else
+        __asm__ volatile("syscall" : "=a"(result) : "a"((long)SYS_prctl), "D"((long)PR_SET_TSC), "S"((long)PR_TSC_SIGSEGV),
+                         "d"(0L) : "rcx", "r11", "memory");
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    int status = 0;
+    if (argc != 3)
+        return 2;
+    if (strcmp(argv[2], "before") == 0)
+        work(NULL);
+    forbid(argv[1]);
+    if (strcmp(argv[2], "thread") == 0 && pthread_create(&thread, NULL, work, NULL) == 0)
+        pthread_join(thread, NULL);
+    else if (strcmp(argv[2], "child") == 0) {
+        if (fork() == 0)
+            return work(NULL) != NULL;
+        wait(&status);
+    } else
+        work(NULL);
+    return status == 0 ? 42 : 3;
+}
+"""
+
+
+def no_clock():
+    """A program that forbids itself the time stamp counter (PR_SET_TSC) is not ended by the agent's reading it."""
+    with open("clock.c", "w") as file:
+        file.write(NO_CLOCK)
+    made = run(["cc", "-O1", "-fopenmp", "clock.c", "-o", "clock", "-ldl", "-pthread"])
+    if made.status != 0:
+        skip("cannot build a program with OpenMP here: " + made.errors)
+    for options in ((), ("--no-ptrace",)):
+        for how in ("prctl", "syscall", "instruction"):
+            for what in ("before", "alone", "thread", "child"):
+                if (how, what) == ("instruction", "before"):
+                    continue  # in the manual page: nobody sees it
+                trace = same([os.path.abspath("clock"), how, what], options)
+                loads = sum(event["kind"] == "omp_mutex_enter" for event in trace)
+                check(loads == (what == "before"), options, how, what, loads, "criticals")
+
+
 def seccomp():
     """A program that forbids itself system calls lives on, and is recorded to its end."""
     with open("sealed.c", "w") as file:

@@ -36,7 +36,7 @@ def hostile_trace(name):
 
 
 def drawable_trace(name):
-    fixture = os.path.join(os.environ["TG_SOURCE"], "tests/golden/fixtures/hybrid.jsonl")
+    fixture = os.path.join(os.environ["TG_SOURCE"], "tests/golden/fixtures/sequence-ranks.jsonl")
     check(run([os.environ["TG_TRACE_FROM_JSON"], fixture, name]).status == 0)
 
 
@@ -123,6 +123,11 @@ def replaced():
         with open("plain", "rb") as file:
             check(file.read() != b"old", arguments, "--force did not replace a file")
         os.unlink("plain")
+        done = run(["-" if a == "O" else a for a in command])
+        if arguments[0] in ("record", "live", "recover"):
+            check(done.status == 2 and "standard output" in done.errors, "a trace is written to -", done)
+        else:
+            check(done.status == 0 and done.output, "nothing on standard output", arguments, done)
     check(sorted(os.listdir()) == sorted([*inodes, "S", "T", "file"]), os.listdir())
 
 
