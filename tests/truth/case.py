@@ -1,11 +1,13 @@
 """A case: a program from a seed, correct or with one fault, and the truth about it."""
+import os
 import random
+import shutil
 
 import mpi_patterns
 import openmp_patterns
 from fault import FAULTS
 from program import Line, Part, Program
-from toolchain import parts_of
+from toolchain import compile_case, job, parts_of
 from truth import Truth
 
 import mpi_faults  # noqa: F401 fills the table of faults, in the order in which it is shown
@@ -22,6 +24,7 @@ def is_mpi(toolchain):
 
 class Case:
     """KIND is CORRECT or a fault; TOOLCHAIN one of toolchain.TOOLCHAINS; ENDS: a correct one that is not interrupted."""
+    span_s = (0.0, 1.8)  # of the interruption, after the program's first step
 
     def __init__(self, kind, toolchain, seed, ends=False):
         self.kind, self.toolchain, self.seed, self.ends = kind, toolchain, seed, ends
@@ -53,6 +56,12 @@ class Case:
     @property
     def name(self):
         return self.title.replace(" ", "-")
+
+    def prepare(self, programs, folder):
+        """Compiles the program into PROGRAMS, with its source in FOLDER too. Returns the command that starts it."""
+        program = compile_case(self, programs)
+        shutil.copy(os.path.join(os.path.dirname(program), "program.c"), folder)
+        return job(self, program)
 
     # ---- choices
 

@@ -10,8 +10,8 @@ import tempfile
 import time
 
 from board import Board
-from case import CORRECT, is_mpi
-from toolchain import ENVIRONMENT, compile_case, job
+from case import CORRECT, Case
+from toolchain import ENVIRONMENT
 
 TOLLGATE = os.environ.get("TG_TOLLGATE", "tollgate")
 # Ways to interrupt: Ctrl-C in the terminal, a batch system's SIGTERM to the launcher, `timeout` around the recorder, a
@@ -35,14 +35,15 @@ class Trial:
         self.way = dice.choice(WAYS) if case.kind == CORRECT else dice.choice(("ctrl-c", "sigterm-recorder", "sigterm-launcher"))
         if case.ends:
             self.way = "none"
-        self.moment_s = round(dice.uniform(0.0, 1.8), 3)
-        self.is_early = dice.random() < 0.04  # the moment counts from the start of the launcher
+        self.moment_s = round(dice.uniform(*case.span_s), 3)
+        # the moment counts from the start of the launcher
+        self.is_early = dice.random() < 0.04 or not isinstance(case, Case)
         self.interrupted = False
 
     # ---- processes
 
-    def record_command(self, program):
-        record = [TOLLGATE, "record", "-q", "--force", "-o", "trace", "--", *job(self.case, program)]
+    def record_command(self):
+        record = [TOLLGATE, "record", "-q", "--force", "-o", "trace", "--", *self.case.prepare(self.programs, self.folder)]
         if self.way == "timeout":
             return ["timeout", "-k", "20", str(round(self.moment_s + 1.5, 2)), *record]
         return record
@@ -121,15 +122,13 @@ class Trial:
     def run(self):
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
-        program = compile_case(self.case, self.programs)
-        shutil.copy(os.path.join(os.path.dirname(program), "program.c"), self.folder)
+        command = self.record_command()
         board = Board(os.path.join(self.folder, "board"))
-        environment = dict(os.environ, **ENVIRONMENT, TRUTH_BOARD=board.path)
-        if is_mpi(self.case.toolchain):
-            # one of its own, since launchers remove each other's; short, since the paths of sockets are made from it
-            environment["OMPI_MCA_orte_tmpdir_base"] = session = tempfile.mkdtemp(prefix="tb", dir="/tmp")
+        # one of its own, since launchers remove each other's; short, since the paths of sockets are made from it
+        session = tempfile.mkdtemp(prefix="tb", dir="/tmp")
+        environment = dict(os.environ, **ENVIRONMENT, TRUTH_BOARD=board.path, OMPI_MCA_orte_tmpdir_base=session)
         with open(os.path.join(self.folder, "output"), "wb") as output:
-            self.process = subprocess.Popen(self.record_command(program), cwd=self.folder, env=environment, stdout=output,
+            self.process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=output,
                                             stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 self.act(board)
@@ -140,8 +139,7 @@ class Trial:
                 self.end_all(board)
         self.culprits, self.places = self.culprits or board.culprits(), self.places or board.places()
         board.close()
-        if is_mpi(self.case.toolchain):
-            shutil.rmtree(session, ignore_errors=True)
+        shutil.rmtree(session, ignore_errors=True)
         self.read_report()
         return self
 
