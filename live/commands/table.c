@@ -73,6 +73,7 @@ static const struct tg_console_command *const commands[] = {
     &tg_console_dlist,
     &tg_console_dexamine,
     &tg_console_dprint,
+    &tg_console_dassign,
     &tg_console_dset,
     &tg_console_dunset,
     &tg_console_alias,
@@ -160,14 +161,8 @@ static const struct tg_console_alias gdb_words[] = {
 };
 
 static const struct tg_console_state_kind *const states[] = {
-    &tg_auto_sequence_kind,
-    &tg_catches_kind,
-    &tg_examination_kind,
-    &tg_job_settings_kind,
-    &tg_listing_kind,
-    &tg_remade_points_kind,
-    &tg_setting_variables_kind,
-    NULL,
+    &tg_auto_sequence_kind, &tg_catches_kind,       &tg_examination_kind,       &tg_job_settings_kind,
+    &tg_listing_kind,       &tg_remade_points_kind, &tg_setting_variables_kind, NULL,
 };
 
 const struct tg_console_table tg_command_table = {

@@ -2,6 +2,7 @@
 
 #include "recorder/unwind/user_registers.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { MAX_LEVEL = 10000 };
@@ -118,4 +119,41 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
         error = tg_error_create(TG_ERROR_NOT_FOUND, "no frame %u: the stack has %zu", level, frames.count);
     tg_frames_deinit(&frames);
     return error;
+}
+
+/* The register of USER that DWARF calls NUMBER. */
+static unsigned long long *register_of(struct user_regs_struct *user, unsigned number)
+{
+    unsigned long long *const registers[] = {
+        [TG_RAX] = &user->rax, [TG_RDX] = &user->rdx, [TG_RCX] = &user->rcx, [TG_RBX] = &user->rbx,
+        [TG_RSI] = &user->rsi, [TG_RDI] = &user->rdi, [TG_RBP] = &user->rbp, [TG_RSP] = &user->rsp,
+        [TG_R8] = &user->r8,   [TG_R9] = &user->r9,   [TG_R10] = &user->r10, [TG_R11] = &user->r11,
+        [TG_R12] = &user->r12, [TG_R13] = &user->r13, [TG_R14] = &user->r14, [TG_R15] = &user->r15};
+    return number < sizeof registers / sizeof *registers ? registers[number] : NULL;
+}
+
+static struct tg_error *assign_register(struct tg_thread *thread, const struct tg_thread_scene *found,
+                                        const struct tg_assignment *plan)
+{
+    const struct user_regs_struct *present = tg_thread_registers(thread);
+    if (present == NULL)
+        return gone();
+    struct user_regs_struct registers = *present;
+    unsigned long long *value = register_of(&registers, plan->number);
+    if (value == NULL || found->frame.registers.value[TG_RIP] != present->rip)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "it is in %%%s: registers are assigned in the innermost frame only",
+                               tg_location_register_name(plan->number));
+    memcpy(value, plan->bytes, plan->size_bytes);
+    return tg_thread_set_registers(thread, &registers) ? NULL : gone();
+}
+
+struct tg_error *tg_thread_scene_assign(struct tg_thread *thread, const struct tg_thread_scene *found,
+                                        const struct tg_assignment *plan)
+{
+    if (plan->is_in_register)
+        return assign_register(thread, found, plan);
+    if (tg_thread_write_memory(thread, plan->address, plan->bytes, plan->size_bytes))
+        return NULL;
+    return tg_error_create(TG_ERROR_TARGET, "memory at 0x%" PRIx64 " cannot be written", plan->address);
 }

@@ -3,6 +3,7 @@
 #define TG_LIVE_CONTROL_THREAD_SCENE_H
 
 #include "live/inspect/dwarf/module_scene.h"
+#include "live/inspect/expression/assignment.h"
 #include "recorder/engine/engine.h"
 #include "recorder/unwind/frames.h"
 
@@ -40,5 +41,10 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
 /* The same of call LEVEL of FRAMES, which were read of THREAD in this stop. It is there. */
 void tg_thread_scene_of_call(struct tg_thread *thread, struct tg_module_scene *objects,
                              const struct tg_frames *frames, size_t level, struct tg_thread_scene *found);
+
+/* Carries out PLAN, made in FOUND, on THREAD, which is kept. Errors: TARGET (memory that cannot be written, or the thread was
+ * killed meanwhile); UNSUPPORTED: a register of another frame than the innermost, which inner calls keep. */
+struct tg_error *tg_thread_scene_assign(struct tg_thread *thread, const struct tg_thread_scene *found,
+                                        const struct tg_assignment *plan);
 
 #endif

@@ -293,6 +293,16 @@ bool tg_thread_read_memory(const struct tg_thread *thread, uint64_t address, voi
     return true;
 }
 
+bool tg_thread_write_memory(const struct tg_thread *thread, uint64_t address, const void *buffer, size_t size)
+{
+    const struct tg_address_space *space = thread->process->space;
+    for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
+        if ((site->planted && site->address - address < size) ||
+            (site->doubled && site->address + 1 - address < size))
+            return false;
+    return tg_memory_write(thread->tid, address, buffer, size);
+}
+
 /* Is INSN a one-byte `ret` with nothing behind it but what assemblers fill gaps with? BYTES: N from it on. */
 static bool is_lonely_ret(const struct tg_insn *insn, const uint8_t *bytes, size_t n)
 {

@@ -181,12 +181,21 @@ struct tg_thread *tg_process_find_thread(const struct tg_process *process, pid_t
  * or running. False where not all of it can be read. */
 bool tg_thread_read_memory(const struct tg_thread *thread, uint64_t address, void *buffer, size_t size);
 
+/* Writes memory of THREAD's process, also where the program may only read. THREAD is kept. False where a breakpoint is
+ * planted in the range, which is code then, or not all of it could be written. */
+bool tg_thread_write_memory(const struct tg_thread *thread, uint64_t address, const void *buffer,
+                            size_t size);
+
 /* CLOCK_MONOTONIC in ns. */
 uint64_t tg_engine_now_ns(void);
 
 /* Registers of THREAD in the stop in progress, valid while it lasts; at a breakpoint rip is its address. NULL
  * where the thread was killed meanwhile. */
 const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
+
+/* Gives THREAD, which is kept, REGISTERS, of which rip and what says of system calls are as they were. False where it was
+ * killed meanwhile. */
+bool tg_thread_set_registers(struct tg_thread *thread, const struct user_regs_struct *registers);
 
 /* Its floating-point and vector registers, read now: what tg_thread_registers says of time holds. False where
  * the thread was killed meanwhile. */

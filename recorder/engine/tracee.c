@@ -34,6 +34,15 @@ void tg_tracee_store_registers(struct tg_tracee *tracee)
     tracee->regs_changed = false;
 }
 
+bool tg_thread_set_registers(struct tg_thread *thread, const struct user_regs_struct *registers)
+{
+    struct tg_tracee *tracee = tg_tracee_of(thread);
+    if (!tg_tracee_load_registers(tracee))
+        return false;
+    tracee->regs = *registers;
+    return ptrace(PTRACE_SETREGS, thread->tid, NULL, &tracee->regs) == 0;
+}
+
 const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread)
 {
     struct tg_tracee *tracee = tg_tracee_of(thread);
