@@ -39,6 +39,7 @@ struct tg_mpi_model {
     struct tg_mpi_comms comms;
     struct tg_mpi_collectives collectives;
     struct tg_mpi_messages *messages;
+    struct tg_wait_times waits;
     uint64_t impossible;
 };
 
@@ -320,6 +321,8 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
     thread->public.left_ns = event->time_ns;
     if (event->time_ns > thread->public.call.since_ns)
         thread->public.call_ns += event->time_ns - thread->public.call.since_ns;
+    if (tg_mpi_call_waits(thread->public.call.name))
+        tg_wait_times_add(&model->waits, thread->public.call.since_ns, event->time_ns);
     struct tg_error *error = finish(model, process, thread, event);
     if (error == NULL && model->options.left != NULL)
         error = model->options.left(model->options.context, &thread->public, &thread->public.call,
@@ -427,6 +430,7 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
         return tg_error_no_memory();
     tg_string_pool_share(&model->names, &made->names);
     made->impossible = model->impossible;
+    made->waits = model->waits;
     struct tg_error *error = tg_mpi_messages_copy(model->messages, &made->messages);
     if (error == NULL)
         error = copy_threads(model, made);
@@ -449,6 +453,11 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
 uint64_t tg_mpi_model_impossible(const struct tg_mpi_model *model)
 {
     return model->impossible;
+}
+
+struct tg_wait_times tg_mpi_model_waits(const struct tg_mpi_model *model)
+{
+    return model->waits;
 }
 
 uint64_t tg_mpi_model_unkept(const struct tg_mpi_model *model)

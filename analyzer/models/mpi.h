@@ -7,6 +7,7 @@
 #define TG_ANALYZER_MODELS_MPI_H
 
 #include "analyzer/models/mpi_state.h"
+#include "analyzer/models/wait_times.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
 
@@ -41,6 +42,9 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
 /* Events that could not be, and sends and receives that were too many to keep. */
 uint64_t tg_mpi_model_impossible(const struct tg_mpi_model *model);
 uint64_t tg_mpi_model_unkept(const struct tg_mpi_model *model);
+
+/* Calls that wait for others, and came back: blocking communication, collectives, MPI_Wait and the like. */
+struct tg_wait_times tg_mpi_model_waits(const struct tg_mpi_model *model);
 
 /* Threads and processes in order of first appearance. They stay where they are. */
 size_t tg_mpi_model_thread_count(const struct tg_mpi_model *model);

@@ -90,3 +90,12 @@ enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *per
         *persistent = is_persistent && role != TG_MPI_OTHER;
     return role;
 }
+
+bool tg_mpi_call_waits(const char *name)
+{
+    bool nonblocking, persistent;
+    enum tg_mpi_role role = tg_mpi_call_role(name, &nonblocking, &persistent);
+    bool is_poll = strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
+                   strcmp(name, "MPI_Improbe") == 0;
+    return role != TG_MPI_OTHER && !nonblocking && !persistent && !is_poll;
+}

@@ -19,6 +19,9 @@ enum tg_mpi_role {
  * (may be NULL): the call makes one that MPI_Start starts. */
 enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *persistent);
 
+/* Whether a thread in NAME waits for others: what starts a request or tests one comes back at once. */
+bool tg_mpi_call_waits(const char *name);
+
 /* A call that a thread is in, or was in last. */
 struct tg_mpi_call {
     const char *name; /* the model's */

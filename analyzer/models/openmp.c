@@ -19,6 +19,7 @@ struct tg_openmp_model {
     uint64_t impossible;
     uint64_t impossible_ns;
     const char *impossible_what;
+    struct tg_wait_times waits;
 };
 
 /* ---- life */
@@ -64,6 +65,11 @@ uint64_t tg_openmp_model_impossible(const struct tg_openmp_model *model, uint64_
     return model->impossible;
 }
 
+struct tg_wait_times tg_openmp_model_waits(const struct tg_openmp_model *model)
+{
+    return model->waits;
+}
+
 /* ---- workers */
 
 static struct tg_error *enter(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -81,11 +87,20 @@ static struct tg_error *enter(struct tg_openmp_model *model, struct tg_openmp_wo
     return tg_openmp_worker_push(worker, place);
 }
 
+/* Threads that have left a region stay at its end until the next one, which says nothing of the job. */
+static void count_wait(struct tg_openmp_model *model, const struct tg_openmp_place *place, uint64_t time_ns)
+{
+    bool is_idle = place->what == TG_OMP_SYNC_BARRIER_JOIN && place->thread_num != 0;
+    if (place->kind == TG_OPENMP_IN_MUTEX_WAIT || (place->kind == TG_OPENMP_IN_SYNC && !is_idle))
+        tg_wait_times_add(&model->waits, place->since_ns, time_ns);
+}
+
 /* Leaves the innermost place. */
 static struct tg_error *leave_top(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                   uint64_t time_ns)
 {
     struct tg_openmp_place place = worker->places[--worker->public.n_places];
+    count_wait(model, &place, time_ns);
     if (model->options.left == NULL)
         return NULL;
     place.is_suspended = model->is_suspending;
@@ -124,6 +139,7 @@ static struct tg_error *leave_only(struct tg_openmp_model *model, struct tg_open
     worker->public.n_places--;
     memmove(&worker->places[at], &worker->places[at + 1],
             (worker->public.n_places - at) * sizeof *worker->places);
+    count_wait(model, &place, time_ns);
     if (model->options.left == NULL)
         return NULL;
     return model->options.left(model->options.context, &worker->public, &place, time_ns);
@@ -162,6 +178,7 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
     made->impossible = model->impossible;
     made->impossible_ns = model->impossible_ns;
     made->impossible_what = model->impossible_what;
+    made->waits = model->waits;
     *copy = made;
     return NULL;
 }

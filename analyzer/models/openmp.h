@@ -7,6 +7,7 @@
 #define TG_ANALYZER_MODELS_OPENMP_H
 
 #include "analyzer/models/openmp_state.h"
+#include "analyzer/models/wait_times.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
 
@@ -43,6 +44,9 @@ struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struc
  * (static; NULL where none was). */
 uint64_t tg_openmp_model_impossible(const struct tg_openmp_model *model, uint64_t *first_ns,
                                     const char **first);
+
+/* Waits at barriers, for locks and for tasks that are over; not those of threads in a pool for work. */
+struct tg_wait_times tg_openmp_model_waits(const struct tg_openmp_model *model);
 
 /* Workers, for I in [0, count), in order of first appearance. They stay where they are; what they point to
  * is valid until the next feed. */

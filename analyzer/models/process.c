@@ -165,6 +165,7 @@ static struct tg_error *add_entry(struct tg_process_model *model, const struct t
     entry->rank = -1;
     entry->ending_status = -1;
     entry->program = entry->host = entry->job = entry->rank_source = entry->detach_reason = "";
+    entry->asked.sender = entry->stop_sender = "";
     entry->threads_started = entry->threads_alive = entry->threads_peak = 1;
     model->entries[model->count++] = entry;
     slot->entry = entry;
@@ -239,21 +240,35 @@ static struct tg_error *take_identity(struct tg_process_model *model, struct tg_
 /* Threads go one by one, and a job's launcher ends the other ranks before the last one went. */
 static void take_thread_exit(struct tg_process_entry *entry, const struct tg_event *event)
 {
-    if (event->thread_exit.status == entry->ending_status)
-        return;
-    entry->ending_status = event->thread_exit.status;
-    entry->ending_ns = event->time_ns;
+    if (event->thread_exit.status != entry->ending_status) {
+        entry->ending_status = event->thread_exit.status;
+        entry->ending_ns = event->time_ns;
+        entry->leader_ending_ns = 0;
+    }
+    if (event->tid == event->pid)
+        entry->leader_ending_ns = event->time_ns;
 }
 
-/* Threads that ended with 0 may have done so long before. */
 static bool was_ending(const struct tg_process_entry *entry)
 {
-    if (entry->ending_status <= 0 || entry->ending_status > INT32_MAX)
+    if (entry->ending_status < 0 || entry->ending_status > INT32_MAX)
         return false;
     int status = (int)entry->ending_status;
     return entry->end == TG_PROCESS_KILLED   ? WIFSIGNALED(status) && WTERMSIG(status) == entry->status
            : entry->end == TG_PROCESS_EXITED ? WIFEXITED(status) && WEXITSTATUS(status) == entry->status
                                              : false;
+}
+
+/* When a process that has ended began to: the same kind of moment whatever it ended with, for moments of
+ * several processes are compared, and a launcher ends the others of a job at once. Threads that ended with 0
+ * may have done so long before: of these the first thread of the process counts. */
+static uint64_t begin_of_end(const struct tg_process_entry *entry)
+{
+    if (!was_ending(entry))
+        return entry->last_ns;
+    if (entry->ending_status != 0)
+        return entry->ending_ns;
+    return entry->leader_ending_ns != 0 ? entry->leader_ending_ns : entry->last_ns;
 }
 
 static void take_exit(struct tg_process_entry *entry, const struct tg_event_process_exit *event)
@@ -263,8 +278,57 @@ static void take_exit(struct tg_process_entry *entry, const struct tg_event_proc
                                                 : TG_PROCESS_LOST;
     entry->status = event->status;
     entry->core_dumped = event->core_dumped != 0;
-    entry->ended_ns = was_ending(entry) ? entry->ending_ns : entry->last_ns;
+    entry->ended_ns = begin_of_end(entry);
     entry->threads_alive = 0;
+}
+
+static bool is_end_request(int64_t signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* Programs that are asked again within this time are still being ended. */
+static const uint64_t one_request_ns = UINT64_C(30) * 1000000000;
+
+static struct tg_error *take_signal(struct tg_process_model *model, struct tg_process_entry *entry,
+                                    const struct tg_event *event)
+{
+    const struct tg_event_signal *signal = &event->signal;
+    const char *sender;
+    entry->signals++;
+    entry->last_signal = signal->signal;
+    entry->last_signal_ns = event->time_ns;
+    entry->last_signal_tid = event->tid;
+    entry->last_signal_address = signal->address;
+    bool is_stop = signal->signal == SIGSTOP;
+    bool is_first = is_end_request(signal->signal) &&
+                    (entry->asked.time_ns == 0 || event->time_ns - entry->asked.time_ns > one_request_ns);
+    if (!is_stop && !is_first)
+        return NULL;
+    struct tg_error *error = tg_string_pool_intern(&model->strings, signal->sender, &sender);
+    if (error != NULL)
+        return error;
+    if (is_first)
+        entry->asked = (struct tg_end_request){.time_ns = event->time_ns,
+                                               .signal = signal->signal,
+                                               .code = signal->code,
+                                               .sender_pid = signal->sender_pid,
+                                               .sender = sender};
+    if (is_stop) {
+        entry->stop_sender_pid = signal->sender_pid;
+        entry->stop_sender = sender;
+    }
+    return NULL;
+}
+
+static void take_group_stop(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    bool was_stopped = entry->stop_signal != 0;
+    entry->stop_signal = event->group_stop.signal;
+    if (entry->stop_signal == 0)
+        entry->continued_ns = event->time_ns;
+    else if (!was_stopped)
+        entry->stopped_ns = event->time_ns;
 }
 
 /* Events that say what a process is, or how it ended, are no answer to "what did it do last?". */
@@ -332,11 +396,9 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->ended_ns = entry->last_ns;
         return tg_string_pool_intern(&model->strings, event->detach.reason, &entry->detach_reason);
     } else if (event->kind == TG_EVENT_SIGNAL) {
-        entry->signals++;
-        entry->last_signal = event->signal.signal;
-        entry->last_signal_ns = event->time_ns;
-        entry->last_signal_tid = event->tid;
-        entry->last_signal_address = event->signal.address;
+        return take_signal(model, entry, event);
+    } else if (event->kind == TG_EVENT_GROUP_STOP) {
+        take_group_stop(entry, event);
     } else if (event->kind == TG_EVENT_LIBRARY_LOAD) {
         uint64_t count;
         entry->library_events++;

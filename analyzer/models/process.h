@@ -21,6 +21,14 @@ enum tg_process_end {
     TG_PROCESS_DETACHED,
 };
 
+/* A signal that asks a process to end, as far as it is known who sent it. */
+struct tg_end_request {
+    uint64_t time_ns; /* 0: there was none */
+    int64_t signal, code;
+    int64_t sender_pid; /* 0: the kernel, as for keys that were typed */
+    const char *sender; /* program, and who asked it; "" unknown */
+};
+
 /* One process, from its start to its end; a pid that the kernel used twice is two of them. Strings are the
  * model's. */
 struct tg_process_entry {
@@ -35,10 +43,11 @@ struct tg_process_entry {
     uint64_t start_ns;
     uint64_t last_ns; /* of its last event, its stop included */
     enum tg_process_end end;
-    int64_t status;    /* exit status or signal number */
-    uint64_t ended_ns; /* when it began to end: its first thread went with that status; otherwise last_ns */
+    int64_t status;        /* exit status or signal number */
+    uint64_t ended_ns;     /* when it began to end: its threads went with that status; otherwise last_ns */
     int64_t ending_status; /* wait status of the threads that went last, alike since ending_ns; -1 none */
-    uint64_t ending_ns;
+    uint64_t ending_ns,
+        leader_ending_ns; /* of these: the first one, the first thread of the process (0 no) */
     bool core_dumped;
     const char *detach_reason;
 
@@ -61,6 +70,12 @@ struct tg_process_entry {
     int64_t last_signal;
     int32_t last_signal_tid;
     uint64_t last_signal_address; /* of a fault, 0 none */
+    struct tg_end_request asked;  /* the first request to end of those that came at short intervals */
+    int64_t stop_signal;          /* it is stopped by this one (SIGSTOP, ...), 0: it is not */
+    uint64_t stopped_ns;          /* since then */
+    uint64_t continued_ns;        /* when the last such stop ended, 0 none did */
+    int64_t stop_sender_pid;      /* 0 unknown, or the kernel */
+    const char *stop_sender;
 
     struct tg_event_headline last; /* the last thing it did: its end and bookkeeping events do not count */
     struct tg_event_headline last_library; /* the last load; kind 0: none */

@@ -3,6 +3,7 @@
 #define TG_ANALYZER_VERDICT_DRAFT_H
 
 #include "analyzer/verdict/finding.h"
+#include "analyzer/verdict/stillness.h"
 
 #include <stdio.h>
 
@@ -17,6 +18,7 @@ struct tg_verdict_wait {
 struct tg_verdict_draft {
     const struct tg_verdict_input *input;
     struct tg_verdict *result;
+    struct tg_stillness stillness;
     size_t capacity;
     FILE *stream; /* writes the text of the current finding into TEXT */
     char *text;

@@ -58,6 +58,7 @@ enum { TG_VERDICT_BLAMED = 64 };
 struct tg_verdict {
     struct tg_finding *findings; /* bad ends first, then deadlocks, causes, consequences; each by SINCE_NS */
     size_t count;
+    char *busy; /* sentences on the waits that were too short for a finding; "" where there were none */
 };
 
 struct tg_verdict_input {
@@ -66,6 +67,7 @@ struct tg_verdict_input {
     const struct tg_mpi_model *mpi;
     const struct tg_mpir_model *mpir; /* NULL: not asked */
     uint64_t start_ns;                /* moments are relative to it */
+    uint64_t now_ns;                  /* the present, of a job that runs; 0: its last event is the latest */
     struct tg_code_namer namer;
 };
 

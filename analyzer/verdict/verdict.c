@@ -23,6 +23,7 @@ void tg_verdict_deinit(struct tg_verdict *result)
         free(result->findings[i].culprits);
     }
     free(result->findings);
+    free(result->busy);
     *result = (struct tg_verdict){0};
 }
 
@@ -72,6 +73,7 @@ static void capitalise(char *text)
 static struct tg_error *create(struct tg_verdict_draft *draft)
 {
     draft->n_processes = tg_process_model_count(draft->input->processes);
+    tg_stillness_measure(draft->input, &draft->stillness);
     draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
     draft->explained_by = calloc(draft->n_processes + 1, sizeof *draft->explained_by);
     draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
@@ -93,6 +95,16 @@ static void destroy(struct tg_verdict_draft *draft)
     free(draft->is_waiting);
     free(draft->explained_by);
     free(draft->ring_of);
+}
+
+static struct tg_error *tell_busy(struct tg_verdict_draft *draft)
+{
+    size_t size;
+    FILE *stream = open_memstream(&draft->result->busy, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    tg_stillness_print_busy(stream, &draft->stillness);
+    return fclose(stream) == 0 ? NULL : tg_error_no_memory();
 }
 
 /* Sorts the findings and makes sentences of their texts. */
@@ -131,6 +143,7 @@ struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg
         tg_verdict_find_rings,
         tg_verdict_find_openmp,
         tg_verdict_find_mpi,
+        tell_busy,
         finish,
     };
     struct tg_verdict made = {0};

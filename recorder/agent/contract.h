@@ -158,6 +158,7 @@ enum {
     TG_AGENT_MAX_STRING_BYTES = 4096, /* with its NUL */
     TG_AGENT_MAX_DEPENDENCES = 256,
     TG_AGENT_MAX_MEMBERS = 3072,
+    TG_AGENT_MAX_REQUESTS = 2048,
 };
 #define TG_AGENT_TEAM_MASK ((UINT64_C(1) << 28) - 1)
 #define TG_AGENT_CODE_MASK ((UINT64_C(1) << 48) - 1)
@@ -202,6 +203,9 @@ enum {
     X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                 \
     X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */              \
     X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                        \
+    X(MPI_ENTER_REQUEST, 9)  /* as MPI_ENTER, request */                                                     \
+    X(MPI_ENTER_BOTH, 11)    /* as MPI_ENTER, 1, source, tag of the source */                                \
+    X(MPI_REQUESTS, 1)       /* LIST of request */                                                           \
     X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                   \
     X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                      \
     X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                     \

@@ -100,7 +100,7 @@ static struct tg_team find_team(const struct record *record)
 
 /* ---- events whose members are words of the record, or parts of them */
 
-enum { ARGUMENT = 2, MAX_PARTS = 9 }; /* the word of the first argument; parts of a record with an END */
+enum { ARGUMENT = 2, MAX_PARTS = 12 }; /* the word of the first argument; parts of a record with an END */
 
 /* One member of the event, and the words that it comes from. */
 struct part {
@@ -143,6 +143,12 @@ struct part {
     {                                                                                                        \
         PLACE, 0, 0, 0, AT(payload.team), 0, 0                                                               \
     } /* all members of TG_OMP_PLACE */
+
+/* What the three forms of an entry have in common. */
+#define MPI_ENTER_PARTS                                                                                      \
+    CALL(mpi_enter.call, 0), WHOLE(mpi_enter.comm, 1), WHOLE(mpi_enter.instance, 2),                         \
+        WHOLE(mpi_enter.peer, 3), WHOLE(mpi_enter.tag, 4), WHOLE(mpi_enter.root, 5),                         \
+        WHOLE(mpi_enter.bytes, 6), SOME(mpi_enter.code, 7, 0, TG_AGENT_SEEN_SHIFT)
 
 /* The event that a record of each kind becomes; kind 0: none, or by decode_other. */
 static const struct {
@@ -204,10 +210,13 @@ static const struct {
                             {WHOLE(mpi_comm.comm, 0), WHOLE(mpi_comm.parent, 1), WHOLE(mpi_comm.handle, 2),
                              WHOLE(mpi_comm.origin, 3), WHOLE(mpi_comm.rank, 4), WHOLE(mpi_comm.size, 5),
                              ITEMS(mpi_comm.members, 6, struct tg_mpi_member)}},
-    [TG_RECORD_MPI_ENTER] = {TG_EVENT_MPI_ENTER,
-                             {CALL(mpi_enter.call, 0), WHOLE(mpi_enter.comm, 1), WHOLE(mpi_enter.instance, 2),
-                              WHOLE(mpi_enter.peer, 3), WHOLE(mpi_enter.tag, 4), WHOLE(mpi_enter.root, 5),
-                              WHOLE(mpi_enter.bytes, 6), SOME(mpi_enter.code, 7, 0, TG_AGENT_SEEN_SHIFT)}},
+    [TG_RECORD_MPI_ENTER] = {TG_EVENT_MPI_ENTER, {MPI_ENTER_PARTS}},
+    [TG_RECORD_MPI_ENTER_REQUEST] = {TG_EVENT_MPI_ENTER, {MPI_ENTER_PARTS, WHOLE(mpi_enter.request, 8)}},
+    [TG_RECORD_MPI_ENTER_BOTH] = {TG_EVENT_MPI_ENTER,
+                                  {MPI_ENTER_PARTS, TRUTH(mpi_enter.receives, 8), WHOLE(mpi_enter.from, 9),
+                                   WHOLE(mpi_enter.from_tag, 10)}},
+    [TG_RECORD_MPI_REQUESTS] = {TG_EVENT_MPI_REQUESTS,
+                                {ITEMS(mpi_requests.requests, 0, struct tg_mpi_request_item)}},
     [TG_RECORD_MPI_LEAVE] = {TG_EVENT_MPI_LEAVE,
                              {CALL(mpi_leave.call, 0), WHOLE(mpi_leave.request, 1), WHOLE(mpi_leave.peer, 2),
                               WHOLE(mpi_leave.tag, 3), WHOLE(mpi_leave.bytes, 4),

@@ -35,7 +35,13 @@ bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call
 
 static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
+    bool both = enter->receives, one = enter->request != 0;
+    uint64_t *arguments = tg_agent_begin(both  ? TG_RECORD_MPI_ENTER_BOTH
+                                         : one ? TG_RECORD_MPI_ENTER_REQUEST
+                                               : TG_RECORD_MPI_ENTER,
+                                         both  ? 11
+                                         : one ? 9
+                                               : 8);
     if (arguments == NULL)
         return;
     arguments[0] = frame->call;
@@ -46,6 +52,13 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
     arguments[5] = (uint64_t)enter->root;
     arguments[6] = enter->bytes;
     arguments[7] = (uintptr_t)frame->code;
+    if (both) {
+        arguments[8] = 1;
+        arguments[9] = (uint64_t)enter->from;
+        arguments[10] = (uint64_t)enter->from_tag;
+    } else if (one) {
+        arguments[8] = enter->request;
+    }
     tg_agent_commit();
 }
 
@@ -69,9 +82,24 @@ void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t
                            .comm = comm, .peer = peer, .tag = tag, .root = TG_MPI_NOTHING, .bytes = bytes});
 }
 
+void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    tg_mpi_thread.n_polls = 0;
+    write_enter(frame, enter);
+}
+
 void tg_mpi_enter(const struct tg_mpi_frame *frame)
 {
     tg_mpi_enter_collective(frame, 0, 0, TG_MPI_NOTHING, 0);
+}
+
+void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request)
+{
+    tg_mpi_thread.n_polls = 0;
+    write_enter(frame, &(const struct tg_mpi_enter){.peer = TG_MPI_NOTHING,
+                                                    .tag = TG_MPI_NOTHING,
+                                                    .root = TG_MPI_NOTHING,
+                                                    .request = request});
 }
 
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)

@@ -28,6 +28,9 @@ struct tg_mpi_enter {
     int64_t tag;
     int64_t root;
     uint64_t bytes;
+    uint64_t request; /* 0: none */
+    bool receives;    /* FROM and FROM_TAG are said */
+    int64_t from, from_tag;
 };
 
 /* Further arguments of MPI_LEAVE. */
@@ -79,7 +82,11 @@ void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, ui
                              uint64_t bytes);
 void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
                         uint64_t bytes);
+/* Of one that sends and receives: PEER and TAG are those of the send. */
+void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter);
 void tg_mpi_enter(const struct tg_mpi_frame *frame);
+/* Of one that waits for, or starts, REQUEST, or several: MPI_REQUESTS follows. */
+void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request);
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result);
 /* Records a return with nothing but the result. */
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);

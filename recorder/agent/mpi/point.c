@@ -86,7 +86,18 @@ static void *not_ignored(void *status, struct own_status *own)
                                       next(buffer, count, type, message, request));                          \
     }
 
-/* ---- both at once: the entry tells of the send, the end of the receive */
+/* ---- both at once: the entry tells of both, the end of the receive */
+
+#define ENTER_BOTH(to_, sent_tag_, bytes_, from_, tag_)                                                      \
+    tg_mpi_enter_both(frame,                                                                                 \
+                      &(const struct tg_mpi_enter){.comm = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id,       \
+                                                   .peer = tg_mpi_peer(to_),                                 \
+                                                   .tag = tg_mpi_tag(sent_tag_),                             \
+                                                   .root = TG_MPI_NOTHING,                                   \
+                                                   .bytes = (bytes_),                                        \
+                                                   .receives = true,                                         \
+                                                   .from = tg_mpi_peer(from_),                               \
+                                                   .from_tag = tg_mpi_tag(tag_)})
 
 #define SEND_RECEIVES(c, N)                                                                                  \
     TG_MPI_WRAP(Sendrecv##c,                                                                                 \
@@ -98,7 +109,7 @@ static void *not_ignored(void *status, struct own_status *own)
     {                                                                                                        \
         struct own_status own;                                                                               \
         status = not_ignored(status, &own);                                                                  \
-        ENTER(to, sent_tag, tg_mpi_bytes(n_sent, sent_type));                                                \
+        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(n_sent, sent_type), from, tag);                                \
         int result = next(sent, n_sent, sent_type, to, sent_tag, received, n_received, received_type, from,  \
                           tag, comm, status);                                                                \
         struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);                                  \
@@ -112,7 +123,7 @@ static void *not_ignored(void *status, struct own_status *own)
     {                                                                                                        \
         struct own_status own;                                                                               \
         status = not_ignored(status, &own);                                                                  \
-        ENTER(to, sent_tag, tg_mpi_bytes(count, type));                                                      \
+        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(count, type), from, tag);                                      \
         int result = next(buffer, count, type, to, sent_tag, from, tag, comm, status);                       \
         struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);                                  \
         tg_mpi_record_leave(frame, &leave, result);                                                          \
@@ -125,7 +136,7 @@ static void *not_ignored(void *status, struct own_status *own)
                 (sent, n_sent, sent_type, to, sent_tag, received, n_received, received_type, from, tag,      \
                  comm, request))                                                                             \
     {                                                                                                        \
-        ENTER(to, sent_tag, tg_mpi_bytes(n_sent, sent_type));                                                \
+        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(n_sent, sent_type), from, tag);                                \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_RECEIVE, request,                                \
                                       next(sent, n_sent, sent_type, to, sent_tag, received, n_received,      \
                                            received_type, from, tag, comm, request));                        \
@@ -135,7 +146,7 @@ static void *not_ignored(void *status, struct own_status *own)
                  tg_mpi_handle comm, void *request),                                                         \
                 (buffer, count, type, to, sent_tag, from, tag, comm, request))                               \
     {                                                                                                        \
-        ENTER(to, sent_tag, tg_mpi_bytes(count, type));                                                      \
+        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(count, type), from, tag);                                      \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_RECEIVE, request,                                \
                                       next(buffer, count, type, to, sent_tag, from, tag, comm, request));    \
     }

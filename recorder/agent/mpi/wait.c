@@ -43,6 +43,26 @@ static void batch_open(struct batch *batch, int count, const void *requests, voi
     tg_mpi_failure.waiting = &batch->waiting;
 }
 
+/* Records the entry of a call that waits for the active ones of COUNT requests, and which they are, unless
+ * those are too many. */
+static void batch_enter(const struct tg_mpi_frame *frame, const struct batch *batch, int count)
+{
+    size_t n_active = 0, n = 0;
+    tg_mpi_enter(frame);
+    for (int i = 0; batch->pending != NULL && i < count; i++)
+        n_active += batch->pending[i].request != 0;
+    if (n_active == 0 || n_active > TG_AGENT_MAX_REQUESTS)
+        return;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_REQUESTS, 1 + n_active);
+    if (arguments == NULL)
+        return;
+    arguments[0] = n_active;
+    for (int i = 0; i < count && n < n_active; i++)
+        if (batch->pending[i].request != 0)
+            arguments[++n] = batch->pending[i].request;
+    tg_agent_commit();
+}
+
 static void batch_close(struct batch *batch)
 {
     if (batch->n_mapped_bytes > 0 && batch->pending != NULL)
@@ -99,7 +119,7 @@ TG_MPI_WRAP(Wait, (void *request, void *status), (request, status))
 {
     struct batch batch;
     batch_open(&batch, 1, request, status);
-    tg_mpi_enter(frame);
+    tg_mpi_enter_request(frame, batch.pending[0].request);
     int result = next(request, batch.statuses);
     if (result == 0)
         batch_complete(&batch, 0, 0);
@@ -112,7 +132,7 @@ TG_MPI_WRAP(Waitall, (int count, void *requests, void *statuses), (count, reques
     struct batch batch;
     batch_open(&batch, count, requests, statuses);
     batch.waiting.statuses = batch.statuses;
-    tg_mpi_enter(frame);
+    batch_enter(frame, &batch, count);
     int result = next(count, requests, batch.statuses);
     batch_complete_all(&batch, count, result);
     tg_mpi_record_return(frame, result);
@@ -124,7 +144,7 @@ TG_MPI_WRAP(Waitany, (int count, void *requests, int *index, void *status), (cou
 {
     struct batch batch;
     batch_open(&batch, count, requests, status);
-    tg_mpi_enter(frame);
+    batch_enter(frame, &batch, count);
     int result = next(count, requests, index, batch.statuses);
     if (result == 0)
         batch_complete_any(&batch, count, *index);
@@ -138,7 +158,7 @@ TG_MPI_WRAP(Waitsome, (int count, void *requests, int *n_complete, int *indices,
 {
     struct batch batch;
     batch_open(&batch, count, requests, statuses);
-    tg_mpi_enter(frame);
+    batch_enter(frame, &batch, count);
     int result = next(count, requests, n_complete, indices, batch.statuses);
     if (result == 0 || class_of(result) == tg_mpi.abi->err_in_status)
         batch_complete_some(&batch, count, indices, *n_complete);
@@ -153,10 +173,14 @@ TG_MPI_WRAP(Test, (void *request, int *flag, void *status), (request, flag, stat
 {
     struct batch batch;
     batch_open(&batch, 1, request, status);
-    tg_mpi_poll_begin(frame, &nothing_to_say);
+    const struct tg_mpi_enter enter = {.peer = TG_MPI_NOTHING,
+                                       .tag = TG_MPI_NOTHING,
+                                       .root = TG_MPI_NOTHING,
+                                       .request = batch.pending[0].request};
+    tg_mpi_poll_begin(frame, &enter);
     int result = next(request, flag, batch.statuses);
     bool has_found = result == 0 && *flag != 0;
-    if (tg_mpi_poll_end(frame, &nothing_to_say, has_found, result)) {
+    if (tg_mpi_poll_end(frame, &enter, has_found, result)) {
         if (has_found)
             batch_complete(&batch, 0, 0);
         tg_mpi_record_return(frame, result);
@@ -237,7 +261,7 @@ static void leave_with_request(const struct tg_mpi_frame *frame, tg_mpi_handle r
 TG_MPI_WRAP(Start, (void *request), (request))
 {
     tg_mpi_handle handle = tg_mpi_handle_in(request, 0);
-    tg_mpi_enter(frame);
+    tg_mpi_enter_request(frame, handle);
     int result = next(request);
     if (result == 0)
         tg_mpi_request_restarted(handle);
@@ -245,10 +269,25 @@ TG_MPI_WRAP(Start, (void *request), (request))
     return result;
 }
 
+/* Records which COUNT requests are about to be started. */
+static void tell_starting(int count, const void *requests)
+{
+    if (count < 1 || count > TG_AGENT_MAX_REQUESTS)
+        return;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_REQUESTS, 1 + (size_t)count);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)count;
+    for (int i = 0; i < count; i++)
+        arguments[1 + i] = tg_mpi_handle_in(requests, (size_t)i);
+    tg_agent_commit();
+}
+
 /* An entry and an end for each request; the first ones surround the call. */
 TG_MPI_WRAP(Startall, (int count, void *requests), (count, requests))
 {
     tg_mpi_enter(frame);
+    tell_starting(count, requests);
     int result = next(count, requests);
     if (result != 0 || count < 1)
         tg_mpi_record_return(frame, result);
