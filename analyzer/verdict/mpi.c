@@ -342,6 +342,8 @@ static struct tg_error *tell_message(struct tg_verdict_draft *draft, const struc
     tg_words_call(stream, &call);
     tg_words_since(stream, draft->input, message->since_ns);
     tg_words_code(stream, draft->input, message->process, message->code);
+    tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI,
+                       tg_stillness_lasted(&draft->stillness, message->process, message->since_ns));
     fputc('.', stream);
     print_other_side(draft, is_send ? " The receiver is " : " The sender is ", other);
     return tg_verdict_add(draft, &finding);
@@ -351,10 +353,15 @@ static struct tg_error *find_message(void *context, const struct tg_mpi_message 
 {
     struct telling *telling = context;
     struct tg_verdict_draft *draft = telling->draft;
+    size_t other = process_of(draft, message, telling->is_send ? message->destination : message->source);
+    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, message->process, message->since_ns);
     if (message->process == telling->last || message->process >= draft->n_processes ||
         draft->ring_of[message->process] != SIZE_MAX || waiting_thread(draft->input, message) == NULL ||
         (telling->is_send ? message->destination : message->source) == -2 ||
         (telling->is_send ? !is_blocking_send(message) : tg_mpi_model_has_send(draft->input->mpi, message)))
+        return NULL;
+    if (!tg_stillness_had_ended(&draft->stillness, other) &&
+        !tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns))
         return NULL;
     telling->last = message->process;
     return tell_message(draft, message, telling->is_send);

@@ -54,6 +54,18 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
           stream);
 }
 
+/* Whether the N waits of RING have lasted longer than messages take. */
+static bool is_closed(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct tg_mpi_call *call = &ring[i]->thread->call;
+        uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, ring[i]->from, call->since_ns);
+        if (!tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, call->bytes))
+            return false;
+    }
+    return true;
+}
+
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
@@ -144,7 +156,8 @@ struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft)
         follow(&walk, draft->waits[i].from, &ring);
         if (ring == SIZE_MAX)
             continue;
-        error = tell_ring(draft, walk.path + ring, walk.length - ring);
+        if (is_closed(draft, walk.path + ring, walk.length - ring))
+            error = tell_ring(draft, walk.path + ring, walk.length - ring);
         leave_path(&walk);
         told++;
     }

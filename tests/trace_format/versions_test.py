@@ -36,6 +36,17 @@ def write(variant=None, by_thread=False):
     return path
 
 
+# Fields that were appended to a kind since: absent in these traces, and read as nothing.
+SINCE = {
+    "signal": {"sender": ""},
+    "mpi_enter": {"request": "0x0", "receives": False, "from": 0, "from_tag": 0},
+}
+
+
+def as_read(event):
+    return {**event, **SINCE.get(event.get("kind"), {})}
+
+
 def zero(kind, names):
     return {"S": "", "a": "0x0", "b": False, "L": []}.get(kind, names.split(",")[0] if kind == "e" else 0)
 
@@ -64,6 +75,7 @@ def first_difference(found, expected):
 
 
 def expect(found, expected, what):
+    expected = [as_read(event) for event in expected]
     assert found == expected, f"{what}: {first_difference(found, expected)}"
 
 

@@ -60,6 +60,8 @@ def parse_fields(words):
     return fields
 
 
+# Kinds that have more fields today: what was made up for them would have to have the types of these.
+EXTENDED = ("signal", "mpi_enter")
 ITEM_FIELDS = {line.split()[0]: parse_fields(line.split()[1:]) for line in ITEMS.splitlines()}
 KIND_FIELDS = {line.split()[1]: (int(line.split()[0], 16), parse_fields(line.split()[2:]))
                for line in KINDS.splitlines()}
@@ -172,7 +174,7 @@ class Chunk:
                 shape, added = varint(TYPES[kind]), column(self.coded(kind, names, values))
             shapes, columns = shapes + shape, columns + added
         n_fields = len(fields)
-        if self.variant == "newer":
+        if self.variant == "newer" and name not in EXTENDED:
             shapes += varint(2)
             columns += column([5] * len(rows))
             n_fields += 1
@@ -232,7 +234,7 @@ class ChunkByThread(Chunk):
         if distinct is not None and len(distinct) < len(keys):
             rows = [in_order[keys.index(key)] for key in distinct]
             index = column([distinct.index(key) for key in keys], 2)
-        newer_list = self.variant == "newer" and not index
+        newer_list = self.variant == "newer" and name not in EXTENDED and not index
         if newer_list or any(event[field] for event in events for field in lists):
             rows = events
         shapes, columns = b"", b""
@@ -244,7 +246,7 @@ class ChunkByThread(Chunk):
                 shape, added = varint(TYPES[kind]), self.ordered_column(kind, self.coded(kind, names, values))
             shapes, columns = shapes + shape, columns + added
         n_fields = len(fields)
-        if self.variant == "newer":
+        if self.variant == "newer" and name not in EXTENDED:
             shapes += varint(2)
             columns += column([5] * len(rows), 2)
             n_fields += 1

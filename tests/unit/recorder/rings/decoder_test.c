@@ -422,7 +422,8 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
 #define PLACE "team=0 thread_num=5 level=0 code=77 seen=2"
     static const struct {
         enum tg_agent_record record;
-        uint64_t which, arguments[8]; /* after the place, where the record has one; WHICH: the place's enum */
+        uint64_t which,
+            arguments[11]; /* after the place, where the record has one; WHICH: the place's enum */
         size_t n_arguments;
         bool has_place;
         enum tg_event_kind kind;
@@ -431,11 +432,12 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
 #define WITH_PLACE(name, which, fields, ...)                                                                 \
     {TG_RECORD_##name, which,       {__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8, true,              \
      TG_EVENT_##name,  PLACE fields}
-#define PLAIN(name, fields, ...)                                                                             \
+#define PLAIN_AS(name, event, fields, ...)                                                                   \
     {                                                                                                        \
-        TG_RECORD_##name, 0, {__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8, false, TG_EVENT_##name,   \
+        TG_RECORD_##name, 0, {__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8, false, TG_EVENT_##event,  \
             fields                                                                                           \
     }
+#define PLAIN(name, fields, ...) PLAIN_AS(name, name, fields, __VA_ARGS__)
         WITH_PLACE(OMP_PARALLEL_BEGIN, 0, " new_team=11 requested=12 body=13", 11, 12, 13),
         WITH_PLACE(OMP_PARALLEL_END, 0, " ended_team=11", 11),
         WITH_PLACE(OMP_ZONE_BEGIN, 3, " zone=3 schedule=2 count=9", 2 | 9 << 8),
@@ -453,8 +455,19 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
         WITH_PLACE(OMP_CANCEL, 1, " construct=1 activated=1", 4),
         PLAIN(MPI_COMM, "comm=1 parent=2 handle=3 origin=4 rank=-5 size=6 members=[1]", 1, 2, 3, 4,
               (uint64_t)-5, 6, 1, 0),
-        PLAIN(MPI_ENTER, "call=MPI_Send comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7",
+        PLAIN(MPI_ENTER,
+              "call=MPI_Send comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=0 receives=0 "
+              "from=0 from_tag=0",
               TG_MPI_CALL_Send, 1, 2, (uint64_t)-3, 4, 5, 6, 7),
+        PLAIN_AS(MPI_ENTER_REQUEST, MPI_ENTER,
+                 "call=MPI_Wait comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=8 receives=0 "
+                 "from=0 from_tag=0",
+                 TG_MPI_CALL_Wait, 1, 2, (uint64_t)-3, 4, 5, 6, 7, 8),
+        PLAIN_AS(MPI_ENTER_BOTH, MPI_ENTER,
+                 "call=MPI_Sendrecv comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=0 "
+                 "receives=1 from=-1 from_tag=9",
+                 TG_MPI_CALL_Sendrecv, 1, 2, (uint64_t)-3, 4, 5, 6, 7, 1, (uint64_t)-1, 9),
+        PLAIN(MPI_REQUESTS, "requests=[2]", 2, 11, 12),
         PLAIN(MPI_LEAVE, "call=MPI_Recv request=1 peer=2 tag=-3 bytes=4 result=5", TG_MPI_CALL_Recv, 1, 2,
               (uint64_t)-3, 4, 5),
         PLAIN(MPI_COMPLETE, "request=1 peer=2 tag=3 bytes=4 cancelled=1", 1, 2, 3, 4, 8),
@@ -462,7 +475,7 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
     struct fixture *fixture = *state;
     begin(fixture);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint64_t arguments[9] = {place(77, 2, cases[i].which)};
+        uint64_t arguments[12] = {place(77, 2, cases[i].which)};
         size_t first = cases[i].has_place;
         memcpy(arguments + first, cases[i].arguments, cases[i].n_arguments * sizeof *arguments);
         put_to(fixture, fixture->source, cases[i].record, 1000, UINT64_C(5) << TG_AGENT_THREAD_NUM_SHIFT,
