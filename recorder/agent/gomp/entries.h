@@ -223,6 +223,13 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_STARTED_LOOPS_RUNTIME(TG_GOMP_ENTRY_STARTED_LOOPS_RUNTIME)                                       \
     TG_GOMP_LOCK_SETS(TG_GOMP_ENTRY_LOCK)                                                                    \
     TG_GOMP_LOCK_UNSETS(TG_GOMP_ENTRY_LOCK)                                                                  \
-    TG_GOMP_LOCK_TESTS(TG_GOMP_ENTRY_LOCK_TEST)
+    TG_GOMP_LOCK_TESTS(TG_GOMP_ENTRY_LOCK_TEST)                                                              \
+    /* of LLVM's runtime, see kmpc.c */                                                                      \
+    TG_GOMP_ENTRY(void, __kmpc_critical, (const void *, int, void *), "VERSION")                             \
+    TG_GOMP_ENTRY(void, __kmpc_critical_with_hint, (const void *, int, void *, unsigned), "VERSION")         \
+    TG_GOMP_ENTRY(void, __kmpc_end_critical, (const void *, int, void *), "VERSION")                         \
+    TG_GOMP_ENTRY(void, __kmpc_end_ordered, (const void *, int), "VERSION")                                  \
+    TG_GOMP_ENTRY(void, __kmpc_unset_lock, (const void *, int, void **), "VERSION")                          \
+    TG_GOMP_ENTRY(void, __kmpc_unset_nest_lock, (const void *, int, void **), "VERSION")
 
 #endif

@@ -2,6 +2,7 @@
  * without ordered call nothing. */
 #include "recorder/agent/gomp/gomp.h"
 #include "recorder/agent/gomp/numbers.h"
+#include "recorder/agent/ompt/releases.h"
 
 #include <stdarg.h>
 
@@ -226,5 +227,7 @@ void GOMP_ordered_end(void)
     const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
     if (tg_gomp_records(gomp))
         tg_openmp_mutex_leave(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_MUTEX_ORDERED, NULL);
+    else if (tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->GOMP_ordered_end))
+        tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
     gomp->GOMP_ordered_end();
 }

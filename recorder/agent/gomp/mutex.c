@@ -7,6 +7,7 @@
  * free, to all libgomps of today. */
 #include "recorder/agent/gomp/gomp.h"
 #include "recorder/agent/lock_owner.h"
+#include "recorder/agent/ompt/releases.h"
 
 /* Name of a lock in the table of owners; 0: not there. */
 #define OWNER_KEY_CRITICAL(lock)       ((uintptr_t)gomp)
@@ -67,6 +68,8 @@ static inline void leave(uintptr_t key)
             leave(OWNER_KEY_##mutex(lock));                                                                  \
             tg_openmp_mutex_leave(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_MUTEX_##mutex,      \
                                   (lock));                                                                   \
+        } else if (tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name)) {              \
+            tg_ompt_release(TG_OMP_MUTEX_##mutex, (lock), TG_GOMP_CALLER());                                 \
         }                                                                                                    \
         gomp->name arguments;                                                                                \
     }
@@ -78,9 +81,29 @@ LEAVE(GOMP_critical_name_end, CRITICAL_NAMED, name, (void **name), (name))
 ENTER(GOMP_atomic_start, ATOMIC, NULL, (void), ())
 LEAVE(GOMP_atomic_end, ATOMIC, NULL, (void), ())
 
-#define SET(name, mutex)   ENTER(name, mutex, lock, (void *lock), (lock))
-#define UNSET(name, mutex) LEAVE(name, mutex, lock, (void *lock), (lock))
+#define SET(name, mutex) ENTER(name, mutex, lock, (void *lock), (lock))
 TG_GOMP_LOCK_SETS(SET)
+
+#define UNSET(name, mutex) UNSET_##mutex(name)
+#define UNSET_LOCK(name)   LEAVE(name, LOCK, lock, (void *lock), (lock))
+#define UNSET_NEST_LOCK(name)                                                                                \
+    void name(void *lock)                                                                                    \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        if (tg_gomp_records(gomp)) {                                                                         \
+            tg_openmp_mutex_leave(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_MUTEX_NEST_LOCK,    \
+                                  lock);                                                                     \
+            gomp->name(lock);                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
+        if (!tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name)) {                    \
+            gomp->name(lock);                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
+        uint32_t before = tg_ompt_releases_nest(TG_GOMP_CALLER());                                           \
+        gomp->name(lock);                                                                                    \
+        tg_ompt_released_nest(before, lock, TG_GOMP_CALLER());                                               \
+    }
 TG_GOMP_LOCK_UNSETS(UNSET)
 
 #define TEST(name, mutex)                                                                                    \

@@ -10,18 +10,25 @@
 
 #include "recorder/agent/lock_owner.h"
 #include "recorder/agent/ompt/chain.h"
+#include "recorder/agent/ompt/releases.h"
 
 struct tg_ompt_runtime tg_ompt_runtime;
 
 /* ---- where a thread is */
 
-/* CODE, or where it is within the runtime itself, what the thread called last. */
+/* Bounds of the agent's code; the linker knows. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+/* CODE, or where it is within the runtime itself, or an entry point of the agent's, what the thread called
+ * last. */
 static const void *code_in_program(const void *code)
 {
     struct tg_ompt_thread *thread = &tg_ompt_thread;
     if (code == NULL)
         return NULL;
-    if ((uintptr_t)code - tg_ompt_runtime.start < tg_ompt_runtime.end - tg_ompt_runtime.start)
+    bool is_own = (uintptr_t)code - (uintptr_t)__ehdr_start < (uintptr_t)etext - (uintptr_t)__ehdr_start;
+    if (is_own || (uintptr_t)code - tg_ompt_runtime.start < tg_ompt_runtime.end - tg_ompt_runtime.start)
         return thread->code;
     return thread->code = code;
 }
@@ -400,6 +407,13 @@ static bool is_lock(int kind, uint64_t wait_id)
     return kind != TG_OMPT_MUTEX_ORDERED && wait_id != 0 && wait_id >> TG_LOCK_OWNER_SHIFT == 0;
 }
 
+/* The program's name for what the runtime calls WAIT_ID, where that is known. */
+static uint64_t known_id(int kind, uint64_t wait_id)
+{
+    const void *critical = kind == TG_OMPT_MUTEX_CRITICAL ? tg_ompt_thread.critical : NULL;
+    return critical != NULL && tg_ompt_runtime.watches_releases ? (uintptr_t)critical : wait_id;
+}
+
 static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t wait_id,
                              const void *code)
 {
@@ -407,34 +421,88 @@ static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, u
     tg_ompt_thread.acquire = 0;
     if (kind != TG_OMPT_MUTEX_TEST_LOCK &&
         kind != TG_OMPT_MUTEX_TEST_NEST_LOCK) /* tests of locks do not wait */
-        tg_ompt_thread.acquire =
-            tg_openmp_mutex_wait(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
+        tg_ompt_thread.acquire = tg_openmp_mutex_wait(code_in_program(code), TG_OMP_OMPT, mutex_of(kind),
+                                                      lock_of(known_id(kind, wait_id)));
     TG_OMPT_HAND_ON(MUTEX_ACQUIRE, (kind, hint, implementation, wait_id, code));
+}
+
+static void leave_mutex(enum tg_omp_mutex mutex, uint64_t id, bool is_lock, const void *code)
+{
+    if (is_lock)
+        tg_lock_owner_leave(id);
+    tg_openmp_mutex_leave(code, TG_OMP_OMPT, mutex, lock_of(id));
+}
+
+/* Keeps what has to be known at the end of what the thread has entered. */
+static void note_entered(int kind, uint64_t id, const void *code)
+{
+    struct tg_ompt_thread *thread = &tg_ompt_thread;
+    if (kind == TG_OMPT_MUTEX_CRITICAL) {
+        if (thread->n_criticals < TG_OMPT_CRITICALS)
+            thread->criticals[thread->n_criticals] = id;
+        thread->n_criticals++;
+    } else if (kind == TG_OMPT_MUTEX_ORDERED) {
+        thread->ordered = id;
+    } else if (kind == TG_OMPT_MUTEX_ATOMIC) {
+        leave_mutex(TG_OMP_MUTEX_ATOMIC, id, is_lock(kind, id), code); /* some instructions, and no call */
+    }
 }
 
 static void on_mutex_acquired(int kind, uint64_t wait_id, const void *code)
 {
     enter();
+    const uint64_t id = known_id(kind, wait_id);
+    const void *known = code_in_program(code);
     tg_agent_moment moment = tg_ompt_thread.acquire;
     tg_ompt_thread.acquire = 0;
-    if (!is_lock(kind, wait_id) || !tg_lock_owner_enter(wait_id, tg_openmp_frame.task == 0))
+    tg_ompt_thread.critical = NULL;
+    if (!is_lock(kind, id) || !tg_lock_owner_enter(id, tg_openmp_frame.task == 0))
         moment = 0;
-    tg_openmp_mutex_enter(moment, code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
+    tg_openmp_mutex_enter(moment, known, TG_OMP_OMPT, mutex_of(kind), lock_of(id));
+    if (tg_ompt_runtime.watches_releases)
+        note_entered(kind, id, known);
     TG_OMPT_HAND_ON(MUTEX_ACQUIRED, (kind, wait_id, code));
 }
 
+/* Where the agent does not stand before what releases; then it does not stand before what enters either. */
 static void on_mutex_released(int kind, uint64_t wait_id, const void *code)
 {
     enter();
-    if (is_lock(kind, wait_id))
-        tg_lock_owner_leave(wait_id);
-    tg_openmp_mutex_leave(code_in_program(code), TG_OMP_OMPT, mutex_of(kind), lock_of(wait_id));
+    leave_mutex(mutex_of(kind), wait_id, is_lock(kind, wait_id), code_in_program(code));
     TG_OMPT_HAND_ON(MUTEX_RELEASED, (kind, wait_id, code));
+}
+
+void tg_ompt_release(enum tg_omp_mutex mutex, const void *lock, const void *code)
+{
+    struct tg_ompt_thread *thread = &tg_ompt_thread;
+    uint64_t id = (uintptr_t)lock;
+    if (mutex == TG_OMP_MUTEX_ATOMIC)
+        return; /* see note_entered */
+    enter();
+    if (mutex == TG_OMP_MUTEX_CRITICAL || mutex == TG_OMP_MUTEX_CRITICAL_NAMED) {
+        mutex = TG_OMP_MUTEX_CRITICAL;
+        if (thread->n_criticals == 0 || --thread->n_criticals >= TG_OMPT_CRITICALS)
+            return; /* entered before anything was recorded, or too deep */
+        id = thread->criticals[thread->n_criticals];
+    } else if (mutex == TG_OMP_MUTEX_ORDERED) {
+        id = thread->ordered;
+    }
+    thread->code = code;
+    leave_mutex(mutex, id, mutex != TG_OMP_MUTEX_ORDERED && id != 0 && id >> TG_LOCK_OWNER_SHIFT == 0, code);
+}
+
+void tg_ompt_released_nest(uint32_t before, const void *lock, const void *code)
+{
+    if (tg_ompt_thread.nest_ends != before)
+        return;
+    enter();
+    leave_mutex(TG_OMP_MUTEX_NEST_LOCK, (uintptr_t)lock, (uintptr_t)lock >> TG_LOCK_OWNER_SHIFT == 0, code);
 }
 
 static void on_nest_lock(int endpoint, uint64_t wait_id, const void *code)
 {
     enter();
+    tg_ompt_thread.nest_ends += endpoint == TG_OMPT_END;
     if (endpoint == TG_OMPT_END)
         tg_openmp_mutex_leave(code_in_program(code), TG_OMP_OMPT, TG_OMP_MUTEX_NEST_LOCK, lock_of(wait_id));
     else

@@ -54,6 +54,18 @@ static void record_runtime(void)
     tg_openmp_runtime(TG_OMP_OMPT, name, version);
 }
 
+static int initialize(tg_ompt_lookup lookup, int initial_device_num, union tg_ompt_data *tool_data);
+
+/* Whether the program's calls that release something come by the agent: its entries are shown, and the runtime,
+ * a library that LOOKUP is in, has one. */
+static bool stands_before(tg_ompt_lookup lookup)
+{
+    static const char END[] = "__kmpc_end_critical";
+    void *own = tg_agent_beside((const void *)(uintptr_t)initialize, END);
+    void *theirs = tg_agent_beside((const void *)(uintptr_t)lookup, END);
+    return own != NULL && theirs != NULL && own != theirs && tg_ompt_runtime.start != tg_ompt_runtime.end;
+}
+
 static int initialize(tg_ompt_lookup lookup, int initial_device_num, union tg_ompt_data *tool_data)
 {
     (void)tool_data;
@@ -66,7 +78,10 @@ static int initialize(tg_ompt_lookup lookup, int initial_device_num, union tg_om
     }
     dl_iterate_phdr(find_runtime, (void *)(uintptr_t)lookup);
     record_runtime();
+    tg_ompt_runtime.watches_releases = stands_before(lookup);
     for (size_t i = 0; tg_ompt_events[i].function != NULL; i++) {
+        if (tg_ompt_events[i].callback == TG_OMPT_MUTEX_RELEASED && tg_ompt_runtime.watches_releases)
+            continue;
         int result = set_callback((int)tg_ompt_events[i].callback, tg_ompt_events[i].function);
         tg_ompt_chain_registered(tg_ompt_events[i].callback, result);
         if (tg_ompt_events[i].callback == TG_OMPT_DEPENDENCES)

@@ -43,6 +43,8 @@ struct tg_ompt_place {
     bool ended;    /* through with the body: at the join, or its end was never told */
 };
 
+enum { TG_OMPT_CRITICALS = 8 };
+
 /* State of one thread. */
 struct tg_ompt_thread {
     struct tg_ompt_place *top; /* innermost implicit task, NULL outside of all */
@@ -53,6 +55,11 @@ struct tg_ompt_thread {
     uint64_t pending_task, pending_parent, pending_flags;
     const void *pending_code;
     tg_agent_moment acquire; /* when it asked for the lock that it has not entered yet */
+    const void *critical;    /* the critical section that it is about to enter, NULL: not known */
+    uint64_t criticals[TG_OMPT_CRITICALS]; /* that it is in, the innermost last; where releases are watched */
+    unsigned n_criticals;                  /* more than fit are counted */
+    uint64_t ordered;                      /* the last ordered region that it entered */
+    uint32_t nest_ends;                    /* inner releases of nest locks that the runtime told of */
     /* memory */
     void *free_cells;
     void *given_cells, *given_last; /* a chain and its end, not yet for taking */

@@ -1,0 +1,55 @@
+/* What programs of clang call of LLVM's runtime and OMPT does not tell, or not safely. */
+#include "recorder/agent/gomp/gomp.h"
+#include "recorder/agent/ompt/releases.h"
+
+#define IS_RELEASE(name) tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name)
+
+void __kmpc_critical(const void *location, int thread, void *critical)
+{
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    tg_ompt_enters(critical);
+    gomp->__kmpc_critical(location, thread, critical);
+}
+
+void __kmpc_critical_with_hint(const void *location, int thread, void *critical, unsigned hint)
+{
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    tg_ompt_enters(critical);
+    gomp->__kmpc_critical_with_hint(location, thread, critical, hint);
+}
+
+void __kmpc_end_critical(const void *location, int thread, void *critical)
+{
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    if (IS_RELEASE(__kmpc_end_critical))
+        tg_ompt_release(TG_OMP_MUTEX_CRITICAL, NULL, TG_GOMP_CALLER());
+    gomp->__kmpc_end_critical(location, thread, critical);
+}
+
+void __kmpc_end_ordered(const void *location, int thread)
+{
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    if (IS_RELEASE(__kmpc_end_ordered))
+        tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
+    gomp->__kmpc_end_ordered(location, thread);
+}
+
+void __kmpc_unset_lock(const void *location, int thread, void **lock)
+{
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    if (IS_RELEASE(__kmpc_unset_lock))
+        tg_ompt_release(TG_OMP_MUTEX_LOCK, lock, TG_GOMP_CALLER());
+    gomp->__kmpc_unset_lock(location, thread, lock);
+}
+
+void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
+{
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    if (!IS_RELEASE(__kmpc_unset_nest_lock)) {
+        gomp->__kmpc_unset_nest_lock(location, thread, lock);
+        return;
+    }
+    uint32_t before = tg_ompt_releases_nest(TG_GOMP_CALLER());
+    gomp->__kmpc_unset_nest_lock(location, thread, lock);
+    tg_ompt_released_nest(before, lock, TG_GOMP_CALLER());
+}

@@ -1,0 +1,43 @@
+/* Ends of critical sections, ordered regions and locks of a runtime with OMPT.
+ *
+ * LLVM's runtime tells the end of a critical section (mutex_released) by way of its thread 0, as its source has
+ * it: __kmpc_end_critical, OMPT_LOAD_RETURN_ADDRESS(0). Where the thread that was that one has ended, every tool
+ * that asks for the callback makes the program crash there. So the agent does not ask for it where it stands
+ * before the functions that release; then it also says so before the next thread is inside.
+ *
+ * All of it is async-signal-safe. */
+#ifndef TG_RECORDER_AGENT_OMPT_RELEASES_H
+#define TG_RECORDER_AGENT_OMPT_RELEASES_H
+
+#include "recorder/agent/ompt/events.h"
+
+/* The thread is about to enter CRITICAL, the program's variable for it, of which runtimes tell something else. */
+static inline void tg_ompt_enters(const void *critical)
+{
+    tg_ompt_thread.critical = critical;
+}
+
+/* Whether the call from CODE of FUNCTION, the real one, is the program's, of the runtime that is watched: that
+ * one may call itself by a name that the program calls as well, and there may be others. */
+static inline bool tg_ompt_is_release(const void *code, const void *function)
+{
+    uintptr_t start = tg_ompt_runtime.start, size = tg_ompt_runtime.end - start;
+    return tg_ompt_runtime.watches_releases && (uintptr_t)function - start < size &&
+           (uintptr_t)code - start >= size;
+}
+
+/* The thread is about to release what it is inside of, from CODE; LOCK is NULL unless MUTEX is a lock. Not for
+ * nest locks. */
+void tg_ompt_release(enum tg_omp_mutex mutex, const void *lock, const void *code);
+
+/* The thread is about to release a nest lock: what is to be handed to tg_ompt_released_nest. */
+static inline uint32_t tg_ompt_releases_nest(const void *code)
+{
+    tg_ompt_thread.code = code;
+    return tg_ompt_thread.nest_ends;
+}
+
+/* The thread has released nest lock LOCK; if the runtime did not tell, for good. */
+void tg_ompt_released_nest(uint32_t before, const void *lock, const void *code);
+
+#endif
