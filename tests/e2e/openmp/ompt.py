@@ -391,7 +391,31 @@ def forks(_):
             check(record.kind != "OMP_PARALLEL_BEGIN" or record.team == 0, f"{record}: not outside of all regions")
 
 
+def roots(_):
+    """Threads that are the runtime's one after another: what they enter they leave, and nobody crashes."""
+    path = compile_with(COMPILE, "roots", ["roots.c"])
+    native = gomp.run_native([path])
+    observed, records = gomp.run_observed([path])
+    check(native == observed and native[:2] == ("15\n", 0), f"output natively {native}, observed {observed}")
+    inside, entered = collections.defaultdict(list), collections.Counter()
+    for record in records:
+        if record.kind not in ("OMP_MUTEX_ENTER", "OMP_MUTEX_LEAVE"):
+            continue
+        what = (gomp.MUTEXES[gomp.place(record)[2]], record.arguments[1])
+        if record.kind == "OMP_MUTEX_ENTER":
+            inside[record.tid].append(what)
+            entered[what] += 1
+        else:
+            check(inside[record.tid] and inside[record.tid].pop() == what, f"{record}: left, and was not the innermost")
+    check(len(inside) == 3 and not any(inside.values()), f"never left: {dict(inside)}")
+    kinds = collections.Counter(kind for kind, _ in entered)
+    check(kinds["critical"] == 3 and kinds["lock"] == 1 and kinds["nest_lock"] == 1, f"{entered}")
+    check(all(count == (6 if kind == "nest_lock" else 3) for (kind, _), count in entered.items() if kind != "ordered"),
+          f"{entered}")
+
+
 CASES = {
+    "roots": roots,
     "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners,
     "tool_before_a_late_runtime": tool_before_a_late_runtime,
     "tool_preloaded": lambda _: chain("preload"),
