@@ -14,8 +14,8 @@ enum {
 };
 
 /* Beginnings of the names of entries. */
-static const char prefixes[][20] = {
-    "GOMP_", "omp_", "__kmpc_", "MPI_", "PMPI_", "mpi_", "ompi_errhandler_", "MPIR_Err_return_"};
+static const char prefixes[][20] = {"GOMP_", "omp_", "__kmpc_",          "MPI_",
+                                    "PMPI_", "mpi_", "ompi_errhandler_", "MPIR_Err_return_"};
 
 /* An object with none of these has no other entry either: most have none, and are not asked for each. */
 static const char signs[][20] = {"GOMP_barrier", "MPI_Init",      "PMPI_Init",      "mpi_init_",

@@ -85,15 +85,19 @@ static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *pro
  * all. */
 static const char ANY_ENTRY[] = "GOMP_barrier";
 
-static void tell_runtime(const struct tg_gomp *gomp)
+/* A runtime of LLVM's that is found by a call of a program that is linked with it (IS_LLVM) is not watched here,
+ * whether by OMPT or not at all. */
+static void tell_runtime(const struct tg_gomp *gomp, bool is_llvm)
 {
-    if (tg_agent_observes(TG_AGENT_OPENMP) && gomp->is_ours)
+    const void *object = (const void *)(uintptr_t)gomp->GOMP_barrier;
+    if (tg_agent_observes(TG_AGENT_OPENMP) && gomp->is_ours &&
+        !(is_llvm && tg_agent_beside(object, "__kmpc_fork_call") != NULL))
         tg_openmp_runtime(TG_OMP_WRAPPED, "libgomp", "");
 }
 
 /* ---- the one that the program started with */
 
-static const struct tg_gomp *find_startup(void)
+static const struct tg_gomp *find_startup(bool is_llvm)
 {
     struct tg_gomp *gomp = tg_gomp_memory(sizeof *gomp);
     if (gomp == NULL)
@@ -102,7 +106,7 @@ static const struct tg_gomp *find_startup(void)
     const struct tg_gomp *expected = NULL;
     if (__atomic_compare_exchange_n(&tg_gomp_only, &expected, gomp, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
-        tell_runtime(gomp);
+        tell_runtime(gomp, is_llvm);
         return gomp;
     }
     tg_gomp_memory_free(gomp, sizeof *gomp);
@@ -151,7 +155,7 @@ static void put_into_cache(const struct slot *slot)
 }
 
 /* The one that is LATE already, or LATE, which is kept then. */
-static const struct tg_gomp *keep(struct late *late)
+static const struct tg_gomp *keep(struct late *late, bool is_llvm)
 {
     struct late *first = __atomic_load_n(&late_ones, __ATOMIC_ACQUIRE);
     do {
@@ -163,11 +167,11 @@ static const struct tg_gomp *keep(struct late *late)
         late->next = first;
     } while (
         !__atomic_compare_exchange_n(&late_ones, &first, late, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-    tell_runtime(&late->gomp);
+    tell_runtime(&late->gomp, is_llvm);
     return &late->gomp;
 }
 
-static const struct tg_gomp *find_late(const void *code)
+static const struct tg_gomp *find_late(const void *code, bool is_llvm)
 {
     uint64_t epoch = tg_gomp_provider_epoch();
     const struct tg_gomp *gomp = cached(epoch, (uintptr_t)code);
@@ -181,23 +185,33 @@ static const struct tg_gomp *find_late(const void *code)
     resolve_all(&late->gomp, &provider);
     if (!is_there) /* the call ends the process, and names what it wanted */
         return &late->gomp;
-    gomp = keep(late);
+    gomp = keep(late, is_llvm);
     put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, gomp});
     return gomp;
 }
 
-const struct tg_gomp *tg_gomp_find(const void *code)
+static const struct tg_gomp *find(const void *code, bool is_llvm)
 {
     if (tg_gomp_inside != NULL)
         return tg_gomp_inside;
     (void)tg_agent_observes(TG_AGENT_OPENMP); /* may be the first thing that happens here */
-    return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup() : find_late(code);
+    return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup(is_llvm) : find_late(code, is_llvm);
+}
+
+const struct tg_gomp *tg_gomp_find(const void *code)
+{
+    return find(code, false);
+}
+
+const struct tg_gomp *tg_gomp_find_llvm(const void *code)
+{
+    return find(code, true);
 }
 
 void tg_gomp_prepare(void)
 {
     if (tg_gomp_provider_is_startup(ANY_ENTRY) && __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE) == NULL)
-        find_startup();
+        find_startup(false);
 }
 
 static __attribute__((constructor)) void start(void)

@@ -40,6 +40,8 @@ extern __thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("i
 /* Finds what a call from CODE would have reached without the agent. Does not return where there is nothing:
  * then the process ends as the dynamic loader ends it for an undefined symbol. */
 const struct tg_gomp *tg_gomp_find(const void *code);
+/* The same for a call that programs make of LLVM's runtime only. */
+const struct tg_gomp *tg_gomp_find_llvm(const void *code);
 
 /* Finds the libgomp that the program started with, if it did: later there may be no memory for that. */
 void tg_gomp_prepare(void);
@@ -51,6 +53,12 @@ static inline const struct tg_gomp *tg_gomp_next(const void *code)
 {
     const struct tg_gomp *only = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);
     return TG_AGENT_LIKELY(only != NULL) ? only : tg_gomp_find(code);
+}
+
+static inline const struct tg_gomp *tg_gomp_next_llvm(const void *code)
+{
+    const struct tg_gomp *only = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);
+    return TG_AGENT_LIKELY(only != NULL) ? only : tg_gomp_find_llvm(code);
 }
 
 static inline bool tg_gomp_records(const struct tg_gomp *gomp)

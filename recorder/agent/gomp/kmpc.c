@@ -6,21 +6,21 @@
 
 void __kmpc_critical(const void *location, int thread, void *critical)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     tg_ompt_enters(critical);
     gomp->__kmpc_critical(location, thread, critical);
 }
 
 void __kmpc_critical_with_hint(const void *location, int thread, void *critical, unsigned hint)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     tg_ompt_enters(critical);
     gomp->__kmpc_critical_with_hint(location, thread, critical, hint);
 }
 
 void __kmpc_end_critical(const void *location, int thread, void *critical)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_RELEASE(__kmpc_end_critical))
         tg_ompt_release(TG_OMP_MUTEX_CRITICAL, NULL, TG_GOMP_CALLER());
     gomp->__kmpc_end_critical(location, thread, critical);
@@ -28,7 +28,7 @@ void __kmpc_end_critical(const void *location, int thread, void *critical)
 
 void __kmpc_end_ordered(const void *location, int thread)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_RELEASE(__kmpc_end_ordered))
         tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
     gomp->__kmpc_end_ordered(location, thread);
@@ -36,7 +36,7 @@ void __kmpc_end_ordered(const void *location, int thread)
 
 void __kmpc_unset_lock(const void *location, int thread, void **lock)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_RELEASE(__kmpc_unset_lock))
         tg_ompt_release(TG_OMP_MUTEX_LOCK, lock, TG_GOMP_CALLER());
     gomp->__kmpc_unset_lock(location, thread, lock);
@@ -44,12 +44,21 @@ void __kmpc_unset_lock(const void *location, int thread, void **lock)
 
 void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
 {
-    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());
-    if (!IS_RELEASE(__kmpc_unset_nest_lock)) {
-        gomp->__kmpc_unset_nest_lock(location, thread, lock);
-        return;
-    }
-    uint32_t before = tg_ompt_releases_nest(TG_GOMP_CALLER());
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
+    if (IS_RELEASE(__kmpc_unset_nest_lock))
+        tg_ompt_release(TG_OMP_MUTEX_NEST_LOCK, lock, TG_GOMP_CALLER());
     gomp->__kmpc_unset_nest_lock(location, thread, lock);
-    tg_ompt_released_nest(before, lock, TG_GOMP_CALLER());
 }
+
+/* Locks: programs that are linked with LLVM's runtime ask for them by another version than those of libgomp. */
+#define UNSET(name, mutex)                                                                                   \
+    TG_AGENT_EXPORT void llvm_##name(void *lock);                                                            \
+    __asm__(".symver llvm_" #name ", " #name "@VERSION");                                                    \
+    void llvm_##name(void *lock)                                                                             \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
+        if (IS_RELEASE(name))                                                                                \
+            tg_ompt_release(TG_OMP_MUTEX_##mutex, lock, TG_GOMP_CALLER());                                   \
+        gomp->name(lock);                                                                                    \
+    }
+TG_GOMP_LOCK_UNSETS(UNSET)

@@ -61,9 +61,7 @@ static inline void leave(uintptr_t key)
 
 /* Before the lock is free: who enters next is recorded behind it. */
 #define LEAVE(name, mutex, lock, parameters, arguments)                                                      \
-    LEAVE_AS(name, name, mutex, lock, parameters, arguments)
-#define LEAVE_AS(defined, name, mutex, lock, parameters, arguments)                                          \
-    void defined parameters                                                                                  \
+    void name parameters                                                                                     \
     {                                                                                                        \
         const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
         if (tg_gomp_records(gomp)) {                                                                         \
@@ -86,31 +84,8 @@ LEAVE(GOMP_atomic_end, ATOMIC, NULL, (void), ())
 #define SET(name, mutex) ENTER(name, mutex, lock, (void *lock), (lock))
 TG_GOMP_LOCK_SETS(SET)
 
-#define UNSET_LOCK(defined, name) LEAVE_AS(defined, name, LOCK, lock, (void *lock), (lock))
-#define UNSET_NEST_LOCK(defined, name)                                                                       \
-    void defined(void *lock)                                                                                 \
-    {                                                                                                        \
-        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
-        bool is_release = tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name);         \
-        uint32_t before = 0;                                                                                 \
-        if (tg_gomp_records(gomp))                                                                           \
-            tg_openmp_mutex_leave(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_MUTEX_NEST_LOCK,    \
-                                  lock);                                                                     \
-        else if (is_release)                                                                                 \
-            before = tg_ompt_releases_nest(TG_GOMP_CALLER());                                                \
-        gomp->name(lock);                                                                                    \
-        if (is_release)                                                                                      \
-            tg_ompt_released_nest(before, lock, TG_GOMP_CALLER());                                           \
-    }
-#define UNSET(name, mutex) UNSET_##mutex(name, name)
+#define UNSET(name, mutex) LEAVE(name, mutex, lock, (void *lock), (lock))
 TG_GOMP_LOCK_UNSETS(UNSET)
-
-/* Programs that are linked with LLVM's runtime ask for another version. */
-#define UNSET_LLVM(name, mutex)                                                                              \
-    TG_AGENT_EXPORT void llvm_##name(void *lock);                                                            \
-    __asm__(".symver llvm_" #name ", " #name "@VERSION");                                                    \
-    UNSET_##mutex(llvm_##name, name)
-TG_GOMP_LOCK_UNSETS(UNSET_LLVM)
 
 #define TEST(name, mutex)                                                                                    \
     int name(void *lock)                                                                                     \

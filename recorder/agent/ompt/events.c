@@ -10,7 +10,6 @@
 
 #include "recorder/agent/lock_owner.h"
 #include "recorder/agent/ompt/chain.h"
-#include "recorder/agent/ompt/releases.h"
 
 struct tg_ompt_runtime tg_ompt_runtime;
 
@@ -84,6 +83,9 @@ static void on_thread_end(union tg_ompt_data *thread_data)
     enter();
     while (tg_ompt_thread.top != NULL)
         drop_place();
+    if (tg_ompt_thread.held != NULL)
+        tg_ompt_give(tg_ompt_thread.held);
+    tg_ompt_thread.held = NULL;
     tg_ompt_give_all();
 }
 
@@ -426,25 +428,50 @@ static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, u
     TG_OMPT_HAND_ON(MUTEX_ACQUIRE, (kind, hint, implementation, wait_id, code));
 }
 
-static void leave_mutex(enum tg_omp_mutex mutex, uint64_t id, bool is_lock, const void *code)
+void tg_ompt_leave_mutex(enum tg_omp_mutex mutex, uint64_t id, const void *code)
 {
-    if (is_lock)
+    enter();
+    if (mutex != TG_OMP_MUTEX_ORDERED && id != 0 && id >> TG_LOCK_OWNER_SHIFT == 0)
         tg_lock_owner_leave(id);
     tg_openmp_mutex_leave(code, TG_OMP_OMPT, mutex, lock_of(id));
+}
+
+/* The thread is in nest lock ID once more, or BY less. */
+static void count_nest(uint64_t id, int by)
+{
+    static const uint64_t ONCE = UINT64_C(1) << TG_OMPT_NEST_SHIFT;
+    struct tg_ompt_held *held = tg_ompt_thread.held;
+    uint64_t *place = NULL;
+    for (size_t i = 0; held != NULL && i < TG_OMPT_NESTS; i++)
+        if (held->nests[i] == 0 || (held->nests[i] & (ONCE - 1)) == id) {
+            place = &held->nests[i];
+            if (*place != 0)
+                break;
+        }
+    if (place == NULL || id == 0 || id >= ONCE || (*place == 0 && by < 0))
+        return;
+    if (*place == 0)
+        *place = id;
+    *place = by > 0 ? *place + ONCE : *place - ONCE;
 }
 
 /* Keeps what has to be known at the end of what the thread has entered. */
 static void note_entered(int kind, uint64_t id, const void *code)
 {
     struct tg_ompt_thread *thread = &tg_ompt_thread;
-    if (kind == TG_OMPT_MUTEX_CRITICAL) {
-        if (thread->n_criticals < TG_OMPT_CRITICALS)
-            thread->criticals[thread->n_criticals] = id;
-        thread->n_criticals++;
-    } else if (kind == TG_OMPT_MUTEX_ORDERED) {
-        thread->ordered = id;
-    } else if (kind == TG_OMPT_MUTEX_ATOMIC) {
-        leave_mutex(TG_OMP_MUTEX_ATOMIC, id, is_lock(kind, id), code); /* some instructions, and no call */
+    if (thread->held == NULL)
+        thread->held = tg_ompt_take();
+    struct tg_ompt_held *held = thread->held;
+    if (kind == TG_OMPT_MUTEX_ATOMIC) {
+        tg_ompt_leave_mutex(TG_OMP_MUTEX_ATOMIC, id, code); /* some instructions, and no call */
+    } else if (held != NULL && kind == TG_OMPT_MUTEX_CRITICAL) {
+        if (held->n_criticals < TG_OMPT_CRITICALS)
+            held->criticals[held->n_criticals] = id;
+        held->n_criticals++;
+    } else if (held != NULL && kind == TG_OMPT_MUTEX_ORDERED) {
+        held->ordered = id;
+    } else if (held != NULL && mutex_of(kind) == TG_OMP_MUTEX_NEST_LOCK) {
+        count_nest(id, 1);
     }
 }
 
@@ -467,42 +494,15 @@ static void on_mutex_acquired(int kind, uint64_t wait_id, const void *code)
 /* Where the agent does not stand before what releases; then it does not stand before what enters either. */
 static void on_mutex_released(int kind, uint64_t wait_id, const void *code)
 {
-    enter();
-    leave_mutex(mutex_of(kind), wait_id, is_lock(kind, wait_id), code_in_program(code));
+    tg_ompt_leave_mutex(mutex_of(kind), wait_id, code_in_program(code));
     TG_OMPT_HAND_ON(MUTEX_RELEASED, (kind, wait_id, code));
-}
-
-void tg_ompt_release(enum tg_omp_mutex mutex, const void *lock, const void *code)
-{
-    struct tg_ompt_thread *thread = &tg_ompt_thread;
-    uint64_t id = (uintptr_t)lock;
-    if (mutex == TG_OMP_MUTEX_ATOMIC)
-        return; /* see note_entered */
-    enter();
-    if (mutex == TG_OMP_MUTEX_CRITICAL || mutex == TG_OMP_MUTEX_CRITICAL_NAMED) {
-        mutex = TG_OMP_MUTEX_CRITICAL;
-        if (thread->n_criticals == 0 || --thread->n_criticals >= TG_OMPT_CRITICALS)
-            return; /* entered before anything was recorded, or too deep */
-        id = thread->criticals[thread->n_criticals];
-    } else if (mutex == TG_OMP_MUTEX_ORDERED) {
-        id = thread->ordered;
-    }
-    thread->code = code;
-    leave_mutex(mutex, id, mutex != TG_OMP_MUTEX_ORDERED && id != 0 && id >> TG_LOCK_OWNER_SHIFT == 0, code);
-}
-
-void tg_ompt_released_nest(uint32_t before, const void *lock, const void *code)
-{
-    if (tg_ompt_thread.nest_ends != before)
-        return;
-    enter();
-    leave_mutex(TG_OMP_MUTEX_NEST_LOCK, (uintptr_t)lock, (uintptr_t)lock >> TG_LOCK_OWNER_SHIFT == 0, code);
 }
 
 static void on_nest_lock(int endpoint, uint64_t wait_id, const void *code)
 {
     enter();
-    tg_ompt_thread.nest_ends += endpoint == TG_OMPT_END;
+    if (tg_ompt_runtime.watches_releases)
+        count_nest(wait_id, endpoint == TG_OMPT_END ? -1 : 1);
     if (endpoint == TG_OMPT_END)
         tg_openmp_mutex_leave(code_in_program(code), TG_OMP_OMPT, TG_OMP_MUTEX_NEST_LOCK, lock_of(wait_id));
     else

@@ -21,4 +21,7 @@ struct tg_ompt_event {
 /* Callbacks that the agent registers; a NULL function ends the list. */
 extern const struct tg_ompt_event tg_ompt_events[];
 
+/* The thread leaves the mutex ID, from CODE in the program. */
+void tg_ompt_leave_mutex(enum tg_omp_mutex mutex, uint64_t id, const void *code);
+
 #endif

@@ -26,18 +26,7 @@ static inline bool tg_ompt_is_release(const void *code, const void *function)
            (uintptr_t)code - start >= size;
 }
 
-/* The thread is about to release what it is inside of, from CODE; LOCK is NULL unless MUTEX is a lock. Not for
- * nest locks. */
+/* The thread is about to release what it is inside of, from CODE; LOCK is NULL unless MUTEX is a lock. */
 void tg_ompt_release(enum tg_omp_mutex mutex, const void *lock, const void *code);
-
-/* The thread is about to release a nest lock: what is to be handed to tg_ompt_released_nest. */
-static inline uint32_t tg_ompt_releases_nest(const void *code)
-{
-    tg_ompt_thread.code = code;
-    return tg_ompt_thread.nest_ends;
-}
-
-/* The thread has released nest lock LOCK; if the runtime did not tell, for good. */
-void tg_ompt_released_nest(uint32_t before, const void *lock, const void *code);
 
 #endif

@@ -18,6 +18,7 @@ struct free_cell {
 _Static_assert(sizeof(struct tg_ompt_region) <= CELL_BYTES, "a region fits into a cell");
 _Static_assert(sizeof(struct tg_ompt_task) <= CELL_BYTES, "a task fits into a cell");
 _Static_assert(sizeof(struct tg_ompt_place) <= CELL_BYTES, "a place fits into a cell");
+_Static_assert(sizeof(struct tg_ompt_held) <= CELL_BYTES, "what is held fits into a cell");
 
 __thread struct tg_ompt_thread tg_ompt_thread __attribute__((tls_model("initial-exec")));
 bool tg_ompt_chained;

@@ -43,7 +43,15 @@ struct tg_ompt_place {
     bool ended;    /* through with the body: at the join, or its end was never told */
 };
 
-enum { TG_OMPT_CRITICALS = 8 };
+enum { TG_OMPT_CRITICALS = 3, TG_OMPT_NESTS = 3, TG_OMPT_NEST_SHIFT = 48 };
+
+/* What a thread is inside of, as far as that has to be known when it leaves. */
+struct tg_ompt_held {
+    uint64_t criticals[TG_OMPT_CRITICALS]; /* the innermost last */
+    uint64_t n_criticals;                  /* more than fit are counted */
+    uint64_t nests[TG_OMPT_NESTS]; /* nest locks: the address, and how often << TG_OMPT_NEST_SHIFT; 0 none */
+    uint64_t ordered;              /* the last ordered region that it entered */
+};
 
 /* State of one thread. */
 struct tg_ompt_thread {
@@ -54,12 +62,9 @@ struct tg_ompt_thread {
     /* a task whose creation is recorded as soon as its dependences are known; 0: none */
     uint64_t pending_task, pending_parent, pending_flags;
     const void *pending_code;
-    tg_agent_moment acquire; /* when it asked for the lock that it has not entered yet */
-    const void *critical;    /* the critical section that it is about to enter, NULL: not known */
-    uint64_t criticals[TG_OMPT_CRITICALS]; /* that it is in, the innermost last; where releases are watched */
-    unsigned n_criticals;                  /* more than fit are counted */
-    uint64_t ordered;                      /* the last ordered region that it entered */
-    uint32_t nest_ends;                    /* inner releases of nest locks that the runtime told of */
+    tg_agent_moment acquire;   /* when it asked for the lock that it has not entered yet */
+    const void *critical;      /* the critical section that it is about to enter, NULL: not known */
+    struct tg_ompt_held *held; /* what it is inside of, where releases are watched; NULL nothing yet */
     /* memory */
     void *free_cells;
     void *given_cells, *given_last; /* a chain and its end, not yet for taking */
@@ -68,7 +73,7 @@ struct tg_ompt_thread {
 };
 extern __thread struct tg_ompt_thread tg_ompt_thread __attribute__((tls_model("initial-exec")));
 
-/* Zeroed memory for one of the structs above, NULL where there is none; given back by any thread. */
+/* Zeroed memory for one of the structs above but the thread's, NULL where there is none; given back by any thread. */
 void *tg_ompt_take(void);
 void tg_ompt_give(void *cell);
 /* Gives the store of the calling thread, which ends, to the others. */
