@@ -8,7 +8,7 @@
 #include <argp.h>
 #include <errno.h>
 
-enum { KEY_JSON = 'j', KEY_KIND = 'k', KEY_CHROME = 0x200, KEY_META };
+enum { KEY_JSON = 'j', KEY_KIND = 'k', KEY_CHROME = 0x200, KEY_META, KEY_UNLIMITED };
 
 struct dump_arguments {
     struct tg_trace_arguments trace;
@@ -41,6 +41,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_META:
         arguments->request.with_meta = true;
         return 0;
+    case KEY_UNLIMITED:
+        arguments->request.unlimited = true;
+        return 0;
     case KEY_KIND:
         tg_error_destroy(selection->error);
         selection->error = tg_selection_add_kinds(selection, argument);
@@ -54,6 +57,8 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Write one JSON object per line (fields: see tollgate-dump(1))", 0},
     {"chrome", KEY_CHROME, NULL, 0, "Write one JSON document for the Perfetto UI and chrome://tracing", 0},
     {"meta", KEY_META, NULL, 0, "Print the metadata of the trace first (text and --json)", 0},
+    {"unlimited", KEY_UNLIMITED, NULL, 0,
+     "Go on where the output is out of all proportion to the trace's size", 2},
     {"kind", KEY_KIND, "KIND[,KIND...]", 0, "Only events of these kinds (names and globs like 'library_*')",
      1},
     {0},

@@ -3,6 +3,8 @@
 #include "analyzer/output/trace_pass.h"
 #include "format/trace/reader.h"
 
+#include <inttypes.h>
+
 struct dump_run {
     const struct tg_dump_request *request;
     struct tg_output *output;
@@ -57,11 +59,29 @@ static struct tg_error *start(struct dump_run *run, const struct tg_event **even
     return NULL;
 }
 
+/* A trace of some kilobytes that unpacks to gigabytes is no recording. */
+static struct tg_error *check_amount(const struct dump_run *run)
+{
+    const uint64_t at_once = UINT64_C(1) << 30, per_byte = 1 << 14;
+    uint64_t bytes = tg_output_bytes(run->output);
+    if (bytes <= at_once || run->request->unlimited)
+        return NULL;
+    uint64_t size = tg_trace_reader_summary(run->reader).size_bytes;
+    if (size == 0 || (bytes - at_once) / per_byte <= size)
+        return NULL;
+    return tg_error_create(TG_ERROR_LIMIT,
+                           "%s: stopped after %" PRIu64 " bytes of output from %" PRIu64
+                           " bytes of trace: no recording has so much; --unlimited goes on",
+                           run->request->path, bytes, size);
+}
+
 static struct tg_error *run_events(struct dump_run *run, const struct tg_event *event)
 {
     struct tg_error *error = NULL;
     while (error == NULL && event != NULL && !tg_output_closed(run->output)) {
         error = handle_event(run, event);
+        if (error == NULL)
+            error = check_amount(run);
         if (error != NULL)
             break;
         event = NULL;

@@ -50,6 +50,7 @@ struct tg_dump_request {
     struct tg_selection *selection; /* not started yet */
     const struct tg_dump_format *format;
     bool with_meta;
+    bool unlimited; /* goes on where the output is out of all proportion to the trace */
     const struct tg_command_services *symbols; /* for names of code addresses; NULL: they stay numbers */
 };
 

@@ -176,8 +176,8 @@ static struct tg_error *take_loss(struct tg_totals *model, const struct tg_event
             .source = event->loss.source, .reason = reason, .first_ns = event->time_ns};
     }
     total->events++;
-    total->count += event->loss.count;
-    total->unknown += event->loss.count == 0;
+    total->count += tg_loss_count(event->loss.count);
+    total->unknown += tg_loss_count(event->loss.count) == 0;
     return NULL;
 }
 

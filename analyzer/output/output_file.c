@@ -16,6 +16,7 @@ struct tg_output {
     FILE *stream;
     int descriptor;
     int write_errno; /* of the first write that failed */
+    uint64_t bytes;
     char *path;      /* NULL: standard output */
     char *temporary; /* NULL: written in place */
     bool force;
@@ -41,6 +42,7 @@ static ssize_t write_output(void *cookie, const char *bytes, size_t size)
         }
         written += (size_t)step;
     }
+    output->bytes += size;
     return (ssize_t)size;
 }
 
@@ -183,6 +185,11 @@ bool tg_output_colour(const struct tg_output *output)
 bool tg_output_closed(const struct tg_output *output)
 {
     return output->write_errno != 0;
+}
+
+uint64_t tg_output_bytes(const struct tg_output *output)
+{
+    return output->bytes;
 }
 
 /* Moves the finished file to its place; nothing that came to be there meanwhile is overwritten unasked. */

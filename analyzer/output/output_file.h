@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct tg_output;
@@ -38,6 +39,9 @@ bool tg_output_colour(const struct tg_output *output);
 /* Writing failed (the reader of a pipe went away, the disk is full): nothing more needs writing, commit tells
  * why. Cheap enough to ask for every event. */
 bool tg_output_closed(const struct tg_output *output);
+
+/* Bytes written so far, without those that are still in the stream's buffer. */
+uint64_t tg_output_bytes(const struct tg_output *output);
 
 /* Closes the stream and puts the file in its place, or waits until the user leaves the pager; OS (disk
  * full, ...), EXISTS or TARGET (the pager) error. A closed pipe is no error. Once. */

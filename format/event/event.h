@@ -117,6 +117,12 @@ const char *tg_event_kind_name(unsigned kind);
 /* Finds a kind by name; returns 0 where there is none. */
 unsigned tg_event_kind_by_name(const char *name);
 
+/* A number of lost events, which a ring or a trace may have scribbled over: 0, unknown, where it cannot be. */
+static inline uint64_t tg_loss_count(uint64_t count)
+{
+    return count >> 48 == 0 ? count : 0; /* nothing makes so many events in a year */
+}
+
 /* Name of VALUE of an enum field, or NULL where it is beyond the names known here. */
 const char *tg_field_value_name(const struct tg_field *field, uint64_t value);
 /* The same of the field of KIND called FIELD; NULL also where there is no such field. */

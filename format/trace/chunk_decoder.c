@@ -52,7 +52,9 @@ struct tg_chunk_decoder {
     size_t max_row_bytes;
     bool any_as_recorded; /* some kinds of the chunk have no rows, or are not known */
     uint32_t n_taken;
-    uint32_t n_left; /* events not decoded yet */
+    uint32_t n_left;      /* events not decoded yet */
+    uint32_t *item_bytes; /* text of each item of a list */
+    size_t item_capacity;
     uint64_t values[BLOCK];
     uint16_t block_kinds[BLOCK];
     uint32_t offsets[BLOCK]; /* byte offset in EVENTS of each event, those of one kind together */
@@ -80,6 +82,7 @@ void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder)
             free(decoder->kinds[i].lists[f].items);
     }
     free(decoder->kinds);
+    free(decoder->item_bytes);
     free(decoder);
 }
 
@@ -268,6 +271,44 @@ struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const 
     return error;
 }
 
+/* A string of each of N items, as decode_strided; its length is added to the item's text. */
+static bool decode_item_strings(struct tg_chunk_decoder *decoder, struct tg_packed_column *column, char *base,
+                                size_t stride, size_t n)
+{
+    uint32_t *item_bytes = decoder->item_bytes;
+    while (n > 0) {
+        size_t part = n < BLOCK ? n : BLOCK;
+        if (!tg_packed_column_take(column, decoder->values, part) ||
+            !store_strings(decoder, decoder->values, base, NULL, stride, part))
+            return false;
+        for (size_t i = 0; i < part; i++)
+            item_bytes[i] += decoder->directory.string_bytes[decoder->values[i]];
+        item_bytes += part;
+        base += part * stride;
+        n -= part;
+    }
+    return true;
+}
+
+/* Room for the lengths of TOTAL items, which have none yet. */
+static struct tg_error *begin_item_bytes(struct tg_chunk_decoder *decoder, uint64_t total)
+{
+    struct tg_error *error = TG_ARRAY_RESERVE(decoder->item_bytes, decoder->item_capacity, total);
+    if (error == NULL && total > 0)
+        memset(decoder->item_bytes, 0, total * sizeof *decoder->item_bytes);
+    return error;
+}
+
+/* Whether COUNT items from AT on have no more text than an event may have: a few bytes that are one string a
+ * million times would be printed as terabytes. */
+static bool is_text_bounded(const struct tg_chunk_decoder *decoder, uint64_t at, uint64_t count)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < count; i++)
+        bytes += decoder->item_bytes[at + i];
+    return bytes <= TG_EVENT_MAX_TEXT_BYTES;
+}
+
 /* The counts are in the lists already; gives each list its items. BASE: where events have the list. */
 static struct tg_error *decode_items(struct tg_chunk_decoder *decoder, struct tg_chunk_kind_entry *kind,
                                      struct kind_state *state, size_t f, char *base)
@@ -285,10 +326,15 @@ static struct tg_error *decode_items(struct tg_chunk_decoder *decoder, struct tg
     }
     state->items_left[f] -= total;
     struct tg_error *error = TG_ARRAY_RESERVE(buffer->items, buffer->capacity, total * element->size_bytes);
+    if (error == NULL)
+        error = begin_item_bytes(decoder, total);
     for (size_t m = 0; error == NULL && total > 0 && m < element->n_fields; m++) {
         const struct tg_field *member = &element->fields[m];
-        if (!decode_strided(decoder, &field->members[m], tg_wire_type(member->type),
-                            buffer->items + member->offset, element->size_bytes, total))
+        bool is_text = member->type == TG_FIELD_STRING;
+        if (is_text ? !decode_item_strings(decoder, &field->members[m], buffer->items + member->offset,
+                                           element->size_bytes, total)
+                    : !decode_strided(decoder, &field->members[m], tg_wire_type(member->type),
+                                      buffer->items + member->offset, element->size_bytes, total))
             error = value_error(decoder, &field->members[m], kind->schema->name, field->schema->name,
                                 member->name);
     }
@@ -296,6 +342,8 @@ static struct tg_error *decode_items(struct tg_chunk_decoder *decoder, struct tg
     for (uint32_t i = 0; error == NULL && i < state->count; i++) {
         struct tg_list *list = (struct tg_list *)(base + offsets[i]);
         list->items = list->count == 0 ? NULL : buffer->items + at * element->size_bytes;
+        if (!is_text_bounded(decoder, at, list->count))
+            error = value_error(decoder, &field->column, kind->schema->name, field->schema->name, "text");
         at += list->count;
     }
     return error;

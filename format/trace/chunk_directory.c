@@ -33,6 +33,7 @@ static void entry_destroy(struct tg_chunk_kind_entry *entry)
 void tg_chunk_directory_deinit(struct tg_chunk_directory *directory)
 {
     free(directory->strings);
+    free(directory->string_bytes);
     free(directory->threads);
     free(directory->processes);
     for (size_t i = 0; i < directory->kind_capacity; i++)
@@ -53,9 +54,12 @@ static struct tg_error *read_strings(struct tg_chunk_directory *directory, struc
         error = tg_byte_cursor_error(&text, "number of strings", "more strings than bytes of text");
     if (error == NULL)
         error = TG_ARRAY_RESERVE(directory->strings, directory->string_capacity, (size_t)n + 1);
+    if (error == NULL)
+        error = TG_ARRAY_RESERVE(directory->string_bytes, directory->length_capacity, (size_t)n + 1);
     if (error != NULL)
         return error;
     directory->strings[0] = "";
+    directory->string_bytes[0] = 0;
     for (uint64_t i = 1; i <= n; i++) {
         const uint8_t *end = memchr(text.position, 0, (size_t)(text.end - text.position));
         if (end == NULL)
@@ -63,6 +67,7 @@ static struct tg_error *read_strings(struct tg_chunk_directory *directory, struc
         if (end - text.position > TG_STRING_MAX_BYTES)
             return tg_byte_cursor_error(&text, "string table", "string beyond the limit");
         directory->strings[i] = (const char *)text.position;
+        directory->string_bytes[i] = (uint32_t)(end - text.position);
         text.position = end + 1;
     }
     if (text.position != text.end)

@@ -38,8 +38,9 @@ enum { TG_COMMON_KIND, TG_COMMON_THREAD, TG_COMMON_TIME, TG_COMMON_STOP, TG_COMM
 
 /* Caller's storage; all zero at first. It is refilled for chunk after chunk and keeps its memory. */
 struct tg_chunk_directory {
-    const char **strings; /* by id; 0 is "" */
-    size_t n_strings, string_capacity;
+    const char **strings;   /* by id; 0 is "" */
+    uint32_t *string_bytes; /* lengths of these */
+    size_t n_strings, string_capacity, length_capacity;
     struct tg_chunk_thread *threads;
     size_t n_threads, thread_capacity;
     uint32_t *processes; /* of chunks by thread: by thread, index of its process */

@@ -143,7 +143,7 @@ static bool demand_text(struct demand *demand, const char *text)
         return false;
     demand->n_strings++;
     demand->text_bytes += length;
-    return demand->text_bytes <= TG_SECTION_MAX_RAW_BYTES;
+    return demand->text_bytes <= TG_EVENT_MAX_TEXT_BYTES;
 }
 
 static bool demand_list(struct demand *demand, const struct tg_field *field, const struct tg_list *list)

@@ -1,6 +1,7 @@
 #include "format/trace/index.h"
 
 #include "format/base/array.h"
+#include "format/event/event.h"
 
 #include <stdlib.h>
 
@@ -108,6 +109,7 @@ struct tg_error *tg_trace_index_decode(struct tg_trace_index *index, struct tg_b
         tg_byte_cursor_varint(cursor, "number of sections", UINT64_MAX, &index->sections);
     if (error == NULL)
         error = tg_byte_cursor_varint(cursor, "lost events", UINT64_MAX, &index->lost_events);
+    index->lost_events = tg_loss_count(index->lost_events);
     if (error == NULL)
         error = tg_byte_cursor_varint(cursor, "number of entries", TG_INDEX_MAX_ENTRIES, &count);
     if (error == NULL && count > 0) {

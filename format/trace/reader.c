@@ -206,6 +206,8 @@ static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct
                                     uint64_t offset)
 {
     struct tg_trace_summary *summary = &reader->summary;
+    if (!tg_trace_may_hold(summary->events + header->n_events, reader->position))
+        return input_error(reader, offset, "more events than a file of its size can have");
     struct tg_error *error =
         tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size, header);
     if (error != NULL)

@@ -152,7 +152,7 @@ static struct tg_error *check_events(struct pass *pass, const struct tg_byte_sou
         for (size_t i = 0; i < count; i++)
             if (events[i].kind == TG_EVENT_LOSS &&
                 (events[i].loss.source == TG_LOSS_WRITER_QUEUE || events[i].loss.source == TG_LOSS_LIMIT))
-                lost += events[i].loss.count;
+                lost += tg_loss_count(events[i].loss.count);
     }
     if (error == NULL)
         pass->loss_events_sum += lost;
@@ -203,6 +203,9 @@ static bool payload_is_good(struct pass *pass, struct tg_error **error)
         return false;
     struct tg_error *damage =
         tg_section_codec_unpack(pass->codec, &pass->header, pass->payload.data, &pass->raw);
+    if (damage == NULL && pass->header.kind == TG_SECTION_EVENTS &&
+        !tg_trace_may_hold(pass->recovery->events + pass->header.n_events, pass->position))
+        return false;
     if (damage == NULL)
         damage = check_payload(pass);
     if (damage != NULL && tg_error_code(damage) == TG_ERROR_NO_MEMORY) {

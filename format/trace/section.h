@@ -24,6 +24,7 @@ enum {
     TG_CHUNK_MAX_ROWS = 1 << 14, /* payloads of one kind that are stored once and indexed */
     TG_CHUNK_MAX_FIELDS = 64,    /* of one kind, or of one list element */
     TG_STRING_MAX_BYTES = 1 << 20,
+    TG_EVENT_MAX_TEXT_BYTES = 16 << 20, /* of all items of a list, counted each time that they occur */
 };
 
 enum tg_section_kind {
@@ -88,5 +89,13 @@ enum { TG_SECTION_MAGIC_OFFSET = 8 };
 /* The trailer says where the INDEX section begins. */
 void tg_trailer_encode(uint64_t index_offset, uint8_t bytes[TG_TRAILER_BYTES]);
 bool tg_trailer_decode(const uint8_t bytes[TG_TRAILER_BYTES], uint64_t *index_offset);
+
+/* Whether a file may hold EVENTS in its first BYTES: no recording has times so regular that hundreds of events
+ * fit a byte, and a few kilobytes must not keep a reader busy with billions. */
+static inline bool tg_trace_may_hold(uint64_t events, uint64_t bytes)
+{
+    enum { AT_ONCE = 1 << 24, PER_BYTE = 64 };
+    return events <= AT_ONCE || events - AT_ONCE <= bytes * PER_BYTE;
+}
 
 #endif

@@ -214,7 +214,7 @@ static void add_event(void *context, const struct tg_event *event)
     tg_trace_writer_add(recording->writer, event);
     if (event->kind == TG_EVENT_LOSS) {
         recording->losses++;
-        recording->counted_losses += event->loss.count;
+        recording->counted_losses += tg_loss_count(event->loss.count);
     }
     recording->processes += event->kind == TG_EVENT_PROCESS_START;
     if (recording->watch != NULL)

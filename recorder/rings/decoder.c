@@ -317,7 +317,7 @@ static void add_lost(struct record *record)
     record->source->told_lost += count;
     record->decoder->stats.told_lost += count;
     record->event.loss = (struct tg_event_loss){
-        .source = TG_LOSS_RING, .count = count, .reason = "the thread's ring was full"};
+        .source = TG_LOSS_RING, .count = tg_loss_count(count), .reason = "the thread's ring was full"};
     emit(record, TG_EVENT_LOSS);
 }
 

@@ -351,7 +351,7 @@ static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
     int32_t tid = tg_ring_source_tid(ring->source);
     if (lost > told) {
         snprintf(text, sizeof text, "%s was full", ring->name);
-        tg_ring_set_tell_loss(set, ring->pid, tid, lost - told, text);
+        tg_ring_set_tell_loss(set, ring->pid, tid, tg_loss_count(lost - told), text);
     }
     if (wrong > 0) {
         snprintf(text, sizeof text, "%s: %" PRIu64 " records with impossible times", ring->name, wrong);

@@ -19,7 +19,7 @@ static void pass_on(void *context, const struct tg_event *event)
     struct passage *passage = context;
     passage->stats.events++;
     if (event->kind == TG_EVENT_LOSS)
-        passage->stats.lost_events += event->loss.count;
+        passage->stats.lost_events += tg_loss_count(event->loss.count);
     passage->add(passage->context, event);
 }
 

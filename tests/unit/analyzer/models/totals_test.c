@@ -51,6 +51,9 @@ static void losses_add_up_by_source_and_reason(void **state)
                                       .kind = TG_EVENT_LOSS,
                                       .loss = {TG_LOSS_WRITER_QUEUE, count, "full"}});
     feed(model, (struct tg_event){.kind = TG_EVENT_LOSS, .loss = {TG_LOSS_LIMIT, 1, "full"}});
+    feed(model, (struct tg_event){.kind = TG_EVENT_LOSS, .loss = {TG_LOSS_LIMIT, UINT64_MAX - 2, "full"}});
+    assert_int_equal(model->losses[1].count, 1); /* a scribbled number is none */
+    assert_int_equal(model->losses[1].unknown, 1);
     assert_int_equal(model->n_losses, 2);
     assert_int_equal(model->losses[0].events, 4);
     assert_int_equal(model->losses[0].count, 6);

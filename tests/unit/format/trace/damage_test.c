@@ -1,8 +1,11 @@
 /* Traces cut off, damaged and recovered. */
 #include "tests/support/trace_fixture.h"
 
+#include "format/trace/file.h"
 #include "format/trace/recovery.h"
 #include "format/trace/section.h"
+#include "format/trace/section_codec.h"
+#include "format/trace/writer.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
 
@@ -267,13 +270,105 @@ static void a_lost_head_does_not_lose_the_events(void **state)
     free(path);
 }
 
+/* A command line of N arguments "a", and a note of a whole mebibyte. */
+static void write_arguments(const char *path, size_t n)
+{
+    struct tg_string_item *items = calloc(n, sizeof *items);
+    char *text = malloc(TG_STRING_MAX_BYTES + 1);
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    const struct tg_trace_writer_options options = {.flush_interval_ms = 1000000};
+    struct tg_trace_writer *writer = NULL;
+    assert_true(items != NULL && text != NULL);
+    for (size_t i = 0; i < n; i++)
+        items[i].text = "a";
+    memset(text, 'b', TG_STRING_MAX_BYTES);
+    text[TG_STRING_MAX_BYTES] = '\0';
+    assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
+    tg_trace_writer_add(
+        writer, &(struct tg_event){.kind = TG_EVENT_COMMAND_LINE, .command_line = {.arguments = {items, n}}});
+    tg_trace_writer_add(writer, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+    assert_fine(tg_trace_writer_close(writer, NULL));
+    tg_trace_meta_destroy(meta);
+    free(text);
+    free(items);
+}
+
+/* Writes the trace at PATH anew with its two strings exchanged: all arguments are the long one. */
+static void exchange_strings(const char *path, const char *to)
+{
+    unsigned long size = 0;
+    unsigned char *bytes = temporary_read(path, &size);
+    struct sections sections = find_sections(bytes);
+    struct tg_section_header header;
+    struct tg_section_codec *codec = NULL;
+    struct tg_byte_buffer raw = {0}, section = {0};
+    assert_int_equal(sections.kind[1], TG_SECTION_EVENTS);
+    assert_int_equal(tg_section_header_decode(bytes + sections.at[1], &header), TG_SECTION_FINE);
+    assert_fine(tg_section_codec_create(0, &codec));
+    assert_fine(
+        tg_section_codec_unpack(codec, &header, bytes + sections.at[1] + TG_SECTION_HEADER_BYTES, &raw));
+    unsigned char *table = memmem(raw.data, raw.size, "a\0bbbb", 6);
+    assert_non_null(table);
+    memmove(table, table + 2, TG_STRING_MAX_BYTES + 1);
+    memcpy(table + TG_STRING_MAX_BYTES + 1, "a", 2);
+    assert_fine(tg_section_codec_pack(codec, &header, &raw, NULL, &section));
+    memcpy(bytes + sections.at[1], section.data,
+           section.size); /* no longer than it was, but for some bytes */
+    temporary_write(to, bytes, sections.at[1] + section.size);
+    tg_section_codec_destroy(codec);
+    tg_byte_buffer_deinit(&raw);
+    tg_byte_buffer_deinit(&section);
+    free(bytes);
+}
+
+static void few_bytes_are_not_gigabytes_of_text(void **state)
+{
+    char *path = temporary_path(*state, "trace"), *bomb = temporary_path(*state, "bomb");
+    static const size_t numbers[] = {16, 17, 100000};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct tg_trace_reader *reader = NULL;
+        const struct tg_event *event = NULL;
+        write_arguments(path, numbers[i]);
+        exchange_strings(path, bomb);
+        assert_int_equal(unlink(path), 0);
+        assert_fine(tg_trace_reader_open(bomb, &reader));
+        if (numbers[i] == 16) {
+            assert_fine(tg_trace_reader_next(reader, &event));
+            assert_int_equal(event->command_line.arguments.count, 16);
+        } else {
+            expect_error(tg_trace_reader_next(reader, &event), TG_ERROR_INPUT, "text");
+        }
+        tg_trace_reader_close(reader);
+    }
+    free(bomb);
+    free(path);
+}
+
+static void few_bytes_are_not_billions_of_events(void **state)
+{
+    (void)state;
+    assert_true(tg_trace_may_hold(1 << 20, 120)); /* a chunk of a test, all events alike */
+    assert_true(tg_trace_may_hold(100000000, 3000000));
+    assert_false(tg_trace_may_hold(UINT64_C(3100000000), 480000));
+    assert_false(tg_trace_may_hold(UINT64_MAX, 1 << 30));
+}
+
+static void impossible_losses_are_unknown(void **state)
+{
+    (void)state;
+    assert_int_equal(tg_loss_count(0), 0);
+    assert_int_equal(tg_loss_count(UINT64_C(5000000000)), 5000000000);
+    assert_int_equal(tg_loss_count(UINT64_MAX - 2), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         trace_test(a_trace_may_end_at_any_byte),          trace_test(zeros_behind_the_end_are_an_end),
         trace_test(every_flipped_bit_is_found),           trace_test(recovery_goes_on_behind_damage),
         trace_test(a_section_taken_out_is_missed),        trace_test(recovery_overwrites_nothing_unasked),
-        trace_test(a_lost_head_does_not_lose_the_events),
+        trace_test(a_lost_head_does_not_lose_the_events), trace_test(few_bytes_are_not_gigabytes_of_text),
+        trace_test(few_bytes_are_not_billions_of_events), trace_test(impossible_losses_are_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,9 @@ static void losses_are_told_and_counted(void **state)
     assert_int_equal(event->loss.count, 12);
     PUT(fixture, TG_RECORD_LOST, 0, 5);
     assert_int_equal(tg_ring_source_told_lost(fixture->source), 17);
+    fixture->n_events = 0;
+    PUT(fixture, TG_RECORD_LOST, 0, UINT64_MAX - 2); /* scribbled over */
+    assert_int_equal(only(fixture, TG_EVENT_LOSS)->loss.count, 0);
 }
 
 static void unknown_kinds_and_short_records_are_counted_and_nothing_else(void **state)
