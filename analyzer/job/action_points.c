@@ -256,8 +256,7 @@ static const char *stop_word(const struct tg_action_point *point, enum tg_barrie
     return stop == TG_BARRIER_STOP_PROCESS || of_processes ? "process" : none;
 }
 
-/* FILE:LINE as places are written, with a #. */
-static void print_location(const char *location, FILE *stream)
+void tg_action_point_print_location(const char *location, FILE *stream)
 {
     const char *colon = strrchr(location, ':');
     bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
@@ -274,7 +273,7 @@ static void print_place(const struct tg_action_point *point, FILE *stream)
     if (*point->place != '\0')
         tg_printable_write(stream, point->place);
     else
-        print_location(point->location, stream);
+        tg_action_point_print_location(point->location, stream);
     fputc(']', stream);
 }
 

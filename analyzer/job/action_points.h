@@ -78,6 +78,9 @@ bool tg_action_points_in_force(const struct tg_action_points *points, uint32_t i
 size_t tg_action_points_count(const struct tg_action_points *points);
 const struct tg_action_point *tg_action_points_at(const struct tg_action_points *points, size_t i);
 
+/* LOCATION as people are shown it: FILE#LINE of what is FILE:LINE. */
+void tg_action_point_print_location(const char *location, FILE *stream);
+
 /* A line where action points are suppressed, else nothing: in front of what `dactions` says of some. */
 void tg_action_points_print_suppressed(const struct tg_action_points *points, FILE *stream);
 

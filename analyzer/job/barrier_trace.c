@@ -510,6 +510,8 @@ static struct tg_error *feed_input(struct tg_barrier_trace *trace, const struct 
         return feed_arrival(trace, &event->barrier_arrival);
     case TG_EVENT_EXEC:
         return feed_exec(trace, event);
+    case TG_EVENT_CONTROL_END:
+        return done(trace, tg_run_model_end(model));
     default:
         return feed_end(trace, event);
     }
@@ -534,6 +536,7 @@ struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const str
     case TG_EVENT_CONTROL_STOPPED:
     case TG_EVENT_CONTROL_RESUMED:
     case TG_EVENT_CONTROL_UNHOLD:
+    case TG_EVENT_CONTROL_END:
     case TG_EVENT_BARRIER_CREATED:
     case TG_EVENT_BARRIER_DELETED:
     case TG_EVENT_BARRIER_ENABLED:

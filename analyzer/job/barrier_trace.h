@@ -30,8 +30,8 @@ struct tg_error *tg_barrier_trace_copy(const struct tg_barrier_trace *trace, str
 
 /* Takes the events of a session in their order; those of other families that end threads and processes too.
  * What happened: control_process, control_thread, control_stopped, control_resumed, control_unhold,
- * barrier_created, barrier_deleted, barrier_enabled, barrier_arrival, barrier_held by somebody, exec, ends of
- * threads and processes. What was decided then comes behind it: barrier_held, barrier_satisfied,
+ * barrier_created, barrier_deleted, barrier_enabled, barrier_arrival, barrier_held by somebody, control_end,
+ * exec, ends of threads and processes. What was decided then comes behind it: barrier_held, barrier_satisfied,
  * barrier_released, barrier_left, barrier_stuck. Only error: NO_MEMORY; what makes no sense in a trace is
  * counted and passed over. */
 struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const struct tg_event *event);

@@ -180,7 +180,7 @@ static void satisfy(struct tg_run_model *model, struct tg_barrier *barrier)
 
 void tg_barrier_check_satisfied(struct tg_run_model *model)
 {
-    for (size_t i = 0; i < model->n_barriers; i++) {
+    for (size_t i = 0; !model->is_over && i < model->n_barriers; i++) {
         struct tg_barrier *barrier = model->barriers[i];
         if (barrier->n_arrived > 0 && barrier->n_arrived == barrier->n_members)
             satisfy(model, barrier);
@@ -207,7 +207,7 @@ static void leave(struct tg_run_model *model, struct tg_barrier *barrier, uint32
         return;
     if (barrier->n_arrived > 0 && !arrived)
         barrier->n_lost++;
-    if (barrier->n_arrived > 0)
+    if (barrier->n_arrived > 0 && !model->is_over)
         tg_run_decide(model, (struct tg_run_decision){.kind = TG_DECIDE_LEFT,
                                                       .barrier = barrier->definition.id,
                                                       .thread = tg_barrier_member_id(model, barrier, slot),

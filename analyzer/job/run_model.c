@@ -89,6 +89,7 @@ struct tg_error *tg_run_model_copy(const struct tg_run_model *model, struct tg_r
     if (error != NULL)
         return error;
     made->step = model->step;
+    made->is_over = model->is_over;
     error = copy_threads(model, made);
     if (error == NULL)
         error = copy_processes(model, made);
@@ -277,6 +278,13 @@ struct tg_error *tg_run_model_stopped(struct tg_run_model *model, struct tg_thre
     tg_run_begin(model);
     tg_run_set_state(model, slot, TG_RUN_STOPPED);
     tg_stuck_barriers_check(model);
+    return tg_run_end(model);
+}
+
+struct tg_error *tg_run_model_end(struct tg_run_model *model)
+{
+    tg_run_begin(model);
+    model->is_over = true;
     return tg_run_end(model);
 }
 

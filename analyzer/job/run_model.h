@@ -45,6 +45,9 @@ struct tg_error *tg_run_model_remove_thread(struct tg_run_model *model, struct t
 /* THREAD has stopped: as it was told, at a breakpoint, by a signal. */
 struct tg_error *tg_run_model_stopped(struct tg_run_model *model, struct tg_thread_id thread);
 
+/* The session ends: whoever ends from here on does so by it, and nothing more is decided about barriers. */
+struct tg_error *tg_run_model_end(struct tg_run_model *model);
+
 /* ---- commands: to a thread, or with dtid 0 to a process */
 
 /* RESUME_THREAD for each thread that is neither running nor held. */

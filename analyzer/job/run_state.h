@@ -59,6 +59,7 @@ struct tg_run_model {
     size_t n_barriers, barriers_capacity;
     size_t n_places; /* flags of all barriers */
     uint64_t step;
+    bool is_over; /* the session ends */
     struct tg_run_decision *decisions;
     size_t n_decisions, decisions_capacity;
     bool failed; /* memory was short: decisions are missing */

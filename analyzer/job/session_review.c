@@ -219,6 +219,7 @@ struct tg_error *tg_session_review_feed(struct tg_session_review *model, const s
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_DETACH:
     case TG_EVENT_EXEC:
+    case TG_EVENT_CONTROL_END:
         error = freeze_all(model);
         break;
     case TG_EVENT_BARRIER_CREATED:

@@ -120,6 +120,16 @@ static void held_word(const struct entry *entry, const struct tg_job_thread *thr
                                                       : "not held");
 }
 
+/* By what, where that is known: "thread held at barrier 2". */
+static void add_holder(const struct tg_status_input *input, const struct entry *entry, char *value)
+{
+    char raw[VALUE_SIZE] = "";
+    size_t length = strlen(value);
+    input->name(input->context, entry->process, entry->i, TG_STATUS_HELD, raw, sizeof raw);
+    if (raw[0] != '\0')
+        snprintf(value + length, VALUE_SIZE - length, " %s", raw);
+}
+
 /* Whether KEY says something of those alone who exist. */
 static bool is_of_existent(enum tg_status_key key)
 {
@@ -170,6 +180,8 @@ static void value_of(const struct tg_status_input *input, const struct entry *en
         return;
     case TG_STATUS_HELD:
         held_word(entry, thread, value);
+        if (input->name != NULL && strcmp(value, "not held") != 0)
+            add_holder(input, entry, value);
         return;
     case TG_STATUS_HOSTNAME:
     case TG_STATUS_FUNCTION:

@@ -95,6 +95,8 @@ struct tg_run_decision tg_stuck_barriers_explain(const struct tg_run_model *mode
 void tg_stuck_barriers_check(struct tg_run_model *model)
 {
     size_t waiting = 0;
+    if (model->is_over)
+        return;
     for (size_t i = 0; i < model->n_barriers; i++) {
         waiting += model->barriers[i]->n_arrived > 0;
         model->barriers[i]->can_be_satisfied = false;

@@ -5,6 +5,7 @@
 #include "live/commands/control/remade_points.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/commands.h"
+#include "live/commands/info/wait_words.h"
 #include "live/commands/inspect/commands.h"
 #include "live/commands/inspect/dexamine.h"
 #include "live/commands/inspect/dlist.h"
@@ -171,4 +172,5 @@ const struct tg_console_table tg_command_table = {
     .foreign = gdb_words,
     .states = states,
     .interrupt = tg_focus_call_halt,
+    .wait_lasts = tg_wait_words_tell,
 };

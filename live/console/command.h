@@ -60,6 +60,8 @@ struct tg_console_table {
     const struct tg_console_state_kind *const *states;
     struct tg_error *(*interrupt)(
         struct tg_console *console); /* the interrupt key at the prompt of a live job */
+    /* a command has waited for SECONDS for whom the focus means by DEFAULTS (NULL: for all) */
+    void (*wait_lasts)(struct tg_console *console, const struct tg_ptset_defaults *defaults, double seconds);
 };
 
 /* The USAGE error of a command that was called with other arguments than it has. */

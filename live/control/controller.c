@@ -267,6 +267,13 @@ void tg_controller_forked(struct tg_controller *controller, int32_t pid)
     }
 }
 
+struct tg_error *tg_controller_end(struct tg_controller *controller, bool kills)
+{
+    struct tg_event event = {.kind = TG_EVENT_CONTROL_END, .control_end = {kills}};
+    controller->orders->record(controller->engine, &event);
+    return tg_decisions_carry_out(controller, tg_run_model_end(controller->runs));
+}
+
 void tg_controller_killed(struct tg_controller *controller, int32_t pid)
 {
     struct tg_controlled_process *process = tg_controlled_process_find(controller, pid);

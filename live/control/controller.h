@@ -52,6 +52,10 @@ bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id,
 /* Stops a thread, or with dtid 0 a process, because of what the engine has seen of it. */
 struct tg_error *tg_controller_halt_thread(struct tg_controller *controller, struct tg_thread_id thread_id);
 
+/* The session ends: what ends from here on is not waited for, and nobody is told that it left a barrier.
+ * KILLS: what the session has started is killed; else all is let go. */
+struct tg_error *tg_controller_end(struct tg_controller *controller, bool kills);
+
 /* Process PID was killed: until its end comes its threads count as such that run. */
 void tg_controller_killed(struct tg_controller *controller, int32_t pid);
 

@@ -566,9 +566,15 @@ struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struc
     return find_thread(live, pid, tid);
 }
 
+void tg_engine_adapter_leave(struct tg_engine_adapter *live)
+{
+    tell_error(live, tg_controller_end(live->controller, false));
+}
+
 void tg_engine_adapter_kill(struct tg_engine_adapter *live)
 {
     live->kills = true;
+    tell_error(live, tg_controller_end(live->controller, true));
     for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
          process = process->hh.next) {
         if (process->attached)
@@ -648,6 +654,13 @@ struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct
     *pc = frame.registers.value[TG_RIP];
     *code = tg_frame_place(&frame);
     return modules;
+}
+
+size_t tg_engine_adapter_places(const struct tg_engine_adapter *live, int32_t pid, uint32_t id,
+                                uint64_t *addresses, size_t max)
+{
+    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
+    return process == NULL ? 0 : tg_job_points_addresses(live->points, process, id, addresses, max);
 }
 
 void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place)

@@ -72,6 +72,10 @@ struct tg_job_steps *tg_engine_adapter_steps(struct tg_engine_adapter *live);
 
 enum { TG_PLACE_SIZE = 512 };
 
+/* The addresses where action point ID is planted in process PID, at most MAX; returns how many there are. */
+size_t tg_engine_adapter_places(const struct tg_engine_adapter *live, int32_t pid, uint32_t id,
+                                uint64_t *addresses, size_t max);
+
 /* "solve (solver.c#120)", "read+16", for PC in process PID, of which a thread stands; "" not known. PLACE has
  * room for TG_PLACE_SIZE bytes, which are whatever the files say. */
 void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place);
@@ -115,6 +119,9 @@ bool tg_engine_adapter_has_run(const struct tg_engine_adapter *live);
 /* How many ranks the job is to have on this host, as the environments of those say that have come; 0 not
  * known. */
 int64_t tg_engine_adapter_expected_ranks(const struct tg_engine_adapter *live);
+
+/* The session is about to end by letting everything go. */
+void tg_engine_adapter_leave(struct tg_engine_adapter *live);
 
 /* SIGKILL to every process that the session started; they end by and by. Attached ones are let go. */
 void tg_engine_adapter_kill(struct tg_engine_adapter *live);

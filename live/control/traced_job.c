@@ -392,6 +392,7 @@ static struct tg_error *kill_all(const struct tg_request *request)
 static struct tg_error *detach_all(const struct tg_request *request)
 {
     struct tg_traced_job *job = request->context;
+    tg_engine_adapter_leave(request->engine);
     tg_recording_request_stop(job->recording);
     return NULL;
 }

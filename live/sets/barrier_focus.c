@@ -1,6 +1,9 @@
 #include "live/sets/barrier_focus.h"
 
+#include "analyzer/job/list.h"
+
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +198,29 @@ static struct tg_error *follow_arena(const struct tg_ptset_arena *arena, const s
     return barrier->satisfaction == NULL ? tg_error_no_memory() : NULL;
 }
 
+/* The list as `info barrier` shows it. */
+static struct tg_error *write_list(const struct tg_job_view *view, struct tg_barrier_focus *barrier)
+{
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    size_t size;
+    struct tg_error *error = tg_job_set_init(&set, view);
+    if (error != NULL)
+        return error;
+    for (size_t i = 0; i < barrier->n_list; i++) {
+        const struct tg_job_process *process = tg_job_view_process(view, barrier->list[i].dpid);
+        for (size_t k = 0; process != NULL && (k < process->n_threads || k == 0); k++)
+            if (barrier->list[i].dtid == 0 ||
+                (k < process->n_threads &&
+                 tg_job_view_thread(view, process, k)->dtid == barrier->list[i].dtid))
+                tg_job_set_add(&set, process, k);
+    }
+    FILE *stream = open_memstream(&barrier->satisfaction, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    error = tg_job_list_print(view, &set, stream);
+    return fclose(stream) != 0 && error == NULL ? tg_error_no_memory() : error;
+}
+
 static struct tg_error *make(const struct tg_ptset *focus, const struct tg_job_view *view,
                              struct tg_barrier_focus *barrier, size_t *position)
 {
@@ -214,11 +240,8 @@ static struct tg_error *make(const struct tg_ptset *focus, const struct tg_job_v
         barrier->process = barrier->list[0].dpid;
     if (only != NULL)
         error = follow_arena(only, view, barrier);
-    if (error == NULL && barrier->satisfaction == NULL) {
-        barrier->satisfaction = tg_ptset_string(focus);
-        if (barrier->satisfaction == NULL)
-            error = tg_error_no_memory();
-    }
+    if (error == NULL && barrier->satisfaction == NULL)
+        error = write_list(view, barrier);
     return error;
 }
 

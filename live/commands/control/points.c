@@ -2,6 +2,7 @@
 #include "live/commands/control/action_file.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/control/line_function.h"
+#include "live/commands/control/point_address.h"
 #include "live/commands/control/point_data.h"
 #include "live/commands/control/point_location.h"
 #include "live/commands/control/thread_place.h"
@@ -108,14 +109,6 @@ static struct tg_error *find_spec(const struct tg_request *control, struct point
     return error;
 }
 
-static struct tg_error *take_address(struct point_words *words)
-{
-    if (asprintf(&words->spec, "*%s", words->address) >= 0)
-        return NULL;
-    words->spec = NULL;
-    return tg_error_no_memory();
-}
-
 static struct tg_error *make(const struct tg_request *control)
 {
     struct point_words *words = control->context;
@@ -127,7 +120,7 @@ static struct tg_error *make(const struct tg_request *control)
     if (error == NULL && words->address == NULL)
         error = find_spec(control, words);
     else if (error == NULL)
-        error = take_address(words);
+        error = tg_point_address_spec(control, focus, words->address, &words->spec);
     unsigned options = (words->pending ? TG_POINT_PENDING : 0U) | (words->is_open ? TG_POINT_OF_RANKS : 0U);
     if (error == NULL && words->is_barrier)
         error = tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
@@ -195,11 +188,17 @@ const struct tg_console_command tg_console_dbreak = {
     .example = "dbreak solver.c#120 -g",
     .more =
         "LOCATION is LINE (in the file where the thread in focus is stopped), FILE#LINE or FILE:LINE,\n"
-        "FUNCTION or LIBRARY`FUNCTION, in C++ also space::f, in Fortran module::f. FUNCTION#LINE and\n"
+        "FUNCTION or LIBRARY`FUNCTION, in C++ also space::f, in Fortran module::f: its first line, behind "
+        "the\n"
+        "prologue; *FUNCTION is its first instruction. -address takes an address of the process in focus;\n"
+        "other processes have the same code elsewhere. FUNCTION#LINE and\n"
         "FILE#FUNCTION#LINE require the line to be in that function; any of them may start with ##LIBRARY#.\n"
         "-g, -p and -t say what stops together with the thread that hits: its group, its process (the\n"
         "default) or nothing else. The breakpoint is planted in the share group of the process in focus,\n"
         "or, with width p or t, in that process alone. -pending accepts a LOCATION that no process has yet.\n"
+        "As long as nobody has set a focus, it is planted in the ranks of the job as well, also when they "
+        "come\n"
+        "later.\n"
         "CONDITION is a Tcl expression: $rdi is a register, $count a variable, ${p->a[3]} an expression of\n"
         "dprint; where it is false nothing stops.",
     .options = dbreak_options,
@@ -414,8 +413,10 @@ static struct tg_error *print_points(const struct tg_request *control)
         error = tg_action_points_find(points, listing->numbers.ids[i], &point);
         if (error == NULL && i == 0)
             tg_action_points_print_suppressed(points, control->out);
-        if (error == NULL)
+        if (error == NULL) {
             tg_action_point_print(point, control->out);
+            error = tg_point_address_list(control, point);
+        }
     }
     return error;
 }

@@ -6,11 +6,33 @@
 #include "analyzer/job/status.h"
 #include "live/control/modules.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- names */
+
+/* "at barrier 2", "by dhold": what holds thread I of PROCESS, which is held. */
+static void name_holder(const struct tg_request *control, const struct tg_job_process *process, size_t i,
+                        char *buffer, size_t size)
+{
+    const struct tg_run_model *runs = tg_controller_runs(control->controller);
+    const struct tg_thread_id held[] = {
+        {process->info.dpid, 0},
+        {process->info.dpid,
+         i < process->n_threads ? tg_job_view_thread(control->view, process, i)->dtid : 0}};
+    size_t used = 0;
+    for (size_t b = 0; b < tg_barriers_count(runs) && used < size; b++) {
+        uint32_t id = tg_barriers_at(runs, b)->id;
+        if (tg_barriers_membership(runs, id, held[0]).is_held ||
+            tg_barriers_membership(runs, id, held[1]).is_held)
+            used += (size_t)snprintf(buffer + used, size - used,
+                                     used == 0 ? "at barrier %" PRIu32 : ", %" PRIu32, id);
+    }
+    if (used == 0)
+        snprintf(buffer, size, "by dhold");
+}
 
 static void name_key(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,
                      char *buffer, size_t size)
@@ -19,6 +41,10 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
     struct tg_debug_row row;
     uint64_t pc, offset;
     *buffer = '\0';
+    if (key == TG_STATUS_HELD) {
+        name_holder(control, process, i, buffer, size);
+        return;
+    }
     if (key == TG_STATUS_HOSTNAME) {
         if (gethostname(buffer, size) != 0)
             *buffer = '\0';
@@ -103,9 +129,26 @@ struct status {
     const char *group_by; /* NULL: the keys above are the usual ones */
 };
 
+/* Whether anybody of the set is held. */
+static bool is_anybody_held(const struct tg_request *control)
+{
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i) &&
+                (process->info.held || tg_job_view_thread(control->view, process, i)->held))
+                return true;
+    }
+    return false;
+}
+
 static struct tg_error *print_status(const struct tg_request *control)
 {
-    const struct status *status = control->context;
+    struct status *status = control->context;
+    if (status->group_by == NULL && is_anybody_held(control)) {
+        status->keys[status->n_keys - 1] = TG_STATUS_HELD;
+        status->keys[status->n_keys++] = TG_STATUS_FUNCTION;
+    }
     const struct tg_status_input input = {
         .view = control->view, .set = control->set, .name = name_key, .context = (void *)(uintptr_t)control};
     if (status->json != NULL)
@@ -136,6 +179,7 @@ const struct tg_console_command tg_console_dstatus = {
     .summary = "states and locations of the threads in focus, grouped",
     .example = "dfocus g dstatus -group_by thread_state,function",
     .more =
+        "Where anybody is held the usual grouping says who, and at which barrier.\n"
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
         "dtid, held, stop_reason. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 to 4 of ranks 0\n"
         "and 1; p3 is the process with number 3.",

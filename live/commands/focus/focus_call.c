@@ -145,6 +145,33 @@ static void attend_in_time(struct tg_console *console, struct gathering *gatheri
     tg_console_attend(console);
 }
 
+/* A wait that lasts says so from time to time, more and more seldom. */
+struct patience {
+    double begun, next; /* when it is to be told next */
+};
+
+static const double first_note_s = 5, look_again_s = 1;
+
+static void tell_of_wait(struct tg_console *console, const struct tg_ptset_defaults *defaults,
+                         struct patience *patience)
+{
+    double now = now_seconds();
+    if (now < patience->next || console->options.table->wait_lasts == NULL)
+        return;
+    tg_console_attend(console); /* what has happened comes first */
+    console->options.table->wait_lasts(console, defaults_in(console, defaults), now - patience->begun);
+    patience->next = now + 2 * (now - patience->begun);
+}
+
+/* UNTIL or the next thing to do, whichever comes first. Ranks that are still to come may never do. */
+static double earlier(const struct tg_console *console, double until, const struct patience *patience)
+{
+    double next = patience->next, now = now_seconds();
+    if (console->focus.is_of_ranks && console->focus.is_open && now - patience->begun < first_note_s)
+        next = now + look_again_s;
+    return until < 0 || next < until ? next : until;
+}
+
 /* Until something may have changed, or is to be told. */
 static struct tg_error *sleep_between(struct tg_console *console, double until, struct gathering *gathering)
 {
@@ -160,6 +187,7 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
 {
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     struct gathering gathering = {.moment = shortest_moment, .due = -1};
+    struct patience patience = {.begun = now_seconds(), .next = now_seconds() + first_note_s};
     struct tg_error *error = NULL;
     *done = false;
     for (bool were_there = false; error == NULL && !*done; were_there = true) {
@@ -184,7 +212,9 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
         else if (until >= 0 && now_seconds() >= until)
             error = tg_error_create(TG_ERROR_TARGET, "still running after %g seconds", seconds);
         else
-            error = sleep_between(console, until, &gathering);
+            error = sleep_between(console, earlier(console, until, &patience), &gathering);
+        if (error == NULL)
+            tell_of_wait(console, defaults, &patience);
     }
     if (console->options.news == NULL) /* not behind the next prompt */
         tg_console_attend(console);

@@ -1,7 +1,7 @@
 #include "live/commands/info/barrier_words.h"
 
+#include "analyzer/job/action_points.h"
 #include "analyzer/job/list.h"
-#include "format/base/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,14 +56,20 @@ static const char *const standings[TG_STANDS_COUNT] = {
     [TG_STANDS_HELD] = "held by dhold", [TG_STANDS_ELSEWHERE] = "held at barrier",
 };
 
-/* Members that stand alike share a line. */
-static struct tg_error *write_members(const struct tg_barrier_states *states,
+/* Whether all have passed, and nobody has come again: who stands there was released, and nobody is missing. */
+static bool is_done(const struct tg_barrier_status *status)
+{
+    return status->round > 0 && status->n_arrived == 0;
+}
+
+/* Members that stand alike share a line. IS_DONE: nobody waits. */
+static struct tg_error *write_members(const struct tg_barrier_states *states, bool is_done,
                                       const struct tg_barrier_member *members, size_t count, FILE *out)
 {
     struct tg_error *error = NULL;
     if (count == 0 || members[0].standing > TG_STANDS_LET_GO)
-        fputs("  arrived  none\n", out);
-    for (size_t i = 0, end; error == NULL && i < count; i = end) {
+        fputs(is_done ? "  arrived  none since then\n" : "  arrived  none\n", out);
+    for (size_t i = 0, end; error == NULL && !is_done && i < count; i = end) {
         for (end = i + 1; end < count && is_alike(&members[i], &members[end]); end++) {
         }
         fprintf(out, "  %s  ", members[i].standing <= TG_STANDS_LET_GO ? "arrived" : "missing");
@@ -102,7 +108,7 @@ static struct tg_error *write_barrier(const struct tg_barrier_states *states, si
     size_t count;
     tg_barriers_status(states->model, definition->id, &status);
     fprintf(out, "barrier %" PRIu32 " at ", definition->id);
-    tg_printable_write(out, states->locations[i]);
+    tg_action_point_print_location(states->locations[i], out);
     fprintf(out, ": over %s, satisfaction set = ", status.of_threads ? "threads" : "processes");
     struct tg_error *error = write_satisfaction(states, definition, out);
     fprintf(out, ", satisfied %" PRIu64 " time%s%s\n", status.round, status.round == 1 ? "" : "s",
@@ -112,7 +118,7 @@ static struct tg_error *write_barrier(const struct tg_barrier_states *states, si
     if (error == NULL && count > 1)
         qsort(members, count, sizeof *members, compare_members);
     if (error == NULL)
-        error = write_members(states, members, count, out);
+        error = write_members(states, is_done(&status), members, count, out);
     write_stuck(states, definition->id, out);
     free(members);
     return error;
@@ -176,7 +182,9 @@ static struct tg_error *add_barrier(const struct tg_barrier_states *states, size
     put_number(dict, "satisfied", status.round);
     put(dict, "arrived", member_list(members, count, TG_STANDS_ARRIVED, TG_STANDS_LET_GO));
     put(dict, "held", member_list(members, count, TG_STANDS_ARRIVED, TG_STANDS_ARRIVED));
-    put(dict, "missing", member_list(members, count, TG_STANDS_RUNNING, TG_STANDS_ELSEWHERE));
+    put(dict, "missing",
+        is_done(&status) ? tg_console_data_list()
+                         : member_list(members, count, TG_STANDS_RUNNING, TG_STANDS_ELSEWHERE));
     put_number(dict, "stuck", stuck);
     put(dict, "stuck_for", stuck ? unit_object(why.thread) : Tcl_NewStringObj("", 0));
     put_number(dict, "holder", stuck ? why.number : 0);

@@ -1,0 +1,305 @@
+#include "live/commands/info/wait_words.h"
+
+#include "analyzer/job/list.h"
+#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/verdict/words.h"
+#include "live/commands/info/barrier_states.h"
+#include "live/commands/info/place.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_TOLD = 3 }; /* missing members of a barrier that are told with what they do */
+
+struct telling {
+    struct tg_console *console;
+    struct tg_barrier_states states;
+    struct tg_verdict_input input;
+};
+
+static void tell(const struct telling *telling, const char *text)
+{
+    const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = text};
+    if (telling->console->options.news != NULL) {
+        tg_news_tell(telling->console->options.news, &news);
+        return;
+    }
+    tg_news_words(&news, telling->console->options.out);
+    fputc('\n', telling->console->options.out);
+}
+
+/* ---- who runs */
+
+/* Members of the focus, or all; nobody where not all of it is there. */
+static struct tg_error *find_focus(const struct telling *telling, const struct tg_ptset_defaults *defaults,
+                                   struct tg_job_set *set)
+{
+    const struct tg_job_view *view = telling->states.view;
+    const struct tg_ptset *focus = defaults == NULL ? NULL : telling->console->focus.set;
+    if (focus != NULL)
+        return tg_ptset_members(focus, view, defaults, set, NULL);
+    struct tg_error *error = tg_job_set_init(set, view);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++)
+        for (size_t i = 0; i < tg_job_view_at(view, p)->n_threads; i++)
+            tg_job_set_add(set, tg_job_view_at(view, p), i);
+    return error;
+}
+
+/* Those who live, IN the focus or beyond it, and run or stand. */
+static struct tg_error *write_those(const struct telling *telling, const struct tg_job_set *focus, bool in,
+                                    bool standing, size_t *count, FILE *out)
+{
+    const struct tg_job_view *view = telling->states.view;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, view);
+    *count = 0;
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            enum tg_job_state state = tg_job_view_thread(view, process, i)->state;
+            if (tg_job_set_has(focus, process, i) != in || tg_job_state_is_stopped(state) != standing)
+                continue;
+            tg_job_set_add(&set, process, i);
+            ++*count;
+        }
+    }
+    if (error == NULL && *count > 0)
+        error = tg_job_list_print(view, &set, out);
+    return error;
+}
+
+static struct tg_error *tell_focus(const struct telling *telling, const struct tg_job_set *focus,
+                                   double seconds)
+{
+    char *text = NULL, *outside = NULL;
+    size_t size, n_running, n_standing, n_outside = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return tg_error_no_memory();
+    fprintf(out, "waiting for %.0f s: ", seconds);
+    struct tg_error *error = write_those(telling, focus, true, false, &n_running, out);
+    fputs(n_running == 0 ? "nobody in focus runs" : n_running == 1 ? " still runs" : " still run", out);
+    fputs("; ", out);
+    if (error == NULL)
+        error = write_those(telling, focus, true, true, &n_standing, out);
+    fputs(error != NULL || n_standing == 0 ? "nobody in focus is stopped"
+          : n_standing == 1                ? " is stopped"
+                                           : " are stopped",
+          out);
+    fputs(" (the interrupt key ends the wait)", out);
+    bool is_written = fclose(out) == 0;
+    if (error == NULL && is_written)
+        tell(telling, text);
+    free(text);
+    out = error == NULL ? open_memstream(&outside, &size) : NULL;
+    if (out == NULL)
+        return error;
+    fputs("outside the focus ", out);
+    error = write_those(telling, focus, false, true, &n_outside, out);
+    fprintf(out, " %s stopped: `dfocus a dgo` resumes all", n_outside == 1 ? "is" : "are");
+    is_written = fclose(out) == 0;
+    if (error == NULL && is_written && n_outside > 0)
+        tell(telling, outside);
+    free(outside);
+    return error;
+}
+
+/* ---- what barriers wait for */
+
+/* The process in the view that is INDEX in the models, NULL none. */
+static const struct tg_job_process *process_at(const struct telling *telling, size_t index)
+{
+    const struct tg_process_model *model = telling->input.processes;
+    const struct tg_job_view *view = telling->states.view;
+    if (index >= tg_process_model_count(model))
+        return NULL;
+    int64_t pid = tg_process_model_at(model, index)->pid;
+    for (size_t p = 0; p < tg_job_view_count(view); p++)
+        if (tg_job_view_at(view, p)->info.exists && (int64_t)tg_job_view_at(view, p)->info.tag == pid)
+            return tg_job_view_at(view, p);
+    return NULL;
+}
+
+/* Whether barrier ID holds PROCESS, or all threads of it that could do something, or its thread TID. */
+static bool is_held_at(const struct telling *telling, uint32_t id, const struct tg_job_process *process,
+                       int32_t tid)
+{
+    const struct tg_run_model *model = telling->states.model;
+    bool holds = false;
+    if (process == NULL)
+        return false;
+    if (tg_barriers_membership(model, id, (struct tg_thread_id){process->info.dpid, 0}).is_held)
+        return true;
+    for (size_t i = 0; i < process->n_threads; i++) {
+        const struct tg_job_thread *thread = tg_job_view_thread(telling->states.view, process, i);
+        const struct tg_thread_id thread_id = {process->info.dpid, thread->dtid};
+        bool is_held = tg_barriers_membership(model, id, thread_id).is_held;
+        if (tid != 0 && (int32_t)thread->tag == tid)
+            return is_held;
+        if (i == 0) /* who calls MPI, where nothing else is known */
+            holds = is_held;
+    }
+    return tid == 0 && holds;
+}
+
+/* Whom a member waits for who is held at the same barrier. */
+struct search {
+    const struct telling *telling;
+    uint32_t barrier;
+    size_t process; /* of the member, in the models */
+    int32_t tid;
+    char found[160]; /* "" nobody */
+};
+
+static void name_process(const struct search *search, const struct tg_job_process *process, char *name,
+                         size_t size)
+{
+    (void)search;
+    if (process->info.rank >= 0)
+        snprintf(name, size, "rank %" PRId64, process->info.rank);
+    else
+        snprintf(name, size, "process %" PRIu32, process->info.dpid);
+}
+
+static struct tg_error *look_at_collective(void *context, const struct tg_mpi_collective *collective,
+                                           const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
+{
+    struct search *search = context;
+    bool waits = false;
+    for (size_t i = 0; i < n_arrivals; i++)
+        waits = waits || (arrivals[i].process == search->process && arrivals[i].standing == TG_MPI_WAITING);
+    for (size_t i = 0; waits && *search->found == '\0' && i < n_arrivals; i++) {
+        const struct tg_job_process *process = process_at(search->telling, arrivals[i].process);
+        char name[40];
+        if (arrivals[i].standing != TG_MPI_MISSING ||
+            !is_held_at(search->telling, search->barrier, process, 0))
+            continue;
+        name_process(search, process, name, sizeof name);
+        snprintf(search->found, sizeof search->found, "%s, held at this barrier, has not come to that %.40s",
+                 name, collective->name);
+    }
+    return NULL;
+}
+
+static struct tg_error *look_at_receive(void *context, const struct tg_mpi_message *message)
+{
+    struct search *search = context;
+    const struct tg_mpi_model *mpi = search->telling->input.mpi;
+    char name[40];
+    if (message->process != search->process || message->source < 0 || *search->found != '\0' ||
+        tg_mpi_model_has_send(mpi, message))
+        return NULL;
+    size_t sender = tg_mpi_model_process_of(mpi, message->job, message->comm, message->source);
+    const struct tg_job_process *process = process_at(search->telling, sender);
+    if (!is_held_at(search->telling, search->barrier, process, 0))
+        return NULL;
+    name_process(search, process, name, sizeof name);
+    snprintf(search->found, sizeof search->found, "%s, held at this barrier, has not sent that message",
+             name);
+    return NULL;
+}
+
+static struct tg_error *look_at_team(void *context, const struct tg_openmp_team *team)
+{
+    struct search *search = context;
+    const struct tg_openmp_model *openmp = search->telling->input.openmp;
+    struct tg_openmp_barrier barrier;
+    bool waits = false;
+    if (team->process != search->process || !tg_openmp_barrier_of(team, &barrier))
+        return NULL;
+    for (size_t i = 0; i < team->n_members; i++)
+        waits = waits || (tg_openmp_model_worker_at(openmp, team->members[i].worker)->tid == search->tid &&
+                          tg_openmp_barrier_standing(&team->members[i], &barrier) == TG_OPENMP_WAITING);
+    for (size_t i = 0; waits && *search->found == '\0' && i < team->n_members; i++) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(openmp, team->members[i].worker);
+        if (tg_openmp_barrier_standing(&team->members[i], &barrier) == TG_OPENMP_MISSING &&
+            is_held_at(search->telling, search->barrier, process_at(search->telling, worker->process),
+                       worker->tid))
+            snprintf(search->found, sizeof search->found,
+                     "worker %" PRIu64 ", held at this barrier, has not come there", worker->number);
+    }
+    return NULL;
+}
+
+static void write_member(struct telling *telling, uint32_t id, const struct tg_barrier_member *member,
+                         FILE *out)
+{
+    const struct tg_job_process *process = tg_job_view_process(telling->states.view, member->thread.dpid);
+    size_t i = process == NULL || member->thread.dtid == 0
+                   ? 0
+                   : tg_job_view_find_thread(telling->states.view, process, member->thread.dtid);
+    if (process == NULL || i >= process->n_threads)
+        return;
+    struct search search = {.telling = telling, .barrier = id};
+    search.tid = (int32_t)tg_job_view_thread(telling->states.view, process, i)->tag;
+    search.process = tg_moment_find_pid(telling->console->source->moment, (int64_t)process->info.tag);
+    const struct tg_openmp_worker *worker =
+        search.process == SIZE_MAX
+            ? NULL
+            : tg_openmp_model_worker(telling->input.openmp, search.process, search.tid);
+    if (member->standing != TG_STANDS_RUNNING || search.process == SIZE_MAX)
+        return;
+    fputs("; ", out);
+    tg_words_process(out, &telling->input, search.process);
+    if (member->thread.dtid != 0)
+        fprintf(out, ", thread %" PRIu32, member->thread.dtid);
+    fputs(" runs", out);
+    long before = ftell(out);
+    fputs(": ", out);
+    if (!tg_words_thread_state(out, &telling->input, search.process, search.tid, worker))
+        fseek(out, before, SEEK_SET);
+    tg_error_destroy(tg_mpi_model_visit_collectives(telling->input.mpi, look_at_collective, &search));
+    tg_error_destroy(tg_mpi_model_visit_receives(telling->input.mpi, look_at_receive, &search));
+    tg_error_destroy(tg_openmp_model_visit_teams(telling->input.openmp, look_at_team, &search));
+    if (*search.found != '\0')
+        fprintf(out,
+                "; %s: as long as it is held there the barrier may never be satisfied, `ddelete %" PRIu32
+                "` releases all",
+                search.found, id);
+}
+
+static struct tg_error *tell_barrier(struct telling *telling, const struct tg_barrier_definition *definition)
+{
+    struct tg_barrier_status status = {0};
+    struct tg_barrier_member *members = NULL;
+    char *text = NULL;
+    size_t size, count = 0, n_told = 0;
+    if (!tg_barriers_status(telling->states.model, definition->id, &status) || status.n_arrived == 0 ||
+        status.n_arrived == status.n_members)
+        return NULL;
+    struct tg_error *error = tg_barrier_states_members(&telling->states, definition->id, &members, &count);
+    FILE *out = error == NULL ? open_memstream(&text, &size) : NULL;
+    if (out != NULL) {
+        fprintf(out, "barrier %" PRIu32 ": %" PRIu64 " of %" PRIu64 " have arrived", definition->id,
+                status.n_arrived, status.n_members);
+        for (size_t i = 0; i < count && n_told < MAX_TOLD; i++) {
+            if (members[i].standing <= TG_STANDS_LET_GO)
+                continue;
+            n_told++;
+            write_member(telling, definition->id, &members[i], out);
+        }
+        fputs(" (`info barrier -points` shows all)", out);
+        if (fclose(out) == 0)
+            tell(telling, text);
+    }
+    free(text);
+    free(members);
+    return error;
+}
+
+void tg_wait_words_tell(struct tg_console *console, const struct tg_ptset_defaults *defaults, double seconds)
+{
+    struct telling telling = {.console = console, .input = tg_console_words(console)};
+    TG_AUTO_JOB_SET struct tg_job_set focus = {0};
+    struct tg_error *error = tg_barrier_states_take(console, &telling.states);
+    if (error == NULL)
+        error = find_focus(&telling, defaults, &focus);
+    if (error == NULL)
+        error = tell_focus(&telling, &focus, seconds);
+    for (size_t i = 0; error == NULL && i < tg_barriers_count(telling.states.model); i++)
+        error = tell_barrier(&telling, tg_barriers_at(telling.states.model, i));
+    fflush(console->options.out);
+    tg_barrier_states_deinit(&telling.states);
+    tg_error_destroy(error); /* the wait goes on */
+}
