@@ -9,6 +9,7 @@
 #include "live/commands/inspect/commands.h"
 #include "live/commands/inspect/dexamine.h"
 #include "live/commands/inspect/dlist.h"
+#include "live/commands/inspect/frame_choice.h"
 #include "live/commands/motion/auto_sequence.h"
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
@@ -71,6 +72,8 @@ static const struct tg_console_command *const commands[] = {
     &tg_console_dout,
     &tg_console_duntil,
     &tg_console_dwhere,
+    &tg_console_dup,
+    &tg_console_ddown,
     &tg_console_dlist,
     &tg_console_dexamine,
     &tg_console_dprint,
@@ -126,11 +129,10 @@ static const struct tg_console_alias gdb_words[] = {
     {"disable", "ddisable", NULL, false},
     {"disassemble", "dexamine /i", NULL, false},
     {"display", NULL, "`dprint EXPRESSION` prints once; a `proc` can print after each step", false},
-    {"down", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
-     false},
+    {"down", "ddown", NULL, false},
     {"enable", "denable", NULL, false},
     {"finish", "dout", NULL, false},
-    {"frame", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
+    {"frame", NULL, "`dup N` and `ddown N` go to other frames, `dprint -frame N EXPRESSION` prints in one",
      false},
     {"info b", "dactions", NULL, false},
     {"info breakpoints", "dactions", NULL, false},
@@ -153,8 +155,7 @@ static const struct tg_console_alias gdb_words[] = {
     {"tbreak", NULL, "`break LOCATION`, and `delete N` once it was hit", false},
     {"thread", NULL, "`dfocus 1.2` chooses thread 2 of process 1, `info threads` lists threads", false},
     {"until", "duntil", NULL, false},
-    {"up", NULL, "`dprint -frame N EXPRESSION` prints in frame N of the stack, `bt` numbers the frames",
-     false},
+    {"up", "dup", NULL, false},
     {"watch", NULL, "there are no watchpoints; `break LOCATION -if CONDITION` stops where a value is wrong",
      false},
     {"x/i", "dexamine /i", NULL, false},
@@ -162,8 +163,9 @@ static const struct tg_console_alias gdb_words[] = {
 };
 
 static const struct tg_console_state_kind *const states[] = {
-    &tg_auto_sequence_kind, &tg_catches_kind,       &tg_examination_kind,       &tg_job_settings_kind,
-    &tg_listing_kind,       &tg_remade_points_kind, &tg_setting_variables_kind, NULL,
+    &tg_auto_sequence_kind, &tg_catches_kind,           &tg_examination_kind,
+    &tg_frame_choices_kind, &tg_job_settings_kind,      &tg_listing_kind,
+    &tg_remade_points_kind, &tg_setting_variables_kind, NULL,
 };
 
 const struct tg_console_table tg_command_table = {

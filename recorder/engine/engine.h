@@ -253,6 +253,9 @@ void tg_thread_step(struct tg_thread *thread);
 
 bool tg_thread_is_kept(const struct tg_thread *thread);
 
+/* Number of THREAD's latest stop: the same as long as it has not run. */
+uint64_t tg_thread_stop_number(struct tg_thread *thread);
+
 /* Has tg_engine_run call `serve` of its options, soon and outside of stops; several calls may come to one.
  * From any thread, while the engine exists. A request that comes when tg_engine_run has returned is served at
  * its next start, or never. */

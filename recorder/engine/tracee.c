@@ -3,6 +3,7 @@
 void tg_tracee_mark_stopped(struct tg_tracee *tracee)
 {
     tracee->running = false;
+    tracee->n_stops++;
     tracee->in_vfork = false;
     tracee->regs_valid = false;
     tracee->regs_changed = false;
@@ -13,6 +14,11 @@ void tg_tracee_mark_stopped(struct tg_tracee *tracee)
         tracee->thread.reason = (struct tg_stop_reason){0};
     tracee->step.ended_now = false;
     tracee->kept = false; /* a new stop of a thread that was kept: it was killed, or is ended by an exec */
+}
+
+uint64_t tg_thread_stop_number(struct tg_thread *thread)
+{
+    return tg_tracee_of(thread)->n_stops;
 }
 
 bool tg_tracee_load_registers(struct tg_tracee *tracee)

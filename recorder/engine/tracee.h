@@ -76,6 +76,7 @@ struct tg_tracee {
     bool stepping;       /* runs one instruction for the controller; the trap is still to come */
     bool called_off;     /* but is not to be kept after it */
     int kept_signal;
+    uint64_t n_stops;             /* so far */
     struct user_regs_struct regs; /* registers in the stop in progress, read when first needed */
     bool regs_valid;
     bool regs_changed;

@@ -4,7 +4,7 @@
 
 #include "live/console/command.h"
 
-extern const struct tg_console_command tg_console_dassign, tg_console_dexamine, tg_console_dlist,
-    tg_console_dprint, tg_console_dwhere;
+extern const struct tg_console_command tg_console_dassign, tg_console_ddown, tg_console_dexamine,
+    tg_console_dlist, tg_console_dprint, tg_console_dup, tg_console_dwhere;
 
 #endif

@@ -1,18 +1,23 @@
 /* dassign: another value for a variable of the threads in focus. */
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/inspect/commands.h"
+#include "live/commands/inspect/frame_choice.h"
 #include "live/console/options.h"
 #include "live/control/thread_scene.h"
 #include "live/inspect/expression/expression.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* A single thread, unless the focus says another width. */
 static const struct tg_ptset_defaults defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
 
+enum { CHOSEN = UINT_MAX };
+
 /* TARGET and VALUE of one command, and what became of it. */
 struct assigning {
-    unsigned level; /* of the frame */
+    const struct tg_frame_choices *choices;
+    unsigned level; /* of the frame, CHOSEN: that of dup and ddown */
     struct tg_expression *target, *value;
     size_t target_position, value_position; /* of an error, SIZE_MAX none */
     size_t n_assigned, n_running;
@@ -33,7 +38,9 @@ static struct tg_error *assign(const struct tg_request *control, struct tg_threa
     struct tg_assignment plan;
     if (modules == NULL || objects == NULL)
         return tg_error_no_memory();
-    struct tg_error *error = tg_thread_scene_at(thread, modules, objects, assigning->level, &scene);
+    unsigned level =
+        assigning->level == CHOSEN ? tg_frame_choices_level(assigning->choices, thread) : assigning->level;
+    struct tg_error *error = tg_thread_scene_at(thread, modules, objects, level, &scene);
     if (error == NULL)
         error = tg_expression_evaluate(assigning->target, scene.scene, &target, &assigning->target_position);
     if (error == NULL)
@@ -99,7 +106,10 @@ static struct tg_error *run_parsed(struct tg_console *console, struct assigning 
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct assigning assigning = {.target_position = SIZE_MAX, .value_position = SIZE_MAX};
+    struct assigning assigning = {.target_position = SIZE_MAX,
+                                  .value_position = SIZE_MAX,
+                                  .level = CHOSEN,
+                                  .choices = tg_console_state(console, &tg_frame_choices_kind)};
     int used;
     struct tg_error *error = tg_console_take_options(&tg_console_dassign, argc, argv, &assigning, &used);
     if (error == NULL && argc - used != 2)

@@ -4,7 +4,9 @@
 
 #include "format/base/printable.h"
 #include "live/commands/focus/standing.h"
+#include "live/commands/inspect/frame_choice.h"
 #include "live/console/options.h"
+#include "recorder/unwind/frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -71,6 +73,7 @@ struct wanted {
     const char *place; /* as it was written, NULL none */
     char *name;        /* function or file */
     const struct tg_listing *listing;
+    const struct tg_frame_choices *choices;
     /* the answer */
     char *file, *program; /* NULL: not known */
     uint64_t line;        /* first line; 0: around the pc */
@@ -227,6 +230,24 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
     return keep(wanted, standing, here->file, wanted->pc, wanted->where == AT_LINE ? wanted->first : 0);
 }
 
+/* The pc of the frame that was chosen; of a caller, an address in the call. */
+static struct tg_error *find_pc(const struct tg_standing *standing, struct wanted *wanted)
+{
+    unsigned level = tg_frame_choices_level(wanted->choices, standing->thread);
+    struct tg_frames frames;
+    wanted->pc = standing->registers.value[TG_RIP];
+    if (level == 0)
+        return NULL;
+    struct tg_error *error =
+        tg_frames_read(standing->modules, &standing->memory, &standing->registers, level + 1, &frames);
+    if (error != NULL)
+        return error;
+    if (level < frames.count)
+        wanted->pc = tg_frame_place(&frames.calls[level].frame);
+    tg_frames_deinit(&frames);
+    return NULL;
+}
+
 static struct tg_error *gather(const struct tg_request *control)
 {
     struct wanted *wanted = control->context;
@@ -235,7 +256,9 @@ static struct tg_error *gather(const struct tg_request *control)
     struct tg_error *error = tg_standing_find(control, &standing);
     if (error != NULL)
         return error;
-    wanted->pc = standing.registers.value[TG_RIP];
+    error = find_pc(&standing, wanted);
+    if (error != NULL)
+        return error;
     bool has_row = tg_modules_row_at(standing.modules, wanted->pc, &here);
     error = find_place(&standing, wanted, has_row ? &here : NULL);
     if (error != NULL)
@@ -315,7 +338,7 @@ static struct tg_error *show(struct tg_console *console, struct wanted *wanted, 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct tg_listing *listing = tg_console_state(console, &tg_listing_kind);
-    struct wanted wanted = {.listing = listing};
+    struct wanted wanted = {.listing = listing, .choices = tg_console_state(console, &tg_frame_choices_kind)};
     wanted.count = (uint64_t)tg_console_settings_number(console->settings, "MAX_LIST");
     struct tg_error *error = tg_console_take_options(&tg_console_dlist, argc, argv, &wanted, NULL);
     if (error == NULL && wanted.place != NULL)

@@ -1,6 +1,7 @@
 /* dprint: variables and expressions of the threads in focus. */
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/inspect/commands.h"
+#include "live/commands/inspect/frame_choice.h"
 #include "live/console/options.h"
 #include "live/control/thread_scene.h"
 #include "live/inspect/expression/expression.h"
@@ -9,11 +10,14 @@
 #include "analyzer/job/list.h"
 #include "format/base/printable.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A single thread, unless the focus says another width. */
 static const struct tg_ptset_defaults defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
+
+enum { CHOSEN = UINT_MAX };
 
 /* An answer that some threads share. */
 struct answer {
@@ -28,7 +32,8 @@ struct question {
     const char *text; /* NULL: the frame's variables */
     struct tg_expression *expression;
     struct tg_value_style style;
-    unsigned level;
+    const struct tg_frame_choices *choices;
+    unsigned level;       /* of the frame, CHOSEN: that of dup and ddown */
     struct tg_json *json; /* NULL: nobody wants data */
     size_t position;      /* of an error in TEXT, SIZE_MAX none */
     struct answer *answers;
@@ -107,9 +112,12 @@ static struct tg_error *print_locals(const struct tg_scene *scene, const struct 
     return locals.error;
 }
 
-static struct tg_error *find_scene(const struct tg_request *control, struct tg_thread *thread, unsigned level,
+static struct tg_error *find_scene(const struct tg_request *control, struct tg_thread *thread,
                                    struct tg_thread_scene *scene)
 {
+    const struct question *question = control->context;
+    unsigned level =
+        question->level == CHOSEN ? tg_frame_choices_level(question->choices, thread) : question->level;
     struct tg_modules *modules = tg_engine_adapter_modules(control->engine, thread->process);
     struct tg_module_scene *objects = tg_engine_adapter_scene(control->engine, thread->process);
     return modules == NULL || objects == NULL ? tg_error_no_memory()
@@ -121,7 +129,7 @@ static struct tg_error *ask(const struct tg_request *control, struct tg_thread *
     struct question *question = control->context;
     struct tg_thread_scene scene;
     struct tg_value value;
-    struct tg_error *error = find_scene(control, thread, question->level, &scene);
+    struct tg_error *error = find_scene(control, thread, &scene);
     if (error == NULL && question->text == NULL)
         return print_locals(scene.scene, &question->style, out);
     if (error != NULL)
@@ -259,7 +267,7 @@ static struct tg_error *write_answers(const struct tg_request *control)
         tg_json_member_string(question->json, answer->is_error ? "error" : "text", answer->text);
         struct tg_error *missing = answer->is_error || question->text == NULL
                                        ? tg_error_no_memory()
-                                       : find_scene(control, answer->first, question->level, &scene);
+                                       : find_scene(control, answer->first, &scene);
         if (missing == NULL)
             missing = tg_expression_evaluate(question->expression, scene.scene, &value, NULL);
         if (missing == NULL) {
@@ -310,7 +318,10 @@ static struct tg_error *print(const struct tg_request *control)
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct question question = {.style = tg_value_style_default, .position = SIZE_MAX};
+    struct question question = {.style = tg_value_style_default,
+                                .position = SIZE_MAX,
+                                .level = CHOSEN,
+                                .choices = tg_console_state(console, &tg_frame_choices_kind)};
     int used;
     struct tg_error *error = tg_console_take_options(&tg_console_dprint, argc, argv, &question, &used);
     if (error != NULL)

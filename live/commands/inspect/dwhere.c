@@ -7,17 +7,20 @@
 #include "format/base/printable.h"
 #include "live/commands/focus/standing.h"
 #include "live/commands/inspect/call_variables.h"
+#include "live/commands/inspect/frame_choice.h"
+#include "live/commands/inspect/frame_words.h"
 #include "live/control/thread_scene.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LEVELS = 1000, USUAL_LEVELS = 100, TEXT_SIZE = 512 };
+enum { MAX_LEVELS = 1000, USUAL_LEVELS = 100, TEXT_SIZE = TG_FRAME_PLACE_SIZE };
 
 struct wanted {
     struct tg_json *json; /* NULL: nobody wants data */
-    size_t first;         /* level that is shown first, 0 the innermost */
+    const struct tg_frame_choices *choices;
+    size_t first; /* level that is shown first, 0 the innermost */
     size_t levels;
     struct tg_call_wish wish;
 };
@@ -28,33 +31,8 @@ struct stack {
     struct tg_module_scene *objects;
     struct tg_frames frames;
     struct tg_call_variables *variables; /* by level */
+    size_t chosen;                       /* level that dup and ddown went to */
 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* ---- words */
-
-static const char *function_of(const struct tg_call *call)
-{
-    if (call->is_signal)
-        return "<signal handler called>";
-    return call->code.name != NULL ? call->code.name : "?";
-}
-
-/* "solver.c#40", where no line is known the object: "libc.so.6"; "0x10" where there is none. */
-static void print_place(const struct tg_call *call, char *text, size_t size)
-{
-    if (call->code.file != NULL)
-        snprintf(text, size, "%s#%d", base_name(call->code.file), call->code.line);
-    else if (call->module != NULL)
-        snprintf(text, size, "%s", base_name(call->module->path));
-    else
-        snprintf(text, size, "%#" PRIx64, call->frame.registers.value[TG_RIP]);
-}
 
 /* ---- a stack */
 
@@ -76,7 +54,8 @@ static struct tg_error *read_stack(const struct tg_request *control, const struc
                                    struct stack *stack)
 {
     const struct wanted *wanted = control->context;
-    *stack = (struct stack){.standing = standing};
+    *stack = (struct stack){.standing = standing,
+                            .chosen = tg_frame_choices_level(wanted->choices, standing->thread)};
     struct tg_error *error = tg_frames_read(standing->modules, &standing->memory, &standing->registers,
                                             wanted->first + wanted->levels, &stack->frames);
     if (error != NULL || !wants_variables(wanted))
@@ -102,7 +81,7 @@ static void write_call(const struct stack *stack, size_t level, const struct wan
     tg_json_key(json, "pc");
     tg_json_address(json, call->frame.registers.value[TG_RIP]);
     if (call->code.name != NULL || call->is_signal) {
-        tg_json_member_string(json, "function", function_of(call));
+        tg_json_member_string(json, "function", tg_frame_words_function(call));
         tg_json_member_unsigned(json, "offset", call->code.offset);
     }
     if (call->code.file != NULL) {
@@ -142,7 +121,7 @@ static char *text_of_call(const struct stack *stack, size_t level, const struct 
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return NULL;
-    tg_printable_write(stream, function_of(&stack->frames.calls[level]));
+    tg_printable_write(stream, tg_frame_words_function(&stack->frames.calls[level]));
     fputs(variables->are_known ? "(" : "", stream);
     for (size_t i = 0; i < variables->count; i++) {
         if (!variables->all[i].is_argument)
@@ -162,9 +141,10 @@ static void print_call(const struct stack *stack, size_t level, const char *text
 {
     char place[TEXT_SIZE], shown[2 * TEXT_SIZE];
     const struct tg_call *call = &stack->frames.calls[level];
-    print_place(call, place, sizeof place);
-    fprintf(out, "%3zu  %#018" PRIx64 "  %-*s  %s", level, call->frame.registers.value[TG_RIP], width, text,
-            tg_printable(place, shown, sizeof shown));
+    tg_frame_words_place(call, place, sizeof place);
+    bool is_chosen = stack->chosen > 0 && level == stack->chosen;
+    fprintf(out, "%s%*zu  %#018" PRIx64 "  %-*s  %s", is_chosen ? ">" : "", is_chosen ? 2 : 3, level,
+            call->frame.registers.value[TG_RIP], width, text, tg_printable(place, shown, sizeof shown));
     if (call->code.is_inlined)
         fputs("  (inlined)", out);
     if (call->is_guessed)
@@ -240,9 +220,9 @@ static struct tg_error *add_to_tree(struct tg_call_tree *tree, const struct tg_j
     struct tg_error *error = places == NULL || lines == NULL ? tg_error_no_memory() : NULL;
     for (size_t k = 0; error == NULL && k < count; k++) {
         size_t level = frames->count - 1 - k;
-        print_place(&frames->calls[level], places[k], sizeof places[k]);
-        lines[k] =
-            (struct tg_call_tree_frame){.function = function_of(&frames->calls[level]), .place = places[k]};
+        tg_frame_words_place(&frames->calls[level], places[k], sizeof places[k]);
+        lines[k] = (struct tg_call_tree_frame){.function = tg_frame_words_function(&frames->calls[level]),
+                                               .place = places[k]};
         if (stack->variables == NULL)
             continue;
         lines[k].variables = stack->variables[level].all;
@@ -348,7 +328,8 @@ static struct tg_error *show(const struct tg_request *control)
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct wanted wanted = {.levels = USUAL_LEVELS};
+    struct wanted wanted = {.levels = USUAL_LEVELS,
+                            .choices = tg_console_state(console, &tg_frame_choices_kind)};
     struct tg_error *error = tg_console_take_options(&tg_console_dwhere, argc, argv, &wanted, NULL);
     if (error != NULL)
         return error;

@@ -57,6 +57,10 @@ def is_same_points(text, data):
     return [int(n) for n in re.findall(r"^ *(\d+) (?:\[|addr=)", text, re.M)] == [point["id"] for point in data]
 
 
+def is_same_frames(text, data):
+    return all(f"frame {each['level']}: {each['function']}" in text for each in data)
+
+
 # The command to whether its text tells what its data tells.
 RULES = {
     "dstatus": lambda text, data: threads_in(text) == len(data),
@@ -76,6 +80,8 @@ RULES = {
     "dexamine": lambda text, data: all(value in text for value in data["values"]) if isinstance(data, dict)
     else all(line["text"] in text for line in data),
     "dprint": lambda text, data: all(each.get("text", each.get("error")) in text for each in data),
+    "dup": is_same_frames,
+    "ddown": is_same_frames,
     "dset": lambda text, data: all(setting["name"] in text for setting in data),
     "alias": lambda text, data: dict(re.split(r"  +", line, maxsplit=1) if "  " in line else line.split(" ", 1)
                                      for line in text.splitlines()) == data,

@@ -34,8 +34,6 @@ HINTS = {
     "dbreak main -pendign": "did you mean '-pending'?",
     "help dbrek": "did you mean 'dbreak'?",
     "help info wrokers": "did you mean 'workers'?",
-    "up": "dprint -frame",
-    "down": "dprint -frame",
     "frame 1": "dprint -frame",
     "thread 2": "dfocus",
     "watch turn": "break LOCATION -if",
@@ -106,9 +104,9 @@ def check_help(console):
     names = re.findall(r"^((?:\w+ )?\w+)  +\S", text(console, "help").split("\n\n")[0], re.M)
     aliases = list(console.command("alias")["data"])
     check(len(names) > 40 and {"bt", "run", "c", "continue", "break", "info threads", "finish"} <= set(aliases), aliases)
-    for name in names + aliases + ["up", "down", "frame", "watch", "foreach"]:
+    for name in names + aliases + ["frame", "watch", "foreach"]:
         check(text(console, f"help {name}"), name)
-    check("dwhere" in text(console, "help bt") and "dprint -frame" in text(console, "help up"), "help of a word")
+    check("dwhere" in text(console, "help bt") and "dprint -frame" in text(console, "help frame"), "help of a word")
 
 
 def check_trace():
