@@ -117,7 +117,8 @@ WITNESS void work(int most_us)
 {
     struct timespec now, begun;
     if (witness_random == 0)
-        witness_random = 0x9e3779b9u * (unsigned)(WITNESS_SEED + 1) + 77u * (unsigned)rank + 1013u * (unsigned)omp_get_thread_num() + 1;
+        witness_random = 0x9e3779b9u * (unsigned)(WITNESS_SEED + 1) + 77u * (unsigned)rank +
+                         1013u * (unsigned)omp_get_thread_num() + 1;
     witness_random ^= witness_random << 13;
     witness_random ^= witness_random >> 17;
     witness_random ^= witness_random << 5;
@@ -132,7 +133,7 @@ WITNESS void work(int most_us)
     while ((now.tv_sec - begun.tv_sec) * 1000000 + (now.tv_nsec - begun.tv_nsec) / 1000 < us);
 }
 
-#define AT(line) witness_at(line)
+#define AT(line)      witness_at(line)
 #define CULPRIT(line) witness_culprit(line)
 /* A call, whose line is on the board while it lasts, and as the last one afterwards. */
 #define DO(call) (witness_at(__LINE__), (void)(call), witness_at(-__LINE__))
