@@ -3,6 +3,8 @@
 #include "format/base/array.h"
 #include "format/base/hash.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,8 +171,14 @@ static struct tg_error *ask(struct tg_break_goals *goals, struct tg_catalog_libr
         question->found[question->count] = TG_BREAK_UNKNOWN;
         question->specs[question->count++] = goals->items[i].spec;
     }
-    if (search->find != NULL && question->count > 0)
-        search->find(library->path, library->build_id, question->specs, question->count, question->found);
+    if (search->find != NULL && question->count > 0) {
+        char path[PATH_MAX];
+        bool relative = library->path[0] != '/' && search->directory != NULL;
+        int length = snprintf(path, sizeof path, "%s%s%s", relative ? search->directory : "",
+                              relative ? "/" : "", library->path);
+        if (length > 0 && (size_t)length < sizeof path)
+            search->find(path, library->build_id, question->specs, question->count, question->found);
+    }
     for (size_t i = 0; error == NULL && i < question->count; i++)
         error = take_answer(goals, library, question->goals[i], question->found[i]);
     return error;

@@ -29,8 +29,9 @@ struct tg_break_goal {
 
 /* The means to find places that the recording has not found. */
 struct tg_break_search {
-    tg_find_breaks *find; /* NULL: no file can be asked */
-    bool unseen;          /* the job may have had libraries of which the trace has no event */
+    tg_find_breaks *find;  /* NULL: no file can be asked */
+    const char *directory; /* of the recorded command, for relative paths; NULL not known */
+    bool unseen;           /* the job may have had libraries of which the trace has no event */
 };
 
 /* Caller's storage; zero-initialised it is empty. */

@@ -8,27 +8,58 @@ static uint64_t saturated_add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void add_ns(struct tg_cost *cost, uint64_t ns, bool estimated)
+static void add(struct tg_cost *cost, struct tg_quartiles ns)
 {
-    cost->ns = saturated_add(cost->ns, ns);
-    if (estimated)
-        cost->estimated_ns = saturated_add(cost->estimated_ns, ns);
+    cost->ns = saturated_add(cost->ns, ns.median);
+    cost->low_ns = saturated_add(cost->low_ns, ns.low);
+    cost->high_ns = saturated_add(cost->high_ns, ns.high);
 }
 
-uint64_t tg_cost_hidden_ns(const struct tg_cost_basis *basis)
+static void estimate(struct tg_cost *cost, struct tg_quartiles ns)
 {
-    if (basis->floor_source == TG_COST_FLOOR_NONE || basis->floor.stop_ns <= basis->floor.tracer_ns)
-        return 0;
-    return basis->floor.stop_ns - basis->floor.tracer_ns;
+    add(cost, ns);
+    cost->estimated_ns = saturated_add(cost->estimated_ns, ns.median);
 }
 
-void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, struct tg_cost *cost)
+void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost)
+{
+    add(cost, (struct tg_quartiles){ns, ns, ns});
+}
+
+void tg_cost_add_ns_elsewhere(uint64_t ns, struct tg_cost *cost)
+{
+    estimate(cost, (struct tg_quartiles){ns, ns, ns});
+}
+
+struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sparse)
+{
+    const struct tg_stop_cost *floor = &basis->floor;
+    if (basis->floor_source == TG_COST_FLOOR_NONE)
+        return (struct tg_quartiles){0};
+    if (floor->stop.high > 0) /* else a trace that has no quartiles */
+        return sparse ? floor->sparse_hidden : floor->hidden;
+    uint64_t ns = floor->stop_ns > floor->tracer_ns ? floor->stop_ns - floor->tracer_ns : 0;
+    return (struct tg_quartiles){ns, ns, ns};
+}
+
+/* Where nothing was measured, both paces are possible. */
+static struct tg_quartiles whole_stop(const struct tg_stop_cost *floor)
+{
+    if (floor->stop.high == 0)
+        return (struct tg_quartiles){floor->stop_ns, floor->stop_ns, floor->stop_ns};
+    uint64_t high_ns =
+        floor->sparse_stop.high > floor->stop.high ? floor->sparse_stop.high : floor->stop.high;
+    return (struct tg_quartiles){floor->stop.low, floor->stop_ns, high_ns};
+}
+
+void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, bool sparse, struct tg_cost *cost)
 {
     if (stop_ns > 0) {
-        add_ns(cost, stop_ns, false);
-        add_ns(cost, tg_cost_hidden_ns(basis), true);
+        tg_cost_add_ns(stop_ns, cost);
+        estimate(cost, tg_cost_hidden_ns(basis, sparse));
     } else if (basis->floor_source != TG_COST_FLOOR_NONE) {
-        add_ns(cost, basis->floor.stop_ns, true);
+        estimate(cost, whole_stop(&basis->floor));
+        cost->modelled_ns = saturated_add(cost->modelled_ns, basis->floor.stop_ns);
     } else {
         cost->unknown_stops++;
     }
@@ -38,29 +69,47 @@ void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns,
                           struct tg_cost *cost)
 {
     if (handle_ns > 0) {
-        add_ns(cost, handle_ns, false);
+        tg_cost_add_ns(handle_ns, cost);
     } else if (basis->handled_libraries > 0) {
         double mean = (double)basis->handle_ns / (double)basis->handled_libraries;
         double ns = mean * (double)libraries;
-        add_ns(cost, ns < (double)UINT64_MAX / 2 ? (uint64_t)ns : UINT64_MAX / 2, true);
-    } else {
+        uint64_t whole = ns < (double)UINT64_MAX / 4 ? (uint64_t)ns : UINT64_MAX / 4;
+        estimate(cost, (struct tg_quartiles){whole / 2, whole, whole * 2});
+    } else if (!basis->no_search) {
         cost->unknown_handles = saturated_add(cost->unknown_handles, libraries);
     }
+}
+
+/* The tracer's share of its waiting goes by time; the job's thread, which is resumed on the same machine, waits
+ * about as long. */
+void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost)
+{
+    if (basis->stop_ns == 0)
+        return;
+    double share = (double)cost->ns / (double)basis->stop_ns;
+    double ns = 2 * (double)basis->waited_ns * (share < 1 ? share : 1);
+    cost->high_ns = saturated_add(cost->high_ns, ns < (double)UINT64_MAX / 4 ? (uint64_t)ns : UINT64_MAX / 4);
 }
 
 void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost)
 {
     cost->ns -= done_ns < cost->ns ? done_ns : cost->ns;
+    cost->low_ns -= done_ns < cost->low_ns ? done_ns : cost->low_ns;
+    cost->high_ns -= done_ns < cost->high_ns ? done_ns : cost->high_ns;
     if (cost->estimated_ns > cost->ns)
         cost->estimated_ns = cost->ns;
+    if (cost->modelled_ns > cost->estimated_ns)
+        cost->modelled_ns = cost->estimated_ns;
 }
 
 void tg_cost_add(const struct tg_cost *other, struct tg_cost *cost)
 {
-    cost->ns = saturated_add(cost->ns, other->ns);
+    add(cost, (struct tg_quartiles){other->low_ns, other->ns, other->high_ns});
     cost->estimated_ns = saturated_add(cost->estimated_ns, other->estimated_ns);
+    cost->modelled_ns = saturated_add(cost->modelled_ns, other->modelled_ns);
     cost->unknown_stops = saturated_add(cost->unknown_stops, other->unknown_stops);
     cost->unknown_handles = saturated_add(cost->unknown_handles, other->unknown_handles);
+    cost->unknown_readings = saturated_add(cost->unknown_readings, other->unknown_readings);
 }
 
 bool tg_cost_is_known(const struct tg_cost *cost)
@@ -68,37 +117,83 @@ bool tg_cost_is_known(const struct tg_cost *cost)
     return cost->unknown_stops == 0;
 }
 
+enum tg_cost_claim tg_cost_claim(const struct tg_cost *cost)
+{
+    if (cost->is_partial || cost->unknown_stops > 0 || cost->unknown_handles > 0 ||
+        cost->unknown_readings > 0 || cost->modelled_ns > cost->ns / 10)
+        return TG_COST_UNKNOWN;
+    uint64_t tenth = cost->ns / 10;
+    return cost->low_ns + tenth < cost->ns || cost->high_ns > cost->ns + tenth ? TG_COST_RANGE
+                                                                               : TG_COST_FIGURE;
+}
+
+/* ---- in words */
+
+enum { SHORT_TEXT = 64 };
+
+/* "3.1 us (2.9 to 3.6)" */
+static const char *words(struct tg_quartiles ns, char text[SHORT_TEXT])
+{
+    int used = snprintf(text, SHORT_TEXT, "%.1f us", (double)ns.median / 1e3);
+    if (ns.low != ns.high)
+        snprintf(text + used, SHORT_TEXT - (size_t)used, " (%.1f to %.1f)", (double)ns.low / 1e3,
+                 (double)ns.high / 1e3);
+    return text;
+}
+
+static const char *origin(const struct tg_cost_basis *basis)
+{
+    return basis->floor_source == TG_COST_FLOOR_RECORDED ? "measured when recording began"
+                                                         : "calibrated on this machine now";
+}
+
+static void describe_unmeasured(const struct tg_cost_basis *basis, char *buffer, size_t size)
+{
+    char close[SHORT_TEXT], sparse[SHORT_TEXT];
+    const struct tg_stop_cost *floor = &basis->floor;
+    bool has_spread = floor->stop.high > 0;
+    struct tg_quartiles one = {floor->stop_ns, floor->stop_ns, floor->stop_ns};
+    snprintf(
+        buffer, size,
+        "not claimed, for no loader stop was measured in the trace; a stop alone takes %s%s%s (%s, %" PRIu64
+        " samples); --mode slow records their times",
+        words(has_spread ? floor->stop : one, close), has_spread ? ", and where stops are far apart " : "",
+        has_spread ? words(floor->sparse_stop, sparse) : "", origin(basis), floor->samples);
+}
+
+static void describe_measured(const struct tg_cost_basis *basis, char *buffer, size_t size)
+{
+    char close[SHORT_TEXT], sparse[SHORT_TEXT], others[100] = "", busy[100] = "";
+    bool has_spread = basis->floor.stop.high > 0;
+    if (basis->unmeasured_stops > 0)
+        snprintf(others, sizeof others, "; %" PRIu64 " events without one at %.1f us each",
+                 basis->unmeasured_stops, (double)basis->floor.stop_ns / 1e3);
+    if (basis->waited_ns > basis->stop_ns / 20)
+        snprintf(busy, sizeof busy, "; the machine was busy: the tracer waited %.1f ms for a processor",
+                 (double)basis->waited_ns / 1e6);
+    snprintf(buffer, size,
+             "the trace's own %" PRIu64 " loader stops, plus %s a stop%s%s that a tracer cannot see (%s)%s%s",
+             basis->measured_stops, words(tg_cost_hidden_ns(basis, false), close),
+             has_spread ? ", or where stops are far apart " : "",
+             has_spread ? words(basis->floor.sparse_hidden, sparse) : "", origin(basis), others, busy);
+}
+
 void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t size)
 {
-    const char *where = basis->floor_source == TG_COST_FLOOR_RECORDED ? "measured when recording began"
-                                                                      : "calibrated on this machine now";
-    double floor_us = (double)basis->floor.stop_ns / 1e3;
-    double hidden_us = (double)tg_cost_hidden_ns(basis) / 1e3;
-    if (basis->floor_source == TG_COST_FLOOR_NONE) {
-        if (basis->unmeasured_stops > 0)
-            snprintf(buffer, size,
-                     "%" PRIu64
-                     " events were recorded without a stop, and the trace does not record the cost of a "
-                     "stop; --calibrate measures it on this machine",
-                     basis->unmeasured_stops);
-        else
-            snprintf(buffer, size,
-                     "the trace's own %" PRIu64 " loader stops, without the part that a tracer cannot see "
-                     "(--calibrate adds it)",
-                     basis->measured_stops);
-        return;
-    }
-    if (basis->unmeasured_stops == 0)
+    if (basis->floor_source != TG_COST_FLOOR_NONE && basis->measured_stops == 0 &&
+        basis->unmeasured_stops > 0)
+        describe_unmeasured(basis, buffer, size);
+    else if (basis->floor_source != TG_COST_FLOOR_NONE)
+        describe_measured(basis, buffer, size);
+    else if (basis->unmeasured_stops > 0)
         snprintf(buffer, size,
-                 "the trace's own %" PRIu64
-                 " loader stops, plus %.1f us a stop that a tracer cannot see (%s)",
-                 basis->measured_stops, hidden_us, where);
-    else if (basis->measured_stops == 0)
-        snprintf(buffer, size, "no stop was measured in the trace: %.1f us a stop (%s, %" PRIu64 " samples)",
-                 floor_us, where, basis->floor.samples);
+                 "%" PRIu64
+                 " events were recorded without a stop, and the trace does not record the cost of a "
+                 "stop; --calibrate measures it on this machine",
+                 basis->unmeasured_stops);
     else
         snprintf(buffer, size,
-                 "the trace's own %" PRIu64 " loader stops plus %.1f us each that a tracer cannot see, and "
-                 "%.1f us for each of %" PRIu64 " events without one (%s)",
-                 basis->measured_stops, hidden_us, floor_us, basis->unmeasured_stops, where);
+                 "the trace's own %" PRIu64 " loader stops, without the part that a tracer cannot see "
+                 "(--calibrate adds it)",
+                 basis->measured_stops);
 }

@@ -23,36 +23,59 @@ struct tg_cost_basis {
     uint64_t unmeasured_stops;  /* loader events seen without a stop: costs come from the floor */
     uint64_t handle_ns;         /* tracer time spent on handling libraries... */
     uint64_t handled_libraries; /* ...and how many these were */
+    uint64_t stop_ns;           /* of all stops that the trace has... */
+    uint64_t waited_ns;         /* ...and how long the tracer waited for a processor meanwhile */
+    bool no_search;             /* no breakpoint was looked for: handling a library took no time at all */
 };
 
 /* A sum of costs. Estimates are kept apart from measurements so that a report can say what is which. Plain
  * data: zero-initialised it is no cost at all. */
 struct tg_cost {
-    uint64_t ns;              /* known cost, hidden parts and estimates included */
-    uint64_t estimated_ns;    /* part of ns that was not measured on the event itself */
-    uint64_t unknown_stops;   /* stops for which there is neither a measurement nor a floor */
-    uint64_t unknown_handles; /* libraries whose handling was never measured */
+    uint64_t ns;               /* known cost, hidden parts and estimates included */
+    uint64_t low_ns, high_ns;  /* the same with estimates at their lower and upper quartiles */
+    uint64_t estimated_ns;     /* part of ns that was not measured on the event itself */
+    uint64_t modelled_ns;      /* part of that for stops of which nothing was measured */
+    uint64_t unknown_stops;    /* stops for which there is neither a measurement nor a floor */
+    uint64_t unknown_handles;  /* libraries whose handling was never measured */
+    uint64_t unknown_readings; /* libraries that a tracer never read of */
+    bool is_partial;           /* stops are missing, because the recording could not see them */
 };
 
-/* The part of a stop that a tracer cannot see (the way into it and back), 0 without a floor. */
-uint64_t tg_cost_hidden_ns(const struct tg_cost_basis *basis);
+/* What may be said of a sum. */
+enum tg_cost_claim {
+    TG_COST_UNKNOWN, /* a tenth or more of it was not measured at all */
+    TG_COST_RANGE,   /* between low_ns and high_ns, which are more than 10 % off the middle */
+    TG_COST_FIGURE,  /* ns, within 10 % */
+};
+enum tg_cost_claim tg_cost_claim(const struct tg_cost *cost);
+
+/* The part of a stop that a tracer cannot see (the way into it and back), 0 without a floor. SPARSE: the
+ * tracer slept before it. */
+struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sparse);
 
 /* One stop: STOP_NS as the trace has it, 0 where it was not measured. */
-void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, struct tg_cost *cost);
+void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, bool sparse, struct tg_cost *cost);
+
+/* Time that was measured on the event itself, or elsewhere: on the same work at another stop. */
+void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
+void tg_cost_add_ns_elsewhere(uint64_t ns, struct tg_cost *cost);
 
 /* Handling of LIBRARIES that took HANDLE_NS; 0 where that was not measured: the trace's mean per library. */
 void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns, uint64_t libraries,
                           struct tg_cost *cost);
+
+/* Time that the job may have lost besides, because the machine was busy: widens the range. Call it once. */
+void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost);
 
 /* Takes back what a stop would not have done: DONE_NS at most as much as was added. */
 void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost);
 
 void tg_cost_add(const struct tg_cost *other, struct tg_cost *cost);
 
-/* Whether the sum can be stated: nothing in it is unknown for want of a floor. */
+/* Whether the sum is good enough to compare settings by: nothing in it is unknown for want of a floor. */
 bool tg_cost_is_known(const struct tg_cost *cost);
 
-/* One line on where the figures come from, or how to get them; cut to SIZE (200 is enough). */
+/* One line on where the figures come from, or how to get them; cut to SIZE (500 is enough). */
 void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t size);
 
 #endif

@@ -319,6 +319,29 @@ static struct tg_error *add_trial(struct tg_filter_evaluation *evaluation, enum 
                       mode, match);
 }
 
+static struct tg_error *simulate_trial(const struct tg_filter_evaluation *evaluation, size_t lane,
+                                       struct tg_simulation_result *result)
+{
+    size_t count = 0;
+    const struct tg_timeline *timelines = tg_filter_model_timelines(evaluation->trial_model, lane, &count);
+    return tg_simulate(timelines, count, &evaluation->simulation, result);
+}
+
+static struct tg_error *simulate_suggestion(struct tg_filter_evaluation *evaluation, size_t best)
+{
+    struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
+    size_t slow = 0;
+    while (evaluation->trial_filters[slow].mode != TG_FILTER_SLOW)
+        slow++;
+    if (evaluation->simulated_from == 0)
+        return NULL;
+    struct tg_error *error = simulate_trial(evaluation, best, &suggestion->simulation);
+    if (error == NULL)
+        error = simulate_trial(evaluation, slow, &suggestion->slow_simulation);
+    suggestion->has_simulation = error == NULL;
+    return tg_error_prefix(error, "Suggested");
+}
+
 /* Replays every proposal next to Slow and Fast, and chooses by the results. */
 static struct tg_error *suggest(const struct tg_filter_request *request,
                                 struct tg_filter_evaluation *evaluation)
@@ -337,7 +360,8 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
     struct tg_filter_model_options options = {.survey = &evaluation->survey,
                                               .filters = evaluation->trial_filters,
                                               .n_filters = evaluation->n_trial_filters,
-                                              .recorded_lane = SIZE_MAX};
+                                              .recorded_lane = SIZE_MAX,
+                                              .keep_timelines = evaluation->has_simulation};
     error = tg_filter_model_create(&options, &evaluation->trial_model);
     if (error == NULL)
         error = replay_trace(request->trace, &(struct replay){.model = evaluation->trial_model},
@@ -351,14 +375,15 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
             .match = tg_glob_list_text(evaluation->trial_filters[i].list),
             .outcome = tg_filter_model_outcome(evaluation->trial_model, i),
         };
-    size_t best = tg_suggestion_choose(trials, evaluation->n_trial_filters);
+    uint64_t round_trip_ns = evaluation->has_simulation ? evaluation->simulation.round_trip_ns : 0;
+    size_t best = tg_suggestion_choose(trials, evaluation->n_trial_filters, round_trip_ns);
     suggestion->mode = trials[best].mode;
     suggestion->match = trials[best].match;
     suggestion->outcome = trials[best].outcome;
     suggestion->colon = evaluation->lists.colon && strchr(suggestion->match, '?') != NULL;
     suggestion->wanted = evaluation->lists.wanted;
     evaluation->has_suggestion = true;
-    return NULL;
+    return evaluation->has_simulation ? simulate_suggestion(evaluation, best) : NULL;
 }
 
 struct tg_error *tg_filter_evaluate(const struct tg_filter_request *request,

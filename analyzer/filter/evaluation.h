@@ -47,6 +47,8 @@ struct tg_filter_suggestion {
     bool unknown_goals; /* some breakpoint may be where nobody looks: only Slow is safe */
     bool colon;
     size_t wanted;
+    bool has_simulation;
+    struct tg_simulation_result simulation, slow_simulation; /* of this setting, and of Slow */
 };
 
 /* Initialise to zero; free with deinit. Members are for reading. */

@@ -39,15 +39,35 @@ static void write_recorded(struct tg_json *json, const struct tg_filter_evaluati
     tg_json_end_object(json);
 }
 
+/* An array of the three; null: not measured. */
+static void write_quartiles(struct tg_json *json, const char *name, const struct tg_quartiles *quartiles)
+{
+    tg_json_key(json, name);
+    if (quartiles->high == 0) {
+        tg_json_null(json);
+        return;
+    }
+    tg_json_begin_array(json);
+    tg_json_unsigned(json, quartiles->low);
+    tg_json_unsigned(json, quartiles->median);
+    tg_json_unsigned(json, quartiles->high);
+    tg_json_end_array(json);
+}
+
 static void write_cost_basis(struct tg_json *json, const struct tg_cost_basis *basis)
 {
-    char text[300];
+    char text[500];
     tg_cost_describe(basis, text, sizeof text);
     tg_json_key(json, "cost");
     tg_json_begin_object(json);
     tg_json_member_string(json, "floor", floor_names[basis->floor_source]);
     tg_json_member_unsigned(json, "floor_stop_ns", basis->floor.stop_ns);
     tg_json_member_unsigned(json, "floor_tracer_ns", basis->floor.tracer_ns);
+    tg_json_member_unsigned(json, "floor_samples", basis->floor.samples);
+    write_quartiles(json, "stop_ns", &basis->floor.stop);
+    write_quartiles(json, "hidden_ns", &basis->floor.hidden);
+    write_quartiles(json, "sparse_stop_ns", &basis->floor.sparse_stop);
+    write_quartiles(json, "sparse_hidden_ns", &basis->floor.sparse_hidden);
     tg_json_member_unsigned(json, "measured_stops", basis->measured_stops);
     tg_json_member_unsigned(json, "unmeasured_stops", basis->unmeasured_stops);
     tg_json_member_string(json, "how", text);
@@ -130,6 +150,12 @@ static struct tg_error *write_suggestion(struct tg_json *json, const struct tg_f
     tg_json_member_string(json, "command_line", command_line);
     tg_json_member_bool(json, "unknown_breakpoints", suggestion->unknown_goals);
     tg_filter_table_outcome_json(json, evaluation, suggestion->outcome);
+    if (suggestion->has_simulation) {
+        tg_json_key(json, "simulation");
+        tg_json_begin_object(json);
+        tg_filter_table_simulation_json(json, &suggestion->simulation);
+        tg_json_end_object(json);
+    }
     tg_json_end_object(json);
     free(settings);
     free(command_line);

@@ -110,9 +110,9 @@ static void add_stop_cost(const struct tg_filter_model *model, const struct dlop
     bool loader = event->library_load.found == TG_FOUND_LOADER;
     struct tg_cost cost = {0};
     if (dlopen->stop)
-        tg_cost_add_stop(model->basis, loader ? event->stop_ns : 0, &cost);
+        tg_cost_add_stop(model->basis, loader ? event->stop_ns : 0, model->pace.sparse, &cost);
     if (!loader)
-        cost.ns += event->library_load.read_ns;
+        tg_cost_add_ns(event->library_load.read_ns, &cost);
     tg_cost_add(&cost, total);
     wait->overhead_ns += cost.ns;
     if (loader && (event->stop_ns > 0 || !dlopen->stop)) {
@@ -138,8 +138,12 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
             tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_NEVER, 0);
     wait->handle_ns += handle_ns;
     wait->unmeasured += unmeasured;
-    if (fast)
+    if (fast) {
         wait->read_ns += dlopen->event->library_load.read_ns;
+        wait->read_at_loads_ns += dlopen->caught_up ? 0 : dlopen->event->library_load.read_ns;
+    }
+    if (fast && dlopen->by_agent)
+        wait->unread += dlopen->count;
     dlopen->deferred |= 1U << index;
 }
 
@@ -150,7 +154,8 @@ static struct tg_error *report(struct tg_filter_model *model, struct dlopen *dlo
     uint64_t time_ns = dlopen->event->time_ns;
     uint64_t libraries = dlopen->count + wait->libraries;
     uint64_t unmeasured = 0;
-    struct tg_cost cost = {.ns = handling_ns(model, dlopen, &unmeasured)};
+    struct tg_cost cost = {0};
+    tg_cost_add_ns(handling_ns(model, dlopen, &unmeasured), &cost);
     if (unmeasured > 0)
         tg_cost_add_handling(model->basis, 0, unmeasured, &cost);
     lane->outcome.reported++;
@@ -276,10 +281,11 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
     bool watched = event->stop_ns > 0 || process->loader_ns != 0;
     bool stop = load->found == TG_FOUND_STARTUP && watched && is_new_loader_stop(process, event);
     struct tg_cost cost = {0};
-    struct tg_cost work = {.ns = load->read_ns + load->handle_ns};
+    struct tg_cost work = {0};
+    tg_cost_add_ns(load->read_ns + load->handle_ns, &work);
     if (stop) {
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
-        tg_cost_add_stop(model->basis, event->stop_ns, &cost);
+        tg_cost_add_stop(model->basis, event->stop_ns, model->pace.sparse, &cost);
     }
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
@@ -364,7 +370,7 @@ static void add_loader_stop(struct tg_filter_model *model, struct tg_filter_proc
         return;
     tg_filter_process_note_stop(process, event->time_ns, event->tid);
     struct tg_cost cost = {0};
-    tg_cost_add_stop(model->basis, event->stop_ns, &cost);
+    tg_cost_add_stop(model->basis, event->stop_ns, model->pace.sparse, &cost);
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
         if (lane->fast)
@@ -659,6 +665,7 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
 
 struct tg_error *tg_filter_model_add(struct tg_filter_model *model, const struct tg_event *event)
 {
+    tg_pace_add(&model->pace, event);
     if (event->kind == TG_EVENT_FILTER_SETTINGS)
         return follow_settings(model, &event->filter_settings);
     if (event->pid == 0)
@@ -681,7 +688,7 @@ struct tg_error *tg_filter_model_add(struct tg_filter_model *model, const struct
     if (event->time_ns > process->last_ns)
         process->last_ns = event->time_ns;
     if (event->stop_ns > 0)
-        process->stopped_ns += event->stop_ns + tg_cost_hidden_ns(model->basis);
+        process->stopped_ns += event->stop_ns + tg_cost_hidden_ns(model->basis, model->pace.sparse).median;
     return error;
 }
 
@@ -692,6 +699,11 @@ struct tg_error *tg_filter_model_finish(struct tg_filter_model *model)
         struct tg_error *error = end_process(model, process);
         if (error != NULL)
             return error;
+    }
+    for (size_t index = 0; index < model->options.n_filters; index++) {
+        struct tg_lane *lane = &model->lanes[index];
+        tg_cost_add_waiting(model->basis, &lane->outcome.cost);
+        lane->outcome.cost.is_partial = model->options.survey->unseen && !lane->fast;
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #define TG_ANALYZER_FILTER_MODEL_INTERNAL_H
 
 #include "analyzer/filter/model.h"
+#include "analyzer/filter/pace.h"
 #include "analyzer/filter/process.h"
 #include "analyzer/filter/verdict_cache.h"
 
@@ -21,6 +22,7 @@ struct tg_lane {
 struct tg_filter_model {
     struct tg_filter_model_options options;
     const struct tg_cost_basis *basis;
+    struct tg_pace pace;
     struct tg_filter_process *processes;   /* uthash by pid */
     struct tg_filter_process *recent;      /* the latest one asked for, NULL none */
     struct tg_catalog_library **libraries; /* of the event in hand */

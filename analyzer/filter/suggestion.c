@@ -314,16 +314,17 @@ static bool qualifies(const struct tg_suggestion_trial *trial)
 }
 
 /* Costs that are unknown are compared by what causes them. */
-static double price(const struct tg_filter_outcome *outcome)
+static double price(const struct tg_filter_outcome *outcome, uint64_t round_trip_ns)
 {
     if (tg_cost_is_known(&outcome->cost))
-        return (double)outcome->cost.ns;
+        return (double)outcome->cost.ns + (double)outcome->round_trips * (double)round_trip_ns;
     return (double)outcome->stops + (double)outcome->round_trips;
 }
 
-static bool is_better(const struct tg_suggestion_trial *a, const struct tg_suggestion_trial *b)
+static bool is_better(const struct tg_suggestion_trial *a, const struct tg_suggestion_trial *b,
+                      uint64_t round_trip_ns)
 {
-    double price_a = price(a->outcome), price_b = price(b->outcome);
+    double price_a = price(a->outcome, round_trip_ns), price_b = price(b->outcome, round_trip_ns);
     if (price_a < price_b * 0.99)
         return true;
     if (price_a > price_b * 1.01)
@@ -336,11 +337,11 @@ static bool is_better(const struct tg_suggestion_trial *a, const struct tg_sugge
     return strlen(a->match) < strlen(b->match);
 }
 
-size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n)
+size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n, uint64_t round_trip_ns)
 {
     size_t best = n;
     for (size_t i = 0; i < n; i++)
-        if (qualifies(&trials[i]) && (best == n || is_better(&trials[i], &trials[best])))
+        if (qualifies(&trials[i]) && (best == n || is_better(&trials[i], &trials[best], round_trip_ns)))
             best = i;
     return best;
 }

@@ -4,6 +4,7 @@
 #include "format/base/hash.h"
 #include "format/settings/dlopen_filter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,7 +195,11 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
 {
     struct tg_error *error = NULL;
     unsigned kind = event->kind;
+    survey->basis.stop_ns += event->stop_ns;
     switch (kind) {
+    case TG_EVENT_TRACER_WAIT:
+        survey->basis.waited_ns = event->tracer_wait.waited_ns;
+        break;
     case TG_EVENT_LIBRARY_LOAD:
         error = add_load(survey, event);
         break;
@@ -252,6 +257,38 @@ static struct tg_error *settings_from_meta(struct tg_filter_survey *survey, cons
     return NULL;
 }
 
+static struct tg_quartiles quartiles_of(const struct tg_trace_meta *meta, const char *name)
+{
+    char low[64], median[64], high[64];
+    snprintf(low, sizeof low, "cost.%s_low_ns", name);
+    snprintf(median, sizeof median, "cost.%s_ns", name);
+    snprintf(high, sizeof high, "cost.%s_high_ns", name);
+    return (struct tg_quartiles){tg_trace_meta_get_number(meta, low, 0),
+                                 tg_trace_meta_get_number(meta, median, 0),
+                                 tg_trace_meta_get_number(meta, high, 0)};
+}
+
+static struct tg_stop_cost floor_of(const struct tg_trace_meta *meta)
+{
+    return (struct tg_stop_cost){
+        .stop_ns = tg_trace_meta_get_number(meta, "cost.stop_ns", 0),
+        .tracer_ns = tg_trace_meta_get_number(meta, "cost.tracer_ns", 0),
+        .samples = tg_trace_meta_get_number(meta, "cost.samples", 0),
+        .stop = quartiles_of(meta, "stop"),
+        .hidden = quartiles_of(meta, "hidden"),
+        .sparse_stop = quartiles_of(meta, "sparse_stop"),
+        .sparse_hidden = quartiles_of(meta, "sparse_hidden"),
+    };
+}
+
+static bool has_recorded_goals(const struct tg_break_goals *goals)
+{
+    for (size_t i = 0; i < goals->count; i++)
+        if (goals->items[i].recorded)
+            return true;
+    return false;
+}
+
 /* Where libraries are found at other stops than the loader's, those that were closed before are not. */
 static bool may_lack_libraries(const struct tg_filter_survey *survey, const struct tg_trace_meta *meta)
 {
@@ -264,11 +301,7 @@ struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const 
                                          tg_find_breaks *find)
 {
     if (meta != NULL) {
-        struct tg_stop_cost floor = {
-            .stop_ns = tg_trace_meta_get_number(meta, "cost.stop_ns", 0),
-            .tracer_ns = tg_trace_meta_get_number(meta, "cost.tracer_ns", 0),
-            .samples = tg_trace_meta_get_number(meta, "cost.samples", 0),
-        };
+        struct tg_stop_cost floor = floor_of(meta);
         if (floor.stop_ns > 0) {
             survey->basis.floor = floor;
             survey->basis.floor_source = TG_COST_FLOOR_RECORDED;
@@ -277,9 +310,12 @@ struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const 
         if (error != NULL)
             return error;
     }
+    survey->basis.no_search = survey->basis.handle_ns == 0 && !has_recorded_goals(&survey->goals);
     survey->unseen = may_lack_libraries(survey, meta);
     survey->incomplete |= survey->has_loss;
-    const struct tg_break_search search = {.find = find, .unseen = survey->unseen || survey->incomplete};
+    const char *directory = meta == NULL ? NULL : tg_trace_meta_get(meta, "command.cwd");
+    const struct tg_break_search search = {
+        .find = find, .directory = directory, .unseen = survey->unseen || survey->incomplete};
     return tg_break_goals_resolve(&survey->goals, survey->catalog, &search);
 }
 

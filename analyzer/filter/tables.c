@@ -11,15 +11,18 @@ enum { CELL_SIZE = 160 };
 /* ---- figures */
 
 enum figure_kind {
-    FIGURE_COUNT,    /* the uint64_t at OFFSET */
-    FIGURE_BOUND,    /* the same; a lower bound where events were found without their stops */
-    FIGURE_UNSEEN,   /* the same; a lower bound wherever libraries may have come and gone unseen */
-    FIGURE_HITS,     /* hits that the setting has, of the recording's; a lower bound where that missed some */
-    FIGURE_MISSED,   /* the uint64_t at OFFSET; a lower bound likewise */
-    FIGURE_WINDOW,   /* the same: a duration, where breakpoints were late */
-    FIGURE_MEAN,     /* libraries a round trip */
-    FIGURE_COST,     /* milliseconds, where they are known */
-    FIGURE_ESTIMATE, /* the part of them that was not measured */
+    FIGURE_COUNT,  /* the uint64_t at OFFSET */
+    FIGURE_BOUND,  /* the same; a lower bound where events were found without their stops */
+    FIGURE_UNSEEN, /* the same; a lower bound wherever libraries may have come and gone unseen */
+    FIGURE_HITS,   /* hits that the setting has, of the recording's; a lower bound where that missed some */
+    FIGURE_MISSED, /* the uint64_t at OFFSET; a lower bound likewise */
+    FIGURE_WINDOW, /* the same: a duration, where breakpoints were late */
+    FIGURE_MEAN,   /* libraries a round trip */
+    FIGURE_COST,   /* milliseconds, where they are claimed */
+    FIGURE_LOW,    /* their range, where that or they are claimed */
+    FIGURE_HIGH,
+    FIGURE_MEASURED, /* the share of them that was measured on the events themselves */
+    FIGURE_ESTIMATE, /* the part of them that was not */
     FIGURE_SAVED,    /* compared with Slow: per cent in the table, milliseconds in JSON */
     FIGURE_CUDA,     /* whether a CUDA driver library went unreported */
 };
@@ -81,6 +84,9 @@ static const struct figure figures[] = {
     {"hits", "breakpoint hits", FIGURE_HITS, AT(hits), has_hits},
     {"hits_missed", "  missed", FIGURE_MISSED, AT(missed_hits), has_hits},
     {"cost_ms", "cost, ms", FIGURE_COST, 0, NULL},
+    {"cost_low_ms", NULL, FIGURE_LOW, 0, NULL},
+    {"cost_high_ms", NULL, FIGURE_HIGH, 0, NULL},
+    {"cost_measured_percent", "  of that measured", FIGURE_MEASURED, 0, NULL},
     {"cost_estimated_ms", NULL, FIGURE_ESTIMATE, 0, NULL},
     {"cost_unknown_stops", NULL, FIGURE_COUNT, AT(cost.unknown_stops), NULL},
     {"saved_ms", "  saved", FIGURE_SAVED, 0, NULL},
@@ -133,13 +139,36 @@ static bool number_of(const struct figure *figure, const struct tg_filter_outcom
         return outcome->round_trips > 0;
     case FIGURE_COST:
         *number = (double)cost->ns / 1e6;
-        return tg_cost_is_known(cost);
+        return tg_cost_claim(cost) == TG_COST_FIGURE;
+    case FIGURE_LOW:
+    case FIGURE_HIGH:
+        *number = (double)(figure->kind == FIGURE_LOW ? cost->low_ns : cost->high_ns) / 1e6;
+        return tg_cost_claim(cost) != TG_COST_UNKNOWN;
+    case FIGURE_MEASURED:
+        *number = 100 * (1 - (double)cost->estimated_ns / (double)cost->ns);
+        return cost->ns > 0 && tg_cost_claim(cost) != TG_COST_UNKNOWN;
     case FIGURE_ESTIMATE:
         *number = (double)cost->estimated_ns / 1e6;
         return tg_cost_is_known(cost);
     default: /* FIGURE_SAVED */
         *number = ((double)slow->cost.ns - (double)cost->ns) / 1e6;
-        return tg_cost_is_known(cost) && tg_cost_is_known(&slow->cost);
+        return tg_cost_claim(cost) == TG_COST_FIGURE && tg_cost_claim(&slow->cost) == TG_COST_FIGURE;
+    }
+}
+
+static void fill_cost(const struct tg_cost *cost, const char *bound, char *cell)
+{
+    switch (tg_cost_claim(cost)) {
+    case TG_COST_FIGURE:
+        snprintf(cell, CELL_SIZE, "%s%.3f", bound, (double)cost->ns / 1e6);
+        return;
+    case TG_COST_RANGE:
+        snprintf(cell, CELL_SIZE, "%s%.2f to %.2f", bound, (double)cost->low_ns / 1e6,
+                 (double)cost->high_ns / 1e6);
+        return;
+    case TG_COST_UNKNOWN:
+        strcpy(cell, tg_cost_is_known(cost) ? "not claimed" : "unknown");
+        return;
     }
 }
 
@@ -172,10 +201,13 @@ static void fill_figure(const struct figure *figure, const struct tg_filter_eval
             snprintf(cell, CELL_SIZE, "%.1f%%", 100 * number / ((double)evaluation->slow->cost.ns / 1e6));
         return;
     case FIGURE_COST:
+        fill_cost(&outcome->cost, bound, cell);
+        return;
+    case FIGURE_MEASURED:
         if (number_of(figure, outcome, NULL, &number))
-            snprintf(cell, CELL_SIZE, "%s%.3f", bound, number);
+            snprintf(cell, CELL_SIZE, "%.0f%%", number);
         else
-            strcpy(cell, "unknown");
+            strcpy(cell, "-");
         return;
     default: /* FIGURE_MEAN */
         if (number_of(figure, outcome, NULL, &number))
@@ -206,9 +238,11 @@ void tg_filter_table_outcome_json(struct tg_json *json, const struct tg_filter_e
 
 /* ---- tables */
 
-/* A table whose first N_LEAD columns are texts and whose others are the settings. */
+/* A table whose first N_LEAD columns are texts and whose others are the settings, and FURTHER one if that is not
+ * NULL. */
 static struct tg_error *create_table(const struct tg_filter_evaluation *evaluation, const char *const *lead,
-                                     size_t n_lead, bool colour, struct tg_text_table **table)
+                                     size_t n_lead, const char *further, bool colour,
+                                     struct tg_text_table **table)
 {
     char labels[TG_FILTER_MAX_LANES][20];
     const char *headings[TG_TEXT_TABLE_MAX_COLUMNS + 1] = {NULL};
@@ -219,6 +253,8 @@ static struct tg_error *create_table(const struct tg_filter_evaluation *evaluati
         snprintf(labels[i], sizeof labels[i], ">%s", evaluation->columns[i].label);
         headings[count++] = labels[i];
     }
+    if (count < TG_TEXT_TABLE_MAX_COLUMNS)
+        headings[count] = further;
     return tg_text_table_create(headings, colour, table);
 }
 
@@ -226,7 +262,7 @@ struct tg_error *tg_filter_table_outcomes(const struct tg_filter_evaluation *eva
                                           FILE *stream)
 {
     struct tg_text_table *table = NULL;
-    struct tg_error *error = create_table(evaluation, (const char *[]){""}, 1, colour, &table);
+    struct tg_error *error = create_table(evaluation, (const char *[]){""}, 1, NULL, colour, &table);
     for (size_t f = 0; error == NULL && f < sizeof figures / sizeof *figures; f++) {
         char texts[TG_FILTER_MAX_LANES][CELL_SIZE];
         const char *cells[TG_TEXT_TABLE_MAX_COLUMNS] = {figures[f].heading};
@@ -317,7 +353,7 @@ struct tg_error *tg_filter_table_goals(const struct tg_filter_evaluation *evalua
         return NULL;
     struct tg_text_table *table = NULL;
     struct tg_error *error =
-        create_table(evaluation, (const char *[]){"breakpoint", ">libraries"}, 2, colour, &table);
+        create_table(evaluation, (const char *[]){"breakpoint", ">libraries"}, 2, NULL, colour, &table);
     bool unknown = false;
     for (size_t g = 0; error == NULL && g < goals->count; g++) {
         char texts[TG_FILTER_MAX_LANES][CELL_SIZE], name[256], state[CELL_SIZE];
@@ -405,18 +441,34 @@ void tg_filter_table_simulation_json(struct tg_json *json, const struct tg_simul
             tg_json_member_double(json, result->key, result_number(result, simulated), result->json_decimals);
 }
 
+/* Whether the suggestion is one of the columns. */
+static bool is_shown(const struct tg_filter_evaluation *evaluation)
+{
+    for (size_t i = 0; i < evaluation->n_columns; i++) {
+        const struct tg_filter_column *column = &evaluation->columns[i];
+        if (column->mode == evaluation->suggestion.mode &&
+            (column->mode != TG_FILTER_MEDIUM || strcmp(column->match, evaluation->suggestion.match) == 0))
+            return true;
+    }
+    return false;
+}
+
 struct tg_error *tg_filter_table_simulation(const struct tg_filter_evaluation *evaluation, bool colour,
                                             FILE *stream)
 {
     struct tg_text_table *table = NULL;
-    struct tg_error *error = create_table(evaluation, (const char *[]){""}, 1, colour, &table);
+    bool further = evaluation->suggestion.has_simulation && !is_shown(evaluation);
+    struct tg_error *error =
+        create_table(evaluation, (const char *[]){""}, 1, further ? ">Suggested" : NULL, colour, &table);
     for (size_t r = 0; error == NULL && r < sizeof results / sizeof *results; r++) {
         char texts[TG_FILTER_MAX_LANES][CELL_SIZE], count[TG_QUANTITY_SIZE];
         const char *cells[TG_TEXT_TABLE_MAX_COLUMNS] = {results[r].heading};
         if (results[r].heading == NULL)
             continue;
-        for (size_t i = 0; i < evaluation->n_columns; i++) {
-            const struct tg_simulation_result *simulated = &evaluation->columns[i].simulation;
+        for (size_t i = 0; i < evaluation->n_columns + further; i++) {
+            const struct tg_simulation_result *simulated = i < evaluation->n_columns
+                                                               ? &evaluation->columns[i].simulation
+                                                               : &evaluation->suggestion.simulation;
             if (results[r].kind == RESULT_COUNT)
                 snprintf(texts[i], CELL_SIZE, "%s",
                          tg_quantity_count(result_count(&results[r], simulated), count));

@@ -80,7 +80,7 @@ static void write_legend(const struct tg_filter_evaluation *evaluation, FILE *st
 
 static void write_cost(const struct tg_filter_evaluation *evaluation, FILE *stream)
 {
-    char text[300];
+    char text[500];
     tg_cost_describe(&evaluation->survey.basis, text, sizeof text);
     fprintf(stream,
             "cost: %s; not including the client's own time for a round trip (--processes simulates it)\n",
@@ -202,23 +202,41 @@ static void write_reason(const struct tg_filter_evaluation *evaluation, FILE *st
               stream);
 }
 
+/* What the simulation says of the suggestion, and of Slow. */
+static void write_simulated_gain(const struct tg_filter_evaluation *evaluation, FILE *stream)
+{
+    const struct tg_simulation_result *ours = &evaluation->suggestion.simulation;
+    const struct tg_simulation_result *slow = &evaluation->suggestion.slow_simulation;
+    uint64_t ours_ns = ours->completion_ns - ours->native_ns, slow_ns = slow->completion_ns - slow->native_ns;
+    char added[TG_QUANTITY_SIZE], of_slow[TG_QUANTITY_SIZE], saved[TG_QUANTITY_SIZE];
+    fprintf(stream, "Simulated with %" PRIu64 " process%s: %s added to the job's time (Slow: %s)",
+            evaluation->simulation.processes, evaluation->simulation.processes == 1 ? "" : "es",
+            tg_quantity_duration(ours_ns, added), tg_quantity_duration(slow_ns, of_slow));
+    if (ours_ns < slow_ns)
+        fprintf(stream, ", %s saved", tg_quantity_duration(slow_ns - ours_ns, saved));
+    fputs(".\n", stream);
+}
+
 static void write_gain(const struct tg_filter_evaluation *evaluation, FILE *stream)
 {
-    const struct tg_cost *cost = &evaluation->suggestion.outcome->cost, *slow = &evaluation->slow->cost;
-    if (!tg_cost_is_known(cost) || !tg_cost_is_known(slow)) {
-        fprintf(stream,
-                "Stops: %" PRIu64 " (Slow: %" PRIu64 "). Round trips: %" PRIu64 " (Slow: %" PRIu64 ").\n",
-                evaluation->suggestion.outcome->stops, evaluation->slow->stops,
-                evaluation->suggestion.outcome->round_trips, evaluation->slow->round_trips);
-        return;
+    const struct tg_filter_outcome *ours = evaluation->suggestion.outcome, *slow = evaluation->slow;
+    if (tg_cost_claim(&ours->cost) == TG_COST_FIGURE && tg_cost_claim(&slow->cost) == TG_COST_FIGURE) {
+        double saved_ns = (double)slow->cost.ns - (double)ours->cost.ns;
+        fprintf(stream, "Cost: %.3f ms (Slow: %.3f ms)", (double)ours->cost.ns / 1e6,
+                (double)slow->cost.ns / 1e6);
+        if (saved_ns > 0.01 * (double)slow->cost.ns)
+            fprintf(stream, ", %.3f ms saved", saved_ns / 1e6);
+        fputs(". ", stream);
+    } else {
+        fprintf(stream, "Stops: %" PRIu64 " (Slow: %" PRIu64 "). ", ours->stops, slow->stops);
     }
-    fprintf(stream,
-            "Cost: %.3f ms (Slow: %.3f ms), %.3f ms saved. Round trips: %" PRIu64 " (Slow: %" PRIu64 ").\n",
-            (double)cost->ns / 1e6, (double)slow->ns / 1e6, ((double)slow->ns - (double)cost->ns) / 1e6,
-            evaluation->suggestion.outcome->round_trips, evaluation->slow->round_trips);
-    if (evaluation->suggestion.outcome->round_trips < evaluation->slow->round_trips)
-        fputs("The client's own time for a round trip is not included: --processes N --round-trip-us T "
-              "simulates it.\n",
+    fprintf(stream, "Round trips: %" PRIu64 " (Slow: %" PRIu64 ").\n", ours->round_trips, slow->round_trips);
+    if (evaluation->suggestion.has_simulation)
+        write_simulated_gain(evaluation, stream);
+    else if (ours->round_trips < slow->round_trips)
+        fputs("Each round trip takes the client's own time as well: `tollgate calibrate --debugger gdb` "
+              "measures "
+              "it, and --processes N --round-trip-us T simulates it.\n",
               stream);
 }
 

@@ -153,6 +153,7 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
     }
     wait->first = process->log.count;
     wait->events = wait->libraries = wait->handle_ns = wait->unmeasured = wait->read_ns = 0;
+    wait->read_at_loads_ns = wait->unread = 0;
 }
 
 /* Adds the client's work on the waiting libraries to COST. Reading the lists (fast) is the tracer's work,
@@ -161,11 +162,13 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          bool final, struct tg_cost *cost)
 {
-    tg_cost_add(&(struct tg_cost){.ns = wait->read_ns}, &lane->outcome.cost);
+    tg_cost_add_ns(wait->read_ns - wait->read_at_loads_ns, &lane->outcome.cost);
+    tg_cost_add_ns_elsewhere(wait->read_at_loads_ns, &lane->outcome.cost);
+    lane->outcome.cost.unknown_readings += wait->unread;
     wait->overhead_ns += wait->read_ns;
     if (final)
         return;
-    cost->ns += wait->handle_ns;
+    tg_cost_add_ns(wait->handle_ns, cost);
     if (wait->unmeasured > 0)
         tg_cost_add_handling(model->basis, 0, wait->unmeasured, cost);
 }

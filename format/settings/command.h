@@ -10,14 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A measured quantity: its quartiles. */
+struct tg_quartiles {
+    uint64_t low, median, high;
+};
+
 /* Cost of a stop on this machine, measured: the floor that any ptrace tracer pays.
- * Filled by the service below; a layer that may not include the recorder gets it this way. */
+ * Filled by the service below; a layer that may not include the recorder gets it this way.
+ * Of each stop there is the wall time that it adds to the program (stop, registers, read, continue), and the
+ * part of it that a tracer cannot see, before waitpid's return and behind the continue. */
 struct tg_stop_cost {
-    uint64_t stop_ns; /* median wall time that one breakpoint stop adds to the program (stop, registers, read,
-                         continue) */
-    uint64_t tracer_ns; /* median part of stop_ns between waitpid's return and the continue, as a trace's
-                           stop_ns counts it */
-    uint64_t samples;   /* number of stops measured */
+    uint64_t stop_ns;                /* median of STOP */
+    uint64_t tracer_ns;              /* STOP less HIDDEN, of the medians, as a trace's stop_ns counts it */
+    uint64_t samples;                /* number of stops measured */
+    struct tg_quartiles stop;        /* of stops that follow each other closely */
+    struct tg_quartiles hidden;      /* of the same */
+    struct tg_quartiles sparse_stop; /* of stops so far apart that the tracer sleeps between them */
+    struct tg_quartiles sparse_hidden;
 };
 
 /* Facts about a code address. Strings are the symbolizer's, valid until its next answer. */

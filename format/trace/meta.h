@@ -11,7 +11,9 @@
  * writes: tool.version  host.name  host.kernel  host.arch  host.page_size  host.cpus command.N (arguments
  * from 0)  command.cwd  start.realtime_ns  start.monotonic_ns  (the clock relation) time.resolution_ns
  * stop.resolution_ns capture.dlopen capture.mode  capture.match  capture.target ("launch" or "attach")
- * cost.stop_ns cost.tracer_ns cost.samples  (struct tg_stop_cost measured when recording began)
+ * cost.stop_ns cost.tracer_ns cost.samples, and quartiles cost.[sparse_]stop_{low,high}_ns,
+ * cost.[sparse_]hidden_{low,,high}_ns and cost.sparse_stop_ns  (struct tg_stop_cost measured when recording
+ * began)
  * and, where an agent was used, agent.directory (where its rings are while the recording lasts) clock.source
  * ("tsc" or "monotonic": what agents read) clock.ticks_per_second (as measured when recording began)
  * capture.openmp capture.mpi capture.lossy ("on" or "off"); capture.ptrace "off" where it was not used */

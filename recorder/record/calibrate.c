@@ -18,15 +18,19 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS = 11,          /* odd: the median is one of them */
-    CALLS_PER_ROUND = 30, /* stops of one round */
-    READ_BYTES = 40,      /* as much as one look at a link map */
+    CLOSE_STOPS = 160, /* one right behind the other */
+    SPARSE_STOPS = 16, /* behind a pause each */
+    STOPS = CLOSE_STOPS + SPARSE_STOPS,
+    WARM_UP = 32,          /* of the close ones, not counted */
+    PAUSE_NS = 400 * 1000, /* longer than the engine looks for the next stop before it sleeps */
+    READ_BYTES = 40,       /* as much as one look at a link map */
+    FREE_CALLS = 64,       /* to see what the clock and the call take */
 };
 
-/* The child's measurements; memory shared with it. */
-struct rounds {
-    uint64_t plain_ns[ROUNDS]; /* time of CALLS_PER_ROUND calls */
-    uint64_t trapped_ns[ROUNDS];
+/* The child's measurements: how long each call took; memory shared with it. */
+struct calls {
+    uint64_t free_ns[FREE_CALLS];
+    uint64_t trapped_ns[STOPS];
 };
 
 /* A function that returns, and one that traps in front of it: the tracer does its `ret`. */
@@ -45,29 +49,38 @@ static int compare_values(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static uint64_t median(uint64_t *values, size_t count)
+static struct tg_quartiles quartiles(uint64_t *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare_values);
-    return values[count / 2];
+    return (struct tg_quartiles){values[count / 4], values[count / 2], values[count - 1 - count / 4]};
 }
 
-static uint64_t time_calls(void (*function)(void))
+static uint64_t time_call(void (*function)(void))
 {
-    uint64_t start = tg_engine_now_ns();
-    for (int i = 0; i < CALLS_PER_ROUND; i++)
-        function();
-    return tg_engine_now_ns() - start;
+    uint64_t start_ns = tg_engine_now_ns();
+    function();
+    return tg_engine_now_ns() - start_ns;
 }
 
-static void run_child(struct rounds *rounds)
+static void keep_busy(uint64_t ns)
+{
+    uint64_t start_ns = tg_engine_now_ns();
+    while (tg_engine_now_ns() - start_ns < ns)
+        ;
+}
+
+static void run_child(struct calls *calls)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
         _exit(1);
     syscall(SYS_kill, getpid(), SIGSTOP);
-    for (int round = 0; round < ROUNDS; round++) {
-        rounds->plain_ns[round] = time_calls(calibrate_plain);
-        rounds->trapped_ns[round] = time_calls(calibrate_trapped);
+    for (size_t i = 0; i < FREE_CALLS; i++)
+        calls->free_ns[i] = time_call(calibrate_plain);
+    for (size_t i = 0; i < STOPS; i++) {
+        if (i >= CLOSE_STOPS)
+            keep_busy(PAUSE_NS);
+        calls->trapped_ns[i] = time_call(calibrate_trapped);
     }
     _exit(0);
 }
@@ -121,9 +134,9 @@ static struct tg_error *trace(pid_t child, uint64_t *tracer_ns, bool *ended)
             return error;
         uint64_t seen_ns = tg_engine_now_ns();
         *ended = !WIFSTOPPED(status);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops == ROUNDS * CALLS_PER_ROUND)
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops == STOPS)
             return NULL;
-        if (*ended || WSTOPSIG(status) != SIGTRAP || stops == ROUNDS * CALLS_PER_ROUND)
+        if (*ended || WSTOPSIG(status) != SIGTRAP || stops == STOPS)
             return tg_error_create(TG_ERROR_TARGET,
                                    "the child process that measures stops ended early (status %#x)",
                                    (unsigned)status);
@@ -138,20 +151,44 @@ static void free_memory(uint64_t **memory)
     free(*memory);
 }
 
+/* The figures of the calls from FIRST on. A stop takes at least what the tracer has seen of it. */
+static void sum_up(const struct calls *calls, const uint64_t *tracer_ns, size_t first, size_t count,
+                   uint64_t free_ns, struct tg_quartiles *stop, struct tg_quartiles *hidden)
+{
+    uint64_t stop_ns[STOPS], hidden_ns[STOPS];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t call_ns = calls->trapped_ns[first + i], seen_ns = tracer_ns[first + i];
+        stop_ns[i] = call_ns > free_ns + seen_ns ? call_ns - free_ns : seen_ns;
+        hidden_ns[i] = stop_ns[i] - seen_ns;
+    }
+    *stop = quartiles(stop_ns, count);
+    *hidden = quartiles(hidden_ns, count);
+}
+
+static void evaluate(struct calls *calls, const uint64_t *tracer_ns, struct tg_stop_cost *cost)
+{
+    struct tg_stop_cost made = {.samples = STOPS - WARM_UP};
+    uint64_t free_ns = quartiles(calls->free_ns, FREE_CALLS).median;
+    sum_up(calls, tracer_ns, WARM_UP, CLOSE_STOPS - WARM_UP, free_ns, &made.stop, &made.hidden);
+    sum_up(calls, tracer_ns, CLOSE_STOPS, SPARSE_STOPS, free_ns, &made.sparse_stop, &made.sparse_hidden);
+    made.stop_ns = made.stop.median;
+    made.tracer_ns = made.stop.median > made.hidden.median ? made.stop.median - made.hidden.median : 0;
+    *cost = made;
+}
+
 struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost)
 {
-    __attribute__((cleanup(free_memory))) uint64_t *tracer_ns =
-        calloc(ROUNDS * CALLS_PER_ROUND, sizeof *tracer_ns);
+    __attribute__((cleanup(free_memory))) uint64_t *tracer_ns = calloc(STOPS, sizeof *tracer_ns);
     if (tracer_ns == NULL)
         return tg_error_no_memory();
-    struct rounds *rounds =
-        mmap(NULL, sizeof *rounds, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (rounds == MAP_FAILED)
+    struct calls *calls =
+        mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (calls == MAP_FAILED)
         return tg_error_no_memory();
     struct tg_error *error = NULL;
     pid_t child = fork();
     if (child == 0)
-        run_child(rounds);
+        run_child(calls);
     if (child < 0) {
         error = tg_error_create_errno(errno, "cannot fork a child process to measure stops");
     } else {
@@ -163,16 +200,8 @@ struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost)
                 ;
         }
     }
-    if (error == NULL) {
-        uint64_t added_ns[ROUNDS];
-        for (int round = 0; round < ROUNDS; round++) {
-            uint64_t plain = rounds->plain_ns[round], trapped = rounds->trapped_ns[round];
-            added_ns[round] = trapped > plain ? (trapped - plain) / CALLS_PER_ROUND : 0;
-        }
-        *cost = (struct tg_stop_cost){.stop_ns = median(added_ns, ROUNDS),
-                                      .tracer_ns = median(tracer_ns, ROUNDS * CALLS_PER_ROUND),
-                                      .samples = ROUNDS * CALLS_PER_ROUND};
-    }
-    munmap(rounds, sizeof *rounds);
+    if (error == NULL)
+        evaluate(calls, tracer_ns, cost);
+    munmap(calls, sizeof *calls);
     return error;
 }

@@ -177,6 +177,17 @@ static struct tg_error *describe_capture(const struct tg_recording *recording,
         {"cost.stop_ns", cost->stop_ns},
         {"cost.tracer_ns", cost->tracer_ns},
         {"cost.samples", cost->samples},
+        {"cost.stop_low_ns", cost->stop.low},
+        {"cost.stop_high_ns", cost->stop.high},
+        {"cost.hidden_low_ns", cost->hidden.low},
+        {"cost.hidden_ns", cost->hidden.median},
+        {"cost.hidden_high_ns", cost->hidden.high},
+        {"cost.sparse_stop_low_ns", cost->sparse_stop.low},
+        {"cost.sparse_stop_ns", cost->sparse_stop.median},
+        {"cost.sparse_stop_high_ns", cost->sparse_stop.high},
+        {"cost.sparse_hidden_low_ns", cost->sparse_hidden.low},
+        {"cost.sparse_hidden_ns", cost->sparse_hidden.median},
+        {"cost.sparse_hidden_high_ns", cost->sparse_hidden.high},
     };
     struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
     if (error == NULL)
@@ -540,11 +551,38 @@ static void note_unplanted(void *context, const char *text)
     note(context, text);
 }
 
+/* How long the calling thread ran, and waited for a processor; false where the kernel does not say. */
+static bool read_processor_use(struct tg_event_tracer_wait *use)
+{
+    unsigned long long ran_ns, waited_ns;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    bool known = file != NULL && fscanf(file, "%llu %llu", &ran_ns, &waited_ns) == 2;
+    if (file != NULL)
+        fclose(file);
+    if (known)
+        *use = (struct tg_event_tracer_wait){.waited_ns = waited_ns, .ran_ns = ran_ns};
+    return known;
+}
+
+static void tell_processor_use(struct tg_recording *recording, const struct tg_event_tracer_wait *before)
+{
+    struct tg_event event = {.kind = TG_EVENT_TRACER_WAIT};
+    if (!read_processor_use(&event.tracer_wait))
+        return;
+    event.tracer_wait.waited_ns -= before->waited_ns;
+    event.tracer_wait.ran_ns -= before->ran_ns;
+    tg_engine_emit(recording->engine, NULL, &event);
+}
+
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 {
+    struct tg_event_tracer_wait before;
     if (recording->untraced != NULL)
         return tg_untraced_run(recording->untraced, status);
+    bool tells_use = read_processor_use(&before);
     struct tg_error *error = tg_engine_run(recording->engine, status);
+    if (tells_use)
+        tell_processor_use(recording, &before);
     if (error == NULL && recording->options->mpir == TG_MPIR_INSIST &&
         tg_mpir_session_starters(recording->mpir) == 0)
         note(recording, "--mpir: no MPI job launcher was found (no process has MPIR symbols)");

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "analyzer/filter/cost.h"
+#include "analyzer/filter/pace.h"
 
 #include <string.h>
 
@@ -20,10 +21,10 @@ static void a_measured_stop_costs_what_the_tracer_saw_and_what_it_cannot_see(voi
 {
     (void)state;
     struct tg_cost cost = {0};
-    tg_cost_add_stop(&recorded, 50000, &cost);
+    tg_cost_add_stop(&recorded, 50000, false, &cost);
     assert_int_equal(cost.ns, 68000);
     assert_int_equal(cost.estimated_ns, 18000);
-    tg_cost_add_stop(&bare, 50000, &cost);
+    tg_cost_add_stop(&bare, 50000, false, &cost);
     assert_int_equal(cost.ns, 118000);
     assert_true(tg_cost_is_known(&cost));
 }
@@ -32,11 +33,11 @@ static void an_unmeasured_stop_costs_the_floor_or_is_unknown(void **state)
 {
     (void)state;
     struct tg_cost cost = {0};
-    tg_cost_add_stop(&recorded, 0, &cost);
+    tg_cost_add_stop(&recorded, 0, false, &cost);
     assert_int_equal(cost.ns, 30000);
     assert_int_equal(cost.estimated_ns, 30000);
     assert_true(tg_cost_is_known(&cost));
-    tg_cost_add_stop(&bare, 0, &cost);
+    tg_cost_add_stop(&bare, 0, false, &cost);
     assert_int_equal(cost.ns, 30000);
     assert_int_equal(cost.unknown_stops, 1);
     assert_false(tg_cost_is_known(&cost));
@@ -61,15 +62,15 @@ static void a_floor_that_makes_no_sense_hides_nothing(void **state)
     (void)state;
     struct tg_cost_basis basis = recorded;
     basis.floor.tracer_ns = 99999;
-    assert_int_equal(tg_cost_hidden_ns(&basis), 0);
-    assert_int_equal(tg_cost_hidden_ns(&bare), 0);
+    assert_int_equal(tg_cost_hidden_ns(&basis, false).median, 0);
+    assert_int_equal(tg_cost_hidden_ns(&bare, true).high, 0);
 }
 
 static void sums_saturate_and_never_go_below_zero(void **state)
 {
     (void)state;
     struct tg_cost cost = {.ns = UINT64_MAX - 1};
-    tg_cost_add_stop(&recorded, 50000, &cost);
+    tg_cost_add_stop(&recorded, 50000, false, &cost);
     assert_int_equal(cost.ns, UINT64_MAX);
     struct tg_cost small = {.ns = 10, .estimated_ns = 8};
     tg_cost_subtract(5, &small);
@@ -92,8 +93,77 @@ static void the_description_says_where_figures_come_from(void **state)
     basis.floor_source = TG_COST_FLOOR_CALIBRATED;
     basis.floor = recorded.floor;
     tg_cost_describe(&basis, text, sizeof text);
-    assert_string_equal(text, "no stop was measured in the trace: 30.0 us a stop (calibrated on this machine "
-                              "now, 900 samples)");
+    assert_string_equal(text,
+                        "not claimed, for no loader stop was measured in the trace; a stop alone takes "
+                        "30.0 us (calibrated on this machine now, 900 samples); --mode slow records their "
+                        "times");
+}
+
+static const struct tg_cost_basis with_spread = {.floor_source = TG_COST_FLOOR_RECORDED,
+                                                 .floor = {.stop_ns = 10000,
+                                                           .tracer_ns = 7000,
+                                                           .samples = 160,
+                                                           .stop = {9000, 10000, 12000},
+                                                           .hidden = {2900, 3000, 3200},
+                                                           .sparse_stop = {30000, 40000, 60000},
+                                                           .sparse_hidden = {20000, 25000, 40000}},
+                                                 .measured_stops = 3};
+
+/* A figure is claimed where what was not measured on the events leaves it within 10 %. */
+static void only_what_is_within_a_tenth_is_claimed(void **state)
+{
+    (void)state;
+    struct tg_cost close = {0}, sparse = {0}, modelled = {0}, mostly = {0}, nothing = {0};
+    tg_cost_add_stop(&with_spread, 7000, false, &close);
+    assert_int_equal(close.ns, 10000);
+    assert_int_equal(close.low_ns, 9900);
+    assert_int_equal(close.high_ns, 10200);
+    assert_int_equal(tg_cost_claim(&close), TG_COST_FIGURE);
+    tg_cost_add_stop(&with_spread, 7000, true, &sparse);
+    assert_int_equal(sparse.low_ns, 27000);
+    assert_int_equal(sparse.high_ns, 47000);
+    assert_int_equal(tg_cost_claim(&sparse), TG_COST_RANGE);
+    tg_cost_add_stop(&with_spread, 0, false, &modelled); /* never stopped for */
+    assert_int_equal(tg_cost_claim(&modelled), TG_COST_UNKNOWN);
+    assert_int_equal(modelled.high_ns, 60000);
+    for (int i = 0; i < 200; i++)
+        tg_cost_add_stop(&with_spread, 7000, false, &mostly);
+    tg_cost_add_stop(&with_spread, 0, false, &mostly);
+    assert_int_equal(tg_cost_claim(&mostly), TG_COST_FIGURE);
+    nothing.unknown_readings = 1; /* fast, from what the agent saw: not 0 */
+    assert_int_equal(tg_cost_claim(&nothing), TG_COST_UNKNOWN);
+}
+
+static void handling_that_nobody_did_is_not_free(void **state)
+{
+    (void)state;
+    struct tg_cost cost = {0}, none = {0};
+    struct tg_cost_basis basis = with_spread;
+    tg_cost_add_ns(1000, &cost);
+    tg_cost_add_handling(&basis, 0, 5, &cost);
+    assert_int_equal(tg_cost_claim(&cost), TG_COST_UNKNOWN);
+    basis.no_search = true; /* but it is where no breakpoint is wanted */
+    tg_cost_add_ns(1000, &none);
+    tg_cost_add_handling(&basis, 0, 5, &none);
+    assert_int_equal(tg_cost_claim(&none), TG_COST_FIGURE);
+}
+
+static void a_pace_is_sparse_until_stops_come_soon(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t time_us;
+        bool sparse;
+    } stops[] = {{1000, true}, {1100, true},  {1200, true}, {1230, false}, {1250, false}, {1500, true},
+                 {2500, true}, {2530, false}, {9000, true}, {19000, true}, {19100, true}};
+    struct tg_pace pace = {0};
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct tg_event event = {
+            .kind = TG_EVENT_LIBRARY_NULL, .time_ns = stops[i].time_us * 1000, .stop_ns = 10000};
+        tg_pace_add(&pace, &event);
+        tg_pace_add(&pace, &(struct tg_event){.time_ns = event.time_ns}); /* no stop of its own */
+        assert_int_equal(pace.sparse, stops[i].sparse);
+    }
 }
 
 int main(void)
@@ -105,6 +175,9 @@ int main(void)
         cmocka_unit_test(a_floor_that_makes_no_sense_hides_nothing),
         cmocka_unit_test(sums_saturate_and_never_go_below_zero),
         cmocka_unit_test(the_description_says_where_figures_come_from),
+        cmocka_unit_test(only_what_is_within_a_tenth_is_claimed),
+        cmocka_unit_test(handling_that_nobody_did_is_not_free),
+        cmocka_unit_test(a_pace_is_sparse_until_stops_come_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,14 +126,14 @@ static void the_cheapest_that_plants_in_time_wins(void **state)
         {TG_FILTER_MEDIUM, "e:f", &same},    {TG_FILTER_MEDIUM, "g", &cuda},
         {TG_FILTER_MEDIUM, "h", &never},
     };
-    assert_int_equal(tg_suggestion_choose(trials, 7), 4); /* within 1% of the cheapest, and shorter */
+    assert_int_equal(tg_suggestion_choose(trials, 7, 0), 4); /* within 1% of the cheapest, and shorter */
     same.round_trips = 1;
-    assert_int_equal(tg_suggestion_choose(trials, 7),
+    assert_int_equal(tg_suggestion_choose(trials, 7, 0),
                      2); /* a round trip more weighs more than a short list */
-    assert_int_equal(tg_suggestion_choose(trials, 4), 2);
-    assert_int_equal(tg_suggestion_choose(trials, 2), 0); /* only Slow is left */
+    assert_int_equal(tg_suggestion_choose(trials, 4, 0), 2);
+    assert_int_equal(tg_suggestion_choose(trials, 2, 0), 0); /* only Slow is left */
     fast.planting.late = 0;
-    assert_int_equal(tg_suggestion_choose(trials, 7), 1);
+    assert_int_equal(tg_suggestion_choose(trials, 7, 0), 1);
 }
 
 /* Text to be pasted gives a shell the very text. */

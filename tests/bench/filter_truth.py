@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Compares the costs that `tollgate filter` predicts with those of jobs that really run under the modes.
+
+Usage: filter_truth.py BUILD [--rounds N] [--libraries N] [--jobs NAME,...] [--json FILE]
+
+The truth of a mode is the time of the job's loading loop under `record --mode MODE` less that under `record --dlopen=none`,
+where nothing is done about libraries; runs are interleaved, and their medians are compared. Predictions are made from a
+recording of each kind: default, slow, medium and fast. A prediction that gives a range is right if it holds the truth.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import make_libraries
+
+MODES = {"none": ["--dlopen=none"], "slow": ["--mode=slow"], "medium": ["--match=*/libnothing*"], "fast": ["--mode=fast"],
+         "default": []}
+PYTHON = """
+import importlib, sys, time
+sys.path.insert(0, sys.argv[1])
+start = time.monotonic()
+for i in range(int(sys.argv[2])):
+    importlib.import_module("tgm%d" % i)
+took = (time.monotonic() - start) * 1e3
+rank = next((value for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK") if (value := __import__("os").environ.get(name))), "0")
+open(sys.argv[3] + "." + rank, "w").write("%.3f" % took)
+"""
+
+
+def make_modules(directory, count):
+    """COUNT extension modules: one library with the entry points of all, and a copy of it for each name."""
+    os.makedirs(directory, exist_ok=True)
+    source = """typedef struct object PyObject;
+PyObject *PyModule_Create2(void *definition, int version);
+struct definition { long head[5]; const char *name, *doc; long size; void *rest[5]; };
+"""
+    for i in range(count):
+        source += '''static struct definition d%d = {.head = {1}, .name = "tgm%d", .size = -1};
+PyObject *PyInit_tgm%d(void) { return PyModule_Create2(&d%d, 1013); }
+''' % (i, i, i, i)
+    first = os.path.join(directory, "tgm0.so")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-x", "c", "-", "-o", first], input=source, text=True, check=True)
+    for i in range(1, count):
+        shutil.copyfile(first, os.path.join(directory, "tgm%d.so" % i))
+
+
+class Job:
+    """A program that loads libraries in a loop and writes the loop's milliseconds to files RESULT.*"""
+
+    def __init__(self, name, command, needs=()):
+        self.name, self.command, self.needs = name, command, needs
+
+    def missing(self):
+        return next((tool for tool in self.needs if shutil.which(tool) is None), None)
+
+
+def make_jobs(build, work, count):
+    libraries, modules, script = (os.path.join(work, name) for name in ("libraries", "modules", "load.py"))
+    make_libraries.make(libraries, count)
+    make_modules(modules, count)
+    with open(script, "w", encoding="ascii") as out:
+        out.write(PYTHON)
+    python = [sys.executable, script, modules, str(count)]
+    storm = [os.path.join(build, "tests/bench/dlopen_storm"), libraries, str(count)]
+    mpirun = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n"]
+    return [Job("libraries", lambda result: [*storm, result + ".0"]),
+            Job("python", lambda result: [*python, result]),
+            Job("python x 4", lambda result: [*mpirun, "4", *python, result], ("mpirun",)),
+            Job("open mpi x 2", lambda result: [*mpirun, "2", *python, result], ("mpirun",))]
+
+
+def run_once(tollgate, job, mode, work):
+    """Milliseconds of all loops together."""
+    result = os.path.join(work, "result")
+    for name in os.listdir(work):
+        if name.startswith("result."):
+            os.remove(os.path.join(work, name))
+    trace = os.path.join(work, mode + ".tgt")
+    subprocess.run([tollgate, "record", "--quiet", "--no-rc", "--force", "-o", trace, *MODES[mode], "--", *job.command(result)],
+                   check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return sum(float(open(os.path.join(work, name), encoding="ascii").read()) for name in os.listdir(work)
+               if name.startswith("result."))
+
+
+def predict(tollgate, trace):
+    """{mode: (low, middle or None, high)} in ms; None: not claimed."""
+    run = subprocess.run([tollgate, "filter", "--json", "--match", "*/libnothing*", trace], check=True, capture_output=True)
+    found = {}
+    for column in json.loads(run.stdout)["modes"]:
+        low, high = column.get("cost_low_ms", column["cost_ms"]), column.get("cost_high_ms", column["cost_ms"])
+        found[column["mode"]] = None if low is None or high is None else (low, column["cost_ms"], high, column["stops"])
+    return found
+
+
+def spread(values):
+    return statistics.quantiles(values, n=4)[::2] if len(values) > 1 else (values[0], values[0])
+
+
+def measure(tollgate, job, rounds, work):
+    times = {mode: [] for mode in MODES}
+    predictions = {mode: [] for mode in MODES if mode != "none"}
+    for _ in range(rounds):
+        for mode in MODES:
+            times[mode].append(run_once(tollgate, job, mode, work))
+            if mode != "none":
+                predictions[mode].append(predict(tollgate, os.path.join(work, mode + ".tgt")))
+    return times, predictions
+
+
+def verdicts(job, times, predictions):
+    """One row for each kind of recording and each mode predicted."""
+    rows = []
+    for mode in ("slow", "medium", "fast"):
+        pairs = [under - none for under, none in zip(times[mode], times["none"])]
+        truth, (lower, upper) = statistics.median(pairs), spread(pairs)
+        for kind, made in predictions.items():
+            claims = [prediction[mode] for prediction in made if prediction.get(mode) is not None]
+            row = {"job": job.name, "from": kind, "mode": mode, "truth_ms": truth, "truth_quartiles_ms": (lower, upper)}
+            if claims:
+                low, high = (statistics.median(claim[i] for claim in claims) for i in (0, 2))
+                middle = [claim[1] for claim in claims if claim[1] is not None]
+                row.update(low_ms=low, high_ms=high, claim_ms=statistics.median(middle) if middle else None)
+                row["error"] = 0.0 if low <= truth <= high else (low - truth if truth < low else high - truth) / abs(truth)
+            rows.append(row)
+    return rows
+
+
+def print_rows(rows):
+    print("%-12s %-8s %-7s %22s %22s %8s" % ("job", "from", "mode", "truth, ms (quartiles)", "predicted, ms", "error"))
+    for row in rows:
+        truth = "%.1f (%.1f-%.1f)" % (row["truth_ms"], *row["truth_quartiles_ms"])
+        if "low_ms" not in row:
+            claim, error = "not claimed", ""
+        else:
+            claim = "%.1f" % row["claim_ms"] if row["claim_ms"] is not None else "%.1f to %.1f" % (row["low_ms"], row["high_ms"])
+            error = "%+.0f %%" % (100 * row["error"])
+        print("%-12s %-8s %-7s %22s %22s %8s" % (row["job"], row["from"], row["mode"], truth, claim, error))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", help="build directory with tollgate and tests/bench/")
+    parser.add_argument("--rounds", type=int, default=7, help="runs of each mode (default %(default)s)")
+    parser.add_argument("--libraries", type=int, default=200, help="libraries that a process loads (default %(default)s)")
+    parser.add_argument("--jobs", default="", help="only these, separated by commas")
+    parser.add_argument("--json", help="also write the figures to this file")
+    arguments = parser.parse_args()
+    build = os.path.abspath(arguments.build)
+    tollgate, rows = os.path.join(build, "tollgate"), []
+    print("load at the beginning: %.1f %.1f %.1f" % os.getloadavg())
+    with tempfile.TemporaryDirectory() as work:
+        for job in make_jobs(build, work, arguments.libraries):
+            if arguments.jobs and job.name not in arguments.jobs.split(","):
+                continue
+            if job.missing():
+                print("note: %s is missing; left out: %s" % (job.missing(), job.name), file=sys.stderr)
+                continue
+            rows += verdicts(job, *measure(tollgate, job, arguments.rounds, work))
+    print_rows(rows)
+    print("load at the end: %.1f %.1f %.1f" % os.getloadavg())
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as out:
+            json.dump(rows, out, indent=2)
+            out.write("\n")
+
+
+if __name__ == "__main__":
+    main()
