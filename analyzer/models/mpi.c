@@ -41,6 +41,9 @@ struct tg_mpi_model {
     struct tg_mpi_messages *messages;
     struct tg_wait_times waits;
     uint64_t impossible;
+    struct tg_mpi_fault *faults;
+    size_t n_faults, fault_capacity;
+    uint64_t all_faults;
 };
 
 /* ---- life */
@@ -75,6 +78,7 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
         free(model->processes[i]);
     free(model->threads);
     free(model->processes);
+    free(model->faults);
     tg_mpi_messages_destroy(model->messages);
     tg_string_pool_deinit(&model->names);
     free(model);
@@ -177,6 +181,53 @@ static struct tg_error *take_comm(struct tg_mpi_model *model, const struct tg_ev
     return tg_mpi_comms_take(&model->comms, process->public.job, index, told);
 }
 
+static struct tg_error *take_comm_name(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct process *process = find_process(model, index);
+    struct tg_mpi_comm *comm =
+        process == NULL ? NULL
+                        : tg_mpi_comms_find(&model->comms, process->public.job, event->mpi_comm_name.comm);
+    return comm == NULL ? NULL : tg_string_pool_intern(&model->names, event->mpi_comm_name.name, &comm->name);
+}
+
+/* ---- calls that fail */
+
+static struct tg_error *take_error(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_error *told = &event->mpi_error;
+    const struct thread *thread = find_thread(model, index, event->tid);
+    model->all_faults++;
+    if (model->n_faults >= TG_MPI_MAX_FAULTS)
+        return NULL;
+    struct tg_mpi_fault fault = {.process = index,
+                                 .tid = event->tid,
+                                 .code = told->code,
+                                 .in_call = thread != NULL && thread->public.in_call,
+                                 .time_ns = event->time_ns};
+    if (fault.in_call)
+        fault.call = thread->public.call;
+    struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &fault.name);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->names, told->error_class, &fault.error_class);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->names, told->text, &fault.text);
+    return error != NULL ? error
+                         : TG_ARRAY_APPEND(model->faults, model->n_faults, model->fault_capacity, fault);
+}
+
+/* The call of THREAD that failed came back. */
+static void end_fault(struct tg_mpi_model *model, const struct thread *thread, uint64_t time_ns)
+{
+    for (size_t i = model->n_faults; i-- > 0;) {
+        struct tg_mpi_fault *fault = &model->faults[i];
+        if (fault->process != thread->public.process || fault->tid != thread->public.tid)
+            continue;
+        if (fault->in_call && fault->call.since_ns == thread->public.call.since_ns)
+            fault->left_ns = time_ns;
+        return;
+    }
+}
+
 /* ---- messages */
 
 /* Rank of PROCESS in the communicator of CALL, -1 unknown. */
@@ -235,12 +286,14 @@ static struct tg_error *post(struct tg_mpi_model *model, const struct process *p
 /* ---- events */
 
 static struct tg_error *enter_collective(struct tg_mpi_model *model, const struct process *process,
-                                         const struct tg_mpi_call *call)
+                                         const struct thread *thread)
 {
+    const struct tg_mpi_call *call = &thread->public.call;
     struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
     bool again;
-    struct tg_error *error = tg_mpi_collectives_enter(&model->collectives, process->public.job, comm,
-                                                      process->public.process, call, &again);
+    struct tg_error *error =
+        tg_mpi_collectives_enter(&model->collectives, process->public.job, comm, process->public.process,
+                                 call, thread->public.calls, &again);
     if (error == NULL && again)
         model->impossible++;
     return error;
@@ -278,7 +331,7 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
     if (strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;
     if (enter->instance != 0)
-        return enter_collective(model, process, &thread->public.call);
+        return enter_collective(model, process, thread);
     return post(model, process, thread);
 }
 
@@ -319,6 +372,8 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
     }
     thread->public.in_call = false;
     thread->public.left_ns = event->time_ns;
+    if (event->mpi_leave.result != 0)
+        end_fault(model, thread, event->time_ns);
     if (event->time_ns > thread->public.call.since_ns)
         thread->public.call_ns += event->time_ns - thread->public.call.since_ns;
     if (tg_mpi_call_waits(thread->public.call.name))
@@ -359,6 +414,10 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
     switch ((unsigned)event->kind) {
     case TG_EVENT_MPI_COMM:
         return take_comm(model, event, process);
+    case TG_EVENT_MPI_COMM_NAME:
+        return take_comm_name(model, event, process);
+    case TG_EVENT_MPI_ERROR:
+        return take_error(model, event, process);
     case TG_EVENT_MPI_ENTER:
         return take_enter(model, event, process);
     case TG_EVENT_MPI_LEAVE:
@@ -431,7 +490,11 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
     tg_string_pool_share(&model->names, &made->names);
     made->impossible = model->impossible;
     made->waits = model->waits;
-    struct tg_error *error = tg_mpi_messages_copy(model->messages, &made->messages);
+    made->all_faults = model->all_faults;
+    struct tg_error *error =
+        TG_ARRAY_COPY(made->faults, made->n_faults, made->fault_capacity, model->faults, model->n_faults);
+    if (error == NULL)
+        error = tg_mpi_messages_copy(model->messages, &made->messages);
     if (error == NULL)
         error = copy_threads(model, made);
     if (error == NULL)
@@ -503,6 +566,26 @@ static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
     return known == NULL ? -1 : known->rank;
 }
 
+typedef struct tg_error *visit_collective(void *context, const struct tg_mpi_collective *collective,
+                                          const struct tg_mpi_arrival *arrivals, size_t n_arrivals);
+
+static struct tg_error *visit_entry(const struct tg_mpi_model *model,
+                                    const struct tg_mpi_collective_entry *entry, visit_collective *visit,
+                                    void *context)
+{
+    const struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, entry->public.job, entry->public.comm);
+    size_t count;
+    struct tg_mpi_arrival *arrivals = tg_mpi_collective_arrivals(entry, comm, &count);
+    if (arrivals == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < count; i++)
+        if (arrivals[i].world_rank < 0)
+            arrivals[i].world_rank = world_rank_of(model, arrivals[i].process);
+    struct tg_error *error = visit(context, &entry->public, arrivals, count);
+    free(arrivals);
+    return error;
+}
+
 struct tg_error *tg_mpi_model_visit_collectives(
     const struct tg_mpi_model *model,
     struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
@@ -511,20 +594,57 @@ struct tg_error *tg_mpi_model_visit_collectives(
 {
     struct tg_error *error = NULL;
     const struct tg_mpi_collective_entry *entry = model->collectives.entries;
-    for (; error == NULL && entry != NULL; entry = entry->hh.next) {
-        const struct tg_mpi_comm *comm =
-            tg_mpi_comms_find(&model->comms, entry->public.job, entry->public.comm);
-        size_t count;
-        struct tg_mpi_arrival *arrivals = tg_mpi_collective_arrivals(entry, comm, &count);
-        if (arrivals == NULL)
-            return tg_error_no_memory();
-        for (size_t i = 0; i < count; i++)
-            if (arrivals[i].world_rank < 0)
-                arrivals[i].world_rank = world_rank_of(model, arrivals[i].process);
-        error = visit(context, &entry->public, arrivals, count);
-        free(arrivals);
-    }
+    for (; error == NULL && entry != NULL; entry = entry->hh.next)
+        error = visit_entry(model, entry, visit, context);
     return error;
+}
+
+struct tg_error *tg_mpi_model_visit_mismatches(
+    const struct tg_mpi_model *model, bool is_misplaced,
+    struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
+                              const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
+    void *context)
+{
+    const struct tg_mpi_collective_entry *first[TG_MPI_MAX_KEPT_COLLECTIVES];
+    size_t n =
+        tg_mpi_collectives_first(&model->collectives, is_misplaced, first, TG_MPI_MAX_KEPT_COLLECTIVES);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < n; i++)
+        error = visit_entry(model, first[i], visit, context);
+    return error;
+}
+
+const struct tg_mpi_site *tg_mpi_model_site(const struct tg_mpi_model *model, const char *job, uint64_t comm,
+                                            size_t process, const char *name, uint64_t code, bool *is_whole)
+{
+    const struct tg_mpi_sites *sites =
+        tg_mpi_comm_sites(tg_mpi_comms_find(&model->comms, job, comm), process);
+    *is_whole = sites != NULL && !sites->is_incomplete;
+    return sites == NULL ? NULL : tg_mpi_sites_find(sites, name, code);
+}
+
+struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, const char *job, uint64_t comm)
+{
+    const struct tg_mpi_comm *found = tg_mpi_comms_find(&model->comms, job, comm);
+    if (found == NULL)
+        return (struct tg_mpi_comm_facts){0};
+    return (struct tg_mpi_comm_facts){
+        .name = found->name, .origin = found->origin, .parent = found->parent, .size = found->size};
+}
+
+size_t tg_mpi_model_fault_count(const struct tg_mpi_model *model)
+{
+    return model->n_faults;
+}
+
+const struct tg_mpi_fault *tg_mpi_model_fault_at(const struct tg_mpi_model *model, size_t i)
+{
+    return &model->faults[i];
+}
+
+uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model)
+{
+    return model->all_faults;
 }
 
 struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,

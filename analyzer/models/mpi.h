@@ -6,6 +6,7 @@
 #ifndef TG_ANALYZER_MODELS_MPI_H
 #define TG_ANALYZER_MODELS_MPI_H
 
+#include "analyzer/models/mpi_sites.h"
 #include "analyzer/models/mpi_state.h"
 #include "analyzer/models/wait_times.h"
 #include "format/base/error.h"
@@ -65,6 +66,35 @@ struct tg_error *tg_mpi_model_visit_collectives(
     struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
                               const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
     void *context);
+
+/* Visits, of each communicator, the first collective in which the calls of its processes disagree, under way or
+ * long over; with IS_MISPLACED, the first in which they broke the order of their places (which is a mistake only
+ * where more speaks for it, see analyzer/models/mpi_lockstep.h). Otherwise as above. */
+struct tg_error *tg_mpi_model_visit_mismatches(
+    const struct tg_mpi_model *model, bool is_misplaced,
+    struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
+                              const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
+    void *context);
+
+/* How often PROCESS of JOB called NAME from the place CODE (of any process of its program) for collectives of COMM;
+ * NULL: it is not known that it did. *IS_WHOLE: it did all its calls from places that are known. */
+const struct tg_mpi_site *tg_mpi_model_site(const struct tg_mpi_model *model, const char *job, uint64_t comm,
+                                            size_t process, const char *name, uint64_t code, bool *is_whole);
+
+/* The name that the program gave to COMM of JOB; NULL: none. What else is known of it: how it was made, from which
+ * one (0: none), and its size. */
+struct tg_mpi_comm_facts {
+    const char *name;
+    enum tg_mpi_comm_origin origin;
+    uint64_t parent;
+    int64_t size; /* 0 unknown */
+};
+struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, const char *job, uint64_t comm);
+
+/* Calls that failed, in order: the first TG_MPI_MAX_FAULTS, and how many there were. */
+size_t tg_mpi_model_fault_count(const struct tg_mpi_model *model);
+const struct tg_mpi_fault *tg_mpi_model_fault_at(const struct tg_mpi_model *model, size_t i);
+uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model);
 
 /* Visits what waits, in the order in which it was posted: messages sent and not received, then receives
  * posted and not complete. */

@@ -59,31 +59,40 @@ static bool cut_suffix(char *name, const char *suffix)
     return has;
 }
 
-static enum tg_mpi_role find_role(const char *name)
+static const struct role_name *find_role(const char *name)
 {
+    static const struct role_name none;
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
         if (strcmp(roles[i].name, name) == 0)
-            return roles[i].role;
-    return TG_MPI_OTHER;
+            return &roles[i];
+    return &none;
 }
 
 /* "Isend": "Send" that starts a request; "Send_init": a persistent one; "_c": large counts. */
-enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *persistent)
+static const struct role_name *parse(const char *name, bool *is_started, bool *is_persistent)
 {
     char plain[64];
-    bool is_started = false;
+    *is_started = false;
     if (strncmp(name, "MPI_", 4) != 0 || strlen(name + 4) >= sizeof plain)
         plain[0] = '\0';
     else
         strcpy(plain, name + 4);
     cut_suffix(plain, "_c");
-    bool is_persistent = cut_suffix(plain, "_init");
-    enum tg_mpi_role role = find_role(plain);
-    if (role == TG_MPI_OTHER && plain[0] == 'I' && plain[1] >= 'a' && plain[1] <= 'z') {
+    *is_persistent = cut_suffix(plain, "_init");
+    const struct role_name *found = find_role(plain);
+    if (found->role == TG_MPI_OTHER && plain[0] == 'I' && plain[1] >= 'a' && plain[1] <= 'z') {
         plain[1] = (char)(plain[1] - 'a' + 'A');
-        role = find_role(plain + 1);
-        is_started = role != TG_MPI_OTHER && role != TG_MPI_PROBE && role != TG_MPI_COMPLETION;
+        found = find_role(plain + 1);
+        *is_started =
+            found->role != TG_MPI_OTHER && found->role != TG_MPI_PROBE && found->role != TG_MPI_COMPLETION;
     }
+    return found;
+}
+
+enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *persistent)
+{
+    bool is_started, is_persistent;
+    enum tg_mpi_role role = parse(name, &is_started, &is_persistent)->role;
     if (nonblocking != NULL)
         *nonblocking = is_started;
     if (persistent != NULL)
@@ -98,4 +107,29 @@ bool tg_mpi_call_waits(const char *name)
     bool is_poll = strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
                    strcmp(name, "MPI_Improbe") == 0;
     return role != TG_MPI_OTHER && !nonblocking && !persistent && !is_poll;
+}
+
+enum tg_mpi_sharing tg_mpi_call_sharing(const char *name)
+{
+    static const char *const equal[] = {"Bcast",  "Gather",    "Allgather",      "Alltoall",
+                                        "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block",
+                                        "Scan",   "Exscan"};
+    bool is_started, is_persistent;
+    const struct role_name *found = parse(name, &is_started, &is_persistent);
+    if (found->role == TG_MPI_COLLECTIVE && strcmp(found->name, "Scatter") == 0)
+        return TG_MPI_BYTES_SHARE;
+    for (size_t i = 0; found->role == TG_MPI_COLLECTIVE && i < sizeof equal / sizeof equal[0]; i++)
+        if (strcmp(found->name, equal[i]) == 0)
+            return TG_MPI_BYTES_EQUAL;
+    return TG_MPI_BYTES_OWN;
+}
+
+bool tg_mpi_call_is_same(const char *x, const char *y)
+{
+    size_t length = strlen(x), other = strlen(y);
+    if (length > 2 && strcmp(x + length - 2, "_c") == 0)
+        length -= 2;
+    if (other > 2 && strcmp(y + other - 2, "_c") == 0)
+        other -= 2;
+    return length == other && memcmp(x, y, length) == 0;
 }

@@ -22,6 +22,17 @@ enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *per
 /* Whether a thread in NAME waits for others: what starts a request or tests one comes back at once. */
 bool tg_mpi_call_waits(const char *name);
 
+/* What the bytes of a collective call say. */
+enum tg_mpi_sharing {
+    TG_MPI_BYTES_OWN,   /* each process has its own: MPI_Gatherv and the like */
+    TG_MPI_BYTES_EQUAL, /* all give the same */
+    TG_MPI_BYTES_SHARE, /* the root's are those of all others together */
+};
+enum tg_mpi_sharing tg_mpi_call_sharing(const char *name);
+
+/* Whether two processes may call X and Y for one collective: the same function, or its form with large counts. */
+bool tg_mpi_call_is_same(const char *x, const char *y);
+
 /* A call that a thread is in, or was in last. */
 struct tg_mpi_call {
     const char *name; /* the model's */

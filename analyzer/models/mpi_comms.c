@@ -9,6 +9,7 @@ static void drop_comm(struct tg_mpi_comms *comms, struct tg_mpi_comm *comm)
     HASH_DEL(comms->entries, comm);
     HASH_ITER (hh, comm->ranks, rank, next) {
         HASH_DEL(comm->ranks, rank);
+        tg_mpi_sites_deinit(&rank->sites);
         free(rank);
     }
     free(comm->world_ranks);
@@ -91,13 +92,23 @@ static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64
     return error;
 }
 
-struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, uint64_t instance)
+struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
+                                  uint64_t calls, uint64_t *nth)
 {
     struct tg_mpi_comm_rank *found;
     struct tg_error *error = get_rank(comm, process, &found);
-    if (error == NULL && instance > found->last_instance)
-        found->last_instance = instance;
-    return error;
+    if (error != NULL)
+        return error;
+    if (call->instance > found->last_instance)
+        found->last_instance = call->instance;
+    return tg_mpi_sites_come(&found->sites, call->name, call->code, call->instance, calls, call->since_ns,
+                             nth);
+}
+
+const struct tg_mpi_sites *tg_mpi_comm_sites(const struct tg_mpi_comm *comm, size_t process)
+{
+    const struct tg_mpi_comm_rank *rank = find_rank(comm, process);
+    return rank == NULL ? NULL : &rank->sites;
 }
 
 bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance)
@@ -145,6 +156,10 @@ struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, 
     struct tg_error *error = get_comm(comms, job, told->comm, &comm);
     if (error == NULL && told->size > 0)
         comm->size = told->size;
+    if (error == NULL) {
+        comm->origin = (enum tg_mpi_comm_origin)told->origin;
+        comm->parent = told->parent;
+    }
     if (error == NULL && told->rank >= 0)
         error = set_rank(comm, process, told->rank);
     return error != NULL ? error : take_members(comm, &told->members);
@@ -157,6 +172,7 @@ void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t co
     if (rank == NULL)
         return;
     HASH_DEL(found->ranks, rank);
+    tg_mpi_sites_deinit(&rank->sites);
     free(rank);
     if (found->ranks == NULL)
         drop_comm(comms, found);
@@ -170,13 +186,21 @@ static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_
     struct tg_error *error = get_comm(to, from->key.job, from->key.comm, &comm);
     const struct tg_mpi_comm_rank *rank = from->ranks;
     for (; error == NULL && rank != NULL; rank = rank->hh.next) {
-        error = set_rank(comm, rank->process, rank->rank);
-        if (error == NULL)
-            error = tg_mpi_comm_come(comm, rank->process, rank->last_instance);
+        struct tg_mpi_comm_rank *made;
+        error = get_rank(comm, rank->process, &made);
+        if (error != NULL)
+            break;
+        made->rank = rank->rank;
+        made->last_instance = rank->last_instance;
+        error = tg_mpi_sites_copy(&rank->sites, &made->sites);
     }
     if (error != NULL)
         return error;
     comm->size = from->size;
+    comm->lockstep = from->lockstep;
+    comm->origin = from->origin;
+    comm->parent = from->parent;
+    comm->name = from->name;
     if (from->world_ranks == NULL)
         return NULL;
     comm->world_ranks = malloc(from->n_world_ranks * sizeof *comm->world_ranks);

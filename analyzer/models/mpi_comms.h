@@ -3,6 +3,9 @@
 #ifndef TG_ANALYZER_MODELS_MPI_COMMS_H
 #define TG_ANALYZER_MODELS_MPI_COMMS_H
 
+#include "analyzer/models/mpi_call.h"
+#include "analyzer/models/mpi_lockstep.h"
+#include "analyzer/models/mpi_sites.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
 
@@ -22,7 +25,8 @@ struct tg_mpi_comm_rank {
     size_t process;
     int64_t rank;           /* -1 unknown */
     uint64_t last_instance; /* of the collectives that it came to, 0 none: it is through with those before */
-    UT_hash_handle hh;      /* by process */
+    struct tg_mpi_sites sites;
+    UT_hash_handle hh; /* by process */
 };
 
 struct tg_mpi_comm {
@@ -31,8 +35,18 @@ struct tg_mpi_comm {
     int64_t *world_ranks; /* by rank, NULL unknown */
     size_t n_world_ranks;
     struct tg_mpi_comm_rank *ranks;
+    struct tg_mpi_lockstep lockstep;
+    enum tg_mpi_comm_origin origin;
+    uint64_t parent;  /* id, 0: none, or not known */
+    const char *name; /* that the program gave it, NULL none; interned */
     UT_hash_handle hh;
 };
+
+/* An intercommunicator: its two groups number their ranks each from 0. */
+static inline bool tg_mpi_comm_is_inter(const struct tg_mpi_comm *comm)
+{
+    return comm->origin == TG_MPI_COMM_SPAWN || comm->origin == TG_MPI_COMM_INTERCOMM;
+}
 
 /* All zero is an empty one. */
 struct tg_mpi_comms {
@@ -51,8 +65,12 @@ struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, 
 /* PROCESS frees it; the communicator goes with the last that is known to be in it. */
 void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t comm, size_t process);
 
-/* PROCESS comes to collective INSTANCE of COMM. Only error: NO_MEMORY. */
-struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, uint64_t instance);
+/* PROCESS comes to the collective of COMM that CALL is in, the thread's call number CALLS. *NTH: see struct
+ * tg_mpi_arrival. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
+                                  uint64_t calls, uint64_t *nth);
+/* What PROCESS called on COMM (NULL is accepted), and from where; NULL: not known. */
+const struct tg_mpi_sites *tg_mpi_comm_sites(const struct tg_mpi_comm *comm, size_t process);
 /* Whether nobody who is known to be in COMM has yet to come to INSTANCE. */
 bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
 

@@ -11,6 +11,7 @@
 enum {
     TG_MPI_MAX_KEPT = 1 << 17, /* sends and receives that wait for their other half; then the oldest is
                                   forgotten, and counted as unkept */
+    TG_MPI_MAX_FAULTS = 64,    /* kept, the first ones */
 };
 
 /* One thread that calls MPI. */
@@ -36,17 +37,41 @@ struct tg_mpi_process {
     uint64_t aborted_ns; /* when it called MPI_Abort, 0: it did not */
 };
 
+/* What the calls of one collective disagree in. */
+enum tg_mpi_difference {
+    TG_MPI_DIFFERS_CALL = 1,
+    TG_MPI_DIFFERS_ROOT = 2,
+    TG_MPI_DIFFERS_BYTES = 4,
+    TG_MPI_DIFFERS_PLACE = 8, /* no mistake in itself: see analyzer/models/mpi_lockstep.h */
+    TG_MPI_MISTAKES = TG_MPI_DIFFERS_CALL | TG_MPI_DIFFERS_ROOT | TG_MPI_DIFFERS_BYTES,
+};
+
 /* A collective that some of its communicator have come to and not all have left. */
 struct tg_mpi_collective {
     const char *job;
     const char *name; /* as the first called it */
-    bool differs;     /* others called something else, or another root, under the same instance: a mismatch */
+    unsigned
+        differs; /* enum tg_mpi_difference: what some say otherwise than others under the same instance */
     uint64_t comm;
     uint64_t instance;
     int64_t root;
     uint64_t first_ns, last_ns; /* arrivals */
     int64_t size;               /* of the communicator, 0 unknown */
     uint64_t n_entered, n_left;
+};
+
+/* A call that failed. */
+struct tg_mpi_fault {
+    size_t process;
+    int32_t tid;
+    const char *name;        /* as the library names the call, "" unknown */
+    const char *error_class; /* "MPI_ERR_TRUNCATE", "" one that the program made */
+    const char *text;        /* the library's explanation */
+    int64_t code;
+    bool in_call; /* one that is recorded: CALL */
+    struct tg_mpi_call call;
+    uint64_t time_ns;
+    uint64_t left_ns; /* when the call came back all the same, 0: it did not */
 };
 
 /* How far a rank of the communicator is with a collective. */
@@ -65,6 +90,8 @@ struct tg_mpi_arrival {
     uint64_t code;
     const char *name; /* as it called it; NULL where it has not come */
     int64_t root;     /* as it says */
+    uint64_t bytes;   /* that all have to say alike; UINT64_MAX: there is no such number */
+    uint64_t nth;     /* of its calls from this place on this communicator, 0 unknown */
 };
 
 /* A message, or a receive, that waits for its other half. */

@@ -109,7 +109,7 @@ struct tg_error *tg_report_finish(struct tg_report *report)
 {
     tg_totals_finish(report->session);
     struct tg_error *error = tg_session_review_finish(report->control);
-    if (error != NULL || !tg_verdict_is_called_for(report->processes))
+    if (error != NULL)
         return error;
     const struct tg_verdict_input input = {
         .processes = report->processes,

@@ -39,6 +39,15 @@ static void write_findings(const struct tg_report_page *page, size_t lines)
     tg_report_more(page, 0, verdict->count - shown);
 }
 
+/* Whether the job ended well: all that was found are warnings. */
+static bool are_warnings(const struct tg_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++)
+        if (!verdict->findings[i].is_warning)
+            return false;
+    return verdict->count > 0;
+}
+
 static void write_no_findings(const struct tg_report_page *page)
 {
     const struct tg_report *report = page->report;
@@ -89,7 +98,8 @@ static void write_next(const struct tg_report_page *page)
     const struct tg_report *report = page->report;
     bool is_parallel = tg_mpi_model_thread_count(report->mpi) > 0 ||
                        tg_openmp_model_worker_count(tg_openmp_statistics_model(report->openmp)) > 0;
-    bool is_wrong = report->verdict.count > 0 || count_abnormal(report) > 0;
+    bool is_wrong =
+        (report->verdict.count > 0 && !are_warnings(&report->verdict)) || count_abnormal(report) > 0;
     const char *before = "Next: ", *after = "      ";
     if (strcmp(report->path, "-") == 0)
         return;
@@ -108,6 +118,8 @@ static void write_next(const struct tg_report_page *page)
 struct tg_error *tg_report_verdict(const struct tg_report_page *page, size_t lines)
 {
     fputs(page->options->colour ? "\033[1mVerdict\033[0m\n" : "Verdict\n", page->stream);
+    if (are_warnings(&page->report->verdict))
+        tg_report_paragraph(page, NULL, "No crash, no deadlock, no abnormal exit. But:");
     if (page->report->verdict.count > 0)
         write_findings(page, lines);
     else

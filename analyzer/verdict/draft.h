@@ -14,6 +14,14 @@ struct tg_verdict_wait {
     const struct tg_mpi_thread *thread; /* the model's */
 };
 
+/* A communicator on which calls did not match, and the finding about that. */
+struct tg_verdict_mismatch {
+    const char *job; /* the MPI model's */
+    uint64_t comm;
+    size_t finding; /* in the order of adding */
+};
+enum { TG_VERDICT_MISMATCHES = 32 };
+
 /* A verdict being made. */
 struct tg_verdict_draft {
     const struct tg_verdict_input *input;
@@ -26,6 +34,9 @@ struct tg_verdict_draft {
     size_t begun;                                  /* the current one begins here in the text */
     struct tg_culprit culprits[TG_VERDICT_BLAMED]; /* of the current one */
     size_t n_culprits;
+    bool is_good_end; /* the job ended well: only mistakes that did no harm are looked for */
+    struct tg_verdict_mismatch mismatches[TG_VERDICT_MISMATCHES];
+    size_t n_mismatches;
     struct tg_verdict_wait *waits;
     size_t n_waits, wait_capacity;
     bool *is_waiting;     /* by process: for another one */

@@ -176,6 +176,8 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
     const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, entry->index);
     const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
     struct tg_error *error = NULL;
+    if (tg_verdict_is_explained(draft, entry->index))
+        return NULL; /* by an error of MPI */
     if (mpi != NULL && mpi->aborted_ns != 0)
         error = find_abort(draft, entry, mpi);
     else if (entry->end == TG_PROCESS_KILLED && tg_verdict_is_fault(entry->status))

@@ -28,6 +28,7 @@ enum tg_finding_kind {
     TG_FINDING_TASK,       /* threads wait for tasks that do not end */
     TG_FINDING_SEND,       /* a blocking send that nobody receives */
     TG_FINDING_RECEIVE,    /* a receive without a send */
+    TG_FINDING_ERROR,      /* an MPI call that failed */
 };
 
 /* Who did what a finding is about: a process, or one thread of it. */

@@ -1,6 +1,6 @@
 /* Ranks that wait for others: collectives that not all have come to, or in which they disagree, and messages
  * without their other half. */
-#include "analyzer/output/rank_ranges.h"
+#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/array.h"
@@ -10,53 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_standing(const struct tg_mpi_arrival *arrivals, size_t n, enum tg_mpi_standing standing)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += arrivals[i].standing == standing;
-    return count;
-}
-
-static int64_t rank_of(const struct tg_mpi_arrival *arrival)
-{
-    return arrival->world_rank >= 0 ? arrival->world_rank : arrival->comm_rank;
-}
-
-/* "0-2,5,7" as in a sentence: "0-2, 5 and 7". */
-static void print_list(FILE *stream, const char *list)
-{
-    const char *last = strrchr(list, ',');
-    for (const char *at = list; *at != '\0'; at++) {
-        if (*at == ',')
-            fputs(at == last ? " and " : ", ", stream);
-        else
-            fputc(*at, stream);
-    }
-}
-
-/* Prints the ranks of the arrivals that are wanted: "rank 3", "ranks 0-2 and 7"; "Ranks" where IS_FIRST in
- * a sentence. Only error: NO_MEMORY. */
-static struct tg_error *print_ranks(FILE *stream, const struct tg_mpi_arrival *arrivals, size_t n,
-                                    bool (*is_wanted)(const struct tg_mpi_arrival *arrival, const void *like),
-                                    const void *like, bool is_first)
-{
-    char text[256];
-    int64_t *ranks = calloc(n + 1, sizeof *ranks);
-    size_t count = 0;
-    if (ranks == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < n; i++)
-        if (is_wanted(&arrivals[i], like))
-            ranks[count++] = rank_of(&arrivals[i]);
-    count = tg_rank_ranges_sort(ranks, count);
-    fputs(is_first ? "Rank" : "rank", stream);
-    fputs(count == 1 ? " " : "s ", stream);
-    print_list(stream, tg_rank_ranges_print(ranks, count, text, sizeof text));
-    free(ranks);
-    return NULL;
-}
-
 static bool stands(const struct tg_mpi_arrival *arrival, const void *standing)
 {
     return arrival->standing == *(const enum tg_mpi_standing *)standing;
@@ -64,17 +17,36 @@ static bool stands(const struct tg_mpi_arrival *arrival, const void *standing)
 
 /* ---- collectives */
 
-static bool is_of_interest(const struct tg_mpi_collective *collective, const struct tg_mpi_arrival *arrivals,
-                           size_t n)
+static bool is_of_interest(const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    return count_standing(arrivals, n, TG_MPI_WAITING) > 0 &&
-           (collective->differs || count_standing(arrivals, n, TG_MPI_MISSING) > 0);
+    return tg_arrivals_standing(arrivals, n, TG_MPI_WAITING) > 0 &&
+           tg_arrivals_standing(arrivals, n, TG_MPI_MISSING) > 0;
 }
 
-static void print_collective(FILE *stream, const struct tg_mpi_collective *collective)
+/* Whether those who are missing are so for good, or for so long that it is worth telling. */
+static bool is_at_rest(struct tg_verdict_draft *draft, const struct tg_mpi_collective *collective,
+                       const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    fprintf(stream, "number %" PRIu64 " on %s", collective->instance,
-            collective->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
+    uint64_t lasted = 0;
+    bool all_wait = true;
+    size_t mismatch;
+    if (tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch))
+        return true;
+    for (size_t i = 0; i < n; i++) {
+        if (arrivals[i].standing == TG_MPI_MISSING) {
+            if (arrivals[i].process < draft->n_processes &&
+                (tg_stillness_had_ended(&draft->stillness, arrivals[i].process) ||
+                 tg_verdict_is_explained(draft, arrivals[i].process)))
+                return true;
+            all_wait = all_wait && tg_verdict_waits(draft, arrivals[i].process);
+        }
+        if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process >= draft->n_processes)
+            continue;
+        uint64_t own = tg_stillness_lasted(&draft->stillness, arrivals[i].process, arrivals[i].entered_ns);
+        lasted = own > lasted ? own : lasted;
+    }
+    return all_wait ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted, 0)
+                    : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted);
 }
 
 /* The finding that says why PROCESS does not go on, SIZE_MAX: none, or not that alone. */
@@ -113,7 +85,8 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
         if (arrivals[i].standing != TG_MPI_MISSING)
             continue;
         told++;
-        fprintf(stream, " Rank %" PRId64 "%s", rank_of(&arrivals[i]), are_named ? " is missing" : "");
+        fprintf(stream, " Rank %" PRId64 "%s", tg_arrivals_rank(&arrivals[i]),
+                are_named ? " is missing" : "");
         if (arrivals[i].process == SIZE_MAX) {
             fputs(are_named ? " and not in the trace." : " is not in the trace.", stream);
             continue;
@@ -141,7 +114,7 @@ static void blame_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
             last = thread;
     }
     if (arrival->process == SIZE_MAX)
-        tg_verdict_blame_rank(draft, rank_of(arrival));
+        tg_verdict_blame_rank(draft, tg_arrivals_rank(arrival));
     else
         tg_verdict_blame(draft, arrival->process, last == NULL ? 0 : last->tid,
                          last == NULL ? 0 : last->call.code);
@@ -156,8 +129,8 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     struct tg_finding finding = {.kind = TG_FINDING_COLLECTIVE,
                                  .since_ns = collective->first_ns,
                                  .process = SIZE_MAX,
-                                 .waiting = count_standing(arrivals, n, TG_MPI_WAITING),
-                                 .missing = count_standing(arrivals, n, TG_MPI_MISSING)};
+                                 .waiting = tg_arrivals_standing(arrivals, n, TG_MPI_WAITING),
+                                 .missing = tg_arrivals_standing(arrivals, n, TG_MPI_MISSING)};
     const struct tg_mpi_arrival *first = NULL;
     for (size_t i = 0; i < n; i++) {
         if (first == NULL && arrivals[i].standing == TG_MPI_WAITING)
@@ -170,23 +143,28 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
             arrivals[i].standing == TG_MPI_MISSING && (tg_verdict_waits(draft, arrivals[i].process) ||
                                                        tg_verdict_is_explained(draft, arrivals[i].process));
     }
+    size_t mismatch = SIZE_MAX;
+    finding.is_consequence |= tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch);
     finding.code = first->code;
-    struct tg_error *error = print_ranks(stream, arrivals, n, stands, &is_waiting, true);
+    struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, stands, &is_waiting, true);
     if (error != NULL)
         return error;
     fputs(finding.waiting == 1 ? " has been waiting in " : " have been waiting in ", stream);
     tg_printable_write(stream, collective->name);
     fputs(" (", stream);
-    print_collective(stream, collective);
+    tg_words_collective(stream, draft->input, collective);
     fputc(')', stream);
     if (first->process != SIZE_MAX)
         tg_words_code(stream, draft->input, first->process, first->code);
     tg_words_since(stream, draft->input, collective->first_ns);
-    fputs(finding.waiting == 1 ? "." : " (first arrival).", stream);
+    fputs(finding.waiting == 1 ? "" : " (first arrival)", stream);
+    if (mismatch != SIZE_MAX)
+        tg_verdict_refer(draft, ", out of step (see ", mismatch, ")");
+    fputc('.', stream);
     size_t told = told_of_all(draft, arrivals, n);
     if (finding.missing > TG_VERDICT_DETAILED) {
         fputc(' ', stream);
-        error = print_ranks(stream, arrivals, n, stands, &is_missing, true);
+        error = tg_arrivals_print_ranks(stream, arrivals, n, stands, &is_missing, true);
         fputs(" are missing", stream);
         if (told != SIZE_MAX)
             tg_verdict_refer(draft, " (see ", told, ")");
@@ -197,72 +175,13 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
-/* ---- mismatches */
-
-static bool has_come(const struct tg_mpi_arrival *arrival)
-{
-    return arrival->name != NULL;
-}
-
-static bool calls_like(const struct tg_mpi_arrival *arrival, const void *like)
-{
-    const struct tg_mpi_arrival *other = like;
-    return has_come(arrival) && has_come(other) && strcmp(arrival->name, other->name) == 0 &&
-           (arrival->root == other->root || arrival->root < 0 || other->root < 0);
-}
-
-/* Whether arrival I is the first of those that call what it calls. */
-static bool is_first_call(const struct tg_mpi_arrival *arrivals, size_t i)
-{
-    for (size_t before = 0; before < i; before++)
-        if (calls_like(&arrivals[before], &arrivals[i]))
-            return false;
-    return has_come(&arrivals[i]);
-}
-
-static struct tg_error *tell_mismatch(struct tg_verdict_draft *draft,
-                                      const struct tg_mpi_collective *collective,
-                                      const struct tg_mpi_arrival *arrivals, size_t n)
-{
-    enum { MAX_CALLS = 4 };
-    FILE *stream = draft->stream;
-    struct tg_finding finding = {.kind = TG_FINDING_MISMATCH,
-                                 .since_ns = collective->first_ns,
-                                 .process = SIZE_MAX,
-                                 .waiting = count_standing(arrivals, n, TG_MPI_WAITING),
-                                 .missing = count_standing(arrivals, n, TG_MPI_MISSING)};
-    struct tg_error *error = NULL;
-    size_t told = 0;
-    fputs("mismatched collective calls (", stream);
-    print_collective(stream, collective);
-    fputs("):", stream);
-    for (size_t i = 0; error == NULL && i < n && told < MAX_CALLS; i++) {
-        const struct tg_mpi_arrival *arrival = &arrivals[i];
-        if (!is_first_call(arrivals, i))
-            continue;
-        fputs(told++ == 0 ? " " : "; ", stream);
-        error = print_ranks(stream, arrivals, n, calls_like, arrival, false);
-        fputs(" called ", stream);
-        tg_printable_write(stream, arrival->name);
-        if (arrival->root >= 0)
-            fprintf(stream, " with root %" PRId64, arrival->root);
-        tg_words_moment(stream, draft->input, arrival->entered_ns);
-        if (arrival->process != SIZE_MAX)
-            tg_words_code(stream, draft->input, arrival->process, arrival->code);
-        finding.process = arrival->process; /* the last of those that differ */
-        finding.code = arrival->code;
-    }
-    fputc('.', stream);
-    return error != NULL ? error : tg_verdict_add(draft, &finding);
-}
-
 static struct tg_error *find_collective(void *context, const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
 {
-    if (!is_of_interest(collective, arrivals, n_arrivals))
+    if (!is_of_interest(arrivals, n_arrivals) ||
+        !is_at_rest(context, collective, arrivals, n_arrivals))
         return NULL;
-    return collective->differs ? tell_mismatch(context, collective, arrivals, n_arrivals)
-                               : tell_collective(context, collective, arrivals, n_arrivals);
+    return tell_collective(context, collective, arrivals, n_arrivals);
 }
 
 /* ---- messages */

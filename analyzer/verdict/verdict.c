@@ -37,9 +37,10 @@ static int order_of(const struct tg_finding *finding)
     case TG_FINDING_KILL:
     case TG_FINDING_EARLY_EXIT:
     case TG_FINDING_STARTER:
+    case TG_FINDING_ERROR:
+    case TG_FINDING_MISMATCH:
         return 0;
     case TG_FINDING_DEADLOCK:
-    case TG_FINDING_MISMATCH:
         return 1;
     case TG_FINDING_LOCK:
     case TG_FINDING_TASK:
@@ -133,24 +134,27 @@ static struct tg_error *finish(struct tg_verdict_draft *draft)
     return error;
 }
 
+/* The searches, in order; of a job that ended well a few are of interest. */
+static const struct {
+    struct tg_error *(*find)(struct tg_verdict_draft *draft);
+    bool is_for_good_ends;
+} searches[] = {
+    {tg_verdict_collect_waits, false}, {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
+    {tg_verdict_find_starters, false}, {tg_verdict_find_mismatches, true}, {tg_verdict_find_rings, false},
+    {tg_verdict_find_openmp, false},   {tg_verdict_find_mpi, false},       {tell_busy, false},
+};
+
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)
 {
-    static struct tg_error *(*const steps[])(struct tg_verdict_draft * draft) = {
-        create,
-        tg_verdict_collect_waits,
-        tg_verdict_find_ends,
-        tg_verdict_find_starters,
-        tg_verdict_find_rings,
-        tg_verdict_find_openmp,
-        tg_verdict_find_mpi,
-        tell_busy,
-        finish,
-    };
     struct tg_verdict made = {0};
-    struct tg_verdict_draft draft = {.input = input, .result = &made};
-    struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && i < sizeof steps / sizeof steps[0]; i++)
-        error = steps[i](&draft);
+    struct tg_verdict_draft draft = {
+        .input = input, .result = &made, .is_good_end = !tg_verdict_is_called_for(input->processes)};
+    struct tg_error *error = create(&draft);
+    for (size_t i = 0; error == NULL && i < sizeof searches / sizeof searches[0]; i++)
+        if (!draft.is_good_end || searches[i].is_for_good_ends)
+            error = searches[i].find(&draft);
+    if (error == NULL)
+        error = finish(&draft);
     destroy(&draft);
     if (error != NULL) {
         tg_verdict_deinit(&made);

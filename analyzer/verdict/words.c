@@ -67,6 +67,26 @@ void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t pr
     fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
+void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job, uint64_t comm)
+{
+    const struct tg_mpi_comm_facts facts = tg_mpi_model_comm(mpi, job, comm);
+    if (comm == 1) {
+        fputs("MPI_COMM_WORLD", stream);
+    } else if (facts.name != NULL && *facts.name != '\0') {
+        fputs("communicator ", stream);
+        tg_printable_write_quoted(stream, facts.name);
+    } else {
+        fprintf(stream, "communicator 0x%" PRIx64, comm);
+    }
+}
+
+void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
+                         const struct tg_mpi_collective *collective)
+{
+    fprintf(stream, "number %" PRIu64 " on ", collective->instance);
+    tg_words_comm(stream, input->mpi, collective->job, collective->comm);
+}
+
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
 {
     enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);

@@ -33,6 +33,11 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
 /* The state of PROCESS's main thread, in the words of a worker's state. */
 void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process);
+/* "MPI_COMM_WORLD", "communicator 'rows'", "communicator 0x..." */
+void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job, uint64_t comm);
+/* "number 17 on MPI_COMM_WORLD" */
+void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
+                         const struct tg_mpi_collective *collective);
 /* "MPI_Recv from rank 2 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
 

@@ -158,14 +158,6 @@ static void write_ranks(const struct writing *w, const struct tg_mpi_arrival *ar
     fputs(written == 0 ? "none\n" : "\n", w->out);
 }
 
-static void write_comm(const struct writing *w, uint64_t comm)
-{
-    if (comm == 1)
-        fputs("MPI_COMM_WORLD", w->out);
-    else
-        fprintf(w->out, "communicator 0x%" PRIx64, comm);
-}
-
 static struct tg_error *visit_collective(void *context, const struct tg_mpi_collective *collective,
                                          const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
 {
@@ -177,7 +169,7 @@ static struct tg_error *visit_collective(void *context, const struct tg_mpi_coll
     fputs("  ", w->out);
     tg_printable_write(w->out, collective->name);
     fprintf(w->out, " (number %" PRIu64 " on ", collective->instance);
-    write_comm(w, collective->comm);
+    tg_words_comm(w->out, w->input.mpi, collective->job, collective->comm);
     fputc(')', w->out);
     if (collective->root >= 0)
         fprintf(w->out, " with root %" PRId64, collective->root);
@@ -186,8 +178,12 @@ static struct tg_error *visit_collective(void *context, const struct tg_mpi_coll
         fprintf(w->out, " of %" PRId64, collective->size);
     fprintf(w->out, " arrived, waiting since %s s (first arrival)\n",
             tg_quantity_moment(collective->first_ns, w->input.start_ns, 6, moment));
-    if (collective->differs)
+    if ((collective->differs & TG_MPI_DIFFERS_CALL) != 0)
         fputs("    other ranks are in a different collective instead\n", w->out);
+    else if ((collective->differs & TG_MPI_DIFFERS_ROOT) != 0)
+        fputs("    other ranks say another root\n", w->out);
+    else if ((collective->differs & TG_MPI_DIFFERS_BYTES) != 0)
+        fputs("    other ranks say another number of bytes\n", w->out);
     fputs("    passed   ", w->out);
     write_ranks(w, arrivals, n_arrivals, TG_MPI_PASSED);
     fputs("    waiting  ", w->out);

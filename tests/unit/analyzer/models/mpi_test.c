@@ -298,6 +298,120 @@ static void where_everybody_is(void **state)
     assert_int_equal(tg_mpi_model_impossible(model), 1);
 }
 
+static struct tg_error *see_first(void *context, const struct tg_mpi_collective *collective,
+                                  const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
+{
+    struct seen *seen = context;
+    seen->collective = *collective;
+    memcpy(seen->arrivals, arrivals, (n_arrivals < RANKS ? n_arrivals : RANKS) * sizeof *arrivals);
+    seen->count++;
+    return NULL;
+}
+
+static struct seen first_mismatches(bool is_misplaced)
+{
+    struct seen seen = {0};
+    struct tg_mpi_model *copy;
+    assert_null(tg_mpi_model_visit_mismatches(model, is_misplaced, see_first, &seen));
+    assert_null(tg_mpi_model_copy(model, &copy));
+    struct seen again = {0};
+    assert_null(tg_mpi_model_visit_mismatches(copy, is_misplaced, see_first, &again));
+    assert_int_equal(again.count, seen.count);
+    assert_memory_equal(&again.arrivals, &seen.arrivals, sizeof seen.arrivals);
+    tg_mpi_model_destroy(copy);
+    return seen;
+}
+
+/* All ranks make a collective call and come back; rank ODD by its own NAME, root, bytes and code. */
+static void all_call(uint64_t instance, size_t odd, struct tg_event_mpi_enter usual,
+                     struct tg_event_mpi_enter own)
+{
+    for (size_t i = 0; i < RANKS; i++) {
+        struct tg_event event = {.kind = TG_EVENT_MPI_ENTER, .mpi_enter = i == odd ? own : usual};
+        event.mpi_enter.comm = WORLD;
+        event.mpi_enter.instance = instance;
+        event.mpi_enter.code += i << 12; /* wherever the program is mapped */
+        feed(i, event);
+    }
+    for (size_t i = 0; i < RANKS; i++)
+        LEAVE(i, i == odd ? own.call : usual.call);
+}
+
+static const struct tg_event_mpi_enter reduce_a = {
+    .call = "MPI_Allreduce", .root = -3, .bytes = 16, .code = 0x10};
+static const struct tg_event_mpi_enter reduce_b = {
+    .call = "MPI_Allreduce", .root = -3, .bytes = 16, .code = 0x20};
+
+static void the_first_mismatch_is_kept(void **state)
+{
+    (void)state;
+    struct tg_event_mpi_enter large = reduce_a;
+    large.bytes = 72;
+    all_call(1, RANKS, reduce_a, reduce_a);
+    assert_int_equal(first_mismatches(false).count, 0);
+    all_call(2, 1, reduce_a, large);
+    all_call(3, 2, reduce_a, large);
+    assert_int_equal(collectives().count, 0);
+    struct seen seen = first_mismatches(false);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.collective.instance, 2);
+    assert_int_equal(seen.collective.differs, TG_MPI_DIFFERS_BYTES);
+    assert_int_equal(seen.arrivals[1].bytes, 72);
+    assert_int_equal(seen.arrivals[2].bytes, 16);
+    assert_int_equal(seen.arrivals[2].nth, 2);
+}
+
+static void bytes_that_may_differ_do_not(void **state)
+{
+    (void)state;
+    struct tg_event_mpi_enter gatherv = {.call = "MPI_Gatherv", .root = 0, .bytes = 16};
+    struct tg_event_mpi_enter more = gatherv, part = {.call = "MPI_Scatter", .root = 1, .bytes = 8},
+                              whole = part;
+    more.bytes = 99;
+    whole.bytes = 8 * RANKS; /* the root's */
+    all_call(1, 2, gatherv, more);
+    all_call(2, 1, part, whole);
+    struct tg_event_mpi_enter large = reduce_a;
+    large.call = "MPI_Allreduce_c";
+    all_call(3, 1, reduce_a, large);
+    assert_int_equal(first_mismatches(false).count, 0);
+    all_call(4, 2, part, whole);
+    assert_int_equal(first_mismatches(false).collective.differs, TG_MPI_DIFFERS_BYTES);
+}
+
+static void a_shift_of_places_is_noticed(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 6; i += 2) {
+        all_call(i, RANKS, reduce_a, reduce_a);
+        all_call(i + 1, RANKS, reduce_b, reduce_b);
+    }
+    all_call(7, 1, reduce_a, reduce_b); /* rank 1 left one out */
+    all_call(8, 1, reduce_b, reduce_a);
+    struct seen seen = first_mismatches(true);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.collective.instance, 7);
+    assert_int_equal(first_mismatches(false).count, 0);
+    bool is_whole;
+    const struct tg_mpi_site *site = tg_mpi_model_site(model, seen.collective.job, WORLD, 1,
+                                                       seen.arrivals[0].name, reduce_a.code, &is_whole);
+    assert_int_equal(site->count, 4);
+}
+
+static void calls_that_fail_are_kept(void **state)
+{
+    (void)state;
+    ENTER(1, "MPI_Recv", .peer = 0, .tag = 3, .bytes = 40);
+    FEED(1, MPI_ERROR, mpi_error, .call = "MPI_Recv", .error_class = "MPI_ERR_TRUNCATE", .code = 15,
+         .text = "t");
+    assert_int_equal(tg_mpi_model_fault_count(model), 1);
+    const struct tg_mpi_fault *fault = tg_mpi_model_fault_at(model, 0);
+    assert_string_equal(fault->error_class, "MPI_ERR_TRUNCATE");
+    assert_true(fault->in_call && fault->call.bytes == 40 && fault->left_ns == 0);
+    LEAVE(1, "MPI_Recv", .result = 15);
+    assert_int_equal(tg_mpi_model_fault_at(model, 0)->left_ns, now_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +426,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(requests_complete_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(persistent_requests_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(where_everybody_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_first_mismatch_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bytes_that_may_differ_do_not, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_shift_of_places_is_noticed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(calls_that_fail_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
