@@ -289,6 +289,10 @@ static struct tg_error *write_waiting(const struct tg_report_page *page)
     if (tg_mpi_model_unkept(page->report->mpi) > 0)
         fprintf(page->stream, "%s older unmatched sends and receives are not shown: too many to keep\n",
                 tg_quantity_count(tg_mpi_model_unkept(page->report->mpi), count));
+    if (tg_mpi_model_faults(page->report->mpi) > 0)
+        fprintf(page->stream, "%s MPI call%s failed\n",
+                tg_quantity_count(tg_mpi_model_faults(page->report->mpi), count),
+                tg_report_plural(tg_mpi_model_faults(page->report->mpi)));
     if (tg_mpi_model_impossible(page->report->mpi) > 0)
         fprintf(page->stream, "%s inconsistent MPI event%s\n",
                 tg_quantity_count(tg_mpi_model_impossible(page->report->mpi), count),

@@ -178,8 +178,7 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
 static struct tg_error *find_collective(void *context, const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
 {
-    if (!is_of_interest(arrivals, n_arrivals) ||
-        !is_at_rest(context, collective, arrivals, n_arrivals))
+    if (!is_of_interest(arrivals, n_arrivals) || !is_at_rest(context, collective, arrivals, n_arrivals))
         return NULL;
     return tell_collective(context, collective, arrivals, n_arrivals);
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool tg_verdict_is_called_for(const struct tg_process_model *processes)
+/* Whether there is something to be explained: a process that was killed, ended with an error, or never ended. */
+static bool is_called_for(const struct tg_process_model *processes)
 {
     for (size_t i = 0; i < tg_process_model_count(processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(processes, i);
@@ -148,7 +149,7 @@ struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg
 {
     struct tg_verdict made = {0};
     struct tg_verdict_draft draft = {
-        .input = input, .result = &made, .is_good_end = !tg_verdict_is_called_for(input->processes)};
+        .input = input, .result = &made, .is_good_end = !is_called_for(input->processes)};
     struct tg_error *error = create(&draft);
     for (size_t i = 0; error == NULL && i < sizeof searches / sizeof searches[0]; i++)
         if (!draft.is_good_end || searches[i].is_for_good_ends)

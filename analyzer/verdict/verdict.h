@@ -5,10 +5,6 @@
 
 #include "analyzer/verdict/finding.h"
 
-/* Whether there is something to be explained: a process that was killed, ended with an error, or never
- * ended. */
-bool tg_verdict_is_called_for(const struct tg_process_model *processes);
-
 /* Caller's storage. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result);
 void tg_verdict_deinit(struct tg_verdict *result);
