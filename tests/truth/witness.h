@@ -135,7 +135,14 @@ WITNESS void work(int most_us)
 
 #define AT(line)      witness_at(line)
 #define CULPRIT(line) witness_culprit(line)
-/* A call, whose line is on the board while it lasts, and as the last one afterwards. */
-#define DO(call) (witness_at(__LINE__), (void)(call), witness_at(-__LINE__))
+/* A call, whose line is on the board while it lasts, and as the last one afterwards. Compilers do not make one
+ * call of two that differ in their line. */
+#define DO(call)                                                                                             \
+    do {                                                                                                     \
+        witness_at(__LINE__);                                                                                \
+        (void)(call);                                                                                        \
+        __asm__ volatile("# line %0" : : "i"(__LINE__));                                                     \
+        witness_at(-__LINE__);                                                                               \
+    } while (0)
 
 #endif
