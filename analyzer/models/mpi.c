@@ -41,6 +41,7 @@ struct tg_mpi_model {
     struct tg_mpi_messages *messages;
     struct tg_wait_times waits;
     uint64_t impossible;
+    bool has_names; /* of communicators */
     struct tg_mpi_fault *faults;
     size_t n_faults, fault_capacity;
     uint64_t all_faults;
@@ -187,6 +188,7 @@ static struct tg_error *take_comm_name(struct tg_mpi_model *model, const struct 
     struct tg_mpi_comm *comm =
         process == NULL ? NULL
                         : tg_mpi_comms_find(&model->comms, process->public.job, event->mpi_comm_name.comm);
+    model->has_names |= comm != NULL;
     return comm == NULL ? NULL : tg_string_pool_intern(&model->names, event->mpi_comm_name.name, &comm->name);
 }
 
@@ -326,6 +328,10 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         .code = enter->code,
         .since_ns = event->time_ns,
     };
+    if (model->has_names) {
+        const struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, enter->comm);
+        thread->public.call.comm_name = comm == NULL ? NULL : comm->name;
+    }
     thread->public.in_call = true;
     thread->public.calls++;
     if (strcmp(name, "MPI_Abort") == 0)
@@ -491,6 +497,7 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
     made->impossible = model->impossible;
     made->waits = model->waits;
     made->all_faults = model->all_faults;
+    made->has_names = model->has_names;
     struct tg_error *error =
         TG_ARRAY_COPY(made->faults, made->n_faults, made->fault_capacity, model->faults, model->n_faults);
     if (error == NULL)

@@ -35,8 +35,9 @@ bool tg_mpi_call_is_same(const char *x, const char *y);
 
 /* A call that a thread is in, or was in last. */
 struct tg_mpi_call {
-    const char *name; /* the model's */
-    uint64_t comm;    /* as in mpi_enter */
+    const char *name;      /* the model's */
+    uint64_t comm;         /* as in mpi_enter */
+    const char *comm_name; /* that the program gave it, NULL none; the model's */
     uint64_t instance;
     int64_t peer, tag, root;
     uint64_t bytes;

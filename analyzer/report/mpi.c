@@ -37,25 +37,20 @@ struct row {
 
 #define FIELD(heading, key, form, member) TG_FIELD(struct row, heading, key, form, member)
 
+/* The first one is shown where there are several jobs. */
 static const struct tg_report_field thread_fields[] = {
-    FIELD(NULL, "process", PROCESS, process),
-    FIELD(">RANK", "rank", SIGNED, rank),
-    FIELD(">THREAD", "tid", SIGNED, tid),
-    FIELD(">CALLS", "calls", COUNT, calls),
-    FIELD(">TIME IN MPI", "call_ns", DURATION, call_ns),
-    FIELD("STATE", NULL, TEXT, state),
-    FIELD(NULL, "in_call", FLAG, in_call),
-    FIELD(NULL, "call", TEXT, name),
-    FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
-    FIELD(NULL, "peer", SIGNED, peer),
-    FIELD(NULL, "tag", SIGNED, tag),
-    FIELD("CALL", NULL, TEXT, call),
-    FIELD(NULL, "code", CODE, code),
-    FIELD(NULL, "where", WHERE, where),
-    {0},
+    FIELD("JOB", "job", TEXT, job),         FIELD(NULL, "process", PROCESS, process),
+    FIELD(">RANK", "rank", SIGNED, rank),   FIELD(">THREAD", "tid", SIGNED, tid),
+    FIELD(">CALLS", "calls", COUNT, calls), FIELD(">TIME IN MPI", "call_ns", DURATION, call_ns),
+    FIELD("STATE", NULL, TEXT, state),      FIELD(NULL, "in_call", FLAG, in_call),
+    FIELD(NULL, "call", TEXT, name),        FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
+    FIELD(NULL, "peer", SIGNED, peer),      FIELD(NULL, "tag", SIGNED, tag),
+    FIELD("CALL", NULL, TEXT, call),        FIELD(NULL, "code", CODE, code),
+    FIELD(NULL, "where", WHERE, where),     {0},
 };
 
 static const struct tg_report_field group_fields[] = {
+    FIELD("JOB", NULL, TEXT, job),
     FIELD("RANKS", NULL, CHARS, ranks),
     FIELD(">THREADS", NULL, COUNT, n),
     FIELD(">CALLS", NULL, CHARS, range),
@@ -185,18 +180,27 @@ static struct tg_error *fold_alike(struct row *rows, size_t n)
     return NULL;
 }
 
+/* How many of the first fields are not shown. */
+static size_t count_hidden(const struct row *rows, size_t count)
+{
+    bool is_one = true;
+    for (size_t i = 1; i < count; i++)
+        is_one = is_one && strcmp(rows[i].job, rows[0].job) == 0;
+    return is_one ? 1 : 0;
+}
+
 static struct tg_error *write_folded(const struct tg_report_page *page, struct row *rows, size_t count)
 {
     const struct row **lines = calloc(count, sizeof(const struct row *));
     struct tg_error *error = lines == NULL ? tg_error_no_memory() : NULL;
-    size_t n = 0, i = 0;
+    size_t n = 0, i = 0, hidden = count_hidden(rows, count);
     for (size_t next; error == NULL && i < count && n < ROWS_SHOWN; i = next) {
         for (next = i + 1; next < count && compare_alike(&rows[i], &rows[next]) == 0; next++)
             ;
         lines[n++] = &rows[i];
         error = fold_alike(&rows[i], next - i);
     }
-    const struct tg_report_rows table = {group_fields, lines, n, 0};
+    const struct tg_report_rows table = {group_fields + hidden, lines, n, 0};
     if (error == NULL)
         error = tg_report_table(page, &table, n);
     if (error == NULL)
@@ -218,7 +222,8 @@ static struct tg_error *write_threads(const struct tg_report_page *page)
             rows[i].where[0] = '\0'; /* a bare address means something in one process only */
     qsort(rows, count, sizeof *rows, is_folded ? compare_by_likeness : compare_by_rank);
     size_t shown = page->options->all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
-    const struct tg_report_rows table = {thread_fields, rows, count, sizeof *rows};
+    const struct tg_report_rows table = {thread_fields + count_hidden(rows, count), rows, count,
+                                         sizeof *rows};
     tg_report_title(page, "MPI calls");
     if (is_folded)
         error = write_folded(page, rows, count);
@@ -248,6 +253,7 @@ static struct tg_error *tell_message(void *context, const struct tg_mpi_message 
     if (!telling->is_shown)
         return NULL;
     const struct tg_verdict_input input = {.processes = page->report->processes,
+                                           .mpi = page->report->mpi,
                                            .start_ns = page->report->start_ns,
                                            .namer = page->report->namer};
     fputs("  ", page->stream);

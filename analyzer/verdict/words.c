@@ -15,6 +15,29 @@ static const struct tg_process_entry *entry_of(const struct tg_verdict_input *in
                                                               : NULL;
 }
 
+/* Several jobs have ranks, each from 0: MPI_Comm_spawn, or several launchers. */
+static bool has_several_jobs(const struct tg_verdict_input *input)
+{
+    const char *job = NULL;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(input->processes, i);
+        if (entry->rank < 0)
+            continue;
+        if (job != NULL && strcmp(job, entry->job) != 0)
+            return true;
+        job = entry->job;
+    }
+    return false;
+}
+
+void tg_words_job(FILE *stream, const struct tg_verdict_input *input, const char *job)
+{
+    if (*job == '\0' || !has_several_jobs(input))
+        return;
+    fputs(" of job ", stream);
+    tg_printable_write(stream, job);
+}
+
 void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t process)
 {
     const struct tg_process_entry *entry = entry_of(input, process);
@@ -22,6 +45,7 @@ void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t
         fputs("a process that is not in the trace", stream);
     } else if (entry->rank >= 0) {
         fprintf(stream, "rank %" PRId64, entry->rank);
+        tg_words_job(stream, input, entry->job);
     } else {
         fprintf(stream, "process %" PRId32 " (", entry->pid);
         tg_printable_write(stream, tg_process_entry_name(entry));
@@ -85,15 +109,30 @@ void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
 {
     fprintf(stream, "number %" PRIu64 " on ", collective->instance);
     tg_words_comm(stream, input->mpi, collective->job, collective->comm);
+    tg_words_job(stream, input, collective->job);
+}
+
+static void print_comm_of(FILE *stream, const struct tg_mpi_call *call)
+{
+    if (call->comm == 1) {
+        fputs("MPI_COMM_WORLD", stream);
+    } else if (call->comm_name == NULL || *call->comm_name == '\0') {
+        fputs("its communicator", stream);
+    } else {
+        fputs("communicator ", stream);
+        tg_printable_write_quoted(stream, call->comm_name);
+    }
 }
 
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
 {
     enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
     tg_printable_write(stream, call->name);
-    if (role == TG_MPI_COLLECTIVE && call->instance != 0)
-        fprintf(stream, " (number %" PRIu64 " on %s)", call->instance,
-                call->comm == 1 ? "MPI_COMM_WORLD" : "its communicator");
+    if (role == TG_MPI_COLLECTIVE && call->instance != 0) {
+        fprintf(stream, " (number %" PRIu64 " on ", call->instance);
+        print_comm_of(stream, call);
+        fputc(')', stream);
+    }
     if (call->peer == -3 || call->peer == -2)
         return;
     bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE;
@@ -120,10 +159,9 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
         fprintf(stream, ", tag %" PRId64, message->tag);
     else
         fputs(", any tag", stream);
-    if (message->comm == 1)
-        fputs(" on MPI_COMM_WORLD", stream);
-    else
-        fprintf(stream, " on communicator 0x%" PRIx64, message->comm);
+    fputs(" on ", stream);
+    tg_words_comm(stream, input->mpi, message->job, message->comm);
+    tg_words_job(stream, input, message->job);
     fprintf(stream, ", %" PRIu64 " bytes: ", message->bytes);
     tg_printable_write(stream, message->name);
     tg_words_code(stream, input, message->process, message->code);
