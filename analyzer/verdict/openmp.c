@@ -193,13 +193,44 @@ static bool is_held_up(const struct search *search, const struct tg_openmp_team 
     return is_held_up;
 }
 
+/* When the last of those who wait at BARRIER came to it, or went by it, if everybody who is missing did. 0:
+ * somebody is still to come. */
+static uint64_t closed_since(const struct tg_openmp_team *team, const struct tg_openmp_barrier *barrier)
+{
+    uint64_t since_ns = 0;
+    if (team->size > team->n_members)
+        return 0;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        bool is_missing = tg_openmp_barrier_standing(member, barrier) == TG_OPENMP_MISSING;
+        if (is_missing && !tg_openmp_barrier_is_skipped(member, barrier))
+            return 0;
+        uint64_t came_ns = is_missing ? member->ended_ns : member->arrived_ns;
+        since_ns = came_ns > since_ns ? came_ns : since_ns;
+    }
+    return since_ns;
+}
+
+/* Whether PROCESS has waited since SINCE_NS for longer than is usual: for somebody who may be computing, or,
+ * since CLOSED_NS unless that is 0, for somebody who waits too. */
+static bool is_stuck(struct tg_verdict_draft *draft, size_t process, uint64_t since_ns, uint64_t closed_ns)
+{
+    uint64_t lasted_ns =
+        tg_stillness_lasted(&draft->stillness, process, closed_ns != 0 ? closed_ns : since_ns);
+    if (draft->input->is_of_moment)
+        return true;
+    return closed_ns != 0 ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0)
+                          : tg_stillness_is_long(&draft->stillness, TG_WAIT_OPENMP, lasted_ns);
+}
+
 static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
 {
     const struct search *search = context;
     struct tg_verdict_draft *draft = search->draft;
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_barrier_of(team, &barrier) || barrier.missing == 0 || barrier.waiting == 0 ||
-        is_told(search, team, &barrier))
+        is_told(search, team, &barrier) ||
+        !is_stuck(draft, team->process, barrier.since_ns, closed_since(team, &barrier)))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
@@ -273,10 +304,16 @@ static struct tg_error *find_values(void *context, const struct tg_openmp_team *
     struct tg_finding finding = {
         .kind = TG_FINDING_BARRIER, .since_ns = UINT64_MAX, .process = team->process};
     bool is_told = false;
+    uint64_t closed_ns = 0, n_past = 0;
     for (size_t i = 0; i < team->n_members; i++) {
         const struct tg_openmp_worker *worker = worker_of(draft, &team->members[i]);
+        n_past += team->members[i].ended;
+        if (team->members[i].ended && team->members[i].ended_ns > closed_ns)
+            closed_ns = team->members[i].ended_ns;
         if (!waits_for_values(worker, team->id))
             continue;
+        if (tg_openmp_waits_place(worker)->since_ns > closed_ns)
+            closed_ns = tg_openmp_waits_place(worker)->since_ns;
         is_told |= search->waits.is_in_ring[worker->index];
         finding.waiting++;
         if (tg_openmp_waits_place(worker)->since_ns < finding.since_ns) {
@@ -285,7 +322,8 @@ static struct tg_error *find_values(void *context, const struct tg_openmp_team *
         }
     }
     finding.missing = size_of(team) - finding.waiting;
-    if (finding.waiting == 0 || finding.missing == 0 || is_told || team->cancelled)
+    if (finding.waiting == 0 || finding.missing == 0 || is_told || team->cancelled ||
+        !is_stuck(draft, team->process, finding.since_ns, n_past == finding.missing ? closed_ns : 0))
         return NULL;
     tg_words_process(draft->stream, draft->input, team->process);
     uint64_t past = print_past(draft, team, finding.code);
@@ -420,6 +458,8 @@ static bool waits_for_tasks(const struct tg_openmp_worker *worker)
 static struct tg_error *tell_task_wait(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
 {
     const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
+    if (!is_stuck(draft, worker->process, place->since_ns, 0))
+        return NULL;
     const struct tg_openmp_team *team =
         tg_openmp_model_team(draft->input->openmp, worker->process, place->team);
     FILE *stream = draft->stream;
@@ -447,7 +487,8 @@ static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_ope
     struct tg_verdict_draft *draft = search->draft;
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_barrier_of(team, &barrier) || barrier.waiting == 0 || barrier.missing > 0 ||
-        barrier.passed > 0 || team->tasks_made <= team->tasks_ended || is_told(search, team, &barrier))
+        barrier.passed > 0 || team->tasks_made <= team->tasks_ended || is_told(search, team, &barrier) ||
+        !is_stuck(draft, team->process, barrier.since_ns, 0))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_TASK,

@@ -86,15 +86,19 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
                                  .process = at->process,
                                  .code = tg_openmp_waits_place(at)->code,
                                  .waiting = count};
+    for (size_t i = 0; i < count; i++) { /* a deadlock since the last one waits */
+        uint64_t since_ns = tg_openmp_waits_place(tg_openmp_model_worker_at(waits->model, ring[i]))->since_ns;
+        finding.since_ns = since_ns > finding.since_ns ? since_ns : finding.since_ns;
+    }
+    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, at->process, finding.since_ns);
+    if (!draft->input->is_of_moment &&
+        !tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0))
+        return NULL;
     fputs("deadlock in ", stream);
     tg_words_process(stream, draft->input, at->process);
     fputc(':', stream);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && i < TG_VERDICT_NAMED; i++) {
         at = tg_openmp_model_worker_at(waits->model, ring[(first + i) % count]);
-        if (tg_openmp_waits_place(at)->since_ns > finding.since_ns)
-            finding.since_ns = tg_openmp_waits_place(at)->since_ns; /* a deadlock since the last one waits */
-        if (i >= TG_VERDICT_NAMED)
-            continue;
         if (i > 0)
             fputc(';', stream);
         print_wait(draft, at, tg_openmp_model_worker_at(waits->model, ring[(first + i + 1) % count]));
@@ -232,6 +236,12 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
                                  .missing = holder == NULL ? 0 : 1,
                                  .is_consequence = holder != NULL && waits->is_in_ring[holder->index]};
     bool is_orphaned = holder != NULL && has_ended(holder, worker);
+    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, worker->process, place->since_ns);
+    if (draft->input->is_of_moment)
+        lasted_ns = UINT64_MAX;
+    if (is_orphaned ? !tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0)
+                    : !tg_stillness_is_long(&draft->stillness, TG_WAIT_OPENMP, lasted_ns))
+        return NULL;
     tg_words_process(stream, draft->input, worker->process);
     fputs(": ", stream);
     if (is_orphaned)

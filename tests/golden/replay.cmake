@@ -32,7 +32,7 @@ foreach(what messages collectives threads ends)
 endforeach()
 # teams that hang, ended after 10 s: each is told as it was in the report, and where it stood in the console
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
-tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9s" -e where -e "info barrier -teams"
+tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
                -e "info workers" mortem-teams.tgt)
 tg_golden_test(replay-execute hung replay -e "goto 45" -e "info barrier" hung.tgt)
 # barriers of a live session: waited at, disabled, a dead end, satisfied as a member died, gone; forward and back

@@ -22,6 +22,7 @@ struct tg_verdict_input tg_console_words(const struct tg_console *console)
         .mpi = moment->mpi,
         .mpir = moment->mpir,
         .start_ns = console->source->start_ns,
+        .is_of_moment = true,
         .namer = {.context = (void *)(uintptr_t)console, .name = tg_code_words},
     };
 }
