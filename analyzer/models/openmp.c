@@ -107,15 +107,6 @@ static struct tg_error *leave_top(struct tg_openmp_model *model, struct tg_openm
     return model->options.left(model->options.context, &worker->public, &place, time_ns);
 }
 
-static struct tg_error *leave_down_to(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                      size_t n_places, uint64_t time_ns)
-{
-    struct tg_error *error = NULL;
-    while (error == NULL && worker->public.n_places > n_places)
-        error = leave_top(model, worker, time_ns);
-    return error;
-}
-
 /* Index of the innermost place that is like PATTERN: kind, what, and id unless 0; SIZE_MAX where there is
  * none within the innermost region. */
 static size_t find_place(const struct tg_openmp_worker_entry *worker, const struct tg_openmp_place *pattern)
@@ -135,14 +126,33 @@ static size_t find_place(const struct tg_openmp_worker_entry *worker, const stru
 static struct tg_error *leave_only(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                    size_t at, uint64_t time_ns)
 {
-    const struct tg_openmp_place place = worker->places[at];
+    struct tg_openmp_place place = worker->places[at];
     worker->public.n_places--;
     memmove(&worker->places[at], &worker->places[at + 1],
             (worker->public.n_places - at) * sizeof *worker->places);
     count_wait(model, &place, time_ns);
     if (model->options.left == NULL)
         return NULL;
+    place.is_suspended = model->is_suspending;
     return model->options.left(model->options.context, &worker->public, &place, time_ns);
+}
+
+/* A lock stays with whoever has it, whatever that leaves; everything else is left with what it lies in. */
+static bool is_kept(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_MUTEX &&
+           (place->what == TG_OMP_MUTEX_LOCK || place->what == TG_OMP_MUTEX_NEST_LOCK);
+}
+
+/* Leaves what is above the outermost N_PLACES. */
+static struct tg_error *leave_down_to(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      size_t n_places, uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = worker->public.n_places; error == NULL && i-- > n_places;)
+        if (model->is_suspending || !is_kept(&worker->places[i]))
+            error = leave_only(model, worker, i, time_ns);
+    return error;
 }
 
 /* Leaves the place, and all places inside of it that were not left before: a zone's end may go unseen. */

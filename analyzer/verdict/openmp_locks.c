@@ -24,12 +24,22 @@ static void print_lock(FILE *stream, const struct tg_openmp_place *place)
 
 /* ---- rings */
 
+/* " since 1.2 s in solve() ...", of what was entered as HELD says */
+static void print_entering(const struct tg_verdict_draft *draft, const struct tg_openmp_worker *holder,
+                           const struct tg_openmp_place *held)
+{
+    if (held == NULL)
+        return;
+    tg_words_since(draft->stream, draft->input, held->since_ns);
+    tg_words_code(draft->stream, draft->input, holder->process, held->code);
+}
+
 /* Worker FROM of a ring waits for worker TO. */
-static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_worker *from,
-                       const struct tg_openmp_worker *to)
+static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_waits *waits,
+                       const struct tg_openmp_worker *from, const struct tg_openmp_worker *to)
 {
     FILE *stream = draft->stream;
-    const struct tg_openmp_place *place = tg_openmp_waits_place(from);
+    const struct tg_openmp_place *place = tg_openmp_waits_place(from), *held = NULL;
     bool is_lock = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
     fprintf(stream, " worker %" PRIu64 " has been waiting %s ", from->number, is_lock ? "for" : "at");
     if (is_lock)
@@ -42,6 +52,9 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_wo
         fputs(", which it already holds", stream);
     else
         fprintf(stream, is_lock ? ", held by worker %" PRIu64 : ", for worker %" PRIu64, to->number);
+    if (is_lock)
+        (void)tg_openmp_waits_holder(waits, from, &held);
+    print_entering(draft, to, held);
     tg_verdict_blame_worker(draft, from, place->code);
 }
 
@@ -101,7 +114,7 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         at = tg_openmp_model_worker_at(waits->model, ring[(first + i) % count]);
         if (i > 0)
             fputc(';', stream);
-        print_wait(draft, at, tg_openmp_model_worker_at(waits->model, ring[(first + i + 1) % count]));
+        print_wait(draft, waits, at, tg_openmp_model_worker_at(waits->model, ring[(first + i + 1) % count]));
     }
     if (count > TG_VERDICT_NAMED)
         fprintf(stream, "; and so on, %zu workers", count);
@@ -202,11 +215,14 @@ static void print_ended(struct tg_verdict_draft *draft, const struct tg_openmp_w
 }
 
 static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_place *place,
-                         const struct tg_openmp_worker *holder)
+                         const struct tg_openmp_worker *holder, const struct tg_openmp_place *held)
 {
     if (holder != NULL) {
-        fprintf(draft->stream, " It is held by worker %" PRIu64 " (thread %" PRId32 "): ", holder->number,
+        fprintf(draft->stream, " It is held by worker %" PRIu64 " (thread %" PRId32 ")", holder->number,
                 holder->tid);
+        if (held != tg_openmp_waits_place(holder)) /* otherwise its state says it */
+            print_entering(draft, holder, held);
+        fputs(": ", draft->stream);
         tg_words_worker_state(draft->stream, draft->input, holder);
         fputc('.', draft->stream);
         tg_verdict_blame_worker(draft, holder, holder->last_code);
@@ -249,7 +265,7 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
     print_who_waits(draft, worker, waiters);
     fputc('.', stream);
     if (!is_orphaned)
-        print_holder(draft, place, holder);
+        print_holder(draft, place, holder, held);
     return add(draft, &finding);
 }
 

@@ -228,6 +228,7 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_ENTRY(void, __kmpc_critical, (const void *, int, void *), "VERSION")                             \
     TG_GOMP_ENTRY(void, __kmpc_critical_with_hint, (const void *, int, void *, unsigned), "VERSION")         \
     TG_GOMP_ENTRY(void, __kmpc_end_critical, (const void *, int, void *), "VERSION")                         \
+    TG_GOMP_ENTRY(void, __kmpc_doacross_wait, (const void *, int, const long long *), "VERSION")             \
     TG_GOMP_ENTRY(void, __kmpc_end_ordered, (const void *, int), "VERSION")                                  \
     TG_GOMP_ENTRY(void, __kmpc_unset_lock, (const void *, int, void **), "VERSION")                          \
     TG_GOMP_ENTRY(void, __kmpc_unset_nest_lock, (const void *, int, void **), "VERSION")

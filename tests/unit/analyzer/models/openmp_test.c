@@ -415,6 +415,26 @@ static void who_enters_a_lock_takes_it_over(void **state)
     assert_int_equal(tg_openmp_model_impossible(model, &first_ns, &first), 1);
 }
 
+/* A lock that is not given back is its thread's beyond the region in which it was taken. */
+static void a_lock_outlives_the_region(void **state)
+{
+    (void)state;
+    begin_region(1, 2);
+    FEED(2, OMP_MUTEX_ENTER, omp_mutex_enter, AT(1, 1), .mutex = TG_OMP_MUTEX_LOCK, .lock = 8);
+    FEED(2, OMP_MUTEX_ENTER, omp_mutex_enter, AT(1, 1), .mutex = TG_OMP_MUTEX_CRITICAL);
+    for (int32_t tid = 2; tid >= 1; tid--)
+        FEED(tid, OMP_IMPLICIT_END, omp_implicit_end, AT(1, (uint64_t)tid - 1));
+    FEED(1, OMP_PARALLEL_END, omp_parallel_end, AT(0, 0), .ended_team = 1);
+    assert_int_equal(worker(1)->n_places, 0);
+    assert_int_equal(worker(2)->n_places, 1);
+    assert_int_equal(worker(2)->places[0].kind, TG_OPENMP_IN_MUTEX);
+    assert_int_equal(worker(2)->places[0].id, 8);
+    begin_region(2, 2);
+    FEED(2, OMP_MUTEX_LEAVE, omp_mutex_leave, AT(2, 1), .mutex = TG_OMP_MUTEX_LOCK, .lock = 8);
+    assert_int_equal(worker(2)->n_places, 1);
+    assert_possible();
+}
+
 /* `if (omp_get_thread_num() == 2)` is compiled as `masked filter(2)` is. */
 static void not_every_if_is_a_masked_section(void **state)
 {
@@ -546,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_is_through_has_not_passed_what_it_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(barriers_of_several_places_are_noted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_enters_a_lock_takes_it_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lock_outlives_the_region, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_every_if_is_a_masked_section, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tasks_are_known_until_they_are_over, set_up, tear_down),
     };
