@@ -69,7 +69,7 @@ struct tg_verdict_input {
     const struct tg_mpir_model *mpir; /* NULL: not asked */
     uint64_t start_ns;                /* moments are relative to it */
     uint64_t now_ns;                  /* the present, of a job that runs; 0: its last event is the latest */
-    bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */
+    bool is_of_moment;                /* somebody asks who is waiting just now, however usual that is */
     struct tg_code_namer namer;
 };
 

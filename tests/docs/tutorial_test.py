@@ -10,7 +10,7 @@ to be done stands in comments, which a reader does not see:
     <!-- start: COMMAND; until N x TEXT --> runs COMMAND in the background, until it has printed N lines with TEXT;
                                             `pgrep mpirun` in the commands that follow gives its process id
     <!-- stop -->                           ends it
-    <!-- end after N x TEXT -->             sends SIGTERM to the next command when it has printed N lines with TEXT
+    <!-- end after N x TEXT; hung S s -->   sends SIGTERM to the next command S seconds after it has printed N lines with TEXT
     <!-- show: FILTER -->                   passes the output of the next block's last command through FILTER;
                                             `without REGEX` puts [...] in place of lines with REGEX, `part FROM TO`
                                             leaves the lines from one with FROM to one with TO
@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 TIME_LIMIT_S = 120
 DIRECTIVE = re.compile(r"<!-- (run|start|stop|end after|show)(?:: | )?(.*?) ?-->$")
@@ -122,7 +123,9 @@ class Session:
         process = self.popen("exec " + command if self.end else command)
         output = ""
         if self.end:
-            output = self.read_until(process, self.end)
+            condition, seconds = self.end.removesuffix(" s").split("; hung ")
+            output = self.read_until(process, condition)
+            time.sleep(float(seconds))  # what the verdict calls a hang has lasted
             process.send_signal(signal.SIGTERM)
             self.end = None
         output += process.communicate(timeout=TIME_LIMIT_S)[0]
