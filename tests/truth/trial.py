@@ -18,8 +18,10 @@ TOLLGATE = os.environ.get("TG_TOLLGATE", "tollgate")
 # SIGINT to the launcher alone, SIGTERM to the recorder.
 WAYS = ("ctrl-c", "sigterm-launcher", "timeout", "sigint-launcher", "sigterm-recorder")
 BEGIN_S, FAULT_S, END_S, REPORT_S = 40, 40, 30, 60
-QUIET_S = 1.2  # nobody made a call for so long: the job hangs
-LATEST_S = 8.0  # and if somebody goes on making calls (a loop of tests), after so long
+# A job hangs where nobody has made a call for so long, and for so many times as long as anybody had waited before: people
+# wait until they are sure, and on a machine under load healthy waits are long too.
+QUIET_S, QUIET_TIMES, QUIET_MOST_S = 2.2, 3.5, 10
+LATEST_S = 14  # and if somebody goes on making calls (a loop of tests), after so long
 
 
 class Trial:
@@ -85,7 +87,24 @@ class Trial:
             time.sleep(0.01)
         return True
 
-    def wait_for_quiet(self, board):
+    def wait_for_fault(self, board):
+        """Returns the longest time that the main thread of a process had been at one place before."""
+        since, longest_s, end = {}, 0, time.monotonic() + FAULT_S
+        while not board.culprits():
+            now = time.monotonic()
+            if self.process.poll() is not None or now > end:
+                self.problem = "the program did not come to its fault"
+                break
+            for place in board.places():
+                if place.tid == place.pid:
+                    calls, begun = since.setdefault(place.pid, (place.calls, now))
+                    longest_s = max(longest_s, now - begun)
+                    if calls != place.calls:
+                        since[place.pid] = place.calls, now
+            time.sleep(0.01)
+        return longest_s
+
+    def wait_for_quiet(self, board, quiet_s):
         """Until nobody makes calls any more."""
         latest = time.monotonic() + LATEST_S
         activity, since = board.activity(), time.monotonic()
@@ -94,7 +113,7 @@ class Trial:
             now = board.activity()
             if now != activity:
                 activity, since = now, time.monotonic()
-            if time.monotonic() - since > QUIET_S:
+            if time.monotonic() - since > quiet_s:
                 return
 
     # ---- the run
@@ -109,12 +128,11 @@ class Trial:
             time.sleep(self.moment_s)
             self.interrupt()
             return
-        if not self.wait_for(board.culprits, FAULT_S):
-            self.problem = "the program did not come to its fault"
+        usual_s = self.wait_for_fault(board)
         outside = self.case.truth.signal_from_outside
         if outside and board.culprits():
             os.kill(board.culprits()[0].pid, getattr(signal, outside))
-        self.wait_for_quiet(board)
+        self.wait_for_quiet(board, max(QUIET_S, min(QUIET_TIMES * usual_s, QUIET_MOST_S)))
         self.culprits, self.places = board.culprits(), board.places()
         if self.process.poll() is None:
             self.interrupt()
