@@ -13,6 +13,7 @@
 #include "live/commands/live_command.h"
 #include "live/commands/replay_command.h"
 #include "recorder/record/calibrate.h"
+#include "recorder/record/calibrate_command.h"
 #include "recorder/record/command.h"
 #include "recorder/rings/salvage.h"
 
@@ -28,9 +29,8 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_record_command,   &tg_report_command,  &tg_filter_command,
-    &tg_sequence_command, &tg_dump_command,    &tg_replay_command,
-    &tg_live_command,     &tg_recover_command, NULL,
+    &tg_record_command, &tg_report_command, &tg_filter_command,  &tg_sequence_command,  &tg_dump_command,
+    &tg_replay_command, &tg_live_command,   &tg_recover_command, &tg_calibrate_command, NULL,
 };
 
 static const struct tg_command_services services = {
