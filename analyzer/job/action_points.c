@@ -164,6 +164,7 @@ struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_
     free((void *)(uintptr_t)point->place);
     point->place = copy;
     point->address = address;
+    point->was_found = point->was_found || address != 0;
     point->pending = false;
     return NULL;
 }

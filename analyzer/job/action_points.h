@@ -21,8 +21,9 @@ struct tg_action_point {
     uint32_t id; /* from 1, never used again */
     enum tg_action_point_kind kind;
     bool enabled;
-    bool pending; /* not found in any process yet: it has no address */
-    bool shared;  /* planted in all processes of share group GROUP, else in process PROCESS (dpid) */
+    bool pending;   /* not found in any process yet: it has no address */
+    bool was_found; /* it once had one */
+    bool shared;    /* planted in all processes of share group GROUP, else in process PROCESS (dpid) */
     uint32_t group;
     uint32_t process;
     bool of_ranks; /* made while nobody had said for whom: also planted in the ranks of the job */

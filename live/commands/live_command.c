@@ -133,9 +133,14 @@ static enum tg_job_end find_end(const struct tg_console *console, const struct t
     int status;
     if (leaving != TG_LEAVING_NOT_SAID)
         return leaving == TG_LEAVING_KILL ? TG_JOB_END_KILL : TG_JOB_END_DETACH;
-    bool asks = console != NULL && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-                !tg_traced_job_has_ended(job, &status);
-    return asks ? ask(usual) : usual;
+    bool runs = console != NULL && !tg_traced_job_has_ended(job, &status);
+    if (runs && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+        return ask(usual);
+    if (runs && usual == TG_JOB_END_KILL && !recording->quiet)
+        fputs("tollgate: the commands have ended before the job, which is killed (`dcont` waits for it, "
+              "`quit -detach` lets it run)\n",
+              stderr);
+    return usual;
 }
 
 /* The process in front was killed. */
@@ -206,6 +211,8 @@ static struct tg_error *control(const struct live_arguments *arguments,
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);
     int of_job = 0;
+    if (console != NULL && tg_console_leaving(console) == TG_LEAVING_NOT_SAID)
+        tg_traced_job_await_launchers(job);
     if (!tg_traced_job_has_ended(job, &of_job))
         of_job = 0;
     tg_traced_job_end(job, find_end(console, recording, job));

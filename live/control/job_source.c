@@ -388,11 +388,45 @@ static bool runs_on(const struct live_source *live)
     return was_detached || tg_traced_job_was_let_go(live->job);
 }
 
+/* Action points that no process has ever had a place for, "" there are none. */
+static struct tg_error *find_unplanted(const struct tg_request *request)
+{
+    FILE *out = request->context;
+    const struct tg_action_points *points = tg_controller_points(request->controller);
+    for (size_t i = 0; i < tg_action_points_count(points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(points, i);
+        if (point->was_found || !point->enabled)
+            continue;
+        fprintf(out, "%s%" PRIu32 " (", ftell(out) > 0 ? ", " : "", point->id);
+        tg_action_point_print_location(point->location, out);
+        fputc(')', out);
+    }
+    return NULL;
+}
+
+static void tell_unplanted(struct live_source *live, const struct tg_news_sink *sink)
+{
+    char *list = NULL, *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&list, &size);
+    if (out == NULL)
+        return;
+    tg_error_destroy(tg_traced_job_call(live->job, find_unplanted, out)); /* always NULL */
+    bool is_written = fclose(out) == 0 && size > 0;
+    if (is_written &&
+        asprintf(&text, "never planted, because no process had such a place: action point %s", list) >= 0)
+        tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
+    free(text);
+    free(list);
+}
+
 static void tell_end(struct live_source *live, const struct tg_news_sink *sink)
 {
     if (live->end_told)
         return;
     live->end_told = true;
+    if (!runs_on(live))
+        tell_unplanted(live, sink);
     const char *text = runs_on(live) ? "detached; the job continues" : "the job has ended";
     tg_news_tell(sink, &(struct tg_news){.kind = TG_NEWS_NOTE, .text = text});
 }

@@ -383,6 +383,39 @@ void tg_traced_job_await_attached(struct tg_traced_job *job)
     }
 }
 
+/* Whether there were ranks, none is left, and all others run. */
+static struct tg_error *look_for_launchers(const struct tg_request *request)
+{
+    struct tg_job_view *view;
+    bool *are_ending = request->context;
+    size_t n_ranks = 0;
+    struct tg_error *error = tg_controller_latest_view(request->controller, &view);
+    *are_ending = error == NULL;
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        n_ranks += process->info.rank >= 0;
+        *are_ending = *are_ending && (process->info.rank < 0 || !process->info.exists);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            *are_ending =
+                *are_ending && !tg_job_state_is_stopped(tg_job_view_thread(view, process, i)->state);
+    }
+    *are_ending = *are_ending && n_ranks > 0;
+    return error;
+}
+
+void tg_traced_job_await_launchers(struct tg_traced_job *job)
+{
+    enum { ROUNDS = 500, ROUND_US = 10000 };
+    int status;
+    for (int i = 0; i < ROUNDS && !tg_traced_job_has_ended(job, &status); i++) {
+        bool are_ending = false;
+        TG_AUTO_ERROR struct tg_error *error = tg_traced_job_call(job, look_for_launchers, &are_ending);
+        if (error != NULL || !are_ending)
+            return;
+        usleep(ROUND_US);
+    }
+}
+
 static struct tg_error *kill_all(const struct tg_request *request)
 {
     tg_engine_adapter_kill(request->engine);

@@ -46,6 +46,10 @@ void tg_traced_job_destroy(struct tg_traced_job *job);
  * nobody is there to be commanded. Any thread. */
 void tg_traced_job_await_attached(struct tg_traced_job *job);
 
+/* Where all ranks of an MPI job have ended, waits, five seconds at most, until what has started them ends as
+ * well, unless it is stopped. */
+void tg_traced_job_await_launchers(struct tg_traced_job *job);
+
 /* Has REQUEST served by the tracer thread, and waits for that; its error. After the job's end what is
  * known of it still answers. Any thread. */
 struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request *request);

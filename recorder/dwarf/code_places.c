@@ -132,6 +132,20 @@ static const char *words_of(struct tg_code_places *places, const char *symbol)
     return words->text;
 }
 
+/* The name of a C++ function with the classes and namespaces that it is in, as its mangled name has them. */
+static const char *qualified_name(struct tg_code_places *places, struct tg_code_call *call)
+{
+    Dwarf_Attribute attribute;
+    if (!call->has_function || call->name == NULL ||
+        dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL)
+        return call->name;
+    const char *symbol = dwarf_formstring(&attribute);
+    if (symbol == NULL || strncmp(symbol, "_Z", 2) != 0)
+        return call->name;
+    const char *words = words_of(places, symbol);
+    return strncmp(words, "_Z", 2) == 0 || strstr(words, call->name) == NULL ? call->name : words;
+}
+
 const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,
                                                 struct tg_image *image, uint64_t address)
 {
@@ -145,6 +159,8 @@ const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, s
     size_t count = read_place(units, image, address, calls);
     if (!calls[count - 1].has_function)
         calls[count - 1].name = words_of(places, calls[count - 1].name);
+    for (size_t i = 0; i < count; i++)
+        calls[i].name = qualified_name(places, &calls[i]);
     entry = calloc(1, sizeof *entry + count * sizeof *calls);
     if (entry == NULL)
         return NULL;

@@ -150,7 +150,7 @@ struct patience {
     double begun, next; /* when it is to be told next */
 };
 
-static const double first_note_s = 5, look_again_s = 1;
+static const double first_note_s = 3, look_again_s = 1;
 
 static void tell_of_wait(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                          struct patience *patience)

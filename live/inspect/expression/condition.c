@@ -187,6 +187,114 @@ static struct tg_error *add_variable(struct tg_condition *condition, const char 
     return NULL;
 }
 
+/* ---- C's way of writing it */
+
+static bool is_word_start(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
+static bool is_word_byte(char byte)
+{
+    return is_word_start(byte) || (byte >= '0' && byte <= '9');
+}
+
+static bool is_tcls(const char *word, size_t length)
+{
+    static const char *const words[] = {"eq", "ne", "in", "ni", "true", "false", "yes", "no", "on", "off"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == length && strncmp(words[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* The length of the variable with members and elements that TEXT begins with: "p->a[i].b", "space::x". */
+static size_t variable_length(const char *text)
+{
+    size_t at = 0;
+    for (;;) {
+        while (is_word_byte(text[at]))
+            at++;
+        if (text[at] == '[') {
+            size_t end = at, depth = 0;
+            do {
+                depth += text[end] == '[';
+                depth -= text[end] == ']';
+                end++;
+            } while (depth > 0 && text[end] != '\0');
+            if (depth > 0)
+                return at;
+            at = end;
+        }
+        size_t mark = text[at] == '.'                                                        ? 1
+                      : strncmp(text + at, "->", 2) == 0 || strncmp(text + at, "::", 2) == 0 ? 2
+                                                                                             : 0;
+        if (text[at] == '[' && at > 0)
+            continue;
+        if (mark == 0 || !is_word_start(text[at + mark]))
+            return at;
+        at += mark;
+    }
+}
+
+/* Bytes of what Tcl reads by itself: a string, a command, a variable with its '$', a number. */
+static size_t tcls_length(const char *text)
+{
+    static const char opening[] = "\"{[", closing[] = "\"}]";
+    const char *open = strchr(opening, *text);
+    if (*text == '$' && text[1] == '{')
+        return 1 + tcls_length(text + 1);
+    if (*text == '$' || (*text >= '0' && *text <= '9')) {
+        size_t at = 1;
+        while (is_word_byte(text[at]) || (*text != '$' && text[at] == '.'))
+            at++;
+        return at;
+    }
+    if (*text == '\0' || open == NULL)
+        return 0;
+    char close = closing[open - opening];
+    size_t depth = 0;
+    for (size_t at = 0; text[at] != '\0'; at++) {
+        if (text[at] == '\\' && text[at + 1] != '\0') {
+            at++;
+            continue;
+        }
+        depth += text[at] == *text && (at == 0 || *text != '"');
+        if (text[at] == close && at > 0 && --depth == 0)
+            return at + 1;
+    }
+    return strlen(text);
+}
+
+/* TEXT with its plain words as variables, as C has them: "n == 3 && p->next" is "${n} == 3 && ${p->next}". For
+ * the caller to free; NULL: no memory. */
+static char *translate_c(const char *text)
+{
+    char *made = NULL;
+    size_t size;
+    bool is_operand = true; /* one is expected: a '*' is no product */
+    FILE *out = open_memstream(&made, &size);
+    if (out == NULL)
+        return NULL;
+    while (*text != '\0') {
+        size_t own = tcls_length(text), stars = 0;
+        while (is_operand && own == 0 && text[stars] == '*')
+            stars++;
+        size_t length = is_word_start(text[stars]) ? stars + variable_length(text + stars) : 0;
+        const char *behind = text + length + strspn(text + length, " \t");
+        bool is_variable = length > 0 && *behind != '(' && !is_tcls(text, length);
+        size_t taken = own > 0 ? own : length > 0 ? length : 1;
+        fprintf(out, is_variable && own == 0 ? "${%.*s}" : "%.*s", (int)taken, text);
+        if (strchr(" \t\n", *text) == NULL)
+            is_operand = own == 0 && (!is_variable || is_tcls(text, length)) && *text != ')';
+        text += taken;
+    }
+    if (fclose(out) == 0)
+        return made;
+    free(made);
+    return NULL;
+}
+
 /* ---- what the text has */
 
 static struct tg_error *take_script(struct tg_condition *condition, const char *script, int size,
@@ -320,7 +428,8 @@ static struct tg_error *take_text(struct tg_condition *condition, size_t *positi
         bool is_bare = strncmp(message, bare, sizeof bare - 1) == 0;
         const char *word = is_bare ? message + sizeof bare - 1 : "";
         return tg_error_create(TG_ERROR_USAGE, "the condition is not a valid Tcl expression: %.*s%s%.*s",
-                               (int)length, message, is_bare ? "; a variable is written $" : "",
+                               (int)length, message,
+                               is_bare ? "; a variable is written ${EXPRESSION}, as in ${p->n}, or $" : "",
                                (int)strcspn(word, "\""), word);
     }
     struct tg_error *error = take_tokens(condition, parse.tokenPtr, parse.numTokens, 0, position);
@@ -345,7 +454,7 @@ static Tcl_Obj *make_expression(const struct tg_condition *condition)
     }
 }
 
-struct tg_error *tg_condition_create(const char *text, struct tg_condition **result, size_t *position)
+static struct tg_error *create(const char *text, struct tg_condition **result, size_t *position)
 {
     size_t at = 0;
     if (strlen(text) > MAX_TEXT)
@@ -374,6 +483,24 @@ struct tg_error *tg_condition_create(const char *text, struct tg_condition **res
     Tcl_IncrRefCount(condition->expression);
     *result = condition;
     return NULL;
+}
+
+struct tg_error *tg_condition_create(const char *text, struct tg_condition **result, size_t *position)
+{
+    struct tg_error *error = create(text, result, position), *other = NULL;
+    if (error == NULL || tg_error_code(error) != TG_ERROR_USAGE)
+        return error;
+    char *translated = translate_c(text);
+    if (translated != NULL && strcmp(translated, text) != 0)
+        other = create(translated, result, NULL);
+    else
+        other = tg_error_create(TG_ERROR_USAGE, "%s", "");
+    free(translated);
+    if (other == NULL)
+        tg_error_destroy(error);
+    else
+        tg_error_destroy(other);
+    return other == NULL ? NULL : error;
 }
 
 void tg_condition_destroy(struct tg_condition *condition)

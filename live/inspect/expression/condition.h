@@ -1,6 +1,8 @@
 /* Conditions of breakpoints: Tcl expressions in which `$rdi` is a register, `$count` a variable where the
  * thread stands, and `${a.b[3]}` any expression of live/inspect/expression/expression.h:
  *
+ * What is no Tcl expression is read as C has it: n == 3 is ${n} == 3.
+ *
  *   $rdi == 3 && $count > 10        ${p->next} != 0        [string match {eth*} ${device.name}]
  *
  * Numbers, enums and pointers are numbers, an array of characters is its text. They are read when the

@@ -383,7 +383,13 @@ static void test_conditions(void **state)
     check_condition(&child, "${opaque->x} == 1", "$opaque->x: ");
     check_condition(&child, "$countre > 1", "similar: counter");
     check_condition(&child, "$counter >", "not a valid Tcl expression");
-    check_condition(&child, "counter > 1", "invalid bareword \"counter\"; a variable is written $counter");
+    check_condition(&child, "counter >", "; a variable is written ${EXPRESSION}, as in ${p->n}, or $counter");
+    /* as C has it */
+    check_condition(&child, "counter > 40 && argument == 3", "1");
+    check_condition(&child, "all.points[1].y == 4 && node->at.x == 3 && counter*2 > 80", "1");
+    check_condition(&child, "!(counter > 41) && -hidden != counter && buffer eq {abc}", "1");
+    check_condition(&child, "abs(hidden) >= 0 && counter > 0x10", "1");
+    check_condition(&child, "countre > 1", "similar: counter");
     check_condition(&child, "${counter +} > 1", "found the end");
     check_condition(&child, "$counter ** 999999999", "is not supported in conditions");
     check_condition(&child, "\"$counter\"", "1");
