@@ -77,10 +77,12 @@ dcont
 has {dstatus -group_by thread_state,line} {breakpoint: 2:2.*\\n *first.c#FIRST: 2:2}
 has {dprint step} {^step = 0}
 # the first instruction of it is another place
-dbreak *kernel
-has {dactions 4} {first.c#}
-is {expr {[regexp {addr=(\\S+)} [dactions 4] - at] && [regexp {addr=(\\S+)} [dactions $break] - line] && $at < $line}} 1
-ddelete 4 $break
+set entry [dfocus pr0 {dbreak *kernel}]
+set line [dfocus pr0 {dbreak kernel}]
+regexp {addr=(\\S+)} [dactions $entry] - at
+regexp {addr=(\\S+)} [dactions $line] - behind
+is {expr {$at < $behind}} 1
+ddelete $entry $line $break
 # nobody but the ranks is stopped by them; the launcher has a group of its own
 is {count stopped(g1)} 0
 is {count {running(gC1)}} [count gC1]
@@ -190,9 +192,11 @@ ATTACHED = """
 is dfocus ranks
 is {count gSr0} 2
 is {count gWr0} 2
-set break [dbreak first.c#LINE]
+# one may have passed it, and wait for the other
+set break [dbreak first.c#LINE -g]
 dcont
-is {count breakpoint(gr0)} 2
+is {count stopped(gr0)} 2
+has {count breakpoint(gr0)} {^[12]$}
 ddelete $break
 dgo
 """
