@@ -192,44 +192,6 @@ static struct tg_error *take_comm_name(struct tg_mpi_model *model, const struct 
     return comm == NULL ? NULL : tg_string_pool_intern(&model->names, event->mpi_comm_name.name, &comm->name);
 }
 
-/* ---- calls that fail */
-
-static struct tg_error *take_error(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
-{
-    const struct tg_event_mpi_error *told = &event->mpi_error;
-    const struct thread *thread = find_thread(model, index, event->tid);
-    model->all_faults++;
-    if (model->n_faults >= TG_MPI_MAX_FAULTS)
-        return NULL;
-    struct tg_mpi_fault fault = {.process = index,
-                                 .tid = event->tid,
-                                 .code = told->code,
-                                 .in_call = thread != NULL && thread->public.in_call,
-                                 .time_ns = event->time_ns};
-    if (fault.in_call)
-        fault.call = thread->public.call;
-    struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &fault.name);
-    if (error == NULL)
-        error = tg_string_pool_intern(&model->names, told->error_class, &fault.error_class);
-    if (error == NULL)
-        error = tg_string_pool_intern(&model->names, told->text, &fault.text);
-    return error != NULL ? error
-                         : TG_ARRAY_APPEND(model->faults, model->n_faults, model->fault_capacity, fault);
-}
-
-/* The call of THREAD that failed came back. */
-static void end_fault(struct tg_mpi_model *model, const struct thread *thread, uint64_t time_ns)
-{
-    for (size_t i = model->n_faults; i-- > 0;) {
-        struct tg_mpi_fault *fault = &model->faults[i];
-        if (fault->process != thread->public.process || fault->tid != thread->public.tid)
-            continue;
-        if (fault->in_call && fault->call.since_ns == thread->public.call.since_ns)
-            fault->left_ns = time_ns;
-        return;
-    }
-}
-
 /* ---- messages */
 
 /* Rank of PROCESS in the communicator of CALL, -1 unknown. */
@@ -237,6 +199,14 @@ static int64_t own_rank(const struct tg_mpi_model *model, const struct process *
 {
     return tg_mpi_comm_rank_of(tg_mpi_comms_find(&model->comms, process->public.job, comm),
                                process->public.process);
+}
+
+/* Messages to and from spawned processes: the two sides know their communicator by different ids, so no half finds
+ * its other one. */
+static bool is_between_jobs(const struct tg_mpi_model *model, const struct process *process, uint64_t comm)
+{
+    const struct tg_mpi_comm *found = tg_mpi_comms_find(&model->comms, process->public.job, comm);
+    return found != NULL && found->origin == TG_MPI_COMM_SPAWN;
 }
 
 static struct tg_mpi_message message_of(const struct tg_mpi_model *model, const struct process *process,
@@ -279,10 +249,69 @@ static struct tg_error *post(struct tg_mpi_model *model, const struct process *p
 {
     bool persistent;
     enum tg_mpi_role role = tg_mpi_call_role(thread->public.call.name, NULL, &persistent);
-    if (thread->public.call.peer < 0 || persistent || (role != TG_MPI_SEND && role != TG_MPI_SEND_RECEIVE))
+    if (thread->public.call.peer < 0 || persistent || (role != TG_MPI_SEND && role != TG_MPI_SEND_RECEIVE) ||
+        is_between_jobs(model, process, thread->public.call.comm))
         return NULL;
     const struct tg_mpi_message message = message_of(model, process, thread, true);
     return tg_mpi_messages_add_send(model->messages, &message);
+}
+
+/* ---- calls that fail */
+
+/* The receive, of THREAD's call or of a request that it waits for, that a longer message has come for. */
+static void find_truncated(const struct tg_mpi_model *model, const struct thread *thread, uint64_t request,
+                           struct tg_mpi_fault *fault)
+{
+    const struct process *process = find_process(model, thread->public.process);
+    enum tg_mpi_role role = tg_mpi_call_role(fault->call.name, NULL, NULL);
+    if (process == NULL)
+        return;
+    if (role == TG_MPI_RECEIVE) {
+        fault->receive = message_of(model, process, thread, false);
+        fault->is_truncated = tg_mpi_messages_find_send(model->messages, &fault->receive, &fault->sent) &&
+                              fault->sent.bytes > fault->receive.bytes;
+    } else if (role == TG_MPI_COMPLETION) {
+        fault->is_truncated = tg_mpi_messages_find_truncated(model->messages, fault->process, request,
+                                                             &fault->receive, &fault->sent);
+    }
+}
+
+static struct tg_error *take_error(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_error *told = &event->mpi_error;
+    const struct thread *thread = find_thread(model, index, event->tid);
+    model->all_faults++;
+    if (model->n_faults >= TG_MPI_MAX_FAULTS)
+        return NULL;
+    struct tg_mpi_fault fault = {.process = index,
+                                 .tid = event->tid,
+                                 .code = told->code,
+                                 .in_call = thread != NULL && thread->public.in_call,
+                                 .time_ns = event->time_ns};
+    if (fault.in_call)
+        fault.call = thread->public.call;
+    if (fault.in_call && strcmp(told->error_class, "MPI_ERR_TRUNCATE") == 0)
+        find_truncated(model, thread, told->request, &fault);
+    struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &fault.name);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->names, told->error_class, &fault.error_class);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->names, told->text, &fault.text);
+    return error != NULL ? error
+                         : TG_ARRAY_APPEND(model->faults, model->n_faults, model->fault_capacity, fault);
+}
+
+/* The call of THREAD that failed came back. */
+static void end_fault(struct tg_mpi_model *model, const struct thread *thread, uint64_t time_ns)
+{
+    for (size_t i = model->n_faults; i-- > 0;) {
+        struct tg_mpi_fault *fault = &model->faults[i];
+        if (fault->process != thread->public.process || fault->tid != thread->public.tid)
+            continue;
+        if (fault->in_call && fault->call.since_ns == thread->public.call.since_ns)
+            fault->left_ns = time_ns;
+        return;
+    }
 }
 
 /* ---- events */
@@ -362,7 +391,7 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct process *proce
         return NULL;
     if (!nonblocking && !persistent)
         return receive(model, process, call->comm, leave->peer, leave->tag, event->time_ns);
-    if (leave->request == 0 || call->peer == -2)
+    if (leave->request == 0 || call->peer == -2 || is_between_jobs(model, process, call->comm))
         return NULL;
     const struct tg_mpi_message posted = message_of(model, process, thread, false);
     return tg_mpi_messages_add_request(model->messages, &posted, leave->request, persistent);
@@ -673,7 +702,7 @@ visit_blocked(const struct tg_mpi_model *model,
         bool nonblocking, persistent;
         if (!thread->public.in_call || process == NULL ||
             tg_mpi_call_role(thread->public.call.name, &nonblocking, &persistent) != TG_MPI_RECEIVE ||
-            nonblocking || persistent)
+            nonblocking || persistent || is_between_jobs(model, process, thread->public.call.comm))
             continue;
         const struct tg_mpi_message message = message_of(model, process, thread, false);
         error = visit(context, &message);

@@ -186,6 +186,22 @@ bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const stru
     return false;
 }
 
+bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
+                               struct tg_mpi_message *sent)
+{
+    const struct tg_mpi_message *oldest = NULL;
+    for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
+        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
+            flow->key.destination == receive->destination &&
+            (receive->source == -1 || flow->key.source == receive->source) &&
+            (receive->tag == -1 || flow->key.tag == receive->tag) &&
+            (oldest == NULL || flow->first->message.since_ns < oldest->since_ns))
+            oldest = &flow->first->message;
+    if (oldest != NULL)
+        *sent = *oldest;
+    return oldest != NULL;
+}
+
 /* ---- receives */
 
 static struct request *find_request(const struct tg_mpi_messages *messages, size_t process, uint64_t request)
@@ -241,6 +257,21 @@ bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, 
     if (!found->persistent)
         tg_mpi_messages_drop_request(messages, process, request);
     return true;
+}
+
+bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size_t process, uint64_t request,
+                                    struct tg_mpi_message *posted, struct tg_mpi_message *sent)
+{
+    for (const struct request *of = messages->requests; of != NULL; of = of->hh.next) {
+        struct tg_mpi_message found;
+        if (of->key.process != process || (request != 0 && of->key.request != request) ||
+            !tg_mpi_messages_find_send(messages, &of->message, &found) || found.bytes <= of->message.bytes)
+            continue;
+        *posted = of->message;
+        *sent = found;
+        return true;
+    }
+    return false;
 }
 
 /* ---- copies */

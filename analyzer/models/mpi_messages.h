@@ -24,6 +24,13 @@ bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg
 /* Whether a message on its way is one that RECEIVE, with its any source and any tag, would take. */
 bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive);
 
+/* The oldest such message; it stays. False: none. */
+bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
+                               struct tg_mpi_message *sent);
+/* The receive of PROCESS by REQUEST (0: by any) that has less room than the message that it will get. */
+bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size_t process, uint64_t request,
+                                    struct tg_mpi_message *posted, struct tg_mpi_message *sent);
+
 /* A receive by REQUEST of POSTED's process; a persistent one stays when it completes. */
 struct tg_error *tg_mpi_messages_add_request(struct tg_mpi_messages *messages,
                                              const struct tg_mpi_message *posted, uint64_t request,

@@ -60,20 +60,6 @@ struct tg_mpi_collective {
     uint64_t n_entered, n_left;
 };
 
-/* A call that failed. */
-struct tg_mpi_fault {
-    size_t process;
-    int32_t tid;
-    const char *name;        /* as the library names the call, "" unknown */
-    const char *error_class; /* "MPI_ERR_TRUNCATE", "" one that the program made */
-    const char *text;        /* the library's explanation */
-    int64_t code;
-    bool in_call; /* one that is recorded: CALL */
-    struct tg_mpi_call call;
-    uint64_t time_ns;
-    uint64_t left_ns; /* when the call came back all the same, 0: it did not */
-};
-
 /* How far a rank of the communicator is with a collective. */
 enum tg_mpi_standing {
     TG_MPI_MISSING,
@@ -106,6 +92,22 @@ struct tg_mpi_message {
     const char *name;
     uint64_t code;
     uint64_t since_ns;
+};
+
+/* A call that failed. */
+struct tg_mpi_fault {
+    size_t process;
+    int32_t tid;
+    const char *name;        /* as the library names the call, "" unknown */
+    const char *error_class; /* "MPI_ERR_TRUNCATE", "" one that the program made */
+    const char *text;        /* the library's explanation */
+    int64_t code;
+    bool in_call; /* one that is recorded: CALL */
+    struct tg_mpi_call call;
+    uint64_t time_ns;
+    uint64_t left_ns;  /* when the call came back all the same, 0: it did not */
+    bool is_truncated; /* MPI_ERR_TRUNCATE, and it is known of what: */
+    struct tg_mpi_message receive, sent;
 };
 
 #endif

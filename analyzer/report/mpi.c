@@ -23,7 +23,7 @@ enum {
 struct row {
     const struct tg_mpi_thread *thread;
     const char *job, *state, *name; /* NAME: current call, else the last one */
-    char *call;                     /* NAME and its arguments, in words; owned */
+    char call[400];                 /* NAME and its arguments, in words */
     size_t process;
     int64_t rank, peer, tag;
     int32_t tid;
@@ -45,7 +45,7 @@ static const struct tg_report_field thread_fields[] = {
     FIELD("STATE", NULL, TEXT, state),      FIELD(NULL, "in_call", FLAG, in_call),
     FIELD(NULL, "call", TEXT, name),        FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
     FIELD(NULL, "peer", SIGNED, peer),      FIELD(NULL, "tag", SIGNED, tag),
-    FIELD("CALL", NULL, TEXT, call),        FIELD(NULL, "code", CODE, code),
+    FIELD("CALL", NULL, CHARS, call),       FIELD(NULL, "code", CODE, code),
     FIELD(NULL, "where", WHERE, where),     {0},
 };
 
@@ -57,24 +57,25 @@ static const struct tg_report_field group_fields[] = {
     FIELD(">TIME IN MPI", NULL, DURATION, call_ns),
     FIELD("STATE", NULL, TEXT, state),
     FIELD(">SINCE (s)", NULL, MOMENT, since_ns),
-    FIELD("CALL", NULL, TEXT, call),
+    FIELD("CALL", NULL, CHARS, call),
     FIELD("WHERE", NULL, CHARS, where),
     {0},
 };
 
-static char *call_text(const struct tg_mpi_call *call)
+/* Only error: NO_MEMORY. */
+static struct tg_error *print_call(const struct tg_mpi_call *call, char *buffer, size_t size)
 {
     char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
     if (stream == NULL)
-        return NULL;
+        return tg_error_no_memory();
     tg_words_call(stream, call);
-    if (fclose(stream) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    struct tg_error *error = fclose(stream) == 0 ? NULL : tg_error_no_memory();
+    if (error == NULL)
+        snprintf(buffer, size, "%s", text);
+    free(text);
+    return error;
 }
 
 static struct row row_of(const struct tg_report *report, const struct tg_mpi_thread *thread)
@@ -85,7 +86,6 @@ static struct row row_of(const struct tg_report *report, const struct tg_mpi_thr
                       .job = entry->job,
                       .state = thread->in_call ? "in" : "left",
                       .name = thread->call.name,
-                      .call = call_text(&thread->call),
                       .process = thread->process,
                       .rank = process != NULL ? process->rank : -1,
                       .peer = thread->call.peer,
@@ -101,13 +101,6 @@ static struct row row_of(const struct tg_report *report, const struct tg_mpi_thr
     return row;
 }
 
-static void free_rows(struct row *rows, size_t count)
-{
-    for (size_t i = 0; rows != NULL && i < count; i++)
-        free(rows[i].call);
-    free(rows);
-}
-
 static struct tg_error *collect_rows(const struct tg_report *report, struct row **rows, size_t *count)
 {
     *count = tg_mpi_model_thread_count(report->mpi);
@@ -115,10 +108,12 @@ static struct tg_error *collect_rows(const struct tg_report *report, struct row 
     if (*rows == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < *count; i++) {
-        (*rows)[i] = row_of(report, tg_mpi_model_thread_at(report->mpi, i));
-        if ((*rows)[i].call == NULL) {
-            free_rows(*rows, i);
-            return tg_error_no_memory();
+        struct row *row = &(*rows)[i];
+        *row = row_of(report, tg_mpi_model_thread_at(report->mpi, i));
+        struct tg_error *error = print_call(&row->thread->call, row->call, sizeof row->call);
+        if (error != NULL) {
+            free(*rows);
+            return error;
         }
     }
     return NULL;
@@ -231,7 +226,7 @@ static struct tg_error *write_threads(const struct tg_report_page *page)
         error = tg_report_table(page, &table, shown);
     if (error == NULL && !is_folded)
         tg_report_more(page, 0, count - shown);
-    free_rows(rows, count);
+    free(rows);
     return error;
 }
 
@@ -385,6 +380,6 @@ struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_js
     tg_json_member_unsigned(json, "unmatched_beyond_limit", tg_mpi_model_unkept(report->mpi));
     tg_json_member_unsigned(json, "impossible_events", tg_mpi_model_impossible(report->mpi));
     tg_json_end_object(json);
-    free_rows(rows, count);
+    free(rows);
     return error;
 }

@@ -90,10 +90,27 @@ static void print_rank_error(struct tg_verdict_draft *draft, const struct tg_mpi
     fprintf(draft->stream, ", which has %" PRId64 " rank%s", facts.size, facts.size == 1 ? "" : "s");
 }
 
+/* ": rank 0 receives at most 40 bytes in main (a.c:12) where rank 1 sends 80 in main (a.c:20)" */
+static void print_truncation(struct tg_verdict_draft *draft, const struct tg_mpi_fault *fault)
+{
+    FILE *stream = draft->stream;
+    fputs(": ", stream);
+    tg_words_process(stream, draft->input, fault->process);
+    fprintf(stream, " receives at most %" PRIu64 " bytes", fault->receive.bytes);
+    tg_words_code(stream, draft->input, fault->process, fault->receive.code);
+    fputs(" where ", stream);
+    tg_words_process(stream, draft->input, fault->sent.process);
+    fprintf(stream, " sends %" PRIu64, fault->sent.bytes);
+    tg_words_code(stream, draft->input, fault->sent.process, fault->sent.code);
+    tg_verdict_blame(draft, fault->sent.process, fault->sent.tid, fault->sent.code);
+}
+
 static void print_detail(struct tg_verdict_draft *draft, const struct tg_mpi_fault *fault)
 {
     if (!fault->in_call)
         return;
+    if (fault->is_truncated)
+        print_truncation(draft, fault);
     if (strcmp(fault->error_class, "MPI_ERR_RANK") == 0)
         print_rank_error(draft, fault, fault->call.peer);
     else if (strcmp(fault->error_class, "MPI_ERR_ROOT") == 0)

@@ -30,7 +30,7 @@ static bool has_several_jobs(const struct tg_verdict_input *input)
     return false;
 }
 
-void tg_words_job(FILE *stream, const struct tg_verdict_input *input, const char *job)
+static void print_job(FILE *stream, const struct tg_verdict_input *input, const char *job)
 {
     if (*job == '\0' || !has_several_jobs(input))
         return;
@@ -45,7 +45,7 @@ void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t
         fputs("a process that is not in the trace", stream);
     } else if (entry->rank >= 0) {
         fprintf(stream, "rank %" PRId64, entry->rank);
-        tg_words_job(stream, input, entry->job);
+        print_job(stream, input, entry->job);
     } else {
         fprintf(stream, "process %" PRId32 " (", entry->pid);
         tg_printable_write(stream, tg_process_entry_name(entry));
@@ -109,7 +109,7 @@ void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
 {
     fprintf(stream, "number %" PRIu64 " on ", collective->instance);
     tg_words_comm(stream, input->mpi, collective->job, collective->comm);
-    tg_words_job(stream, input, collective->job);
+    print_job(stream, input, collective->job);
 }
 
 static void print_comm_of(FILE *stream, const struct tg_mpi_call *call)
@@ -161,7 +161,7 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
         fputs(", any tag", stream);
     fputs(" on ", stream);
     tg_words_comm(stream, input->mpi, message->job, message->comm);
-    tg_words_job(stream, input, message->job);
+    print_job(stream, input, message->job);
     fprintf(stream, ", %" PRIu64 " bytes: ", message->bytes);
     tg_printable_write(stream, message->name);
     tg_words_code(stream, input, message->process, message->code);

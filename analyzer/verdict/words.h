@@ -33,8 +33,6 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
 /* The state of PROCESS's main thread, in the words of a worker's state. */
 void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process);
-/* " of job 77" where ranks of several jobs are in the trace, else nothing */
-void tg_words_job(FILE *stream, const struct tg_verdict_input *input, const char *job);
 /* "MPI_COMM_WORLD", "communicator 'rows'", "communicator 0x..." */
 void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job, uint64_t comm);
 /* "number 17 on MPI_COMM_WORLD" */
