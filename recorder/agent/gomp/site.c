@@ -251,6 +251,16 @@ static void find_loop(struct walk *walk, int64_t target)
         walk->site.end = (int32_t)target;
 }
 
+/* The loop's body lies apart at TARGET, and goes on where the walk is. */
+static void find_loop_apart(struct walk *walk, int64_t target)
+{
+    int32_t end = end_of_body(walk, target, walk->at);
+    if (end == TG_GOMP_SITE_OPEN || !fits(target))
+        return;
+    walk->site.start = (int32_t)target;
+    walk->site.end = end;
+}
+
 /* A conditional jump to TARGET, behind which the walk is. True: all is known. */
 static bool meet_jump(struct walk *walk, unsigned condition, int64_t target)
 {
@@ -272,6 +282,8 @@ static bool meet_jump(struct walk *walk, unsigned condition, int64_t target)
     }
     if (leaves_out(walk, condition))
         find_loop(walk, target);
+    else if (walk->compared == WITH_VALUE && !is_equality && target > walk->at)
+        find_loop_apart(walk, target);
     /* the first jump is for threads that get one iteration more, unless there is none for that */
     bool is_first = walk->site.construct == TG_GOMP_NO_CONSTRUCT && walk->compared == NOT_COMPARED;
     walk->site.construct = TG_GOMP_STATIC_LOOP;

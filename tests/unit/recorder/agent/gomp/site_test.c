@@ -57,6 +57,13 @@ static const struct sample {
      "89c18b450099f7fb39d17c4f0fafc801ca8d0c1039ca7d3a4863ca89c0488d150000000048c1e103488d350000000048c1e003"
      "4801ce4801d131d2f20f100416f20f58c0f20f1104114883c2084839c275e94883c4085b5dc3669083c00131d2ebaa",
      {TG_GOMP_STATIC_LOOP, 0, 0, 82, 0, 0}},
+    /* with nowait, and a call in the body, which lies behind the function's end */
+    {"a loop whose body lies apart, -O2",
+     {TG_GOMP_ASKED_THREAD_NUM, true, 0},
+     "4863f34863c8486305422e0000489948f7fe4839d17c4c480fafc84801d1488d34084839f17c24488d1d0d3e00004889dfe8"
+     "3dfeffff8305362e0000014889df5be90dfeffff0f1f4400004889cf4883c101e85cffffff4839ce75efebc90f1f44000048"
+     "83c00131d2ebac",
+     {TG_GOMP_STATIC_LOOP, 0, 75, 94, 0, 0}},
     {"a loop of longs with a step, -O2",
      {TG_GOMP_ASKED_THREAD_NUM, true, 0},
      "488b75004863c848b856555555555555554883c60248f7ee48c1fe3f4889d04829f0489948f7fb4839d17c3e480fafc84801ca"
