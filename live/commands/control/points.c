@@ -199,8 +199,8 @@ const struct tg_console_command tg_console_dbreak = {
         "As long as nobody has set a focus, it is planted in the ranks of the job as well, also when they "
         "come\n"
         "later.\n"
-        "CONDITION is a Tcl expression: $rdi is a register, $count a variable, ${p->a[3]} an expression of\n"
-        "dprint; where it is false nothing stops.",
+        "CONDITION is an expression as in C (count == 3 && p->next) or Tcl: $rdi is a register, $count a\n"
+        "variable, ${p->a[3]} an expression of dprint; where it is false nothing stops.",
     .options = dbreak_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run_dbreak,
@@ -214,8 +214,10 @@ const struct tg_console_command tg_console_dbarrier = {
     .summary = "sets a barrier for the processes or threads in focus and returns its number",
     .example = "dfocus gW dbarrier 642 -stop_when_hit none",
     .more =
-        "A thread that reaches LOCATION is held until all members have arrived; then all are released and\n"
-        "stay stopped until dgo. A focus with a group of threads (W, L) makes a thread barrier, any other\n"
+        "A thread that reaches LOCATION, or is stopped there already, is held until all members have "
+        "arrived;\n"
+        "then all are released and stay stopped until dgo. A focus with a group of threads (W, L) makes a "
+        "thread barrier, any other\n"
         "focus a process barrier, by default of the share group. WIDTH is group, process or none: what else\n"
         "stops when a member arrives (-stop_when_hit), and when all have arrived (-stop_when_done).",
     .options = dbarrier_options,

@@ -138,7 +138,7 @@ static struct tg_error *run_dfocus(struct tg_console *console, int argc, Tcl_Obj
     return error;
 }
 
-static const char *const dfocus_words[] = {"all", NULL};
+static const char *const dfocus_words[] = {"all", "ranks", NULL};
 
 const struct tg_console_command tg_console_dfocus = {
     .name = "dfocus",
@@ -150,7 +150,8 @@ const struct tg_console_command tg_console_dfocus = {
         "2 the process with DPID 2 (see info processes), r1.3 worker 3 of rank 1, .3 worker 3 of the\n"
         "process in focus, < the lowest thread. t1.3 is only that worker, g2 the control group of process\n"
         "2, gS2 its share group (the same program), pW2 its workers, pL2.1 those at the same place as its\n"
-        "worker 1, a all. {r0 r1.2} is both; | - & and ( ) join, exclude and intersect: gS2-r0. existent(),\n"
+        "worker 1, a all; `ranks` alone means all ranks, as before a focus is set. {r0 r1.2} is both; | - & "
+        "and ( ) join, exclude and intersect: gS2-r0. existent(),\n"
         "stopped() and others select by state; in a trace every living thread is stopped. With a rank\n"
         "or process alone the current worker follows the events.",
     .words = dfocus_words,
