@@ -56,7 +56,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="record report filter sequence dump replay live recover calibrate"
+    local commands="record report filter sequence dump replay live recover redact calibrate"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
