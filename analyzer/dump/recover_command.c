@@ -7,6 +7,7 @@
 #include "format/base/printable.h"
 #include "format/settings/command_line.h"
 #include "format/trace/recovery.h"
+#include "format/trace/redactor.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -273,6 +274,38 @@ static bool is_of_another_host(const struct tg_trace_meta *meta, char text[MAX_P
     return true;
 }
 
+/* What rings hold of a trace whose names are replaced: those of the recorder are not known any more. */
+struct redacting {
+    struct tg_redactor *redactor;
+    void (*add)(void *context, const struct tg_event *event);
+    void *context;
+};
+
+static void add_redacted(void *context, const struct tg_event *event)
+{
+    const struct redacting *redacting = context;
+    struct tg_event redacted;
+    struct tg_error *error = tg_redactor_event(redacting->redactor, event, &redacted);
+    if (error == NULL)
+        redacting->add(redacting->context, &redacted);
+    tg_error_destroy(error);
+}
+
+static struct tg_error *salvage(struct rings *rings, const char *directory, bool is_redacted,
+                                struct tg_recovery_place place,
+                                void (*add)(void *add_context, const struct tg_event *event),
+                                void *add_context)
+{
+    struct redacting redacting = {.add = add, .context = add_context};
+    if (!is_redacted)
+        return rings->services->salvage_rings(directory, place, add, add_context, &rings->stats);
+    struct tg_error *error = tg_redactor_create(TG_REDACTOR_LATER, &redacting.redactor);
+    if (error == NULL)
+        error = rings->services->salvage_rings(directory, place, add_redacted, &redacting, &rings->stats);
+    tg_redactor_destroy(redacting.redactor);
+    return error;
+}
+
 static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta,
                                    struct tg_recovery_place place,
                                    void (*add)(void *add_context, const struct tg_event *event),
@@ -283,13 +316,14 @@ static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *me
     const char *directory = tg_trace_meta_get(meta, "agent.directory");
     if (directory == NULL)
         return NULL;
-    if (is_of_another_host(meta, text))
+    const char *redacted = tg_trace_meta_get(meta, "redacted");
+    bool is_redacted = redacted != NULL && strcmp(redacted, "on") == 0; /* also the host's name */
+    if (!is_redacted && is_of_another_host(meta, text))
         return add_problem(rings, text);
     rings->directory = strdup(directory);
     if (rings->directory == NULL)
         return tg_error_no_memory();
-    TG_AUTO_ERROR struct tg_error *error =
-        rings->services->salvage_rings(directory, place, add, add_context, &rings->stats);
+    TG_AUTO_ERROR struct tg_error *error = salvage(rings, directory, is_redacted, place, add, add_context);
     rings->salvaged = error == NULL;
     if (error == NULL)
         return NULL;

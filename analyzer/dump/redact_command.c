@@ -85,7 +85,7 @@ static struct tg_error *begin(struct copy *copy, const struct redact_arguments *
     struct tg_trace_units units = {0};
     struct tg_error *error = tg_trace_reader_open(arguments->path, &copy->reader);
     if (error == NULL)
-        error = tg_redactor_create(&copy->redactor);
+        error = tg_redactor_create(0, &copy->redactor);
     if (error == NULL)
         error = tg_trace_meta_create(&copy->meta);
     if (error == NULL)

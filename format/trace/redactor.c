@@ -504,10 +504,18 @@ static enum treatment treatment_of_key(const char *key)
     return WORDS;
 }
 
+/* A host or user, who is then found in texts too. */
+static struct tg_error *know(struct tg_redactor *redactor, enum sort sort, const char *name)
+{
+    if (name != NULL && *name != '\0')
+        replace(redactor, sort, name, strlen(name));
+    return redactor->no_memory ? tg_error_no_memory() : NULL;
+}
+
 struct tg_error *tg_redactor_meta(struct tg_redactor *redactor, const struct tg_trace_meta *meta,
                                   struct tg_trace_meta *redacted)
 {
-    struct tg_error *error = tg_redactor_host(redactor, tg_trace_meta_get(meta, "host.name"));
+    struct tg_error *error = know(redactor, HOST, tg_trace_meta_get(meta, "host.name"));
     for (size_t i = 0; error == NULL && i < tg_trace_meta_count(meta); i++) {
         const char *key = tg_trace_meta_key_at(meta, i);
         const char *value = redact(redactor, treatment_of_key(key), tg_trace_meta_value_at(meta, i),
@@ -520,27 +528,20 @@ struct tg_error *tg_redactor_meta(struct tg_redactor *redactor, const struct tg_
 
 /* ---- life */
 
-static struct tg_error *know(struct tg_redactor *redactor, enum sort sort, const char *name)
-{
-    if (name != NULL && *name != '\0')
-        replace(redactor, sort, name, strlen(name));
-    return redactor->no_memory ? tg_error_no_memory() : NULL;
-}
-
-struct tg_error *tg_redactor_host(struct tg_redactor *redactor, const char *name)
-{
-    return know(redactor, HOST, name);
-}
-
 struct tg_error *tg_redactor_user(struct tg_redactor *redactor, const char *name)
 {
     return know(redactor, USER, name);
 }
 
-struct tg_error *tg_redactor_create(struct tg_redactor **redactor)
+struct tg_error *tg_redactor_create(unsigned before, struct tg_redactor **redactor)
 {
-    *redactor = calloc(1, sizeof **redactor);
-    return *redactor == NULL ? tg_error_no_memory() : NULL;
+    struct tg_redactor *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    for (size_t sort = 0; sort < SORTS; sort++)
+        made->used[sort] = before;
+    *redactor = made;
+    return NULL;
 }
 
 void tg_redactor_destroy(struct tg_redactor *redactor)

@@ -11,11 +11,12 @@
 /* What has been replaced so far, in memory alone: nobody gets from a trace to its names. */
 struct tg_redactor;
 
-struct tg_error *tg_redactor_create(struct tg_redactor **redactor);
+/* Numbers of replacements begin behind BEFORE: 0, or what no other one of the same trace gets to. */
+struct tg_error *tg_redactor_create(unsigned before, struct tg_redactor **redactor);
+enum { TG_REDACTOR_LATER = 1000000 };                   /* for what is added to a redacted trace */
 void tg_redactor_destroy(struct tg_redactor *redactor); /* NULL is accepted */
 
-/* Name of this host or of a user, which are then found in texts too. "" and NULL are ignored. */
-struct tg_error *tg_redactor_host(struct tg_redactor *redactor, const char *name);
+/* Name of a user, who is then found in texts too. */
 struct tg_error *tg_redactor_user(struct tg_redactor *redactor, const char *name);
 
 /* *REDACTED becomes a copy of EVENT; its texts and lists live until the next call. Only error: NO_MEMORY. */

@@ -26,6 +26,7 @@ struct tg_record_options {
     char *trace; /* path to write */
     bool force;  /* replace it where it exists */
     bool quiet;  /* say errors alone */
+    bool redact; /* names are replaced before they are written */
     struct tg_dlopen_filter filter;
     struct tg_settings settings; /* of the files; the filter's variables are in FILTER already */
     enum tg_loader_watch launched;

@@ -1,6 +1,7 @@
 #include "recorder/record/recording.h"
 
 #include "format/trace/meta.h"
+#include "format/trace/redactor.h"
 #include "format/trace/writer.h"
 #include "recorder/agent/contract.h"
 #include "recorder/breakpoints/user_breakpoints.h"
@@ -17,6 +18,7 @@
 #include "recorder/rings/agent_connection.h"
 #include "recorder/stacks/last_stacks.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,7 @@ struct tg_recording {
     struct tg_agent_session *agent;         /* NULL none */
     char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
+    struct tg_redactor *redactor; /* of what the writer gets; NULL: that is as it is */
     struct tg_ring_set_file file; /* WRITER's, for the agent's drain */
     struct tg_engine *engine;     /* NULL without ptrace ... */
     struct tg_untraced *untraced; /* ... and this otherwise */
@@ -219,10 +222,26 @@ static void report_write_error(struct tg_recording *recording, struct tg_error *
     recording->write_failed = true;
 }
 
+static void write_event(struct tg_recording *recording, const struct tg_event *event)
+{
+    struct tg_event redacted;
+    if (recording->redactor == NULL) {
+        tg_trace_writer_add(recording->writer, event);
+        return;
+    }
+    struct tg_error *error = tg_redactor_event(recording->redactor, event, &redacted);
+    if (error != NULL)
+        redacted = (struct tg_event){.kind = TG_EVENT_LOSS,
+                                     .time_ns = event->time_ns,
+                                     .loss = {TG_LOSS_LIMIT, 1, "out of memory while names were replaced"}};
+    tg_error_destroy(error);
+    tg_trace_writer_add(recording->writer, &redacted);
+}
+
 static void add_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
-    tg_trace_writer_add(recording->writer, event);
+    write_event(recording, event);
     if (event->kind == TG_EVENT_LOSS) {
         recording->losses++;
         recording->counted_losses += tg_loss_count(event->loss.count);
@@ -368,6 +387,30 @@ static void note(struct tg_recording *recording, const char *text)
 
 /* ---- life */
 
+/* *META is replaced by one without names, but for the place of the rings, which is needed to salvage them. */
+static struct tg_error *redact_meta(struct tg_recording *recording, struct tg_trace_meta **meta)
+{
+    struct tg_trace_meta *redacted = NULL;
+    const char *directory = tg_trace_meta_get(*meta, "agent.directory");
+    const struct passwd *user = getpwuid(getuid());
+    struct tg_error *error = tg_redactor_create(0, &recording->redactor);
+    if (error == NULL && user != NULL && user->pw_uid != 0)
+        error = tg_redactor_user(recording->redactor, user->pw_name);
+    if (error == NULL)
+        error = tg_trace_meta_create(&redacted);
+    if (error == NULL)
+        error = tg_redactor_meta(recording->redactor, *meta, redacted);
+    if (error == NULL && directory != NULL)
+        error = tg_trace_meta_set(redacted, "agent.directory", directory);
+    if (error != NULL) {
+        tg_trace_meta_destroy(redacted);
+        return error;
+    }
+    tg_trace_meta_destroy(*meta);
+    *meta = redacted;
+    return NULL;
+}
+
 static struct tg_error *create_writer(struct tg_recording *recording, const struct tg_stop_cost *cost)
 {
     const struct tg_record_options *options = recording->options;
@@ -382,6 +425,8 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
         error = describe_command(options, meta);
     if (error == NULL)
         error = describe_capture(recording, cost, meta);
+    if (error == NULL && options->redact)
+        error = redact_meta(recording, &meta);
     if (error == NULL)
         error = tg_trace_writer_create(options->trace, &writer, meta, &recording->writer);
     tg_trace_meta_destroy(meta);
@@ -649,6 +694,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);
     discard_writer(recording);
+    tg_redactor_destroy(recording->redactor);
     free(recording->without_agent);
     free(recording);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tollgate redact`: a copy says the same with other names, and has none of the old ones.
+"""`tollgate redact` and `record --redact`: a trace says the same with other names, and has none of the old ones.
 
 usage: redact.py CASE
 """
@@ -90,21 +90,31 @@ def recorded():
     if subprocess.run(["cc", "-g", f"{where}/solverbinary.c", "-o", f"{where}/solverbinary", "-ldl"], check=False).returncode != 0:
         skip("cannot build a program here")
     os.chdir(where)
-    made = run([TOLLGATE, "record", "-o", "whole.tgt", "-b", "solverbinary`main", "--match", "*/libprojectx*", "--", "./solverbinary",
-                "--password=hunter2", "token=xyzzy", "alice", "12"], {"OMP_TOOL_LIBRARIES": "/projectx/tool.so", "OMP_NUM_THREADS": "3"})
+    arguments = ("-o whole.tgt -b solverbinary`main --match */libprojectx* -- ./solverbinary --password=hunter2 token=xyzzy "
+                 "alice 12")
+    environment = {"OMP_TOOL_LIBRARIES": "/projectx/tool.so", "OMP_NUM_THREADS": "3"}
+    made = run([TOLLGATE, "record", *arguments.split()], environment)
     check(made.status == 7, made)
-    redact("whole.tgt", "copy.tgt")
-    with open("copy.tgt", "rb") as file:
-        raw = file.read()
-    told = "".join(run([TOLLGATE, *arguments, "copy.tgt"]).output for arguments in (
-        ["dump", "--meta"], ["dump", "--json", "--meta"], ["dump", "--chrome"], ["report", "--all"], ["report", "--json"], ["filter"]))
     whole = run([TOLLGATE, "dump", "--meta", "whole.tgt"]).output
     for secret in (*SECRETS, platform.node()):
         check(re.search(rf"\b{re.escape(secret)}", whole), secret, "is not even in the whole trace")
-        check(secret.encode() not in raw or len(secret) < 5, secret, "is in the copy's bytes")
-        check(not re.search(rf"(?<![\w.]){re.escape(secret)}\b", told), secret, "is still told of the copy")
-    check("user1" in told and "host1" in told and "OMP_NUM_THREADS=3" in told and " 12" in told, "what may stay is gone")
-    check(json.loads(run([TOLLGATE, "report", "--json", "copy.tgt"]).output)["meta"]["redacted"] == "on")
+    redact("whole.tgt", "copy.tgt")
+    made = run([TOLLGATE, "record", "--redact", *arguments.replace("whole", "at-once").split()], environment)
+    check(made.status == 7, made)
+    for trace in ("copy.tgt", "at-once.tgt"):
+        nothing_is_left(trace)
+
+
+def nothing_is_left(trace):
+    with open(trace, "rb") as file:
+        raw = file.read()
+    told = "".join(run([TOLLGATE, *arguments, trace]).output for arguments in (
+        ["dump", "--meta"], ["dump", "--json", "--meta"], ["dump", "--chrome"], ["report", "--all"], ["report", "--json"], ["filter"]))
+    for secret in (*SECRETS, platform.node()):
+        check(secret.encode() not in raw or len(secret) < 5, secret, "is in the bytes of", trace)
+        check(not re.search(rf"(?<![\w.]){re.escape(secret)}\b", told), secret, "is still told of", trace)
+    check("user1" in told and "host1" in told and "OMP_NUM_THREADS=3" in told and " 12" in told, "what may stay is gone", trace)
+    check(json.loads(run([TOLLGATE, "report", "--json", trace]).output)["meta"]["redacted"] == "on")
 
 
 def refused():
