@@ -35,8 +35,9 @@ static void texts_of(struct tg_action_point *point, const char ***texts)
     texts[2] = &point->focus;
     texts[3] = &point->condition;
     texts[4] = &point->satisfaction;
+    texts[5] = &point->script;
 }
-enum { N_TEXTS = 5 };
+enum { N_TEXTS = 6 };
 
 static void deinit_point(struct tg_action_point *point)
 {
@@ -140,6 +141,20 @@ void tg_action_points_take_back(struct tg_action_points *points, uint32_t id)
     tg_error_destroy(tg_action_points_remove(points, id)); /* cannot fail: the point exists */
     if (id == points->last_id)
         points->last_id--;
+}
+
+struct tg_error *tg_action_points_set_script(struct tg_action_points *points, uint32_t id, const char *script)
+{
+    struct tg_action_point *point = NULL;
+    struct tg_error *error = find(points, id, &point);
+    char *copy = error == NULL ? strdup(script) : NULL;
+    if (error == NULL && copy == NULL)
+        error = tg_error_no_memory();
+    if (error != NULL)
+        return error;
+    free((void *)(uintptr_t)point->script);
+    point->script = copy;
+    return NULL;
 }
 
 struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32_t id, bool enabled)
@@ -317,6 +332,11 @@ void tg_action_point_print(const struct tg_action_point *point, FILE *stream)
         tg_printable_write(stream, point->condition);
         fputc('\n', stream);
     }
+    if (*point->script != '\0') {
+        fputs("Script: ", stream);
+        tg_printable_write(stream, point->script);
+        fputc('\n', stream);
+    }
     if (point->kind != TG_ACTION_BARRIER)
         return;
     fprintf(stream, "Stop when done: %s\n", stop_word(point, point->stop_when_done, "none"));
@@ -414,6 +434,10 @@ static void save_point(const struct tg_action_point *point, FILE *stream)
     if (!is_barrier && *point->condition != '\0') {
         fputs(" -if ", stream);
         tg_tcl_quote_write(point->condition, stream);
+    }
+    if (*point->script != '\0') {
+        fputs(" -e ", stream);
+        tg_tcl_quote_write(point->script, stream);
     }
     /* a place that does not exist when the script runs may come with a library */
     fputs(" -pending", stream);

@@ -33,6 +33,7 @@ struct tg_action_point {
     const char *place;    /* FILE#LINE, "" not known */
     const char *focus;    /* the set that it was made with */
     const char *condition;
+    const char *script;                 /* run at a hit, "" none */
     enum tg_barrier_stop stop_when_hit; /* NONE: the thread; of a process barrier its process */
     uint64_t hits;
     /* of a barrier */
@@ -53,6 +54,8 @@ struct tg_error *tg_action_points_add(struct tg_action_points *points, const str
 struct tg_error *tg_action_points_remove(struct tg_action_points *points, uint32_t id);
 /* The same of the one added last, of which nobody has heard: the next one has its number. */
 void tg_action_points_take_back(struct tg_action_points *points, uint32_t id);
+struct tg_error *tg_action_points_set_script(struct tg_action_points *points, uint32_t id,
+                                             const char *script);
 struct tg_error *tg_action_points_enable(struct tg_action_points *points, uint32_t id, bool enabled);
 /* NULL: there is no action point ID. */
 const struct tg_action_point *tg_action_points_get(const struct tg_action_points *points, uint32_t id);

@@ -1,6 +1,7 @@
 #include "live/commands/table.h"
 
 #include "live/commands/control/commands.h"
+#include "live/commands/control/hit_scripts.h"
 #include "live/commands/control/job_settings.h"
 #include "live/commands/control/remade_points.h"
 #include "live/commands/focus/focus_call.h"
@@ -163,9 +164,11 @@ static const struct tg_console_alias gdb_words[] = {
 };
 
 static const struct tg_console_state_kind *const states[] = {
-    &tg_auto_sequence_kind, &tg_catches_kind,           &tg_examination_kind,
-    &tg_frame_choices_kind, &tg_job_settings_kind,      &tg_listing_kind,
-    &tg_remade_points_kind, &tg_setting_variables_kind, NULL,
+    &tg_auto_sequence_kind,     &tg_catches_kind,
+    &tg_examination_kind,       &tg_frame_choices_kind,
+    &tg_hit_scripts_kind,       &tg_job_settings_kind,
+    &tg_listing_kind,           &tg_remade_points_kind,
+    &tg_setting_variables_kind, NULL,
 };
 
 const struct tg_console_table tg_command_table = {

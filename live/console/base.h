@@ -86,7 +86,8 @@ struct tg_console {
     struct tg_console_state *states;        /* of commands */
     size_t n_states;
     Tcl_AsyncHandler interrupt;
-    bool is_stopped; /* the running script is being ended */
+    bool is_stopped;        /* the running script is being ended */
+    uint64_t n_hit_scripts; /* scripts of breakpoints that were run so far */
     bool has_quit;
     int quit_status; /* -1: none was given */
     enum tg_console_leaving leaving;

@@ -103,6 +103,8 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
                                        size_t *position);
 /* NOT_FOUND errors. What a barrier holds is released by both; nobody runs on by it. */
 struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t id);
+/* SCRIPT, the console's, is run at hits of breakpoint ID: it is kept with the point, and the controller does nothing with it. */
+struct tg_error *tg_controller_set_script(struct tg_controller *controller, uint32_t id, const char *script);
 struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t id, bool enabled);
 /* Suppressed action points stay as they are, but stop nobody, and barriers release whom they hold. */
 struct tg_error *tg_controller_suppress(struct tg_controller *controller, bool suppressed);

@@ -280,6 +280,11 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     return error;
 }
 
+struct tg_error *tg_controller_set_script(struct tg_controller *controller, uint32_t id, const char *script)
+{
+    return tg_action_points_set_script(controller->points, id, script);
+}
+
 /* Whether POINT is to stop anybody from here on. */
 static struct tg_error *put_in_force(struct tg_controller *controller, const struct tg_action_point *point,
                                      bool in_force)

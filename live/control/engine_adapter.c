@@ -28,6 +28,8 @@ struct tg_engine_adapter {
     struct tg_controller *controller;
     struct tg_thread_stop *stops; /* not told to anybody yet */
     size_t n_stops, max_stops;
+    struct tg_script_hit *script_hits; /* not taken yet */
+    size_t n_script_hits, max_script_hits;
     bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
     bool kills;     /* children that killed processes fork meanwhile are killed, too */
@@ -340,6 +342,37 @@ static void add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
     (void)TG_ARRAY_APPEND(live->stops, live->n_stops, live->max_stops, stop);
 }
 
+/* Keeps those of REASON's action points that have a script; without memory it is not run. */
+static void add_script_hits(struct tg_engine_adapter *live, struct tg_thread *thread,
+                            const struct tg_stop_reason *reason)
+{
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    for (size_t i = 0; i < reason->n_hits; i++) {
+        const struct tg_action_point *point = tg_action_points_get(points, reason->hits[i]);
+        struct tg_script_hit hit = {.point = reason->hits[i], .stop_number = tg_thread_stop_number(thread)};
+        if (point != NULL && *point->script != '\0' &&
+            tg_job_model_thread_id(tg_controller_job(live->controller), thread->process->pid, thread->tid,
+                                   &hit.thread))
+            (void)TG_ARRAY_APPEND(live->script_hits, live->n_script_hits, live->max_script_hits, hit);
+    }
+}
+
+bool tg_engine_adapter_has_script_hit(const struct tg_engine_adapter *live, struct tg_thread_id thread)
+{
+    for (size_t i = 0; i < live->n_script_hits; i++)
+        if (live->script_hits[i].thread.dpid == thread.dpid &&
+            live->script_hits[i].thread.dtid == thread.dtid)
+            return true;
+    return false;
+}
+
+const struct tg_script_hit *tg_engine_adapter_take_script_hits(struct tg_engine_adapter *live, size_t *count)
+{
+    *count = live->n_script_hits;
+    live->n_script_hits = 0;
+    return live->script_hits;
+}
+
 static void keep(struct tg_thread *thread, enum tg_job_state state)
 {
     thread->reason.state = state;
@@ -461,6 +494,7 @@ static void kept(void *context, struct tg_thread *thread, const struct tg_stop_r
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
     add_stop(live, thread, &reason, pc, step != TG_JOB_STEP_NONE);
+    add_script_hits(live, thread, &reason);
     end_step(live, thread, step == TG_JOB_STEP_ALL);
     live->options.changed(live->options.context);
 }
@@ -550,6 +584,7 @@ void tg_engine_adapter_destroy(struct tg_engine_adapter *live)
     tg_job_modules_destroy(live->modules);
     tg_manager_threads_destroy(live->managers);
     free(live->stops);
+    free(live->script_hits);
     free(live);
 }
 

@@ -107,6 +107,19 @@ struct tg_thread_stop {
  * *COUNT. */
 const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count);
 
+/* A thread's coming to a breakpoint that has a script. */
+struct tg_script_hit {
+    struct tg_thread_id thread;
+    uint32_t point;
+    uint64_t stop_number; /* tg_thread_stop_number: with another one the thread has run since */
+};
+
+/* Whether THREAD is at such a breakpoint, and that was not taken yet. */
+bool tg_engine_adapter_has_script_hit(const struct tg_engine_adapter *live, struct tg_thread_id thread);
+
+/* Those since the last call; *COUNT of them, valid until a thread stops. */
+const struct tg_script_hit *tg_engine_adapter_take_script_hits(struct tg_engine_adapter *live, size_t *count);
+
 /* Takes everything of ours out of process PID, which runs on. */
 void tg_engine_adapter_release(struct tg_engine_adapter *live, int32_t pid);
 

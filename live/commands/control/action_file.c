@@ -48,9 +48,23 @@ static Tcl_Obj *copy_words(int argc, Tcl_Obj *const argv[])
     return words;
 }
 
+/* Whether ARGV has a script, which is not to be made of what a file says. */
+static bool has_script(int argc, Tcl_Obj *const argv[])
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(Tcl_GetString(argv[i]), "-e") == 0)
+            return true;
+    return false;
+}
+
+static const char *const refused_script =
+    "scripts (-e) are not loaded from a file of action points; if you trust it, read it with `source FILE`";
+
 static int make_point(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     struct loading *loading = data;
+    if (has_script(argc, argv))
+        return refuse(interp, refused_script);
     int code = forward(loading, interp, copy_words(argc, argv));
     loading->made += code == TCL_OK;
     return code;
@@ -64,6 +78,8 @@ static int focus_point(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
     if (strcmp(command, "dbreak") != 0 && strcmp(command, "dbarrier") != 0)
         return refuse(interp, "a file of action points may use dfocus only as in `dfocus SET dbreak ...` or "
                               "`dfocus SET dbarrier ...`");
+    if (has_script(argc, argv))
+        return refuse(interp, refused_script);
     Tcl_Obj *words = copy_words(2, argv);
     Tcl_ListObjAppendElement(NULL, words, copy_words(argc - 2, argv + 2));
     int code = forward(loading, interp, words);

@@ -40,6 +40,8 @@ void tg_point_data(const struct tg_request *control, const struct tg_action_poin
                             point->shared ? point->group : point->process);
     if (*point->condition != '\0')
         tg_json_member_string(json, "condition", point->condition);
+    if (*point->script != '\0')
+        tg_json_member_string(json, "script", point->script);
     if (point->kind == TG_ACTION_BARRIER)
         put_barrier(control, point, json);
     tg_json_end_object(json);

@@ -1,6 +1,7 @@
 /* Action points: dbreak, dbarrier, dactions, denable, ddisable, ddelete. */
 #include "live/commands/control/action_file.h"
 #include "live/commands/control/commands.h"
+#include "live/commands/control/hit_scripts.h"
 #include "live/commands/control/line_function.h"
 #include "live/commands/control/point_address.h"
 #include "live/commands/control/point_data.h"
@@ -22,6 +23,7 @@ struct point_words {
     const char *location; /* as it was written, NULL none */
     const char *address;  /* of -address */
     const char *condition;
+    const char *script; /* of -e, NULL none */
     enum tg_barrier_stop stop_when_hit, stop_when_done;
     bool pending;
     bool is_barrier;
@@ -53,6 +55,7 @@ static const struct tg_console_option dbreak_options[] = {
     {"-t", TG_OPTION_SET, IN(stop_when_hit), .value = TG_BARRIER_STOP_NONE},
     {"-if", TG_OPTION_WORD, IN(condition), .takes = "a condition"},
     {"-condition", TG_OPTION_WORD, IN(condition), .takes = "a condition"},
+    {"-e", TG_OPTION_WORD, IN(script), .takes = "a script"},
     POINT_OPTIONS,
     {0}};
 
@@ -128,6 +131,8 @@ static struct tg_error *make(const struct tg_request *control)
     else if (error == NULL)
         error = tg_controller_break(control->controller, focus, words->spec, words->condition,
                                     words->stop_when_hit, options, &words->id, &words->focus_position);
+    if (error == NULL && words->script != NULL)
+        error = tg_controller_set_script(control->controller, words->id, words->script);
     tg_ptset_destroy(made);
     free(words->spec);
     if (error == NULL)
@@ -163,6 +168,8 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
         error = tg_console_usage(command);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, make, &words, out);
+    if (error == NULL && words.script != NULL)
+        tg_hit_scripts_expect(console);
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
         tg_json_unsigned(json, words.id);
@@ -183,7 +190,7 @@ static struct tg_error *run_dbarrier(struct tg_console *console, int argc, Tcl_O
 
 const struct tg_console_command tg_console_dbreak = {
     .name = "dbreak",
-    .arguments = "LOCATION | -address ADDRESS ?-g | -p | -t? ?-pending? ?-if CONDITION?",
+    .arguments = "LOCATION | -address ADDRESS ?-g | -p | -t? ?-pending? ?-if CONDITION? ?-e SCRIPT?",
     .summary = "sets a breakpoint and returns its number",
     .example = "dbreak solver.c#120 -g",
     .more =
@@ -193,6 +200,8 @@ const struct tg_console_command tg_console_dbreak = {
         "prologue; *FUNCTION is its first instruction. -address takes an address of the process in focus;\n"
         "other processes have the same code elsewhere. FUNCTION#LINE and\n"
         "FILE#FUNCTION#LINE require the line to be in that function; any of them may start with ##LIBRARY#.\n"
+        "-e runs SCRIPT at each hit, with the thread that came there in focus; it stays stopped unless the\n"
+        "script ends with dgo.\n"
         "-g, -p and -t say what stops together with the thread that hits: its group, its process (the\n"
         "default) or nothing else. The breakpoint is planted in the share group of the process in focus,\n"
         "or, with width p or t, in that process alone. -pending accepts a LOCATION that no process has yet.\n"

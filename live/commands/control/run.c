@@ -12,10 +12,29 @@
 
 /* ---- go and halt */
 
+/* Resumes the threads in focus, but for those that have come to a breakpoint whose script was not run yet: that decides. */
+static struct tg_error *resume(const struct tg_request *control, size_t *n_held)
+{
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, control->view);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; i == 0 || i < process->n_threads; i++) {
+            bool has_thread = i < process->n_threads;
+            const struct tg_thread_id id = {
+                process->info.dpid, has_thread ? tg_job_view_thread(control->view, process, i)->dtid : 0};
+            if (tg_job_set_has(control->set, process, i) &&
+                !(has_thread && tg_engine_adapter_has_script_hit(control->engine, id)))
+                tg_job_set_add(&set, process, i);
+        }
+    }
+    return error != NULL ? error : tg_controller_go(control->controller, control->view, &set, n_held);
+}
+
 static struct tg_error *go(const struct tg_request *control)
 {
     size_t n_held = 0;
-    struct tg_error *error = tg_controller_go(control->controller, control->view, control->set, &n_held);
+    struct tg_error *error = resume(control, &n_held);
     if (error == NULL && n_held > 0)
         fprintf(control->out, "%zu thread%s stopped\n", n_held,
                 n_held == 1 ? " is held and stays" : "s are held and stay");
@@ -200,7 +219,7 @@ static struct tg_error *tell_held(const struct tg_request *control)
 /* The request's context gets the number of threads that are held. */
 static struct tg_error *go_silently(const struct tg_request *control)
 {
-    return tg_controller_go(control->controller, control->view, control->set, control->context);
+    return resume(control, control->context);
 }
 
 struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out)

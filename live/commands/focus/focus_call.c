@@ -182,6 +182,14 @@ static struct tg_error *sleep_between(struct tg_console *console, double until, 
     return error;
 }
 
+/* Runs the scripts of breakpoints that threads have come to; whether there were any: threads may run again. */
+static bool runs_hit_scripts(struct tg_console *console)
+{
+    uint64_t before = console->n_hit_scripts;
+    tg_console_attend(console);
+    return console->n_hit_scripts != before && !console->has_quit && !console->is_stopped;
+}
+
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                      tg_request_work *is_done, bool *done, double seconds, FILE *out)
 {
@@ -205,6 +213,7 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
             error = NULL;
             *done = true;
         }
+        *done = *done && !(error == NULL && runs_hit_scripts(console));
         if (error != NULL || *done)
             break;
         if (has_ended)
