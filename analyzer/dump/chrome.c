@@ -228,7 +228,7 @@ static void add_region_name(const struct tg_dump *dump, const struct tg_process_
         size < length + sizeof " in ")
         return;
     char place[128];
-    tg_code_symbol_print(&where.symbol, code, place, sizeof place);
+    tg_code_symbol_print(&where.symbol, NULL, code, place, sizeof place);
     snprintf(name + length, size - length, " in %s", place);
 }
 

@@ -140,6 +140,59 @@ static void write_records(FILE *stream, const struct tg_field *field, const void
     }
 }
 
+/* " <function+0x1c, file.c:12>" */
+static void write_symbol(FILE *stream, const struct tg_symbol *symbol)
+{
+    fputs(" <", stream);
+    if (symbol->function != NULL) {
+        tg_printable_write(stream, symbol->function);
+        fprintf(stream, "+0x%" PRIx64, symbol->offset);
+    }
+    if (symbol->file != NULL) {
+        fputs(symbol->function != NULL ? ", " : "", stream);
+        tg_printable_write(stream, tg_event_headline_base_name(symbol->file));
+        fprintf(stream, ":%" PRIu64, symbol->line);
+    }
+    fputc('>', stream);
+}
+
+/* " <solve+0x1c, solver.c:120>" behind a frame whose code has a name here. */
+static void write_frame_name(const struct tg_dump *dump, const struct tg_stack_frame *frame)
+{
+    struct tg_symbol symbol;
+    if (dump->names == NULL || *frame->module == '\0' ||
+        !tg_code_names_in_module(dump->names, frame->module, frame->build_id, frame->address, &symbol))
+        return;
+    write_symbol(dump->stream, &symbol);
+}
+
+/* The frames of a stack, a line each; what a frame of its kind does not have is left out. */
+static void write_frames(const struct tg_dump *dump, const struct tg_event_stack *stack)
+{
+    FILE *stream = dump->stream;
+    for (uint64_t i = 0; i < stack->frames.count; i++) {
+        const struct tg_stack_frame *frame = (const struct tg_stack_frame *)stack->frames.items + i;
+        fprintf(stream, "\n                    #%-2" PRIu64 " ", i);
+        if (frame->kind == TG_FRAME_PYTHON) {
+            fputs("python ", stream);
+            tg_printable_write(stream, frame->function);
+            fputs(" (", stream);
+            tg_printable_write(stream, frame->file);
+            fprintf(stream, ":%" PRIu64 ")", frame->line);
+            continue;
+        }
+        fprintf(stream, "pc=0x%" PRIx64, frame->pc);
+        if (*frame->module != '\0') {
+            fputc(' ', stream);
+            tg_printable_write(stream, tg_event_headline_base_name(frame->module));
+            fprintf(stream, "+0x%" PRIx64, frame->address);
+        }
+        write_frame_name(dump, frame);
+        fprintf(stream, "%s%s", frame->kind == TG_FRAME_SIGNAL ? " signal" : "",
+                frame->guessed ? " guessed" : "");
+    }
+}
+
 static void write_who(FILE *stream, const struct tg_event *event, const struct tg_process_entry *entry)
 {
     char who[64];
@@ -165,18 +218,7 @@ static void write_name(const struct tg_dump *dump, const struct tg_event *event,
     memcpy(&value, (const char *)TG_EVENT_PAYLOAD(event) + field->offset, sizeof value);
     if (!tg_code_names_find(dump->names, event->pid, field, value, &name))
         return;
-    const struct tg_symbol *symbol = &name.symbol;
-    fputs(" <", dump->stream);
-    if (symbol->function != NULL) {
-        tg_printable_write(dump->stream, symbol->function);
-        fprintf(dump->stream, "+0x%" PRIx64, symbol->offset);
-    }
-    if (symbol->file != NULL) {
-        fputs(symbol->function != NULL ? ", " : "", dump->stream);
-        tg_printable_write(dump->stream, tg_event_headline_base_name(symbol->file));
-        fprintf(dump->stream, ":%" PRIu64, symbol->line);
-    }
-    fputc('>', dump->stream);
+    write_symbol(dump->stream, &name.symbol);
 }
 
 static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
@@ -200,7 +242,9 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
     }
     for (size_t i = 0; i < schema->n_fields; i++) {
         const struct tg_field *field = &schema->fields[i];
-        if (field->type == TG_FIELD_LIST && !holds_strings(field))
+        if (event->kind == TG_EVENT_STACK && field->type == TG_FIELD_LIST)
+            write_frames(dump, &event->stack);
+        else if (field->type == TG_FIELD_LIST && !holds_strings(field))
             write_records(stream, field, TG_EVENT_PAYLOAD(event));
     }
     fputc('\n', stream);

@@ -1,6 +1,5 @@
 #include "analyzer/output/code_names.h"
 
-#include "analyzer/models/addresses.h"
 #include "analyzer/models/event_headline.h"
 #include "format/base/printable.h"
 
@@ -87,9 +86,28 @@ bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_
     return find(names, pid, address, 1, name);
 }
 
-char *tg_code_symbol_print(const struct tg_symbol *symbol, uint64_t address, char *buffer, size_t size)
+bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
+                             uint64_t address, struct tg_symbol *symbol)
+{
+    return names->services->symbolizer_resolve(names->symbolizer, path, build_id, address, symbol);
+}
+
+/* The size of a program is not always known; nothing is as large as that. */
+static bool holds(const struct tg_mapped_object *object, uint64_t address)
+{
+    return object != NULL && address >= object->base &&
+           address - object->base < (object->size_bytes != 0 ? object->size_bytes : UINT64_C(1) << 31);
+}
+
+char *tg_code_symbol_print(const struct tg_symbol *symbol, const struct tg_mapped_object *object,
+                           uint64_t address, char *buffer, size_t size)
 {
     char function[160], file[160];
+    if (symbol->function == NULL && symbol->file == NULL && holds(object, address)) {
+        tg_printable(tg_event_headline_base_name(object->path), file, sizeof file);
+        snprintf(buffer, size, "%s+0x%" PRIx64, file, address - object->base);
+        return buffer;
+    }
     if (symbol->function == NULL && symbol->file == NULL) {
         snprintf(buffer, size, "0x%" PRIx64, address);
         return buffer;
@@ -113,5 +131,7 @@ char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t add
 {
     struct tg_code_name name = {0};
     tg_code_names_find_return(names, pid, address, &name);
-    return tg_code_symbol_print(&name.symbol, address, buffer, size);
+    const struct tg_mapped_object *object =
+        address == 0 ? NULL : tg_addresses_find(names->addresses, pid, address - 1);
+    return tg_code_symbol_print(&name.symbol, object, address, buffer, size);
 }

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_OUTPUT_CODE_NAMES_H
 #define TG_ANALYZER_OUTPUT_CODE_NAMES_H
 
+#include "analyzer/models/addresses.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/settings/command.h"
@@ -37,12 +38,18 @@ bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct t
 bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
                                struct tg_code_name *name);
 
-/* "solve (solver.c:120)", "solve+0x1c", or ADDRESS: what SYMBOL says of it. Printable; SIZE at least 64.
- * Returns BUFFER. */
-char *tg_code_symbol_print(const struct tg_symbol *symbol, uint64_t address, char *buffer, size_t size);
+/* The name of ADDRESS, without load bias, of the object PATH is. False where nothing is known. */
+bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
+                             uint64_t address, struct tg_symbol *symbol);
 
-/* Prints what is known of the return address ADDRESS into BUFFER: "solve (solver.c:120)", "solve+0x1c", or
- * its number. Printable; SIZE at least 64. Returns BUFFER. */
+/* "solve (solver.c:120)", "solve+0x1c": what SYMBOL says of ADDRESS; where it says nothing "libsolver.so+0x1c40",
+ * the place in OBJECT, which may be NULL; where that is not known either its number. Printable; SIZE at least 64.
+ * Returns BUFFER. */
+char *tg_code_symbol_print(const struct tg_symbol *symbol, const struct tg_mapped_object *object,
+                           uint64_t address, char *buffer, size_t size);
+
+/* Prints what is known of the return address ADDRESS into BUFFER: "solve (solver.c:120)", "solve+0x1c",
+ * "libsolver.so+0x1c40", or its number. Printable; SIZE at least 64. Returns BUFFER. */
 char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
                           size_t size);
 

@@ -1,3 +1,4 @@
+#include "analyzer/models/stack_places.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
 
@@ -148,6 +149,28 @@ static void write_number(struct tg_json *json, const char *key, bool is_known, i
         tg_json_null(json);
 }
 
+/* The same of thread TID by its last stack; 0: of the first thread. */
+static void write_stack_place(struct tg_json *json, const struct tg_report *report, size_t process,
+                              int32_t tid)
+{
+    bool is_known = process < tg_process_model_count(report->processes);
+    const struct tg_last_stack *stack =
+        is_known ? tg_stack_model_find(report->stacks, process,
+                                       tid != 0 ? tid : tg_process_model_at(report->processes, process)->pid)
+                 : NULL;
+    if (stack == NULL || stack->count == 0) {
+        write_place(json, report, process, 0);
+        return;
+    }
+    struct tg_stack_place place = tg_stack_place_find(report->stacks, stack);
+    const struct tg_stack_call *call = place.has_caller ? &place.caller : &place.at;
+    tg_json_key(json, "code");
+    tg_json_null(json);
+    write_text(json, "function", *call->function != '\0' ? call->function : NULL);
+    write_text(json, "file", call->line != 0 ? call->file : NULL);
+    write_number(json, "line", call->line != 0, (int64_t)call->line);
+}
+
 static void write_culprit(struct tg_json *json, const struct tg_report *report,
                           const struct tg_culprit *culprit)
 {
@@ -159,7 +182,10 @@ static void write_culprit(struct tg_json *json, const struct tg_report *report,
                           is_known ? tg_process_model_at(report->processes, culprit->process)->job : "");
     write_number(json, "tid", culprit->tid != 0, culprit->tid);
     write_number(json, "worker", culprit->worker >= 0, culprit->worker);
-    write_place(json, report, culprit->process, culprit->code);
+    if (culprit->code != 0)
+        write_place(json, report, culprit->process, culprit->code);
+    else
+        write_stack_place(json, report, culprit->process, culprit->tid);
     tg_json_end_object(json);
 }
 
@@ -172,7 +198,10 @@ static void write_finding(struct tg_json *json, const struct tg_report *report,
     bool is_known = finding->process < tg_process_model_count(report->processes);
     tg_json_begin_object(json);
     tg_json_member_string(json, "kind", tg_finding_kind_name(finding->kind));
-    tg_json_member_string(json, "severity", finding->is_warning ? "warning" : "error");
+    tg_json_member_string(json, "severity",
+                          finding->kind == TG_FINDING_INTERRUPTED ? "note"
+                          : finding->is_warning                   ? "warning"
+                                                                  : "error");
     tg_report_member_moment(json, "since_ns", report, finding->since_ns);
     write_number(json, "process", is_known, (int64_t)finding->process);
     write_place(json, report, finding->process, finding->code);
@@ -207,6 +236,7 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
     write_meta(&json, report->meta);
     tg_report_processes_json(report, &json);
     tg_report_control_json(report, &json);
+    tg_report_stacks_json(report, &json);
     static struct tg_error *(*const members[])(const struct tg_report *report, struct tg_json *json) = {
         tg_report_mpir_json,      write_findings,
         tg_report_openmp_json,    tg_report_mpi_json,

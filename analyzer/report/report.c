@@ -25,6 +25,8 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_mpir_model_create(&report->mpir);
     if (error == NULL)
+        error = tg_stack_model_create(&report->stacks);
+    if (error == NULL)
         error = tg_session_review_create(&report->control);
     return error;
 }
@@ -70,6 +72,8 @@ struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event 
         error = tg_library_model_feed(report->libraries, event, entry->index);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpi_model_feed(report->mpi, event, entry->index);
+    if (error == NULL && (before_end || event->kind == TG_EVENT_CODE_NAME))
+        error = tg_stack_model_feed(report->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
     if (error == NULL && before_end)
         error = tg_session_review_feed(report->control, event);
     if (error == NULL && before_end && entry != NULL)
@@ -116,6 +120,7 @@ struct tg_error *tg_report_finish(struct tg_report *report)
         .openmp = tg_openmp_statistics_model(report->openmp),
         .mpi = report->mpi,
         .mpir = report->mpir,
+        .stacks = report->stacks,
         .start_ns = report->start_ns,
         .namer = report->namer,
     };
@@ -182,6 +187,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
+    tg_stack_model_destroy(report->stacks);
     tg_session_review_destroy(report->control);
     tg_verdict_deinit(&report->verdict);
     tg_code_names_destroy(report->names);

@@ -10,6 +10,7 @@
 #include "analyzer/models/mpir.h"
 #include "analyzer/models/openmp_statistics.h"
 #include "analyzer/models/process.h"
+#include "analyzer/models/stacks.h"
 #include "analyzer/models/totals.h"
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/selection.h"
@@ -37,6 +38,7 @@ struct tg_report {
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
+    struct tg_stack_model *stacks;
     struct tg_session_review *control; /* all processes */
     struct tg_verdict verdict;         /* empty where all went well */
     struct tg_code_names *names;       /* NULL: addresses stay numbers */

@@ -13,6 +13,7 @@ struct tg_error *tg_report_verdict(const struct tg_report_page *page, size_t lin
 /* The facts about the job and its trace, without a title. */
 void tg_report_header(const struct tg_report_page *page);
 struct tg_error *tg_report_bad_ends(const struct tg_report_page *page);
+struct tg_error *tg_report_stacks(const struct tg_report_page *page);
 struct tg_error *tg_report_tree(const struct tg_report_page *page);
 struct tg_error *tg_report_mpir(const struct tg_report_page *page);
 struct tg_error *tg_report_control(const struct tg_report_page *page);
@@ -24,6 +25,7 @@ struct tg_error *tg_report_load_calls(const struct tg_report_page *page);
 struct tg_error *tg_report_summary(const struct tg_report_page *page);
 
 /* Members of the JSON report. Only error: NO_MEMORY. */
+void tg_report_stacks_json(const struct tg_report *report, struct tg_json *json);
 void tg_report_control_json(const struct tg_report *report, struct tg_json *json);
 void tg_report_processes_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);

@@ -22,6 +22,7 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_SEND] = "mpi_send",
         [TG_FINDING_RECEIVE] = "mpi_receive",
         [TG_FINDING_ERROR] = "mpi_error",
+        [TG_FINDING_INTERRUPTED] = "interrupted",
     };
     return names[kind];
 }

@@ -55,6 +55,12 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
         if (entry->last_signal_address != 0)
             fprintf(stream, ", fault address 0x%" PRIx64, entry->last_signal_address);
     }
+    const struct tg_last_stack *stack = tg_verdict_stack_of(draft->input, entry->index, tid, entry->start_ns);
+    if (stack != NULL) {
+        fputc(',', stream);
+        tg_verdict_print_stack(stream, draft->input, stack);
+    }
+    tg_verdict_blame(draft, entry->index, tid, 0);
     fputc('.', stream);
     print_state(draft, entry->index, tid, worker);
     if (worker != NULL && worker->n_places > 0)
@@ -89,8 +95,14 @@ static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct 
     if (caller != NULL && caller->call.tag != -3)
         fprintf(stream, " with error code %" PRId64, caller->call.tag);
     tg_words_moment(stream, draft->input, mpi->aborted_ns);
-    if (caller != NULL)
+    const struct tg_last_stack *stack =
+        caller == NULL ? NULL : tg_verdict_stack_of(draft->input, entry->index, caller->tid, mpi->aborted_ns);
+    if (stack != NULL)
+        tg_verdict_print_stack(stream, draft->input, stack);
+    else if (caller != NULL)
         tg_words_code(stream, draft->input, entry->index, caller->call.code);
+    if (caller != NULL)
+        tg_verdict_blame(draft, entry->index, caller->tid, caller->call.code);
     fputc('.', stream);
     return tg_verdict_add(draft, &finding);
 }

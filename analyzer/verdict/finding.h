@@ -7,6 +7,7 @@
 #include "analyzer/models/mpir.h"
 #include "analyzer/models/openmp.h"
 #include "analyzer/models/process.h"
+#include "analyzer/models/stacks.h"
 
 /* Names an address of a process's code: "solve() at solver.c:120", or its number. SIZE is at least 256; what
  * is written is printable. */
@@ -29,6 +30,7 @@ enum tg_finding_kind {
     TG_FINDING_SEND,       /* a blocking send that nobody receives */
     TG_FINDING_RECEIVE,    /* a receive without a send */
     TG_FINDING_ERROR,      /* an MPI call that failed */
+    TG_FINDING_INTERRUPTED, /* where the threads were when somebody asked the job to end: nothing is wrong with that */
 };
 
 /* Who did what a finding is about: a process, or one thread of it. */
@@ -66,10 +68,11 @@ struct tg_verdict_input {
     const struct tg_process_model *processes;
     const struct tg_openmp_model *openmp;
     const struct tg_mpi_model *mpi;
-    const struct tg_mpir_model *mpir; /* NULL: not asked */
-    uint64_t start_ns;                /* moments are relative to it */
-    uint64_t now_ns;                  /* the present, of a job that runs; 0: its last event is the latest */
-    bool is_of_moment;                /* somebody asks who is waiting just now, however usual that is */
+    const struct tg_mpir_model *mpir;    /* NULL: not asked */
+    const struct tg_stack_model *stacks; /* NULL: not asked */
+    uint64_t start_ns;                   /* moments are relative to it */
+    uint64_t now_ns;   /* the present, of a job that runs; 0: its last event is the latest */
+    bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */
     struct tg_code_namer namer;
 };
 

@@ -48,6 +48,8 @@ static int order_of(const struct tg_finding *finding)
     case TG_FINDING_SEND:
     case TG_FINDING_RECEIVE:
         return finding->is_consequence ? 4 : 2;
+    case TG_FINDING_INTERRUPTED:
+        return 6;
     case TG_FINDING_COLLECTIVE:
     case TG_FINDING_BARRIER:
         break;
@@ -140,9 +142,10 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false}, {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
-    {tg_verdict_find_starters, false}, {tg_verdict_find_mismatches, true}, {tg_verdict_find_rings, false},
-    {tg_verdict_find_openmp, false},   {tg_verdict_find_mpi, false},       {tell_busy, false},
+    {tg_verdict_collect_waits, false},     {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
+    {tg_verdict_find_starters, false},     {tg_verdict_find_mismatches, true}, {tg_verdict_find_rings, false},
+    {tg_verdict_find_openmp, false},       {tg_verdict_find_mpi, false},       {tell_busy, false},
+    {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)

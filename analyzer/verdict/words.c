@@ -2,6 +2,7 @@
 
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
+#include "analyzer/output/stack_words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
@@ -192,6 +193,21 @@ static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
     tg_words_code(stream, input, thread->process, thread->call.code);
 }
 
+bool tg_words_last_place(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
+                         uint64_t after_ns)
+{
+    const struct tg_last_stack *stack =
+        input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, process, tid);
+    if (stack == NULL || stack->count == 0 || stack->time_ns < after_ns)
+        return false;
+    const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+    fputc(',', stream);
+    tg_words_moment(stream, input, stack->time_ns);
+    fputc(' ', stream);
+    tg_stack_words_place(stream, &place);
+    return true;
+}
+
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread)
 {
@@ -204,6 +220,7 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
     fputs(", last call ", stream);
     tg_words_call(stream, &thread->call);
     tg_words_code(stream, input, thread->process, thread->call.code);
+    (void)tg_words_last_place(stream, input, thread->process, thread->tid, thread->left_ns);
 }
 
 static void print_place(FILE *stream, const struct tg_verdict_input *input,

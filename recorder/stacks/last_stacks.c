@@ -393,20 +393,29 @@ void tg_last_stacks_destroy(struct tg_last_stacks *stacks)
 
 /* ---- names */
 
+struct telling {
+    struct tg_engine *engine;
+    uint64_t time_ns; /* names are no part of the job: its recording ended then */
+};
+
 static void emit_name(void *context, const struct tg_event *event)
 {
-    tg_engine_emit(context, NULL, event);
+    const struct telling *telling = context;
+    struct tg_event stamped = *event;
+    stamped.time_ns = telling->time_ns;
+    tg_engine_emit(telling->engine, NULL, &stamped);
 }
 
 void tg_last_stacks_tell_names(struct tg_last_stacks *stacks)
 {
     if (stacks == NULL)
         return;
-    size_t left = tg_code_table_tell(stacks->table, tg_engine_now_ns() + NAMES_NS, emit_name, stacks->engine);
+    struct telling telling = {stacks->engine, tg_engine_now_ns()};
+    size_t left = tg_code_table_tell(stacks->table, telling.time_ns + NAMES_NS, emit_name, &telling);
     char text[120];
     if (left == 0)
         return;
     snprintf(text, sizeof text,
              "stacks: two seconds were spent on names; %zu addresses of code were not looked up", left);
-    tg_engine_emit(stacks->engine, NULL, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+    emit_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }

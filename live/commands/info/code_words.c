@@ -18,5 +18,5 @@ char *tg_code_words(void *context, size_t process, uint64_t address, char *buffe
         symbol.offset++;
     else
         symbol = (struct tg_symbol){0};
-    return tg_code_symbol_print(&symbol, address, buffer, size);
+    return tg_code_symbol_print(&symbol, object, address, buffer, size);
 }

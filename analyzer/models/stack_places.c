@@ -1,0 +1,192 @@
+#include "analyzer/models/stack_places.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* Beginnings of the names of files. */
+static const char *const runtime_files[] = {
+    "libc.so",    "libc-",       "ld-linux",    "ld-2",     "libpthread", "libm.so",   "libm-",    "libdl.",
+    "librt.",     "libgcc_s",    "libstdc++",   "libc++",   "libmpi",     "libmpich",  "libpmpi",  "libopen-",
+    "libpmix",    "libprrte",    "libevent",    "libhwloc", "libucp.",    "libucs.",   "libuct",   "libucm",
+    "libfabric",  "libpsm",      "libibverbs",  "libmlx",   "librdmacm",  "mca_",      "libgomp.", "libomp.",
+    "libiomp",    "libgfortran", "libquadmath", "libflang", "libifcore",  "libifport", "libnuma.", "[vdso]",
+    "linux-vdso", "libpmi",      "libslurm",    "libmunge", "libnl-",     "libasan",   "libtsan",  "libubsan",
+};
+/* The same of those that lie between a library's function and the program that called it. */
+static const char *const between_files[] = {"python3", "libpython3", "MPI.cpython-",  "MPI.abi3",
+                                            "MPI.so",  "libffi.",    "tollgate-agent"};
+/* Beginnings of functions that are linked into programs. */
+static const char *const runtime_functions[] = {
+    "MPI_",  "PMPI_", "MPIR_", "MPID_",      "MPIDI_",        "ompi_",  "opal_",
+    "GOMP_", "gomp_", "__kmp", "_gfortran_", "__libc_start_", "_start", "__GI_",
+};
+
+static bool begins(const char *text, const char *const *beginnings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+#define BEGINS(text, beginnings) begins(text, beginnings, sizeof(beginnings) / sizeof *(beginnings))
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Interpreters, with the extension modules that come with them. */
+static bool is_between_file(const char *module)
+{
+    return BEGINS(base_name(module), between_files) || strstr(module, "/lib-dynload/") != NULL;
+}
+
+static bool is_between(const struct tg_stack_call *call)
+{
+    return !call->is_python && is_between_file(call->module);
+}
+
+static bool is_runtime(const char *module, const char *function)
+{
+    return BEGINS(base_name(module), runtime_files) || is_between_file(module) ||
+           BEGINS(function, runtime_functions);
+}
+
+/* ---- calls */
+
+static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
+{
+    bool is_python = frame->kind == TG_FRAME_PYTHON, has_module = *frame->module != '\0';
+    return (struct tg_stack_call){.function = is_python ? frame->function : "",
+                                  .file = is_python ? frame->file : "",
+                                  .line = is_python ? frame->line : 0,
+                                  .module = frame->module,
+                                  .address = has_module ? frame->address : frame->pc,
+                                  .is_python = is_python,
+                                  .is_signal = frame->kind == TG_FRAME_SIGNAL,
+                                  .is_runtime = !is_python && is_runtime(frame->module, "")};
+}
+
+void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                        bool (*take)(void *context, const struct tg_stack_call *call), void *context)
+{
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct tg_stack_frame *frame = &stack->frames[i];
+        struct tg_stack_call call = unnamed(frame);
+        struct tg_stack_names names = tg_stack_model_names(model, frame);
+        if (names.count == 0 || call.is_python) {
+            if (!take(context, &call))
+                return;
+            continue;
+        }
+        for (size_t k = 0; k < names.count; k++) {
+            call.function = names.calls[k].function;
+            call.offset = names.calls[k].offset;
+            call.file = names.calls[k].file;
+            call.line = names.calls[k].line;
+            call.is_inlined = names.calls[k].inlined != 0;
+            call.is_runtime = is_runtime(frame->module, call.function);
+            if (!take(context, &call))
+                return;
+        }
+    }
+}
+
+/* ---- places */
+
+struct search {
+    struct tg_stack_place place;
+    bool has_first;
+    size_t signals_due; /* trampolines to be passed before anything counts */
+};
+
+static bool take_call(void *context, const struct tg_stack_call *call)
+{
+    struct search *search = context;
+    struct tg_stack_place *place = &search->place;
+    if (call->is_signal && search->signals_due > 0)
+        search->signals_due--;
+    if (search->signals_due > 0 || call->is_signal)
+        return true;
+    if (!search->has_first) {
+        search->has_first = true;
+        place->at = *call;
+    }
+    if (place->is_known) { /* AT has no line */
+        if (call->is_runtime || call->line == 0)
+            return true;
+        place->caller = *call;
+        place->has_caller = true;
+        return false;
+    }
+    if (!call->is_runtime) {
+        place->is_known = true;
+        place->at = *call;
+        return call->line == 0;
+    }
+    if (!is_between(call) && *call->function != '\0')
+        place->inside = call->function;
+    return true;
+}
+
+/* Calls before the first trampoline. */
+struct handler {
+    bool is_first_seen, raises, has_program;
+};
+
+static bool take_handler_call(void *context, const struct tg_stack_call *call)
+{
+    static const char *const raising[] = {"raise", "__pthread_kill", "pthread_kill",
+                                          "kill",  "tgkill",         "__GI_raise"};
+    struct handler *handler = context;
+    if (!handler->is_first_seen)
+        handler->raises = BEGINS(call->function, raising);
+    handler->is_first_seen = true;
+    handler->has_program |= !call->is_signal && !call->is_runtime;
+    return !call->is_signal;
+}
+
+/* The trampolines in a crashed thread's stack that have the code that went wrong behind them: a handler, of an
+ * MPI library for example, has raised its signal once more. One that went wrong itself has not. */
+static size_t count_signals(const struct tg_stack_model *model, const struct tg_last_stack *stack)
+{
+    struct handler handler = {0};
+    size_t count = 0;
+    if (stack->reason != TG_STACK_FATAL_SIGNAL && stack->reason != TG_STACK_CAUGHT_SIGNAL)
+        return 0;
+    for (size_t i = 0; i < stack->count; i++)
+        count += stack->frames[i].kind == TG_FRAME_SIGNAL;
+    if (count > 0)
+        tg_stack_each_call(model, stack, take_handler_call, &handler);
+    return handler.raises && (!handler.has_program || stack->signal != SIGABRT) ? count : 0;
+}
+
+struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
+                                          const struct tg_last_stack *stack)
+{
+    struct search search = {
+        .place = {.inside = "", .at = {.function = "", .file = "", .module = ""}},
+        .signals_due = count_signals(model, stack),
+    };
+    tg_stack_each_call(model, stack, take_call, &search);
+    const char *inside = search.place.inside;
+    if (strncmp(inside, "PMPI_", 5) == 0)
+        search.place.inside = inside + 1;
+    return search.place;
+}
+
+static bool is_same_call(const struct tg_stack_call *a, const struct tg_stack_call *b)
+{
+    if (a->line != 0 && b->line != 0)
+        return a->line == b->line && strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0;
+    return a->line == b->line && strcmp(a->module, b->module) == 0 &&
+           (*a->function != '\0' ? strcmp(a->function, b->function) == 0 : a->address == b->address);
+}
+
+bool tg_stack_place_is_same(const struct tg_stack_place *a, const struct tg_stack_place *b)
+{
+    return a->is_known == b->is_known && strcmp(a->inside, b->inside) == 0 && is_same_call(&a->at, &b->at) &&
+           a->has_caller == b->has_caller && (!a->has_caller || is_same_call(&a->caller, &b->caller));
+}

@@ -1,0 +1,40 @@
+/* The place of a thread by its stack, as its programmer sees it: frames of libc, of MPI, of OpenMP runtimes and of
+ * interpreters are passed over to the one that called them. */
+#ifndef TG_ANALYZER_MODELS_STACK_PLACES_H
+#define TG_ANALYZER_MODELS_STACK_PLACES_H
+
+#include "analyzer/models/stacks.h"
+
+/* One call on a stack. Strings are the model's; "" where nothing is known. */
+struct tg_stack_call {
+    const char *function, *file;
+    uint64_t line, offset;
+    const char *module; /* path; "" in no object, or of Python */
+    uint64_t address;   /* in the module; in no object: pc */
+    bool is_python, is_inlined;
+    bool is_signal;  /* a signal handler's trampoline */
+    bool is_runtime; /* of a library that programs run on, not of the program */
+};
+
+/* Tells TAKE of the calls of STACK, innermost first, inlined ones too, until it returns false. */
+void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                        bool (*take)(void *context, const struct tg_stack_call *call), void *context);
+
+struct tg_stack_place {
+    bool is_known;           /* there is a frame of the program's own */
+    struct tg_stack_call at; /* that frame, the innermost one; without one the innermost frame of all */
+    struct tg_stack_call
+        caller; /* the nearest one outward that has a line, where AT has none; else no module and
+                                    no function */
+    bool has_caller;
+    const char *inside; /* the function of a library that AT has called: "MPI_Barrier"; "" none */
+};
+
+/* The place in STACK; of a crash, that of the code that the signal interrupted. */
+struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
+                                          const struct tg_last_stack *stack);
+
+/* Whether both are at the same place of the program: the same line of the same function in the same call. */
+bool tg_stack_place_is_same(const struct tg_stack_place *a, const struct tg_stack_place *b);
+
+#endif

@@ -1,0 +1,17 @@
+/* Words for calls on stacks and for places of threads. */
+#ifndef TG_ANALYZER_OUTPUT_STACK_WORDS_H
+#define TG_ANALYZER_OUTPUT_STACK_WORDS_H
+
+#include "analyzer/models/stack_places.h"
+
+#include <stdio.h>
+
+/* "solve (solver.c:120)", "solve (libsolver.so)", "libsolver.so+0x1c40", "0x7f1234 (in no known object)". Printable;
+ * SIZE at least 64. Returns BUFFER. */
+char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t size);
+
+/* "in solve (solver.c:120)", "in MPI_Barrier, called in main (solver.c:40)", "in dgemm (libblas.so), called in solve
+ * (solver.c:120)". */
+void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
+
+#endif

@@ -1,0 +1,251 @@
+/* Places of threads by their stacks: where a crash was, and where everybody was when the job was interrupted. */
+#include "analyzer/output/rank_ranges.h"
+#include "analyzer/output/stack_words.h"
+#include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/array.h"
+#include "format/base/signal_name.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- callers */
+
+enum { MAX_CALLERS = 4 };
+
+struct callers {
+    FILE *stream;
+    struct tg_stack_call at, last;
+    unsigned n_printed, n_more;
+    bool is_behind; /* AT was passed */
+    uint64_t repeated;
+};
+
+static bool is_same_function(const struct tg_stack_call *a, const struct tg_stack_call *b)
+{
+    return a->line == b->line && strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0 &&
+           strcmp(a->module, b->module) == 0 && (a->line != 0 || a->address == b->address);
+}
+
+static void end_repetition(struct callers *callers)
+{
+    if (callers->repeated > 0)
+        fprintf(callers->stream, " (%" PRIu64 " times)", callers->repeated + 1);
+    callers->repeated = 0;
+}
+
+static bool take_caller(void *context, const struct tg_stack_call *call)
+{
+    struct callers *callers = context;
+    char text[400];
+    if (!callers->is_behind) {
+        callers->is_behind = !call->is_runtime && !call->is_signal && is_same_function(call, &callers->at);
+        callers->last = callers->at;
+        return true;
+    }
+    if (call->is_runtime || call->is_signal)
+        return true;
+    if (callers->n_printed > 0 && is_same_function(call, &callers->last)) {
+        callers->repeated++;
+        return true;
+    }
+    end_repetition(callers);
+    if (callers->n_printed == MAX_CALLERS) {
+        callers->n_more++;
+        return true;
+    }
+    fprintf(callers->stream, "%s %s", callers->n_printed++ == 0 ? ", called in" : ",",
+            tg_stack_words_call(call, text, sizeof text));
+    callers->last = *call;
+    return true;
+}
+
+void tg_verdict_print_stack(FILE *stream, const struct tg_verdict_input *input,
+                            const struct tg_last_stack *stack)
+{
+    struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+    place.has_caller = false;
+    fputc(' ', stream);
+    tg_stack_words_place(stream, &place);
+    struct callers callers = {.stream = stream, .at = place.at};
+    if (place.is_known)
+        tg_stack_each_call(input->stacks, stack, take_caller, &callers);
+    end_repetition(&callers);
+    if (callers.n_more > 0)
+        fprintf(stream, " and %u more", callers.n_more);
+}
+
+const struct tg_last_stack *tg_verdict_stack_of(const struct tg_verdict_input *input, size_t process,
+                                                int32_t tid, uint64_t after_ns)
+{
+    const struct tg_last_stack *stack =
+        input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, process, tid);
+    return stack != NULL && stack->count > 0 && stack->time_ns >= after_ns ? stack : NULL;
+}
+
+/* ---- the job when it was interrupted */
+
+/* Threads at one place. */
+struct spot {
+    struct tg_stack_place place;
+    const struct tg_last_stack **stacks;
+    size_t count, capacity;
+};
+
+struct spots {
+    struct spot *items;
+    size_t count, capacity;
+    uint64_t first_ns;
+    int64_t signal;
+    bool is_detach;
+    bool has_ranks;
+};
+
+enum { MAX_SPOTS_TOLD = 6, MAX_SPOTS = 4096 };
+
+static bool is_interruption(const struct tg_last_stack *stack)
+{
+    return stack->reason == TG_STACK_JOB_SIGNAL || stack->reason == TG_STACK_DETACH ||
+           (stack->reason == TG_STACK_FATAL_SIGNAL &&
+            (stack->signal == SIGINT || stack->signal == SIGTERM || stack->signal == SIGHUP ||
+             stack->signal == SIGQUIT || stack->signal == SIGXCPU));
+}
+
+/* Threads that libraries made for themselves have nothing of the program in their stacks. */
+static bool is_of_interest(const struct tg_last_stack *stack, const struct tg_stack_place *place)
+{
+    return stack->count > 0 && (place->is_known || stack->tid == stack->pid);
+}
+
+static struct tg_error *add_to_spots(struct spots *spots, const struct tg_last_stack *stack,
+                                     const struct tg_stack_place *place)
+{
+    struct tg_error *error = NULL;
+    size_t i = 0;
+    while (i < spots->count && !tg_stack_place_is_same(&spots->items[i].place, place))
+        i++;
+    if (i == spots->count && i < MAX_SPOTS)
+        error = TG_ARRAY_APPEND(spots->items, spots->count, spots->capacity, (struct spot){.place = *place});
+    if (error != NULL || i >= spots->count)
+        return error;
+    struct spot *spot = &spots->items[i];
+    return TG_ARRAY_APPEND(spot->stacks, spot->count, spot->capacity, stack);
+}
+
+static bool is_rank(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
+{
+    return stack->process < tg_process_model_count(input->processes) &&
+           tg_process_model_at(input->processes, stack->process)->rank >= 0;
+}
+
+static struct tg_error *collect_spots(const struct tg_verdict_input *input, struct spots *spots)
+{
+    struct tg_error *error = NULL;
+    size_t count = tg_stack_model_count(input->stacks);
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
+        spots->has_ranks |= is_interruption(stack) && is_rank(input, stack);
+    }
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
+        if (!is_interruption(stack) || (spots->has_ranks && !is_rank(input, stack)))
+            continue;
+        struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+        if (!is_of_interest(stack, &place))
+            continue;
+        if (spots->count == 0 || stack->time_ns < spots->first_ns) {
+            spots->first_ns = stack->time_ns;
+            spots->signal = stack->signal;
+            spots->is_detach = stack->reason == TG_STACK_DETACH;
+        }
+        error = add_to_spots(spots, stack, &place);
+    }
+    return error;
+}
+
+/* Those that compute come before those that are in a library's function, then the fewer before the more. */
+static int compare_spots(const void *a, const void *b)
+{
+    const struct spot *x = a, *y = b;
+    bool x_inside = *x->place.inside != '\0', y_inside = *y->place.inside != '\0';
+    if (x_inside != y_inside)
+        return x_inside ? 1 : -1;
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    return x->stacks[0] < y->stacks[0] ? -1 : x->stacks[0] > y->stacks[0];
+}
+
+/* Prints who is at SPOT: "rank 2", "ranks 0-1,3", "rank 2 (3 threads)", "process 12 (app)". Returns how many
+ * processes they are, 0 without memory. */
+static size_t print_members(FILE *stream, const struct tg_verdict_input *input, const struct spot *spot,
+                            bool by_rank)
+{
+    char text[256];
+    int64_t *numbers = calloc(spot->count, sizeof *numbers);
+    if (numbers == NULL)
+        return 0;
+    for (size_t i = 0; i < spot->count; i++) {
+        const struct tg_last_stack *stack = spot->stacks[i];
+        numbers[i] =
+            by_rank ? tg_process_model_at(input->processes, stack->process)->rank : (int64_t)stack->process;
+    }
+    size_t n = tg_rank_ranges_sort(numbers, spot->count);
+    if (by_rank)
+        fprintf(stream, "%s %s", n == 1 ? "rank" : "ranks",
+                tg_rank_ranges_print(numbers, n, text, sizeof text));
+    else if (n == 1)
+        tg_words_process(stream, input, spot->stacks[0]->process);
+    else
+        fprintf(stream, "%zu processes", n);
+    if (spot->count > n)
+        fprintf(stream, " (%zu threads)", spot->count);
+    else if (spot->count == 1 && spot->stacks[0]->tid != spot->stacks[0]->pid)
+        fprintf(stream, " (thread %" PRId32 ")", spot->stacks[0]->tid);
+    free(numbers);
+    return spot->count;
+}
+
+static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct spots *spots)
+{
+    char name[32];
+    FILE *stream = draft->stream;
+    const struct spot *first = &spots->items[0];
+    struct tg_finding finding = {
+        .kind = TG_FINDING_INTERRUPTED, .since_ns = spots->first_ns, .process = first->stacks[0]->process};
+    fputs(spots->is_detach ? "when the recording ended" : "when the job was interrupted", stream);
+    if (spots->signal != 0)
+        fprintf(stream, " by %s", tg_signal_name(spots->signal, name, sizeof name));
+    tg_words_moment(stream, draft->input, spots->first_ns);
+    for (size_t i = 0; i < spots->count && i < MAX_SPOTS_TOLD; i++) {
+        const struct spot *spot = &spots->items[i];
+        fputs(i == 0 ? ": " : "; ", stream);
+        size_t n = print_members(stream, draft->input, spot, spots->has_ranks);
+        fputs(n == 1 ? " was " : " were ", stream);
+        tg_stack_words_place(stream, &spot->place);
+        if (i == 0)
+            for (size_t k = 0; k < spot->count; k++)
+                tg_verdict_blame(draft, spot->stacks[k]->process, spot->stacks[k]->tid, 0);
+    }
+    if (spots->count > MAX_SPOTS_TOLD)
+        fprintf(stream, "; the others were at %zu more places", spots->count - MAX_SPOTS_TOLD);
+    fputc('.', stream);
+    return tg_verdict_add(draft, &finding);
+}
+
+struct tg_error *tg_verdict_find_interruption(struct tg_verdict_draft *draft)
+{
+    struct spots spots = {0};
+    if (draft->input->stacks == NULL)
+        return NULL;
+    struct tg_error *error = collect_spots(draft->input, &spots);
+    if (error == NULL && spots.count > 0) {
+        qsort(spots.items, spots.count, sizeof *spots.items, compare_spots);
+        error = tell_spots(draft, &spots);
+    }
+    for (size_t i = 0; i < spots.count; i++)
+        free(spots.items[i].stacks);
+    free(spots.items);
+    return error;
+}
