@@ -173,6 +173,7 @@ static struct tg_error *find_kill(struct tg_verdict_draft *draft, const struct t
     tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
     tg_words_moment(stream, draft->input, entry->ended_ns);
+    (void)tg_words_last_place(stream, draft->input, entry->index, entry->pid, entry->start_ns);
     if (entry->rank >= 0)
         fputs(", before any other rank ended", stream);
     fputs(entry->status == SIGKILL ? ". SIGKILL comes from the kernel when memory runs out, from a batch "

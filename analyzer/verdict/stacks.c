@@ -75,6 +75,9 @@ void tg_verdict_print_stack(FILE *stream, const struct tg_verdict_input *input,
     end_repetition(&callers);
     if (callers.n_more > 0)
         fprintf(stream, " and %u more", callers.n_more);
+    if (stack->end == TG_STACK_CUT)
+        fputs(callers.n_more > 0 ? ", not all of which were recorded" : " and more, which were not recorded",
+              stream);
 }
 
 const struct tg_last_stack *tg_verdict_stack_of(const struct tg_verdict_input *input, size_t process,
@@ -177,7 +180,19 @@ static int compare_spots(const void *a, const void *b)
     return x->stacks[0] < y->stacks[0] ? -1 : x->stacks[0] > y->stacks[0];
 }
 
-/* Prints who is at SPOT: "rank 2", "ranks 0-1,3", "rank 2 (3 threads)", "process 12 (app)". Returns how many
+/* "0-2,5,7" as in a sentence: "0-2, 5 and 7". */
+static void print_ranges(FILE *stream, const char *ranges)
+{
+    const char *last = strrchr(ranges, ',');
+    for (const char *at = ranges; *at != '\0'; at++) {
+        if (*at != ',')
+            fputc(*at, stream);
+        else
+            fputs(at == last ? " and " : ", ", stream);
+    }
+}
+
+/* Prints who is at SPOT: "rank 2", "ranks 0-1 and 3", "rank 2 (3 threads)", "process 12 (app)". Returns how many
  * processes they are, 0 without memory. */
 static size_t print_members(FILE *stream, const struct tg_verdict_input *input, const struct spot *spot,
                             bool by_rank)
@@ -192,10 +207,10 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
             by_rank ? tg_process_model_at(input->processes, stack->process)->rank : (int64_t)stack->process;
     }
     size_t n = tg_rank_ranges_sort(numbers, spot->count);
-    if (by_rank)
-        fprintf(stream, "%s %s", n == 1 ? "rank" : "ranks",
-                tg_rank_ranges_print(numbers, n, text, sizeof text));
-    else if (n == 1)
+    if (by_rank) {
+        fputs(n == 1 ? "rank " : "ranks ", stream);
+        print_ranges(stream, tg_rank_ranges_print(numbers, n, text, sizeof text));
+    } else if (n == 1)
         tg_words_process(stream, input, spot->stacks[0]->process);
     else
         fprintf(stream, "%zu processes", n);

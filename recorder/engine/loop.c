@@ -199,6 +199,7 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
         if (engine->parked != NULL || engine->looking_again) {
             tg_adoption_look_again(engine);
             tg_dispatch_parked(engine);
+            tg_dispatch_paused(engine);
             if (engine->processes == NULL)
                 break;
         }

@@ -645,7 +645,9 @@ void tg_recording_request_stop(struct tg_recording *recording)
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
     struct tg_trace_writer_stats stats = {0};
+    hold_events(recording, tg_engine_now_ns()); /* the names have one time */
     tg_last_stacks_tell_names(recording->stacks);
+    hold_events(recording, UINT64_MAX);
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
     if (recording->untraced != NULL)
