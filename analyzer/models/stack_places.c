@@ -114,7 +114,7 @@ static bool take_call(void *context, const struct tg_stack_call *call)
         search->has_first = true;
         place->at = *call;
     }
-    if (place->is_known) { /* AT has no line */
+    if (place->is_known) { /* AT has no line, or was inlined */
         if (call->is_runtime || call->line == 0)
             return true;
         place->caller = *call;
@@ -124,10 +124,10 @@ static bool take_call(void *context, const struct tg_stack_call *call)
     if (!call->is_runtime) {
         place->is_known = true;
         place->at = *call;
-        return call->line == 0;
+        return call->line == 0 || call->is_inlined;
     }
-    if (!is_between(call) && *call->function != '\0')
-        place->inside = call->function;
+    if (!is_between(call))
+        place->inside = *call->function != '\0' ? call->function : base_name(call->module);
     return true;
 }
 
@@ -163,6 +163,17 @@ static size_t count_signals(const struct tg_stack_model *model, const struct tg_
     return handler.raises && (!handler.has_program || stack->signal != SIGABRT) ? count : 0;
 }
 
+/* The name by which programs call FUNCTION, where a library has another one for itself. */
+static const char *public_name(const char *function)
+{
+    static const char *const prefixes[] = {"P", "__GI_", "__libc_"};
+    static const char *const begins_with[] = {"PMPI_", "__GI_", "__libc_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(function, begins_with[i], strlen(begins_with[i])) == 0)
+            return function + strlen(prefixes[i]);
+    return function;
+}
+
 struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
                                           const struct tg_last_stack *stack)
 {
@@ -171,9 +182,7 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
         .signals_due = count_signals(model, stack),
     };
     tg_stack_each_call(model, stack, take_call, &search);
-    const char *inside = search.place.inside;
-    if (strncmp(inside, "PMPI_", 5) == 0)
-        search.place.inside = inside + 1;
+    search.place.inside = public_name(search.place.inside);
     return search.place;
 }
 

@@ -27,7 +27,8 @@ struct tg_stack_place {
         caller; /* the nearest one outward that has a line, where AT has none; else no module and
                                     no function */
     bool has_caller;
-    const char *inside; /* the function of a library that AT has called: "MPI_Barrier"; "" none */
+    const char *
+        inside; /* the function of a library that AT has called: "MPI_Barrier", or where it has no name its library; "" none */
 };
 
 /* The place in STACK; of a crash, that of the code that the signal interrupted. */

@@ -163,7 +163,7 @@ static void write_stack_place(struct tg_json *json, const struct tg_report *repo
         return;
     }
     struct tg_stack_place place = tg_stack_place_find(report->stacks, stack);
-    const struct tg_stack_call *call = place.has_caller ? &place.caller : &place.at;
+    const struct tg_stack_call *call = place.has_caller && place.at.line == 0 ? &place.caller : &place.at;
     tg_json_key(json, "code");
     tg_json_null(json);
     write_text(json, "function", *call->function != '\0' ? call->function : NULL);

@@ -2,6 +2,7 @@
 
 #include "format/base/hash.h"
 #include "format/base/string_pool.h"
+#include "format/image/mangled_name.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -73,6 +74,22 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* The function with its classes and namespaces, which debug information has not in one name; NULL: it has none. To
+ * be freed. */
+static char *qualified_name(const struct entry *entry)
+{
+    const char *symbol;
+    uint64_t offset;
+    if (!tg_debug_info_symbol_at(entry->info, entry->key.address, &symbol, &offset) ||
+        (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "__", 2) != 0))
+        return NULL;
+    char *words = tg_mangled_name_words(symbol);
+    if (words != NULL && strstr(words, "::") != NULL)
+        return words;
+    free(words);
+    return NULL;
+}
+
 static void tell(const struct entry *entry, void (*emit)(void *context, const struct tg_event *event),
                  void *context)
 {
@@ -92,11 +109,15 @@ static void tell(const struct entry *entry, void (*emit)(void *context, const st
     }
     if (!is_known)
         return;
+    char *qualified = qualified_name(entry);
+    if (qualified != NULL)
+        calls[place->count - 1].function = qualified;
     emit(context, &(struct tg_event){.kind = TG_EVENT_CODE_NAME,
                                      .code_name = {.module = entry->module,
                                                    .build_id = entry->build_id,
                                                    .address = entry->key.address,
                                                    .calls = {.items = calls, .count = place->count}}});
+    free(qualified);
 }
 
 size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns,

@@ -20,7 +20,8 @@ enum {
     INTERVALS_PER_SNAPSHOT = 20 /* the job runs at least so much longer than it stands for a snapshot */
 };
 static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
-                      NAMES_NS = 2000000000, INTERVAL_NS = 500000000;
+                      NAMES_NS = 2000000000, INTERVAL_NS = 500000000,
+                      GRACE_NS = 10000000000; /* that launchers give a job between the request and the kill */
 
 /* What is known of a process, in its slot. */
 struct known {
@@ -214,9 +215,9 @@ static bool was_looked_at(const struct tg_last_stacks *stacks)
     return stacks->job_snapshot_ns != 0 && tg_engine_now_ns() - stacks->job_snapshot_ns < interval_ns;
 }
 
-static bool is_covered(const struct known *known)
+static bool is_covered(const struct known *known, uint64_t since_ns)
 {
-    return known != NULL && known->covered_ns != 0 && tg_engine_now_ns() - known->covered_ns < INTERVAL_NS;
+    return known != NULL && known->covered_ns != 0 && tg_engine_now_ns() - known->covered_ns < since_ns;
 }
 
 /* ---- signals */
@@ -225,7 +226,7 @@ static void on_fatal(struct tg_last_stacks *stacks, struct tg_thread *thread, in
 {
     bool is_asked = tg_signal_asks_to_end(signal);
     bool of_job = is_asked && !was_looked_at(stacks);
-    if (is_asked && !of_job && is_covered(known_of(stacks, thread->process)))
+    if (is_asked && !of_job && is_covered(known_of(stacks, thread->process), INTERVAL_NS))
         return;
     const struct tg_event_stack like = {.reason = TG_STACK_FATAL_SIGNAL, .signal = signal};
     take_snapshot(stacks, thread, of_job, &like, time_left(stacks, TOTAL_NS, 0));
@@ -311,7 +312,7 @@ static void on_exit_stop(struct tg_last_stacks *stacks, struct tg_thread *thread
         return;
     int status = (int)message;
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if ((signal != 0 && is_covered(known)) || time_left(stacks, EXITS_NS, stacks->exits_ns) == 0 ||
+    if ((signal != 0 && is_covered(known, GRACE_NS)) || time_left(stacks, EXITS_NS, stacks->exits_ns) == 0 ||
         (!known->is_launched && !is_parallel(stacks, thread->process)))
         return;
     take_one(stacks, thread, TG_STACK_EXIT, signal, EXITS_NS, &stacks->exits_ns);

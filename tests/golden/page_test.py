@@ -120,6 +120,7 @@ def check_in_browser(browser, path):
     browser.ask("pane.scrollTop = 0")
     place = browser.ask("(function () { var b = document.querySelector('g.folds text').getBoundingClientRect();"
                         " return [b.left + 4, b.top + b.height / 2]; })()")
+    browser.mouse("mouseMoved", place[0] + 3, place[1])
     browser.mouse("mouseMoved", *place)
     expect("pointing tells", browser.ask("document.getElementById('tip').style.display"), "block")
     told = browser.ask("document.getElementById('tip').textContent")

@@ -1,6 +1,8 @@
 /* Ends in the way that its argument names, with other threads around. */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +18,17 @@ static __attribute__((noinline)) int overflow(int n)
     volatile char room[8192];
     room[0] = (char)n;
     sink = room[0];
-    return overflow(n + 1) + room[0]; /* OVERFLOW */
+    return n < 0 ? 0 : overflow(n + 1) + room[0]; /* OVERFLOW */
 }
+
+static atomic_int n_asleep;
 
 static void *sleep_on(void *unused)
 {
     (void)unused;
+    n_asleep++;
     for (;;)
-        pause(); /* OTHER */
+        pause();
     return NULL;
 }
 
@@ -106,6 +111,8 @@ int main(int argc, char **argv)
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, sleep_on, NULL);
+    while (n_asleep < 2)
+        sched_yield();
     if (strcmp(how, "caught") == 0)
         signal(SIGSEGV, leave);
     else if (strcmp(how, "again") == 0)
