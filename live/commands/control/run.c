@@ -41,9 +41,10 @@ static struct tg_error *go(const struct tg_request *control)
     return error;
 }
 
+/* Of a job whose ranks are in focus because nobody set one the launcher runs, too: attaching has stopped it. */
 struct tg_error *tg_run_go(struct tg_console *console, FILE *out)
 {
-    return tg_focus_call_run(console, &tg_focus_call_defaults, go, NULL, out);
+    return tg_focus_call_run(console, &tg_focus_call_whole_job, go, NULL, out);
 }
 
 static struct tg_error *run_dgo(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -226,7 +227,7 @@ struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run
 {
     struct wait wait = {.any = limits->any, .is_open = console->focus.is_open};
     struct tg_error *error =
-        tg_focus_call_run(console, &tg_focus_call_defaults, go_silently, &wait.n_stopped_before, out);
+        tg_focus_call_run(console, &tg_focus_call_whole_job, go_silently, &wait.n_stopped_before, out);
     if (error == NULL)
         error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, limits->seconds, out);
     if (error == NULL)
