@@ -97,6 +97,13 @@ static void unplant(void *engine, int32_t pid, uint32_t id)
     fake->planted[pid / 100 - 1][id] = false;
 }
 
+/* Where `hit` and `plant` have it, if it is planted. */
+static bool is_planted(void *engine, int32_t pid, uint32_t id, uint64_t address)
+{
+    const struct fake *fake = engine;
+    return address == 0x580 && fake->planted[pid / 100 - 1][id];
+}
+
 static void record(void *engine, const struct tg_event *event)
 {
     struct fake *fake = engine;
@@ -127,6 +134,7 @@ static const struct tg_controller_orders operations = {.stop = stop,
                                                        .resume = resume,
                                                        .plant = plant,
                                                        .last_line = last_line,
+                                                       .is_planted = is_planted,
                                                        .unplant = unplant,
                                                        .ask_manager = ask_manager,
                                                        .record = record,
@@ -883,6 +891,121 @@ static void many_barriers_at_once(void **state)
     run_session(fake, 40, 1000, 3000);
 }
 
+/* A thread that stands where a barrier is made has arrived; of several of a process one. */
+static void who_stands_there_has_arrived(void **state)
+{
+    struct fake *fake = *state;
+    struct tg_ptset *focus = focus_of("g");
+    uint32_t id = 0, there = 0;
+    assert_null(tg_controller_break(fake->controller, focus, "work", NULL, TG_BARRIER_STOP_NONE, false,
+                                    &there, NULL));
+    tg_ptset_destroy(focus);
+    hit(fake, 0, 0, there);
+    hit(fake, 0, 1, there);
+    hit(fake, 1, 1, there);
+    id = barrier(fake, "gW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    assert_is(fake, "held(a)", "2:3[p1.1-2, p2.2]");
+    assert_null(tg_controller_delete(fake->controller, id));
+    assert_is(fake, "held(a)", "0:0[]");
+    id = barrier(fake, "g", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    let_stops_come(fake);
+    assert_is(fake, "held(a)", "2:4[p1-2.1-2]");
+    hit(fake, 2, 0, id);
+    let_stops_come(fake);
+    assert_is(fake, "held(a)", "0:0[]"); /* satisfied once, by the three */
+    struct tg_barrier_status status;
+    assert_true(tg_barriers_status(tg_controller_runs(fake->controller), id, &status));
+    assert_int_equal(status.round, 1);
+    assert_int_equal(status.n_arrived, 0);
+    assert_trace_agrees(fake);
+}
+
+/* A library's threads run where one of the program's does, unless they are held. */
+static void managers_run_with_workers(void **state)
+{
+    struct fake *fake = *state;
+    begin_library_thread(fake, 1, 2, true);
+    begin_library_thread(fake, 2, 2, true);
+    command(fake, tg_controller_halt, "a");
+    let_stops_come(fake);
+    assert_is(fake, "running(a)", "0:0[]");
+    command(fake, hold_threads, "t3.3");
+    command(fake, go, "{pW2 pW3}");
+    assert_is(fake, "running(a)", "2:5[p2.1-3, p3.1-2]");
+    command(fake, tg_controller_halt, "a");
+    let_stops_come(fake);
+    command(fake, go, "t2.3"); /* and nobody runs for them */
+    assert_is(fake, "running(a)", "1:1[p2.3]");
+}
+
+static void identify(struct fake *fake, size_t process, int64_t rank)
+{
+    happen(fake, (struct tg_event){.kind = TG_EVENT_IDENTITY,
+                                   .pid = pid_of(process),
+                                   .tid = pid_of(process),
+                                   .identity = {.host = "", .job = "", .source = "", .rank = rank}});
+}
+
+/* Made before there are ranks, and found in them. */
+static void points_of_nobody_reach_the_ranks(void **state)
+{
+    struct fake *fake = *state;
+    const unsigned options = TG_POINT_PENDING | TG_POINT_OF_RANKS;
+    struct tg_ptset *focus = focus_of("d");
+    uint32_t id = 0, over = 0;
+    struct tg_barrier_status status;
+    assert_null(tg_controller_break(fake->controller, focus, "lib.c#1", NULL, TG_BARRIER_STOP_NONE, options,
+                                    &id, NULL));
+    assert_null(tg_controller_barrier(fake->controller, focus, "lib.c#2", TG_BARRIER_STOP_NONE,
+                                      TG_BARRIER_STOP_NONE, options, &over, NULL));
+    tg_ptset_destroy(focus);
+    assert_int_equal(tg_barriers_count(tg_controller_runs(fake->controller)), 0);
+    assert_null(tg_controller_enable(fake->controller, over, false)); /* there is nothing to it yet */
+    assert_null(tg_controller_enable(fake->controller, over, true));
+    for (size_t process = 1; process < 3; process++) {
+        happen(fake, (struct tg_event){.kind = TG_EVENT_EXEC,
+                                       .pid = pid_of(process),
+                                       .tid = pid_of(process),
+                                       .exec = {.path = "/home/u/solver"}});
+        fake->threads[process][1].exists = false;
+        identify(fake, process, (int64_t)process - 1);
+    }
+    fake->library = true;
+    fake->refuses = 0;
+    assert_null(tg_controller_libraries_changed(fake->controller, pid_of(1)));
+    assert_null(tg_controller_libraries_changed(fake->controller, pid_of(2)));
+    assert_true(fake->planted[1][id] && fake->planted[2][id]);
+    assert_true(fake->planted[1][over] && fake->planted[2][over]);
+    assert_true(tg_barriers_status(tg_controller_runs(fake->controller), over, &status));
+    assert_int_equal(status.n_members, 2); /* the ranks, and nobody else */
+    assert_false(tg_controller_is_meant(fake->controller, over, pid_of(0)));
+    hit(fake, 1, 0, over);
+    hit(fake, 2, 0, over);
+    assert_true(tg_barriers_status(tg_controller_runs(fake->controller), over, &status));
+    assert_int_equal(status.round, 1);
+    assert_trace_agrees(fake);
+}
+
+/* Processes that the session kills at its end satisfy no barrier. */
+static void the_end_satisfies_nothing(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "g", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_NONE);
+    struct tg_barrier_status status;
+    hit(fake, 0, 0, id);
+    assert_null(tg_controller_end(fake->controller, true));
+    for (size_t process = 3; process-- > 1;)
+        happen(fake, (struct tg_event){.kind = TG_EVENT_PROCESS_EXIT,
+                                       .pid = pid_of(process),
+                                       .tid = pid_of(process),
+                                       .process_exit = {TG_EXIT_SIGNAL, 9, false}});
+    assert_true(tg_barriers_status(tg_controller_runs(fake->controller), id, &status));
+    assert_int_equal(status.round, 0);
+    assert_null(strstr(fake->told, "satisfied"));
+    assert_null(strstr(fake->told, "will not arrive"));
+    assert_trace_agrees(fake);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -906,6 +1029,10 @@ int main(void)
         TEST(a_dead_end_is_told),
         TEST(any_session_agrees_with_its_trace),
         TEST(many_barriers_at_once),
+        TEST(who_stands_there_has_arrived),
+        TEST(managers_run_with_workers),
+        TEST(points_of_nobody_reach_the_ranks),
+        TEST(the_end_satisfies_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
