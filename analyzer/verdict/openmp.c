@@ -211,6 +211,21 @@ static uint64_t closed_since(const struct tg_openmp_team *team, const struct tg_
     return since_ns;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When a worker of PROCESS did something last, at SINCE_NS or later: work of others may be what is waited for. */
+static uint64_t busy_until(const struct search *search, size_t process, uint64_t since_ns)
+{
+    size_t count;
+    const struct tg_openmp_worker **workers = tg_openmp_waits_workers(&search->waits, process, &count);
+    for (size_t i = 0; i < count; i++)
+        since_ns = later(since_ns, workers[i]->last_ns);
+    return since_ns;
+}
+
 /* Whether PROCESS has waited since SINCE_NS for longer than is usual: for somebody who may be computing, or,
  * since CLOSED_NS unless that is 0, for somebody who waits too. */
 static bool is_stuck(struct tg_verdict_draft *draft, size_t process, uint64_t since_ns, uint64_t closed_ns)
@@ -230,7 +245,8 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_barrier_of(team, &barrier) || barrier.missing == 0 || barrier.waiting == 0 ||
         is_told(search, team, &barrier) ||
-        !is_stuck(draft, team->process, barrier.since_ns, closed_since(team, &barrier)))
+        !is_stuck(draft, team->process, busy_until(search, team->process, barrier.since_ns),
+                  closed_since(team, &barrier)))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
@@ -323,7 +339,8 @@ static struct tg_error *find_values(void *context, const struct tg_openmp_team *
     }
     finding.missing = size_of(team) - finding.waiting;
     if (finding.waiting == 0 || finding.missing == 0 || is_told || team->cancelled ||
-        !is_stuck(draft, team->process, finding.since_ns, n_past == finding.missing ? closed_ns : 0))
+        !is_stuck(draft, team->process, busy_until(search, team->process, finding.since_ns),
+                  n_past == finding.missing ? closed_ns : 0))
         return NULL;
     tg_words_process(draft->stream, draft->input, team->process);
     uint64_t past = print_past(draft, team, finding.code);
@@ -455,13 +472,14 @@ static bool waits_for_tasks(const struct tg_openmp_worker *worker)
     return place != NULL && (place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP);
 }
 
-static struct tg_error *tell_task_wait(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
+static struct tg_error *tell_task_wait(const struct search *search, const struct tg_openmp_worker *worker)
 {
+    struct tg_verdict_draft *draft = search->draft;
     const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
-    if (!is_stuck(draft, worker->process, place->since_ns, 0))
-        return NULL;
     const struct tg_openmp_team *team =
         tg_openmp_model_team(draft->input->openmp, worker->process, place->team);
+    if (!is_stuck(draft, worker->process, busy_until(search, worker->process, place->since_ns), 0))
+        return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_TASK,
                                  .since_ns = place->since_ns,
@@ -488,7 +506,7 @@ static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_ope
     struct tg_openmp_barrier barrier;
     if (!tg_openmp_barrier_of(team, &barrier) || barrier.waiting == 0 || barrier.missing > 0 ||
         barrier.passed > 0 || team->tasks_made <= team->tasks_ended || is_told(search, team, &barrier) ||
-        !is_stuck(draft, team->process, barrier.since_ns, 0))
+        !is_stuck(draft, team->process, busy_until(search, team->process, barrier.since_ns), 0))
         return NULL;
     FILE *stream = draft->stream;
     struct tg_finding finding = {.kind = TG_FINDING_TASK,
@@ -525,7 +543,7 @@ struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
     for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(model); i++) {
         const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
         if (waits_for_tasks(worker) && !search.waits.is_in_ring[i])
-            error = tell_task_wait(draft, worker);
+            error = tell_task_wait(&search, worker);
     }
     tg_openmp_waits_deinit(&search.waits);
     return error;

@@ -233,6 +233,16 @@ static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_
     }
 }
 
+/* When a worker of PROCESS did something last, at SINCE_NS or later: locks may go round without an end. */
+static uint64_t busy_until(const struct tg_openmp_waits *waits, size_t process, uint64_t since_ns)
+{
+    size_t count;
+    const struct tg_openmp_worker **workers = tg_openmp_waits_workers(waits, process, &count);
+    for (size_t i = 0; i < count; i++)
+        since_ns = workers[i]->last_ns > since_ns ? workers[i]->last_ns : since_ns;
+    return since_ns;
+}
+
 static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct tg_openmp_waits *waits,
                                   const struct tg_openmp_worker *worker)
 {
@@ -252,7 +262,8 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
                                  .missing = holder == NULL ? 0 : 1,
                                  .is_consequence = holder != NULL && waits->is_in_ring[holder->index]};
     bool is_orphaned = holder != NULL && has_ended(holder, worker);
-    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, worker->process, place->since_ns);
+    uint64_t since_ns = is_orphaned ? place->since_ns : busy_until(waits, worker->process, place->since_ns);
+    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, worker->process, since_ns);
     if (draft->input->is_of_moment)
         lasted_ns = UINT64_MAX;
     if (is_orphaned ? !tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0)

@@ -214,18 +214,18 @@ static void on_implicit_task(int endpoint, union tg_ompt_data *parallel, union t
 
 /* ---- barriers and other waits */
 
-/* Whether the implicit barrier behind CODE, of a kind that does not tell, is the join of the thread's
- * region. */
+/* Whether the implicit barrier behind CODE, of a kind that does not tell, is the join of the thread's region:
+ * then the thread has left the region's body. LLVM's runtime may hand out an old CODE there, of a barrier before,
+ * in regions within regions. Without a frame to see: the join is reached behind the construct itself, or from
+ * nowhere. */
 static bool is_join(const void *code)
 {
-    if (code != NULL && code != tg_openmp_frame.code)
-        return false; /* the join is reached behind the construct itself, or from nowhere */
     int flags, thread_num;
     union tg_ompt_data *task, *parallel;
     struct tg_ompt_frame *frame = NULL;
     if (tg_ompt_runtime.get_task_info == NULL ||
         tg_ompt_runtime.get_task_info(0, &flags, &task, &frame, &parallel, &thread_num) == 0 || frame == NULL)
-        return true;
+        return code == NULL || code == tg_openmp_frame.code;
     return frame->exit_frame.ptr == NULL;
 }
 

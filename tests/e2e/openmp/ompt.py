@@ -414,7 +414,17 @@ def roots(_):
           f"{entered}")
 
 
+def nested(_):
+    """The end of an inner region, of which LLVM's runtime tells an old address, is its end for its first thread too."""
+    path = compile_with(COMPILE, "nested", ["nested.c"])
+    observed, records = gomp.run_observed([path])
+    check(observed[:2] == ("80\n", 0), f"{observed}")
+    syncs = collections.Counter(gomp.SYNCS[gomp.place(record)[2]] for record in records if record.kind == "OMP_SYNC_BEGIN")
+    check(syncs["barrier_implicit"] == 0 and syncs["barrier"] == 80, f"{syncs}")
+
+
 CASES = {
+    "nested": nested,
     "roots": roots,
     "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners,
     "tool_before_a_late_runtime": tool_before_a_late_runtime,
