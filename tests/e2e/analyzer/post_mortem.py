@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 from recording import TIME_LIMIT_S, TOLLGATE, check, run, skip
 
@@ -52,6 +53,7 @@ def record(job, stays):
             line = process.stdout.readline()
             check(line, "the job ended:", process.stderr.read() if process.poll() is not None else "")
             there += "is there" in line
+        time.sleep(2.5)  # a wait is told when it has lasted: no event says so
         process.send_signal(signal.SIGTERM)
     process.communicate()
     signal.alarm(0)

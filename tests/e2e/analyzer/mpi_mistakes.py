@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Mistakes in MPI calls lead the verdict, with rank and line, however the job ended; correct calls of every family have none.
+
+usage: mpi_mistakes.py openmpi|mpich WAY...
+"""
+import json
+import os
+import sys
+
+from mpi_job import ENVIRONMENT, build, flavour_named, job
+from recording import TOLLGATE, check, run
+
+SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs/mpi_mistakes.c")
+
+
+def line_of(text):
+    return next(number for number, line in enumerate(open(SOURCE, encoding="utf-8"), 1) if text in line)
+
+
+# Of each way: kind of the leading finding, its first culprit, what is on the line that it names, and what it says.
+TRUNCATED = ("MPI_ERR_TRUNCATE", "rank 0 receives at most 40 bytes", "where rank 1 sends 80 in truncate_message")
+WAYS = {
+    "receive": ("mpi_error", 0, "the short receive", (*TRUNCATED, "ended the program")),
+    "wait": ("mpi_error", 0, "the wait", (*TRUNCATED, "ended the program")),
+    "wait returned": ("mpi_error", 0, "the wait", (*TRUNCATED, "returned the error")),
+    "rank": ("mpi_error", 0, "to nobody", ("MPI_ERR_RANK", "there is no rank 9 in MPI_COMM_WORLD, which has 4 ranks")),
+    "bytes": ("mpi_mismatch", 2, "the usual call", ("number 8 on MPI_COMM_WORLD", "rank 2 called MPI_Allreduce of 72 bytes",
+                                                    "ranks 0-1 and 3 called MPI_Allreduce of 16 bytes")),
+    "skip": ("mpi_mismatch", 2, "the other call", ("out of step (number 13 on MPI_COMM_WORLD)", "rank 2 called",
+                                                   "7 times, rank 0 8 times")),
+    "extra": ("mpi_mismatch", 2, "the extra call", ("number 9 on MPI_COMM_WORLD", "rank 2 called MPI_Bcast with root 2",
+                                                    "once, rank 0 never")),
+    "named": ("mpi_mismatch", 2, "the roots", (r'communicator "rows\tof\x1b[31m"', "with root 1", "with root 0")),
+}
+
+
+def findings(flavour, program, *arguments):
+    os.environ.update(ENVIRONMENT)
+    recorded = run([TOLLGATE, "record", "-q", "-o", "trace", "--force", "--", *job(flavour, program, *arguments)])
+    report = run([TOLLGATE, "report", "--json", "trace"])
+    check(report.status == 0, report, recorded)
+    return recorded.status, json.loads(report.output)["post_mortem"]
+
+
+def check_way(flavour, program, way):
+    status, found = findings(flavour, program, *way.split())
+    kind, rank, line, words = WAYS[way]
+    check(found, way, "has no findings")
+    first = found[0]
+    check(first["kind"] == kind and first["culprits"][0]["rank"] == rank and first["line"] == line_of(line), way, first)
+    check(os.path.basename(first["culprits"][0]["file"]) == "mpi_mistakes.c", first)
+    check(all(word in first["text"] for word in words), words, "is not in", first["text"])
+    check((first["severity"] == "warning") == (status == 0), status, first)
+    if kind == "mpi_mismatch":
+        check([culprit["rank"] for culprit in first["culprits"]] == [rank], first)
+
+
+def main(name, *ways):
+    flavour = flavour_named(name)
+    program = build(flavour.c, ["mpi_mistakes.c"], "mistakes")
+    for way in ways:
+        if way == "correct":
+            calls = build(flavour.c, ["mpi_calls.c"], "calls")
+            for families in ("collective", "nonblocking", "communicators", "topologies"):
+                status, found = findings(flavour, calls, families)
+                check(status == 0 and not found, families, status, found)
+        else:
+            check_way(flavour, program, way)
+
+
+main(*sys.argv[1:])

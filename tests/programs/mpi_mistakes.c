@@ -1,0 +1,71 @@
+/* MPI programs with one mistake each, of four ranks. Where others would wait for ever an alarm ends the job.
+ *
+ * usage: mpi_mistakes WAY [returned]: errors are returned, not fatal */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 8, BAD = 2, AT = 5, TAG = 5 };
+
+static int rank, buffer[64];
+static double in[16], out[16];
+
+static void reduce(int count)
+{
+    MPI_Allreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* the usual call */
+}
+
+static void truncate_message(int waits)
+{
+    MPI_Request request;
+    if (rank == 1)
+        MPI_Send(buffer, 20, MPI_INT, 0, TAG, MPI_COMM_WORLD); /* the long message */
+    if (rank == 0 && waits)
+        MPI_Irecv(buffer, 10, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &request); /* the short request */
+    if (rank == 0 && waits)
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* the wait */
+    if (rank == 0 && !waits)
+        MPI_Recv(buffer, 10, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* the short receive */
+}
+
+static void one_round(const char *way, int is_odd)
+{
+    if (strcmp(way, "bytes") == 0)
+        reduce(is_odd ? 9 : 2);
+    if (strcmp(way, "bytes") == 0)
+        return;
+    if (strcmp(way, "skip") != 0 || !is_odd)
+        reduce(2);
+    if (strcmp(way, "skip") == 0)
+        MPI_Allreduce(in, out, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* the other call */
+    if (strcmp(way, "extra") == 0 && is_odd)
+        MPI_Bcast(in, 2, MPI_DOUBLE, BAD, MPI_COMM_WORLD); /* the extra call */
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
+    MPI_Comm named;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &named);
+    MPI_Comm_set_name(named, "rows\tof\033[31m");
+    if (argc > 2)
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    alarm(2);
+    if (strcmp(way, "receive") == 0)
+        truncate_message(0);
+    else if (strcmp(way, "wait") == 0)
+        truncate_message(1);
+    else if (strcmp(way, "rank") == 0 && rank == 0)
+        MPI_Send(buffer, 1, MPI_INT, 9, TAG, MPI_COMM_WORLD); /* to nobody */
+    else if (strcmp(way, "named") == 0)
+        MPI_Bcast(buffer, 1, MPI_INT, rank == BAD ? 1 : 0, named); /* the roots */
+    else if (strcmp(way, "rank") != 0)
+        for (int i = 0; i < ROUNDS; i++)
+            one_round(way, rank == BAD && i == AT);
+    MPI_Finalize();
+    return 0;
+}
