@@ -59,7 +59,8 @@ static void note_ranks(struct tg_mpi_collective_entry *entry, const struct tg_mp
 {
     for (uint64_t i = 0; comm != NULL && i < entry->public.n_entered; i++) {
         struct tg_mpi_comer *comer = &entry->comers[i];
-        comer->comm_rank = tg_mpi_comm_rank_of(comm, comer->process);
+        if (comer->comm_rank < 0)
+            comer->comm_rank = tg_mpi_comm_rank_of(comm, comer->process);
         if (comer->comm_rank >= 0 && (uint64_t)comer->comm_rank < comm->n_world_ranks)
             comer->world_rank = comm->world_ranks[comer->comm_rank];
     }
@@ -188,7 +189,7 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
                                    .root = call->root,
                                    .bytes = common_bytes(comm, process, call),
                                    .nth = nth,
-                                   .comm_rank = -1,
+                                   .comm_rank = tg_mpi_comm_rank_of(comm, process), /* it may free COMM */
                                    .world_rank = -1};
     entry->public.n_entered++;
     entry->public.last_ns = call->since_ns;
@@ -326,11 +327,11 @@ struct tg_error *tg_mpi_collectives_copy(const struct tg_mpi_collectives *from, 
 
 static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const struct tg_mpi_comer *comer)
 {
-    int64_t rank = tg_mpi_comm_rank_of(comm, comer->process);
+    int64_t known = tg_mpi_comm_rank_of(comm, comer->process), rank = known >= 0 ? known : comer->comm_rank;
     bool is_told = comm != NULL && rank >= 0 && (uint64_t)rank < comm->n_world_ranks;
     return (struct tg_mpi_arrival){
         .standing = comer->left_ns == 0 ? TG_MPI_WAITING : TG_MPI_PASSED,
-        .comm_rank = rank >= 0 ? rank : comer->comm_rank,
+        .comm_rank = rank,
         .world_rank = is_told ? comm->world_ranks[rank] : comer->world_rank,
         .process = comer->process,
         .entered_ns = comer->entered_ns,

@@ -398,6 +398,22 @@ static void a_shift_of_places_is_noticed(void **state)
     assert_int_equal(site->count, 4);
 }
 
+static void who_freed_the_communicator_has_passed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        ENTER(i, "MPI_Bcast", .instance = 1, .root = 0);
+        LEAVE(i, "MPI_Bcast");
+        FEED(i, MPI_COMM, mpi_comm, .comm = WORLD, .origin = TG_MPI_COMM_FREED, .rank = (int64_t)i,
+             .size = RANKS);
+    }
+    ENTER(2, "MPI_Barrier", .instance = 1, .root = -3);
+    struct seen seen = collectives();
+    assert_int_equal(seen.arrivals[0].standing, TG_MPI_PASSED);
+    assert_int_equal(seen.arrivals[1].standing, TG_MPI_PASSED);
+    assert_int_equal(seen.arrivals[2].standing, TG_MPI_WAITING);
+}
+
 static void calls_that_fail_are_kept(void **state)
 {
     (void)state;
@@ -429,6 +445,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_mismatch_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bytes_that_may_differ_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_shift_of_places_is_noticed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_freed_the_communicator_has_passed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_fail_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
