@@ -58,6 +58,8 @@ struct tg_recording {
     struct tg_mpir_session *mpir;  /* NULL none */
     struct tg_last_stacks *stacks; /* NULL: none are wanted, or can be had */
     uint64_t next_check_ns;        /* when to ask the writer for an error again */
+    bool has_identity;             /* events say who a process is, and may not be in the file yet */
+    uint64_t identity_ns;          /* when such ones were handed to it last */
     bool write_failed;
     uint64_t losses;
     uint64_t counted_losses;
@@ -238,10 +240,26 @@ static void write_event(struct tg_recording *recording, const struct tg_event *e
     tg_trace_writer_add(recording->writer, &redacted);
 }
 
+/* Who a process is gets into the file soon: where the recorder is killed in a process's first second, what rings
+ * hold of it would be nobody's. */
+static bool is_identity_due(struct tg_recording *recording)
+{
+    const uint64_t pause_ns = 50000000;
+    uint64_t now_ns = recording->has_identity ? tg_engine_now_ns() : 0;
+    if (!recording->has_identity || now_ns < recording->identity_ns + pause_ns)
+        return false;
+    recording->has_identity = false;
+    recording->identity_ns = now_ns;
+    return true;
+}
+
 static void add_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
     write_event(recording, event);
+    recording->has_identity |= event->kind == TG_EVENT_IDENTITY;
+    if (recording->agent == NULL && is_identity_due(recording)) /* else the drain looks, see flush() */
+        tg_trace_writer_flush(recording->writer, true);
     if (event->kind == TG_EVENT_LOSS) {
         recording->losses++;
         recording->counted_losses += tg_loss_count(event->loss.count);
@@ -314,7 +332,7 @@ static uint64_t n_written(void *context)
 static void flush(void *context, bool at_once)
 {
     struct tg_recording *recording = context;
-    tg_trace_writer_flush(recording->writer, at_once);
+    tg_trace_writer_flush(recording->writer, is_identity_due(recording) || at_once);
 }
 
 static void sealing(void *context, uint64_t n_sealed, bool with_last)

@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 from recording import LOADS, TOLLGATE, build_library, check, events, record, run, skip
 
@@ -376,6 +377,26 @@ int main(int argc, char **argv)
         check_order([event for event in happened if event["kind"] in ("library_call", "library_load")])
         again = run([TOLLGATE, "recover", "--force", interrupted])
         check(again.status == 0 and "does not exist" in again.output, again)
+
+
+def salvage_early():
+    """SIGKILL to the recorder in the program's first second: what is salvaged is that of a program, and a rank."""
+    library = build_library("early")
+    for options in ((), ("--no-ptrace",)):
+        found = []
+        for attempt, pause_s in enumerate((0.2, 0.4, 0.6, 0.8)):  # the file is written each second, if nothing asks for more
+            trace = f"early{len(options)}{attempt}"
+            process = start(trace, ["env", "PMIX_RANK=3", "PMIX_NAMESPACE=job.7", LOADS, "await", library], *options, "--dlopen=agent")
+            await_ready(process)
+            time.sleep(pause_s)
+            process.kill()
+            process.communicate(timeout=100)
+            check(run([TOLLGATE, "recover", f"{trace}.incomplete"]).status == 0)
+            report = json.loads(run([TOLLGATE, "report", "--json", trace]).output)
+            found.append({(os.path.basename(entry["program"]), entry["rank"]) for entry in report["processes"]})
+            if (os.path.basename(LOADS), 3) in found[-1]:
+                break
+        check((os.path.basename(LOADS), 3) in found[-1], options, found)
 
 
 def salvage_running():
