@@ -26,9 +26,11 @@ void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost)
     add(cost, (struct tg_quartiles){ns, ns, ns});
 }
 
-void tg_cost_add_ns_elsewhere(uint64_t ns, struct tg_cost *cost)
+void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cost *cost)
 {
-    estimate(cost, (struct tg_quartiles){ns, ns, ns});
+    uint64_t high_ns = singly_ns < UINT64_MAX / 4 ? 3 * singly_ns : singly_ns;
+    add(cost, (struct tg_quartiles){together_ns, together_ns, saturated_add(together_ns, together_ns / 4)});
+    estimate(cost, (struct tg_quartiles){singly_ns, singly_ns, high_ns});
 }
 
 struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sparse)

@@ -56,9 +56,13 @@ struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sp
 /* One stop: STOP_NS as the trace has it, 0 where it was not measured. */
 void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, bool sparse, struct tg_cost *cost);
 
-/* Time that was measured on the event itself, or elsewhere: on the same work at another stop. */
+/* Time that was measured on the event itself. */
 void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
-void tg_cost_add_ns_elsewhere(uint64_t ns, struct tg_cost *cost);
+
+/* Reading libraries that are found together: TOGETHER_NS were measured there, and telling of them takes up to a
+ * quarter more. SINGLY_NS were measured at loader stops; found together, libraries have their dependencies sorted
+ * out as well, which a loader stop tells by itself: up to twice as much again. */
+void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cost *cost);
 
 /* Handling of LIBRARIES that took HANDLE_NS; 0 where that was not measured: the trace's mean per library. */
 void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns, uint64_t libraries,

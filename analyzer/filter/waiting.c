@@ -162,8 +162,7 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          bool final, struct tg_cost *cost)
 {
-    tg_cost_add_ns(wait->read_ns - wait->read_at_loads_ns, &lane->outcome.cost);
-    tg_cost_add_ns_elsewhere(wait->read_at_loads_ns, &lane->outcome.cost);
+    tg_cost_add_reading(wait->read_ns - wait->read_at_loads_ns, wait->read_at_loads_ns, &lane->outcome.cost);
     lane->outcome.cost.unknown_readings += wait->unread;
     wait->overhead_ns += wait->read_ns;
     if (final)

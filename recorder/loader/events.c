@@ -116,7 +116,10 @@ static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const 
         *kept = NULL;
         return;
     }
+    bool sorts_out = load->found != TG_FOUND_LOADER;
+    uint64_t start_ns = sorts_out ? tg_engine_now_ns() : 0;
     mark_dependencies(thread, load->found, load->objects, load->count, dependency);
+    uint64_t read_ns = load->read_ns + (sorts_out ? tg_engine_now_ns() - start_ns : 0);
     for (size_t i = 0; i < load->count; i++)
         describe(load->objects[i], dependency[i], &libraries[i]);
     if (dependency != few)
@@ -126,7 +129,7 @@ static void emit_load(struct tg_loader *loader, struct tg_thread *thread, const 
         .library_load = {.found = load->found,
                          .namespace_index = load->namespace_index,
                          .state = load->state,
-                         .read_ns = load->read_ns,
+                         .read_ns = read_ns,
                          .libraries = {.items = libraries, .count = load->count}},
     };
     *kept = tg_engine_emit(loader->engine, thread, &event);
