@@ -172,6 +172,16 @@ static void fill_cost(const struct tg_cost *cost, const char *bound, char *cell)
     }
 }
 
+/* The share that is saved at least, where there are ranges. */
+static void fill_saved(const struct tg_cost *cost, const struct tg_cost *slow, char *cell)
+{
+    bool known = tg_cost_claim(cost) != TG_COST_UNKNOWN && tg_cost_claim(slow) != TG_COST_UNKNOWN;
+    if (known && cost->high_ns < slow->low_ns)
+        snprintf(cell, CELL_SIZE, ">= %.1f%%", 100 - 100 * (double)cost->high_ns / (double)slow->low_ns);
+    else
+        strcpy(cell, "-");
+}
+
 static void fill_figure(const struct figure *figure, const struct tg_filter_evaluation *evaluation,
                         const struct tg_filter_column *column, char *cell)
 {
@@ -194,11 +204,12 @@ static void fill_figure(const struct figure *figure, const struct tg_filter_eval
             tg_quantity_duration(count_at(outcome, figure->offset), cell);
         return;
     case FIGURE_SAVED:
-        if (!number_of(figure, outcome, evaluation->slow, &number) || column->mode == TG_FILTER_SLOW ||
-            evaluation->slow->cost.ns == 0)
+        if (column->mode == TG_FILTER_SLOW || evaluation->slow->cost.ns == 0)
             strcpy(cell, "-");
-        else
+        else if (number_of(figure, outcome, evaluation->slow, &number))
             snprintf(cell, CELL_SIZE, "%.1f%%", 100 * number / ((double)evaluation->slow->cost.ns / 1e6));
+        else
+            fill_saved(&outcome->cost, &evaluation->slow->cost, cell);
         return;
     case FIGURE_COST:
         fill_cost(&outcome->cost, bound, cell);
