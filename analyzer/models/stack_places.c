@@ -166,8 +166,8 @@ static size_t count_signals(const struct tg_stack_model *model, const struct tg_
 /* The name by which programs call FUNCTION, where a library has another one for itself. */
 static const char *public_name(const char *function)
 {
-    static const char *const prefixes[] = {"P", "__GI_", "__libc_"};
-    static const char *const begins_with[] = {"PMPI_", "__GI_", "__libc_"};
+    static const char *const prefixes[] = {"P", "__GI_", "__libc_", "__"};
+    static const char *const begins_with[] = {"PMPI_", "__GI_", "__libc_", "__"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(function, begins_with[i], strlen(begins_with[i])) == 0)
             return function + strlen(prefixes[i]);
