@@ -47,7 +47,7 @@ PyObject *PyInit_tgm%d(void) { return PyModule_Create2(&d%d, 1013); }
 
 
 class Job:
-    """A program that loads libraries; of an MPI job its ranks count."""
+    """A program that loads libraries; of an MPI job the launcher counts while it runs without its ranks."""
 
     def __init__(self, name, command, launcher=()):
         self.name, self.command, self.needs, self.has_ranks = name, [*launcher, *command], launcher[:1], bool(launcher)
@@ -76,16 +76,21 @@ def run_once(tollgate, job, mode, work):
                    check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     dump = subprocess.run([tollgate, "dump", "--json", "--kind", "entry,process_exit,identity", trace], check=True,
                           capture_output=True)
-    entries, ranks, took_ms = {}, set(), 0
+    entries, exits, ranks = {}, {}, set()
     for event in map(json.loads, dump.stdout.splitlines()):
         pid = event.get("pid")
         if event.get("kind") == "entry":
             entries[pid] = event["t_ns"]
         elif event.get("kind") == "identity" and event["rank"] >= 0:
             ranks.add(pid)
-        elif event.get("kind") == "process_exit" and pid in entries and (pid in ranks or not job.has_ranks):
-            took_ms += (event["t_ns"] - entries[pid]) / 1e6
-    return took_ms
+        elif event.get("kind") == "process_exit" and pid in entries:
+            exits[pid] = event["t_ns"]
+    if not job.has_ranks:
+        return sum(exits[pid] - entries[pid] for pid in exits) / 1e6
+    launcher = min(entries, key=entries.get)  # it loads libraries before its ranks begin, and closes them when they have ended
+    ranks &= set(exits)
+    around = min(entries[pid] for pid in ranks) - entries[launcher] + exits[launcher] - max(exits[pid] for pid in ranks)
+    return (around + sum(exits[pid] - entries[pid] for pid in ranks)) / 1e6
 
 
 def predict(tollgate, trace):
