@@ -22,6 +22,18 @@ struct thread {
     UT_hash_handle hh; /* among the live ones */
 };
 
+/* A nonblocking collective call of a process: it leaves the collective when the request is complete. */
+struct started_key {
+    size_t process;
+    uint64_t request;
+};
+
+struct started {
+    struct started_key key;
+    uint64_t comm, instance;
+    UT_hash_handle hh;
+};
+
 struct process {
     struct tg_mpi_process public;
     UT_hash_handle hh;
@@ -38,6 +50,7 @@ struct tg_mpi_model {
     struct process *by_process;
     struct tg_mpi_comms comms;
     struct tg_mpi_collectives collectives;
+    struct started *started;
     struct tg_mpi_messages *messages;
     struct tg_wait_times waits;
     uint64_t impossible;
@@ -70,6 +83,11 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
     if (model == NULL)
         return;
     tg_mpi_collectives_deinit(&model->collectives);
+    struct started *started, *next_started;
+    HASH_ITER (hh, model->started, started, next_started) {
+        HASH_DEL(model->started, started);
+        free(started);
+    }
     tg_mpi_comms_deinit(&model->comms);
     HASH_CLEAR(hh, model->live);
     HASH_CLEAR(hh, model->by_process);
@@ -330,6 +348,67 @@ static struct tg_error *enter_collective(struct tg_mpi_model *model, const struc
     return error;
 }
 
+static void leave_collective(struct tg_mpi_model *model, const struct process *process, uint64_t comm,
+                             uint64_t instance, uint64_t time_ns)
+{
+    const struct tg_mpi_call call = {.comm = comm, .instance = instance};
+    tg_mpi_collectives_leave(&model->collectives, process->public.job,
+                             tg_mpi_comms_find(&model->comms, process->public.job, comm),
+                             process->public.process, &call, time_ns);
+}
+
+/* PROCESS's REQUEST, if it is of a collective, is complete or given up. */
+static void end_started(struct tg_mpi_model *model, const struct process *process, uint64_t request,
+                        uint64_t time_ns)
+{
+    struct started_key key;
+    struct started *found;
+    memset(&key, 0, sizeof key);
+    key.process = process->public.process;
+    key.request = request;
+    HASH_FIND(hh, model->started, &key, sizeof key, found);
+    if (found == NULL)
+        return;
+    leave_collective(model, process, found->comm, found->instance, time_ns);
+    HASH_DEL(model->started, found);
+    free(found);
+}
+
+static struct tg_error *add_started(struct tg_mpi_model *model, const struct started *started)
+{
+    if (HASH_COUNT(model->started) >= TG_MPI_MAX_COLLECTIVES) {
+        struct started *oldest = model->started;
+        HASH_DEL(model->started, oldest);
+        free(oldest);
+    }
+    struct started *added = calloc(1, sizeof *added);
+    if (added == NULL)
+        return tg_error_no_memory();
+    added->key.process = started->key.process;
+    added->key.request = started->key.request;
+    added->comm = started->comm;
+    added->instance = started->instance;
+    struct tg_error *error = TG_HASH_ADD(hh, model->started, key, added);
+    if (error != NULL)
+        free(added);
+    return error;
+}
+
+/* The collective call of PROCESS returned: it has left the collective, or begun it. */
+static struct tg_error *return_from_collective(struct tg_mpi_model *model, const struct process *process,
+                                               const struct tg_mpi_call *call, bool nonblocking,
+                                               uint64_t request, uint64_t time_ns)
+{
+    if (!nonblocking || request == 0) {
+        leave_collective(model, process, call->comm, call->instance, time_ns);
+        return NULL;
+    }
+    end_started(model, process, request, time_ns); /* a handle whose completion went unseen is used again */
+    const struct started started = {
+        .key = {process->public.process, request}, .comm = call->comm, .instance = call->instance};
+    return add_started(model, &started);
+}
+
 static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
@@ -377,13 +456,16 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct process *proce
     const struct tg_mpi_call *call = &thread->public.call;
     bool nonblocking, persistent;
     enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
+    struct tg_error *error = NULL;
     if (call->instance != 0)
-        tg_mpi_collectives_leave(&model->collectives, process->public.job,
-                                 tg_mpi_comms_find(&model->comms, process->public.job, call->comm),
-                                 process->public.process, call, event->time_ns);
+        error = return_from_collective(model, process, call, nonblocking && role == TG_MPI_COLLECTIVE,
+                                       leave->request, event->time_ns);
+    if (error != NULL)
+        return error;
     if (strcmp(call->name, "MPI_Finalize") == 0)
         process->public.finalized = true;
     if (strcmp(call->name, "MPI_Request_free") == 0) {
+        end_started(model, process, leave->request, event->time_ns);
         tg_mpi_messages_drop_request(model->messages, process->public.process, leave->request);
         return NULL;
     }
@@ -425,6 +507,8 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
     const struct tg_event_mpi_complete *complete = &event->mpi_complete;
     struct process *process = find_process(model, index);
     struct tg_mpi_message posted;
+    if (process != NULL)
+        end_started(model, process, complete->request, event->time_ns);
     if (process == NULL || !tg_mpi_messages_complete(model->messages, index, complete->request, &posted) ||
         complete->cancelled)
         return NULL; /* a send's request, or one that was posted before the trace began */
@@ -539,6 +623,9 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
         error = tg_mpi_comms_copy(&model->comms, &made->comms);
     if (error == NULL)
         error = tg_mpi_collectives_copy(&model->collectives, &made->collectives);
+    for (const struct started *started = model->started; error == NULL && started != NULL;
+         started = started->hh.next)
+        error = add_started(made, started);
     if (error != NULL) {
         tg_mpi_model_destroy(made);
         return error;

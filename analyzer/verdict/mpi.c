@@ -145,7 +145,7 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     }
     size_t mismatch = SIZE_MAX;
     finding.is_consequence |= tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch);
-    finding.code = first->code;
+    finding.code = draft->n_culprits > 0 ? draft->culprits[0].code : 0; /* of the first that is missing */
     struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, stands, &is_waiting, true);
     if (error != NULL)
         return error;
@@ -175,12 +175,44 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
+/* The thread of PROCESS that waits in COLLECTIVE, which it called as NAME: in the call itself, or for requests after
+ * it has only begun it. NULL: none does. */
+static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *input, size_t process,
+                                             const struct tg_mpi_collective *collective, const char *name)
+{
+    bool nonblocking;
+    tg_mpi_call_role(name, &nonblocking, NULL);
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process != process || !thread->in_call)
+            continue;
+        bool is_it = thread->call.comm == collective->comm && thread->call.instance == collective->instance;
+        bool is_wait = nonblocking && tg_mpi_call_role(thread->call.name, NULL, NULL) == TG_MPI_COMPLETION &&
+                       tg_mpi_call_waits(thread->call.name);
+        if (is_it || is_wait)
+            return thread;
+    }
+    return NULL;
+}
+
+/* Who has only begun a collective, and computes or waits for something else, does not wait in it. */
 static struct tg_error *find_collective(void *context, const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
 {
-    if (!is_of_interest(arrivals, n_arrivals) || !is_at_rest(context, collective, arrivals, n_arrivals))
-        return NULL;
-    return tell_collective(context, collective, arrivals, n_arrivals);
+    struct tg_verdict_draft *draft = context;
+    struct tg_mpi_arrival *waiting = calloc(n_arrivals + 1, sizeof *waiting);
+    if (waiting == NULL)
+        return tg_error_no_memory();
+    memcpy(waiting, arrivals, n_arrivals * sizeof *waiting);
+    for (size_t i = 0; i < n_arrivals; i++)
+        if (waiting[i].standing == TG_MPI_WAITING &&
+            thread_in(draft->input, waiting[i].process, collective, waiting[i].name) == NULL)
+            waiting[i].standing = TG_MPI_PASSED;
+    struct tg_error *error = NULL;
+    if (is_of_interest(waiting, n_arrivals) && is_at_rest(draft, collective, waiting, n_arrivals))
+        error = tell_collective(draft, collective, waiting, n_arrivals);
+    free(waiting);
+    return error;
 }
 
 /* ---- messages */
@@ -298,18 +330,6 @@ static struct tg_error *add_wait(struct tg_verdict_draft *draft, size_t from, si
                            (struct tg_verdict_wait){from, to, thread});
 }
 
-static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *input, size_t process,
-                                             const struct tg_mpi_collective *collective)
-{
-    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
-        if (thread->process == process && thread->in_call && thread->call.comm == collective->comm &&
-            thread->call.instance == collective->instance)
-            return thread;
-    }
-    return NULL; /* begun only, and waited for elsewhere or not yet */
-}
-
 static struct tg_error *collect_collective(void *context, const struct tg_mpi_collective *collective,
                                            const struct tg_mpi_arrival *arrivals, size_t n)
 {
@@ -318,7 +338,10 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
     for (size_t i = 0; error == NULL && i < n && draft->n_waits < TG_VERDICT_WAITS; i++) {
         if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process == SIZE_MAX)
             continue;
-        const struct tg_mpi_thread *thread = thread_in(draft->input, arrivals[i].process, collective);
+        const struct tg_mpi_thread *thread =
+            thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
+        if (thread != NULL && thread->call.instance != collective->instance)
+            continue; /* in a wait for requests, of which this may be one of several */
         for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_VERDICT_NAMED; j++) {
             if (arrivals[j].standing != TG_MPI_MISSING)
                 continue;

@@ -414,6 +414,22 @@ static void who_freed_the_communicator_has_passed(void **state)
     assert_int_equal(seen.arrivals[2].standing, TG_MPI_WAITING);
 }
 
+static void a_nonblocking_collective_ends_with_its_request(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RANKS; i++) {
+        ENTER(i, "MPI_Ibarrier", .instance = 1, .root = -3);
+        LEAVE(i, "MPI_Ibarrier", .request = 0x10 + i);
+    }
+    assert_int_equal(collectives().arrivals[1].standing, TG_MPI_WAITING);
+    FEED(1, MPI_COMPLETE, mpi_complete, .request = 0x11, .peer = -3);
+    assert_int_equal(collectives().arrivals[1].standing, TG_MPI_PASSED);
+    assert_int_equal(collectives().arrivals[2].standing, TG_MPI_WAITING);
+    FEED(0, MPI_COMPLETE, mpi_complete, .request = 0x10, .peer = -3);
+    FEED(2, MPI_COMPLETE, mpi_complete, .request = 0x12, .peer = -3);
+    assert_int_equal(collectives().count, 0);
+}
+
 static void calls_that_fail_are_kept(void **state)
 {
     (void)state;
@@ -446,6 +462,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bytes_that_may_differ_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_shift_of_places_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_freed_the_communicator_has_passed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_nonblocking_collective_ends_with_its_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_fail_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
