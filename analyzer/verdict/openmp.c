@@ -354,6 +354,41 @@ static struct tg_error *find_values(void *context, const struct tg_openmp_team *
     return add(draft, &finding);
 }
 
+/* ---- doacross loops */
+
+/* All of a team wait for iterations of others; which these are the trace does not show. */
+static struct tg_error *find_sinks(void *context, const struct tg_openmp_team *team)
+{
+    const struct search *search = context;
+    struct tg_verdict_draft *draft = search->draft;
+    struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
+                                 .since_ns = UINT64_MAX,
+                                 .process = team->process,
+                                 .waiting = team->n_members};
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_place *place =
+            tg_openmp_waits_at(worker_of(draft, &team->members[i]), TG_OPENMP_IN_SYNC);
+        if (place == NULL || place->what != TG_OMP_SYNC_DOACROSS)
+            return NULL;
+        if (place->since_ns < finding.since_ns) {
+            finding.since_ns = place->since_ns;
+            finding.code = place->code;
+        }
+    }
+    if (team->n_members == 0 || team->n_members < team->size ||
+        !is_stuck(draft, team->process, busy_until(search, team->process, finding.since_ns), 0))
+        return NULL;
+    tg_words_process(draft->stream, draft->input, team->process);
+    fprintf(draft->stream, ": all %zu threads of a team have been waiting at the %s", team->n_members,
+            tg_openmp_words_sync(TG_OMP_SYNC_DOACROSS)->phrase);
+    tg_words_code(draft->stream, draft->input, team->process, finding.code);
+    tg_words_since(draft->stream, draft->input, finding.since_ns);
+    fputs(" (first arrival), for iterations that no thread reports as done with depend(source). Which thread "
+          "left that out is unknown, because the trace does not have the iterations.",
+          draft->stream);
+    return add(draft, &finding);
+}
+
 /* ---- tasks */
 
 /* Unfinished tasks of a team, as they are told of. */
@@ -538,6 +573,8 @@ struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
         error = tg_openmp_model_visit_teams(model, find_barrier, &search);
     if (error == NULL)
         error = tg_openmp_model_visit_teams(model, find_values, &search);
+    if (error == NULL)
+        error = tg_openmp_model_visit_teams(model, find_sinks, &search);
     if (error == NULL)
         error = tg_openmp_model_visit_teams(model, find_tasks_at_barrier, &search);
     for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(model); i++) {
