@@ -83,7 +83,7 @@ def commands_and_completion():
     terminal.type("\t")
     terminal.expect(r"single  sections")
     terminal.type("\x15")  # the line is dropped
-    terminal.type("find mpi_e\tcall=MPI_Init\n")
+    terminal.type("find mpi_en\tcall=MPI_Init\n")
     terminal.expect(r"no such event(.|\n)*" + PROMPT)
     terminal.type("foreach n {1 2} {\n")
     terminal.expect(r"\.\.\. $")
