@@ -19,6 +19,8 @@ struct thread_key {
 struct thread {
     struct tg_mpi_thread public;
     struct thread_key key;
+    uint64_t *requests; /* public.requests */
+    size_t capacity;
     UT_hash_handle hh; /* among the live ones */
 };
 
@@ -91,8 +93,10 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
     tg_mpi_comms_deinit(&model->comms);
     HASH_CLEAR(hh, model->live);
     HASH_CLEAR(hh, model->by_process);
-    for (size_t i = 0; i < model->n_threads; i++)
+    for (size_t i = 0; i < model->n_threads; i++) {
+        free(model->threads[i]->requests);
         free(model->threads[i]);
+    }
     for (size_t i = 0; i < model->n_processes; i++)
         free(model->processes[i]);
     free(model->threads);
@@ -230,14 +234,19 @@ static bool is_between_jobs(const struct tg_mpi_model *model, const struct proce
 static struct tg_mpi_message message_of(const struct tg_mpi_model *model, const struct process *process,
                                         const struct thread *thread, bool is_send)
 {
+    enum { NOT_KNOWN = -3 };
     const struct tg_mpi_call *call = &thread->public.call;
-    int64_t own = own_rank(model, process, call->comm);
+    int64_t own = own_rank(model, process, call->comm), source = call->peer, tag = call->tag;
+    if (!is_send && tg_mpi_call_role(call->name, NULL, NULL) == TG_MPI_SEND_RECEIVE) {
+        source = call->receives ? call->from : NOT_KNOWN;
+        tag = call->receives ? call->from_tag : -1;
+    }
     return (struct tg_mpi_message){
         .job = process->public.job,
         .comm = call->comm,
-        .source = is_send ? own : call->peer,
+        .source = is_send ? own : source,
         .destination = is_send ? call->peer : own,
-        .tag = call->tag,
+        .tag = is_send ? call->tag : tag,
         .bytes = call->bytes,
         .process = process->public.process,
         .tid = thread->public.tid,
@@ -262,16 +271,17 @@ static struct tg_error *receive(struct tg_mpi_model *model, const struct process
     return model->options.received(model->options.context, &sent, process->public.process, time_ns);
 }
 
-static struct tg_error *post(struct tg_mpi_model *model, const struct process *process,
-                             const struct thread *thread)
+static struct tg_error *post(struct tg_mpi_model *model, const struct process *process, struct thread *thread)
 {
     bool persistent;
     enum tg_mpi_role role = tg_mpi_call_role(thread->public.call.name, NULL, &persistent);
     if (thread->public.call.peer < 0 || persistent || (role != TG_MPI_SEND && role != TG_MPI_SEND_RECEIVE) ||
         is_between_jobs(model, process, thread->public.call.comm))
         return NULL;
-    const struct tg_mpi_message message = message_of(model, process, thread, true);
-    return tg_mpi_messages_add_send(model->messages, &message);
+    struct tg_mpi_message message = message_of(model, process, thread, true);
+    struct tg_error *error = tg_mpi_messages_add_send(model->messages, &message);
+    thread->public.sent_id = message.id;
+    return error;
 }
 
 /* ---- calls that fail */
@@ -409,6 +419,35 @@ static struct tg_error *return_from_collective(struct tg_mpi_model *model, const
     return add_started(model, &started);
 }
 
+static struct tg_error *set_requests(struct thread *thread, const uint64_t *requests, size_t count)
+{
+    struct tg_error *error = TG_ARRAY_RESERVE(thread->requests, thread->capacity, count);
+    if (error != NULL || count == 0)
+        return error;
+    memcpy(thread->requests, requests, count * sizeof *requests);
+    thread->public.requests = thread->requests;
+    thread->public.n_requests = count;
+    return NULL;
+}
+
+/* Which requests the call is about that THREAD is in. */
+static struct tg_error *take_requests(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    struct thread *thread = find_thread(model, index, event->tid);
+    const struct tg_list *list = &event->mpi_requests.requests;
+    struct tg_error *error = NULL;
+    if (thread == NULL || !thread->public.in_call) {
+        model->impossible++;
+        return NULL;
+    }
+    bool starts = strcmp(thread->public.call.name, "MPI_Startall") == 0;
+    const struct tg_mpi_request_item *items = list->items;
+    for (uint64_t i = 0; starts && error == NULL && i < list->count; i++)
+        error = tg_mpi_messages_start(model->messages, index, items[i].request, event->time_ns);
+    /* an item is nothing but its handle */
+    return starts ? error : set_requests(thread, &items->request, (size_t)list->count);
+}
+
 static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
@@ -435,15 +474,25 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         .bytes = enter->bytes,
         .code = enter->code,
         .since_ns = event->time_ns,
+        .request = enter->request,
+        .receives = enter->receives != 0,
+        .from = enter->from,
+        .from_tag = enter->from_tag,
     };
     if (model->has_names) {
         const struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, enter->comm);
         thread->public.call.comm_name = comm == NULL ? NULL : comm->name;
     }
     thread->public.in_call = true;
+    thread->public.n_requests = 0;
+    thread->public.sent_id = 0;
     thread->public.calls++;
     if (strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;
+    if (enter->request != 0 && strcmp(name, "MPI_Start") == 0)
+        return tg_mpi_messages_start(model->messages, index, enter->request, event->time_ns);
+    if (enter->request != 0)
+        return set_requests(thread, &enter->request, 1);
     if (enter->instance != 0)
         return enter_collective(model, process, thread);
     return post(model, process, thread);
@@ -469,14 +518,20 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct process *proce
         tg_mpi_messages_drop_request(model->messages, process->public.process, leave->request);
         return NULL;
     }
-    if (role != TG_MPI_RECEIVE && role != TG_MPI_SEND_RECEIVE)
-        return NULL;
-    if (!nonblocking && !persistent)
+    if (strcmp(call->name, "MPI_Start") == 0 || strcmp(call->name, "MPI_Startall") == 0)
+        return tg_mpi_messages_start(model->messages, process->public.process, leave->request,
+                                     event->time_ns);
+    bool receives = role == TG_MPI_RECEIVE || role == TG_MPI_SEND_RECEIVE;
+    if (receives && !nonblocking && !persistent)
         return receive(model, process, call->comm, leave->peer, leave->tag, event->time_ns);
-    if (leave->request == 0 || call->peer == -2 || is_between_jobs(model, process, call->comm))
+    if ((!receives && role != TG_MPI_SEND) || leave->request == 0 || (!nonblocking && !persistent) ||
+        (call->peer == -2 && !call->receives) || is_between_jobs(model, process, call->comm))
         return NULL;
-    const struct tg_mpi_message posted = message_of(model, process, thread, false);
-    return tg_mpi_messages_add_request(model->messages, &posted, leave->request, persistent);
+    struct tg_mpi_message posted = message_of(model, process, thread, !receives);
+    posted.request = leave->request;
+    posted.id = receives ? 0 : thread->public.sent_id;
+    return tg_mpi_messages_add_request(model->messages, &posted,
+                                       receives ? TG_MPI_REQUEST_RECEIVES : TG_MPI_REQUEST_SENDS, persistent);
 }
 
 static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
@@ -543,6 +598,8 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
         return take_leave(model, event, process);
     case TG_EVENT_MPI_COMPLETE:
         return take_complete(model, event, process);
+    case TG_EVENT_MPI_REQUESTS:
+        return take_requests(model, event, process);
     case TG_EVENT_IDENTITY:
         if (event->identity.rank < 0)
             return NULL;
@@ -579,7 +636,11 @@ static struct tg_error *copy_threads(const struct tg_mpi_model *model, struct tg
             return tg_error_no_memory();
         thread->public = model->threads[i]->public;
         thread->key = model->threads[i]->key;
+        thread->public.requests = NULL;
         copy->threads[copy->n_threads++] = thread;
+        error = set_requests(thread, model->threads[i]->requests, model->threads[i]->public.n_requests);
+        if (error != NULL)
+            return error;
         if (!thread->public.alive)
             continue;
         error = TG_HASH_ADD(hh, copy->live, key, thread);
@@ -682,6 +743,12 @@ size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job
     return tg_mpi_comm_process_of(tg_mpi_comms_find(&model->comms, job, comm), rank);
 }
 
+int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job, uint64_t comm)
+{
+    const struct tg_mpi_comm *known = tg_mpi_comms_find(&model->comms, job, comm);
+    return known == NULL ? 0 : known->size;
+}
+
 /* The rank in MPI_COMM_WORLD of those whose communicator does not say. */
 static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
 {
@@ -778,21 +845,26 @@ struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
     return tg_mpi_messages_visit_sends(model->messages, visit, context);
 }
 
-static struct tg_error *
-visit_blocked(const struct tg_mpi_model *model,
-              struct tg_error *(*visit)(void *context, const struct tg_mpi_message *message), void *context)
+typedef struct tg_error *visit_message(void *context, const struct tg_mpi_message *message);
+
+/* Visits what threads wait to receive in a call of PROBES, or in others. */
+static struct tg_error *visit_blocked(const struct tg_mpi_model *model, bool probes, visit_message *visit,
+                                      void *context)
 {
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < model->n_threads; i++) {
         const struct thread *thread = model->threads[i];
+        const struct tg_mpi_call *call = &thread->public.call;
         const struct process *process = find_process(model, thread->public.process);
-        bool nonblocking, persistent;
-        if (!thread->public.in_call || process == NULL ||
-            tg_mpi_call_role(thread->public.call.name, &nonblocking, &persistent) != TG_MPI_RECEIVE ||
-            nonblocking || persistent || is_between_jobs(model, process, thread->public.call.comm))
+        if (!thread->public.in_call || process == NULL || !tg_mpi_call_waits(call->name) ||
+            is_between_jobs(model, process, call->comm))
             continue;
+        enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
+        bool is_wanted = probes ? role == TG_MPI_PROBE
+                                : role == TG_MPI_RECEIVE || (role == TG_MPI_SEND_RECEIVE && call->receives);
         const struct tg_mpi_message message = message_of(model, process, thread, false);
-        error = visit(context, &message);
+        if (is_wanted && message.source > -2) /* MPI_PROC_NULL; a message that was matched before */
+            error = visit(context, &message);
     }
     return error;
 }
@@ -802,11 +874,23 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
                                                                        const struct tg_mpi_message *message),
                                              void *context)
 {
-    struct tg_error *error = visit_blocked(model, visit, context);
+    struct tg_error *error = visit_blocked(model, false, visit, context);
     return error != NULL ? error : tg_mpi_messages_visit_requests(model->messages, visit, context);
 }
 
-bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive)
+struct tg_error *tg_mpi_model_visit_probes(const struct tg_mpi_model *model,
+                                           struct tg_error *(*visit)(void *context,
+                                                                     const struct tg_mpi_message *message),
+                                           void *context)
 {
-    return tg_mpi_messages_has_send(model->messages, receive);
+    return visit_blocked(model, true, visit, context);
+}
+
+bool tg_mpi_model_request(const struct tg_mpi_model *model, size_t process, uint64_t request,
+                          struct tg_mpi_message *message)
+{
+    const struct tg_mpi_message *found = tg_mpi_messages_request(model->messages, process, request);
+    if (found != NULL)
+        *message = *found;
+    return found != NULL;
 }

@@ -58,6 +58,8 @@ const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *mod
 /* The process that is RANK of communicator COMM of JOB (the model's string), SIZE_MAX: not known. */
 size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job, uint64_t comm,
                                int64_t rank);
+/* Ranks of communicator COMM, 0 not known. */
+int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job, uint64_t comm);
 
 /* Visits every collective that is under way, the oldest first, with its ARRIVALS: one for every rank of the
  * communicator whose size is known, else for those that came. Stops at an error and returns it. */
@@ -107,7 +109,14 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
                                                                        const struct tg_mpi_message *message),
                                              void *context);
 
-/* Whether a message on its way would satisfy RECEIVE. */
-bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive);
+/* Visits the probes that threads wait in, as receives. */
+struct tg_error *tg_mpi_model_visit_probes(const struct tg_mpi_model *model,
+                                           struct tg_error *(*visit)(void *context,
+                                                                     const struct tg_mpi_message *message),
+                                           void *context);
+
+/* What REQUEST of PROCESS is: a receive, or a send (with an id), in *MESSAGE; false: something else, or not known. */
+bool tg_mpi_model_request(const struct tg_mpi_model *model, size_t process, uint64_t request,
+                          struct tg_mpi_message *message);
 
 #endif

@@ -43,6 +43,9 @@ struct tg_mpi_call {
     uint64_t bytes;
     uint64_t code;
     uint64_t since_ns;
+    uint64_t request;       /* that it waits for, tests or starts; 0 none, several, or not known */
+    bool receives;          /* of MPI_Sendrecv and the like: the next two are known */
+    int64_t from, from_tag; /* of its receive, as PEER and TAG */
 };
 
 #endif

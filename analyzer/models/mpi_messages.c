@@ -32,7 +32,8 @@ struct request_key {
 struct request {
     struct request_key key;
     struct tg_mpi_message message;
-    bool persistent;
+    enum tg_mpi_request_use use;
+    bool persistent, is_active;
     UT_hash_handle hh;
 };
 
@@ -42,6 +43,7 @@ struct tg_mpi_messages {
     struct request *requests;
     size_t kept;
     uint64_t unkept;
+    uint64_t last_id;
 };
 
 struct tg_error *tg_mpi_messages_create(struct tg_mpi_messages **messages)
@@ -146,7 +148,7 @@ static void make_room(struct tg_mpi_messages *messages)
     take_first(messages, find_flow(messages, &key));
 }
 
-struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *sent)
+struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, struct tg_mpi_message *sent)
 {
     make_room(messages);
     const struct flow_key key = key_of(sent);
@@ -156,6 +158,7 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, cons
         free(added);
         return tg_error_no_memory();
     }
+    sent->id = ++messages->last_id;
     added->message = *sent;
     DL_APPEND(messages->sends, added);
     DL_APPEND2(flow->first, added, like_prev, like_next);
@@ -175,17 +178,6 @@ bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg
     return true;
 }
 
-bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive)
-{
-    for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
-        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
-            flow->key.destination == receive->destination &&
-            (receive->source == -1 || flow->key.source == receive->source) &&
-            (receive->tag == -1 || flow->key.tag == receive->tag))
-            return true;
-    return false;
-}
-
 bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
                                struct tg_mpi_message *sent)
 {
@@ -202,7 +194,7 @@ bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const str
     return oldest != NULL;
 }
 
-/* ---- receives */
+/* ---- requests */
 
 static struct request *find_request(const struct tg_mpi_messages *messages, size_t process, uint64_t request)
 {
@@ -216,27 +208,49 @@ static struct request *find_request(const struct tg_mpi_messages *messages, size
 }
 
 struct tg_error *tg_mpi_messages_add_request(struct tg_mpi_messages *messages,
-                                             const struct tg_mpi_message *posted, uint64_t request,
+                                             const struct tg_mpi_message *posted, enum tg_mpi_request_use use,
                                              bool persistent)
 {
-    struct request *found = find_request(messages, posted->process, request);
+    struct request *found = find_request(messages, posted->process, posted->request);
     if (found == NULL) {
         make_room(messages);
         found = calloc(1, sizeof *found);
         if (found == NULL)
             return tg_error_no_memory();
         found->key.process = posted->process;
-        found->key.request = request;
+        found->key.request = posted->request;
         HASH_ADD(hh, messages->requests, key, sizeof found->key, found);
-        if (find_request(messages, posted->process, request) != found) {
+        if (find_request(messages, posted->process, posted->request) != found) {
             free(found);
             return tg_error_no_memory();
         }
         messages->kept++;
     }
     found->message = *posted; /* a handle whose completion went unseen is used again */
+    found->use = use;
     found->persistent = persistent;
+    found->is_active = !persistent;
     return NULL;
+}
+
+struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t process, uint64_t request,
+                                       uint64_t time_ns)
+{
+    struct request *found = find_request(messages, process, request);
+    if (found == NULL || !found->persistent || found->is_active)
+        return NULL;
+    found->is_active = true;
+    found->message.since_ns = time_ns;
+    if (found->use != TG_MPI_REQUEST_SENDS || found->message.destination < 0)
+        return NULL;
+    return tg_mpi_messages_add_send(messages, &found->message);
+}
+
+const struct tg_mpi_message *tg_mpi_messages_request(const struct tg_mpi_messages *messages, size_t process,
+                                                     uint64_t request)
+{
+    const struct request *found = find_request(messages, process, request);
+    return found == NULL || !found->is_active ? NULL : &found->message;
 }
 
 void tg_mpi_messages_drop_request(struct tg_mpi_messages *messages, size_t process, uint64_t request)
@@ -253,10 +267,12 @@ bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, 
     struct request *found = find_request(messages, process, request);
     if (found == NULL)
         return false;
+    bool is_receive = found->use == TG_MPI_REQUEST_RECEIVES;
     *posted = found->message;
+    found->is_active = false;
     if (!found->persistent)
         tg_mpi_messages_drop_request(messages, process, request);
-    return true;
+    return is_receive;
 }
 
 bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size_t process, uint64_t request,
@@ -264,7 +280,8 @@ bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size
 {
     for (const struct request *of = messages->requests; of != NULL; of = of->hh.next) {
         struct tg_mpi_message found;
-        if (of->key.process != process || (request != 0 && of->key.request != request) ||
+        if (of->key.process != process || of->use != TG_MPI_REQUEST_RECEIVES ||
+            (request != 0 && of->key.request != request) ||
             !tg_mpi_messages_find_send(messages, &of->message, &found) || found.bytes <= of->message.bytes)
             continue;
         *posted = of->message;
@@ -280,17 +297,25 @@ struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, st
 {
     struct tg_mpi_messages *made = NULL;
     struct tg_error *error = tg_mpi_messages_create(&made);
-    for (const struct sent *sent = messages->sends; error == NULL && sent != NULL; sent = sent->next)
-        error = tg_mpi_messages_add_send(made, &sent->message);
+    for (const struct sent *sent = messages->sends; error == NULL && sent != NULL; sent = sent->next) {
+        struct tg_mpi_message message = sent->message;
+        made->last_id = message.id - 1;
+        error = tg_mpi_messages_add_send(made, &message);
+    }
     for (const struct request *request = messages->requests; error == NULL && request != NULL;
-         request = request->hh.next)
-        error =
-            tg_mpi_messages_add_request(made, &request->message, request->key.request, request->persistent);
+         request = request->hh.next) {
+        error = tg_mpi_messages_add_request(made, &request->message, request->use, request->persistent);
+        struct request *copied =
+            error == NULL ? find_request(made, request->key.process, request->key.request) : NULL;
+        if (copied != NULL)
+            copied->is_active = request->is_active;
+    }
     if (error != NULL) {
         tg_mpi_messages_destroy(made);
         return error;
     }
     made->unkept = messages->unkept;
+    made->last_id = messages->last_id;
     *copy = made;
     return NULL;
 }
@@ -317,7 +342,7 @@ struct tg_error *tg_mpi_messages_visit_requests(const struct tg_mpi_messages *me
     struct tg_error *error = NULL;
     for (const struct request *request = messages->requests; error == NULL && request != NULL;
          request = request->hh.next)
-        if (!request->persistent)
+        if (request->is_active && request->use == TG_MPI_REQUEST_RECEIVES)
             error = visit(context, &request->message);
     return error;
 }

@@ -20,10 +20,13 @@ struct tg_mpi_thread {
     int32_t tid;
     bool alive;
     bool in_call;
-    struct tg_mpi_call call; /* the current one, else the last one */
-    uint64_t left_ns;        /* when it came back from that, where it is in none */
-    uint64_t calls;          /* entered so far */
-    uint64_t call_ns;        /* time in finished calls */
+    struct tg_mpi_call call;  /* the current one, else the last one */
+    uint64_t left_ns;         /* when it came back from that, where it is in none */
+    uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
+    const uint64_t *requests; /* that the current call waits for; until the next event */
+    size_t n_requests;        /* 0: none, or not known */
+    uint64_t calls;           /* entered so far */
+    uint64_t call_ns;         /* time in finished calls */
 };
 
 /* A process of an MPI job. */
@@ -84,7 +87,7 @@ struct tg_mpi_arrival {
 struct tg_mpi_message {
     const char *job;
     uint64_t comm;
-    int64_t source, destination; /* ranks in comm; -1 any source */
+    int64_t source, destination; /* ranks in comm; -1 any source, -3 not known */
     int64_t tag;                 /* -1 any */
     uint64_t bytes;
     size_t process; /* the sender or receiver */
@@ -92,6 +95,8 @@ struct tg_mpi_message {
     const char *name;
     uint64_t code;
     uint64_t since_ns;
+    uint64_t id;      /* of a message that was sent, in order; 0: this is a receive */
+    uint64_t request; /* that completes it, 0: the call itself does */
 };
 
 /* A call that failed. */

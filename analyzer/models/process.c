@@ -323,11 +323,14 @@ static struct tg_error *take_signal(struct tg_process_model *model, struct tg_pr
 
 static void take_group_stop(struct tg_process_entry *entry, const struct tg_event *event)
 {
-    bool was_stopped = entry->stop_signal != 0;
-    entry->stop_signal = event->group_stop.signal;
-    if (entry->stop_signal == 0)
+    bool was_stopped = entry->is_stopped;
+    entry->is_stopped = event->group_stop.signal != 0;
+    if (!entry->is_stopped) {
         entry->continued_ns = event->time_ns;
-    else if (!was_stopped)
+        return;
+    }
+    entry->stop_signal = event->group_stop.signal;
+    if (!was_stopped)
         entry->stopped_ns = event->time_ns;
 }
 

@@ -71,8 +71,9 @@ struct tg_process_entry {
     int32_t last_signal_tid;
     uint64_t last_signal_address; /* of a fault, 0 none */
     struct tg_end_request asked;  /* the first request to end of those that came at short intervals */
-    int64_t stop_signal;          /* it is stopped by this one (SIGSTOP, ...), 0: it is not */
-    uint64_t stopped_ns;          /* since then */
+    bool is_stopped;              /* by job control */
+    int64_t stop_signal;          /* by which it is, or was last: SIGSTOP, ...; 0 never */
+    uint64_t stopped_ns;          /* since when */
     uint64_t continued_ns;        /* when the last such stop ended, 0 none did */
     int64_t stop_sender_pid;      /* 0 unknown, or the kernel */
     const char *stop_sender;

@@ -199,9 +199,10 @@ static void write_finding(struct tg_json *json, const struct tg_report *report,
     tg_json_begin_object(json);
     tg_json_member_string(json, "kind", tg_finding_kind_name(finding->kind));
     tg_json_member_string(json, "severity",
-                          finding->kind == TG_FINDING_INTERRUPTED ? "note"
-                          : finding->is_warning                   ? "warning"
-                                                                  : "error");
+                          finding->kind == TG_FINDING_INTERRUPTED || finding->kind == TG_FINDING_ASKED
+                              ? "note"
+                          : finding->is_warning ? "warning"
+                                                : "error");
     tg_report_member_moment(json, "since_ns", report, finding->since_ns);
     write_number(json, "process", is_known, (int64_t)finding->process);
     write_place(json, report, finding->process, finding->code);

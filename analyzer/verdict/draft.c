@@ -22,6 +22,8 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_SEND] = "mpi_send",
         [TG_FINDING_RECEIVE] = "mpi_receive",
         [TG_FINDING_ERROR] = "mpi_error",
+        [TG_FINDING_STOPPED] = "stopped",
+        [TG_FINDING_ASKED] = "asked_to_end",
         [TG_FINDING_INTERRUPTED] = "interrupted",
     };
     return names[kind];
@@ -142,6 +144,33 @@ bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t proces
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)
 {
     return process < draft->n_processes && draft->is_waiting[process];
+}
+
+struct tg_error *tg_verdict_add_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
+{
+    if (wait->from >= draft->n_processes || wait->to >= draft->n_processes || wait->thread == NULL ||
+        draft->n_waits == TG_VERDICT_WAITS)
+        return NULL;
+    draft->is_waiting[wait->from] = true;
+    return TG_ARRAY_APPEND(draft->waits, draft->n_waits, draft->wait_capacity, *wait);
+}
+
+uint64_t tg_verdict_lasted(const struct tg_verdict_draft *draft, size_t from, size_t to, uint64_t since_ns)
+{
+    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, from, since_ns);
+    if (to >= draft->n_processes)
+        return lasted_ns;
+    uint64_t continued_ns = tg_process_model_at(draft->input->processes, to)->continued_ns;
+    return continued_ns <= since_ns ? lasted_ns : tg_stillness_lasted(&draft->stillness, from, continued_ns);
+}
+
+size_t tg_verdict_told_in(const struct tg_verdict_draft *draft, size_t process)
+{
+    if (process >= draft->n_processes)
+        return SIZE_MAX;
+    if (draft->ring_of[process] != SIZE_MAX)
+        return draft->ring_of[process];
+    return tg_verdict_waits(draft, process) ? SIZE_MAX : draft->explained_by[process];
 }
 
 /* ---- references from one finding to another */

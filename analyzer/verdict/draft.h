@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_DRAFT_H
 #define TG_ANALYZER_VERDICT_DRAFT_H
 
+#include "analyzer/models/mpi_matching.h"
 #include "analyzer/verdict/finding.h"
 #include "analyzer/verdict/stillness.h"
 
@@ -12,6 +13,18 @@
 struct tg_verdict_wait {
     size_t from, to;                    /* indices in the process model */
     const struct tg_mpi_thread *thread; /* the model's */
+    uint64_t bytes;                     /* that it sends, 0 none */
+    bool is_sure;   /* nothing but what TO has not done ends it; otherwise it may end by itself */
+    bool is_choice; /* one of several, of which any will do */
+    bool is_firm;   /* it is sure, or has lasted long enough; known from tg_verdict_find_rings on */
+    bool sends;     /* to TO, which is to receive */
+};
+
+/* What a thread waits for and nobody has: a message that it receives (id 0) or sends. */
+struct tg_verdict_half {
+    const struct tg_mpi_thread *thread; /* the model's */
+    struct tg_mpi_message message;
+    bool is_choice; /* another one would do */
 };
 
 /* A communicator on which calls did not match, and the finding about that. */
@@ -39,6 +52,10 @@ struct tg_verdict_draft {
     size_t n_mismatches;
     struct tg_verdict_wait *waits;
     size_t n_waits, wait_capacity;
+    struct tg_mpi_matching matching;
+    struct tg_verdict_half *halves; /* by thread */
+    size_t n_halves, half_capacity;
+    bool *is_stuck;       /* by process: all that it waits for are stuck as well, or have ended */
     bool *is_waiting;     /* by process: for another one */
     size_t *explained_by; /* by process: index of the finding about its own trouble or end; SIZE_MAX none */
     size_t *ring_of;      /* by process: index of the finding about its ring of waits; SIZE_MAX none */
@@ -73,6 +90,14 @@ char *tg_verdict_resolve(const char *text, const size_t *number_of);
 void tg_verdict_separate(FILE *stream, size_t i, size_t n);
 /* " and 5 more", behind those that are shown; nothing where all N are. */
 void tg_verdict_more(FILE *stream, size_t n);
+
+/* Adds WAIT, unless one of its processes is unknown or there are too many. Only error: NO_MEMORY. */
+struct tg_error *tg_verdict_add_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait);
+/* How long a wait of FROM for TO (SIZE_MAX unknown) since SINCE_NS has lasted, without the time in which either
+ * was stopped. */
+uint64_t tg_verdict_lasted(const struct tg_verdict_draft *draft, size_t from, size_t to, uint64_t since_ns);
+/* The finding that says why PROCESS does not go on, SIZE_MAX: none, or not that alone. */
+size_t tg_verdict_told_in(const struct tg_verdict_draft *draft, size_t process);
 
 bool tg_verdict_is_fault(int64_t signal);
 /* The finding that was added last explains why PROCESS does not go on. */

@@ -1,7 +1,9 @@
 /* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, and the first of
  * a job to be killed. */
+#include "analyzer/output/quantity.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
+#include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
@@ -126,11 +128,6 @@ static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const st
 
 /* ---- killed from outside */
 
-static bool is_request_to_end(int64_t signal)
-{
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
-}
-
 /* Signals that kill although nobody asked for the end of the whole job. */
 static bool is_out_of_the_blue(int64_t signal)
 {
@@ -149,16 +146,14 @@ static bool was_ended_by_starter(const struct tg_verdict_input *input, uint64_t 
     return false;
 }
 
-/* Whether ENTRY is the first of its like to end, and nobody had been asked to end. */
+/* Whether ENTRY is the first of its like to end. A launcher kills the others of a job as soon as it sees that
+ * one has ended: their moments are of one kind, see ended_ns. */
 static bool is_first_to_end(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
 {
     for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
         const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
         bool is_like = other->parent == NULL || (other->rank >= 0) == (entry->rank >= 0);
         if (is_like && other->end != TG_PROCESS_RUNNING && other->ended_ns < entry->ended_ns)
-            return false;
-        if (other->last_signal_ns != 0 && other->last_signal_ns <= entry->ended_ns &&
-            is_request_to_end(other->last_signal))
             return false;
     }
     return (entry->rank >= 0 || entry->parent == NULL) && !was_ended_by_starter(input, entry->ended_ns);
@@ -176,8 +171,8 @@ static struct tg_error *find_kill(struct tg_verdict_draft *draft, const struct t
     (void)tg_words_last_place(stream, draft->input, entry->index, entry->pid, entry->start_ns);
     if (entry->rank >= 0)
         fputs(", before any other rank ended", stream);
-    fputs(entry->status == SIGKILL ? ". SIGKILL comes from the kernel when memory runs out, from a batch "
-                                     "system that enforces a limit, or from a user."
+    fputs(entry->status == SIGKILL ? ", sender unknown: the kernel when memory runs out, a batch system that "
+                                     "enforces a limit, or a user."
                                    : ". It exceeded a resource limit.",
           stream);
     print_state(draft, entry->index, entry->pid, last_worker(draft->input, entry->index, entry->pid));
@@ -189,12 +184,15 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
     const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, entry->index);
     const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
     struct tg_error *error = NULL;
+    bool was_asked = draft->stillness.was_asked && entry->ended_ns >= draft->stillness.at_ns;
     if (tg_verdict_is_explained(draft, entry->index))
         return NULL; /* by an error of MPI */
     if (mpi != NULL && mpi->aborted_ns != 0)
         error = find_abort(draft, entry, mpi);
     else if (entry->end == TG_PROCESS_KILLED && tg_verdict_is_fault(entry->status))
         error = find_crash(draft, entry);
+    else if (was_asked)
+        return NULL; /* the statuses that follow say nothing more */
     else if (entry->end == TG_PROCESS_EXITED && caller != NULL && mpi != NULL && !mpi->finalized)
         error = find_early_exit(draft, entry, caller);
     else if (entry->end == TG_PROCESS_KILLED && is_out_of_the_blue(entry->status) &&
@@ -212,4 +210,101 @@ struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft)
     for (size_t i = 0; error == NULL && i < draft->n_processes; i++)
         error = find_end(draft, tg_process_model_at(draft->input->processes, i));
     return error;
+}
+
+/* ---- stopped by job control */
+
+static void print_sender(FILE *stream, const struct tg_verdict_input *input, int64_t pid, const char *program)
+{
+    size_t process = SIZE_MAX;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++)
+        if (tg_process_model_at(input->processes, i)->pid == pid)
+            process = i;
+    fputs(" from ", stream);
+    if (process != SIZE_MAX) {
+        tg_words_process(stream, input, process);
+    } else if (*program != '\0') {
+        tg_printable_write(stream, program);
+        fprintf(stream, " (pid %" PRId64 ")", pid);
+    } else {
+        fprintf(stream, "process %" PRId64, pid);
+    }
+}
+
+static struct tg_error *find_stop(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    static const uint64_t lasting_ns = 500000000;
+    char name[32], duration[TG_QUANTITY_SIZE];
+    FILE *stream = draft->stream;
+    uint64_t lasted_ns = draft->stillness.at_ns - entry->stopped_ns;
+    if (!tg_stillness_was_stopped(&draft->stillness, entry->index) || lasted_ns < lasting_ns)
+        return NULL;
+    const struct tg_finding finding = {
+        .kind = TG_FINDING_STOPPED, .since_ns = entry->stopped_ns, .process = entry->index};
+    tg_words_process(stream, draft->input, entry->index);
+    fprintf(stream, " has been stopped by %s", tg_signal_name(entry->stop_signal, name, sizeof name));
+    if (entry->stop_sender_pid != 0)
+        print_sender(stream, draft->input, entry->stop_sender_pid, entry->stop_sender);
+    tg_words_since(stream, draft->input, entry->stopped_ns);
+    fprintf(stream, " for %s, and was not continued.", tg_quantity_duration(lasted_ns, duration));
+    print_state(draft, entry->index, entry->pid, last_worker(draft->input, entry->index, entry->pid));
+    struct tg_error *error = tg_verdict_add(draft, &finding);
+    tg_verdict_explain(draft, entry->index);
+    return error;
+}
+
+struct tg_error *tg_verdict_find_stops(struct tg_verdict_draft *draft)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < draft->n_processes; i++)
+        error = find_stop(draft, tg_process_model_at(draft->input->processes, i));
+    return error;
+}
+
+/* ---- asked to end */
+
+/* The process that was asked to end at the moment that is judged; NULL: none was, by a signal. */
+static const struct tg_process_entry *first_asked(const struct tg_verdict_draft *draft)
+{
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(draft->input->processes, i);
+        if (entry->asked.time_ns != 0 && entry->asked.time_ns == draft->stillness.at_ns)
+            return entry;
+    }
+    return NULL;
+}
+
+static void print_request(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    char name[32];
+    FILE *stream = draft->stream;
+    fputs("the job was interrupted", stream);
+    tg_words_moment(stream, draft->input, entry->asked.time_ns);
+    fprintf(stream, ": %s", tg_signal_name(entry->asked.signal, name, sizeof name));
+    if (entry->asked.sender_pid != 0)
+        print_sender(stream, draft->input, entry->asked.sender_pid, entry->asked.sender);
+    else
+        fputs(" from its terminal", stream);
+    fputs(" to ", stream);
+    tg_words_process(stream, draft->input, entry->index);
+    fputc('.', stream);
+}
+
+struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
+{
+    const struct tg_process_entry *entry = draft->stillness.was_ended ? first_asked(draft) : NULL;
+    if (entry == NULL)
+        return NULL;
+    struct tg_finding finding = {
+        .kind = TG_FINDING_ASKED, .since_ns = entry->asked.time_ns, .process = entry->index};
+    for (size_t i = 0; i < draft->result->count; i++)
+        finding.is_consequence |= draft->result->findings[i].since_ns < finding.since_ns;
+    print_request(draft, entry);
+    bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
+                       tg_openmp_model_worker_count(draft->input->openmp) > 0;
+    if (!finding.is_consequence && is_parallel)
+        fprintf(draft->stream, " %s%s",
+                *draft->result->busy != '\0' ? "It was busy then:" : "Nobody was waiting for anybody then.",
+                draft->result->busy);
+    return tg_verdict_add(draft, &finding);
 }

@@ -7,12 +7,14 @@
 /* In this order: what the later ones say depends on what the former found. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_find_errors(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_stops(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mismatches(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft);
 
 /* Whether calls on COMM of JOB are out of step by a mismatch that FINDING, its number in the order of adding, is
  * about. */

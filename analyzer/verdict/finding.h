@@ -17,20 +17,22 @@ struct tg_code_namer {
 };
 
 enum tg_finding_kind {
-    TG_FINDING_CRASH,      /* a process crashed or aborted */
-    TG_FINDING_EARLY_EXIT, /* a rank ended without MPI_Finalize */
-    TG_FINDING_KILL,       /* the first process of a job to end was killed from outside */
-    TG_FINDING_STARTER,    /* the job launcher reported an abort, or ended before its ranks */
-    TG_FINDING_DEADLOCK,   /* ranks, or threads with locks, that wait for each other */
-    TG_FINDING_COLLECTIVE, /* an MPI collective that some ranks have not entered */
-    TG_FINDING_MISMATCH,   /* ranks are in different collectives of one communicator */
-    TG_FINDING_BARRIER,    /* an OpenMP barrier that some of a team have not reached */
-    TG_FINDING_LOCK,       /* threads wait for a lock that one holds */
-    TG_FINDING_TASK,       /* threads wait for tasks that do not end */
-    TG_FINDING_SEND,       /* a blocking send that nobody receives */
-    TG_FINDING_RECEIVE,    /* a receive without a send */
-    TG_FINDING_ERROR,      /* an MPI call that failed */
-    TG_FINDING_INTERRUPTED, /* where the threads were when somebody asked the job to end: nothing is wrong with that */
+    TG_FINDING_CRASH,       /* a process crashed or aborted */
+    TG_FINDING_EARLY_EXIT,  /* a rank ended without MPI_Finalize */
+    TG_FINDING_KILL,        /* the first process of a job to end was killed from outside */
+    TG_FINDING_STARTER,     /* the job launcher reported an abort, or ended before its ranks */
+    TG_FINDING_DEADLOCK,    /* ranks, or threads with locks, that wait for each other */
+    TG_FINDING_COLLECTIVE,  /* an MPI collective that some ranks have not entered */
+    TG_FINDING_MISMATCH,    /* ranks are in different collectives of one communicator */
+    TG_FINDING_BARRIER,     /* an OpenMP barrier that some of a team have not reached */
+    TG_FINDING_LOCK,        /* threads wait for a lock that one holds */
+    TG_FINDING_TASK,        /* threads wait for tasks that do not end */
+    TG_FINDING_SEND,        /* a blocking send that nobody receives */
+    TG_FINDING_RECEIVE,     /* a receive without a send */
+    TG_FINDING_ERROR,       /* an MPI call that failed */
+    TG_FINDING_STOPPED,     /* processes were stopped by job control, and never continued */
+    TG_FINDING_ASKED,       /* somebody asked the job to end */
+    TG_FINDING_INTERRUPTED, /* where the threads were then: nothing is wrong with that */
 };
 
 /* Who did what a finding is about: a process, or one thread of it. */

@@ -1,9 +1,8 @@
-/* Ranks that wait for others: collectives that not all have come to, or in which they disagree, and messages
- * without their other half. */
+/* Ranks that wait for others: collectives that not all have come to. */
 #include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/messages.h"
 #include "analyzer/verdict/words.h"
-#include "format/base/array.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
@@ -49,16 +48,6 @@ static bool is_at_rest(struct tg_verdict_draft *draft, const struct tg_mpi_colle
                     : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted);
 }
 
-/* The finding that says why PROCESS does not go on, SIZE_MAX: none, or not that alone. */
-static size_t told_in(const struct tg_verdict_draft *draft, size_t process)
-{
-    if (process >= draft->n_processes)
-        return SIZE_MAX;
-    if (draft->ring_of[process] != SIZE_MAX)
-        return draft->ring_of[process];
-    return tg_verdict_waits(draft, process) ? SIZE_MAX : draft->explained_by[process];
-}
-
 /* The one finding that says it of all ranks that are missing; SIZE_MAX: no single one does. */
 static size_t told_of_all(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals,
                           size_t n)
@@ -67,7 +56,7 @@ static size_t told_of_all(const struct tg_verdict_draft *draft, const struct tg_
     for (size_t i = 0; i < n; i++) {
         if (arrivals[i].standing != TG_MPI_MISSING)
             continue;
-        size_t of_this = told_in(draft, arrivals[i].process);
+        size_t of_this = tg_verdict_told_in(draft, arrivals[i].process);
         if (of_this == SIZE_MAX || (told != SIZE_MAX && told != of_this))
             return SIZE_MAX;
         told = of_this;
@@ -91,7 +80,7 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
             fputs(are_named ? " and not in the trace." : " is not in the trace.", stream);
             continue;
         }
-        size_t above = told_in(draft, arrivals[i].process);
+        size_t above = tg_verdict_told_in(draft, arrivals[i].process);
         if (above != SIZE_MAX) {
             tg_verdict_refer(draft, are_named ? " (see " : ": see ", above, are_named ? ")" : "");
         } else {
@@ -215,119 +204,27 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
     return error;
 }
 
-/* ---- messages */
-
-/* The thread that posted MESSAGE and is still in that call, or waits for requests; NULL: it does not wait. */
-static const struct tg_mpi_thread *waiting_thread(const struct tg_verdict_input *input,
-                                                  const struct tg_mpi_message *message)
-{
-    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
-        if (thread->process != message->process || thread->tid != message->tid || !thread->in_call)
-            continue;
-        bool is_it = thread->call.since_ns == message->since_ns && thread->call.name == message->name;
-        if (is_it || tg_mpi_call_role(thread->call.name, NULL, NULL) == TG_MPI_COMPLETION)
-            return thread;
-    }
-    return NULL;
-}
-
-/* A nonblocking send may be over although nobody has received it. */
-static bool is_blocking_send(const struct tg_mpi_message *message)
-{
-    bool nonblocking;
-    tg_mpi_call_role(message->name, &nonblocking, NULL);
-    return !nonblocking;
-}
-
-static size_t process_of(const struct tg_verdict_draft *draft, const struct tg_mpi_message *message,
-                         int64_t rank)
-{
-    return rank < 0 ? SIZE_MAX
-                    : tg_mpi_model_process_of(draft->input->mpi, message->job, message->comm, rank);
-}
-
-struct telling {
-    struct tg_verdict_draft *draft;
-    size_t last; /* the process of the last finding, SIZE_MAX none: one finding of each is enough */
-    bool is_send;
-};
-
-static void print_other_side(struct tg_verdict_draft *draft, const char *begin, size_t process)
-{
-    if (process == SIZE_MAX)
-        return;
-    fputs(begin, draft->stream);
-    tg_words_process(draft->stream, draft->input, process);
-    size_t told = told_in(draft, process);
-    if (told != SIZE_MAX) {
-        tg_verdict_refer(draft, " (see ", told, ")");
-        fputc('.', draft->stream);
-        return;
-    }
-    fputs(": ", draft->stream);
-    tg_words_process_state(draft->stream, draft->input, process);
-    fputc('.', draft->stream);
-}
-
-static struct tg_error *tell_message(struct tg_verdict_draft *draft, const struct tg_mpi_message *message,
-                                     bool is_send)
-{
-    FILE *stream = draft->stream;
-    int64_t peer = is_send ? message->destination : message->source;
-    size_t other = process_of(draft, message, peer);
-    const struct tg_finding finding = {.kind = is_send ? TG_FINDING_SEND : TG_FINDING_RECEIVE,
-                                       .since_ns = message->since_ns,
-                                       .process = message->process,
-                                       .code = message->code,
-                                       .waiting = 1,
-                                       .is_consequence = tg_verdict_waits(draft, other) ||
-                                                         tg_verdict_is_explained(draft, other)};
-    const struct tg_mpi_call call = {
-        .name = message->name, .peer = peer, .tag = message->tag, .comm = message->comm};
-    tg_words_process(stream, draft->input, message->process);
-    fputs(is_send ? " has been sending a message that nobody receives: "
-                  : " has been waiting for a message that nobody has sent: ",
-          stream);
-    tg_words_call(stream, &call);
-    tg_words_since(stream, draft->input, message->since_ns);
-    tg_words_code(stream, draft->input, message->process, message->code);
-    tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI,
-                       tg_stillness_lasted(&draft->stillness, message->process, message->since_ns));
-    fputc('.', stream);
-    print_other_side(draft, is_send ? " The receiver is " : " The sender is ", other);
-    return tg_verdict_add(draft, &finding);
-}
-
-static struct tg_error *find_message(void *context, const struct tg_mpi_message *message)
-{
-    struct telling *telling = context;
-    struct tg_verdict_draft *draft = telling->draft;
-    size_t other = process_of(draft, message, telling->is_send ? message->destination : message->source);
-    uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, message->process, message->since_ns);
-    if (message->process == telling->last || message->process >= draft->n_processes ||
-        draft->ring_of[message->process] != SIZE_MAX || waiting_thread(draft->input, message) == NULL ||
-        (telling->is_send ? message->destination : message->source) == -2 ||
-        (telling->is_send ? !is_blocking_send(message) : tg_mpi_model_has_send(draft->input->mpi, message)))
-        return NULL;
-    if (!tg_stillness_had_ended(&draft->stillness, other) &&
-        !tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns))
-        return NULL;
-    telling->last = message->process;
-    return tell_message(draft, message, telling->is_send);
-}
-
 /* ---- who waits for whom */
 
-static struct tg_error *add_wait(struct tg_verdict_draft *draft, size_t from, size_t to,
-                                 const struct tg_mpi_thread *thread)
+/* Whether a rank in COLLECTIVE cannot leave it before OTHER comes; MISSING_ROOT: OTHER is the root. */
+static bool needs(const struct tg_mpi_collective *collective, bool is_root, bool missing_root)
 {
-    if (from >= draft->n_processes || to >= draft->n_processes || thread == NULL ||
-        draft->n_waits == TG_VERDICT_WAITS)
-        return NULL;
-    draft->is_waiting[from] = true;
-    return TG_ARRAY_APPEND(draft->waits, draft->n_waits, draft->wait_capacity,
-                           (struct tg_verdict_wait){from, to, thread});
+    static const char *const all_of_all[] = {"Barrier",    "Allreduce",      "Allgather",
+                                             "Allgatherv", "Alltoall",       "Alltoallv",
+                                             "Alltoallw",  "Reduce_scatter", "Reduce_scatter_block"};
+    static const char *const to_root[] = {"Reduce", "Gather", "Gatherv"};
+    static const char *const from_root[] = {"Bcast", "Scatter", "Scatterv"};
+    const char *name = strncmp(collective->name, "MPI_", 4) == 0 ? collective->name + 4 : "";
+    for (size_t i = 0; i < sizeof all_of_all / sizeof all_of_all[0]; i++)
+        if (strcmp(name, all_of_all[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof to_root / sizeof to_root[0]; i++)
+        if (strcmp(name, to_root[i]) == 0)
+            return is_root;
+    for (size_t i = 0; i < sizeof from_root / sizeof from_root[0]; i++)
+        if (strcmp(name, from_root[i]) == 0)
+            return missing_root;
+    return false;
 }
 
 static struct tg_error *collect_collective(void *context, const struct tg_mpi_collective *collective,
@@ -346,50 +243,27 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
             if (arrivals[j].standing != TG_MPI_MISSING)
                 continue;
             told++;
-            error = add_wait(draft, arrivals[i].process, arrivals[j].process, thread);
+            const struct tg_verdict_wait wait = {.from = arrivals[i].process,
+                                                 .to = arrivals[j].process,
+                                                 .thread = thread,
+                                                 .is_sure = !collective->differs &&
+                                                            needs(collective,
+                                                                  arrivals[i].comm_rank == collective->root,
+                                                                  arrivals[j].comm_rank == collective->root)};
+            error = tg_verdict_add_wait(draft, &wait);
         }
     }
     return error;
 }
 
-static struct tg_error *collect_send(void *context, const struct tg_mpi_message *message)
-{
-    struct tg_verdict_draft *draft = context;
-    if (!is_blocking_send(message))
-        return NULL;
-    return add_wait(draft, message->process, process_of(draft, message, message->destination),
-                    waiting_thread(draft->input, message));
-}
-
-static struct tg_error *collect_receive(void *context, const struct tg_mpi_message *message)
-{
-    struct tg_verdict_draft *draft = context;
-    if (tg_mpi_model_has_send(draft->input->mpi, message))
-        return NULL;
-    return add_wait(draft, message->process, process_of(draft, message, message->source),
-                    waiting_thread(draft->input, message));
-}
-
 struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft)
 {
-    const struct tg_mpi_model *mpi = draft->input->mpi;
-    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, collect_collective, draft);
-    if (error == NULL)
-        error = tg_mpi_model_visit_sends(mpi, collect_send, draft);
-    if (error == NULL)
-        error = tg_mpi_model_visit_receives(mpi, collect_receive, draft);
-    return error;
+    struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, collect_collective, draft);
+    return error != NULL ? error : tg_verdict_collect_messages(draft);
 }
 
 struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft)
 {
-    const struct tg_mpi_model *mpi = draft->input->mpi;
-    struct telling sends = {.draft = draft, .last = SIZE_MAX, .is_send = true};
-    struct telling receives = {.draft = draft, .last = SIZE_MAX};
-    struct tg_error *error = tg_mpi_model_visit_collectives(mpi, find_collective, draft);
-    if (error == NULL)
-        error = tg_mpi_model_visit_sends(mpi, find_message, &sends);
-    if (error == NULL)
-        error = tg_mpi_model_visit_receives(mpi, find_message, &receives);
-    return error;
+    struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, find_collective, draft);
+    return error != NULL ? error : tg_verdict_find_messages(draft);
 }

@@ -42,29 +42,71 @@ static const struct tg_verdict_wait *next_of(const struct tg_verdict_draft *draf
 static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
 {
     FILE *stream = draft->stream;
-    enum tg_mpi_role role = tg_mpi_call_role(wait->thread->call.name, NULL, NULL);
     tg_words_process(stream, draft->input, wait->from);
     fputs(" has been ", stream);
     tg_words_mpi_thread(stream, draft->input, wait->thread);
     fputs(", waiting for ", stream);
     tg_words_process(stream, draft->input, wait->to);
+    if (wait->is_choice)
+        fputs(" or others, who all wait,", stream);
     fputs(wait->thread->call.instance != 0 ? " to enter it"
-          : role == TG_MPI_SEND            ? " to receive"
+          : wait->sends                    ? " to receive"
                                            : " to send",
           stream);
 }
 
-/* Whether the N waits of RING have lasted longer than messages take. */
-static bool is_closed(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring, size_t n)
+/* ---- who cannot go on */
+
+static bool is_gone(const struct tg_verdict_draft *draft, size_t process)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct tg_mpi_call *call = &ring[i]->thread->call;
-        uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, ring[i]->from, call->since_ns);
-        if (!tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, call->bytes))
-            return false;
-    }
-    return true;
+    const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, process);
+    return tg_stillness_had_ended(&draft->stillness, process) || (mpi != NULL && mpi->finalized);
 }
+
+/* Whether PROCESS would stay stuck if the others that are marked as stuck did. */
+static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
+{
+    bool has_choice = false, is_free = false;
+    for (const struct tg_verdict_wait *wait = next_of(draft, process, NULL); wait != NULL;
+         wait = next_of(draft, process, wait)) {
+        bool is_hopeless = wait->is_firm && (draft->is_stuck[wait->to] || is_gone(draft, wait->to));
+        if (is_hopeless && !wait->is_choice)
+            return true;
+        has_choice |= wait->is_choice;
+        is_free |= wait->is_choice && !is_hopeless;
+    }
+    return has_choice && !is_free;
+}
+
+/* Whether WAIT can end by nothing but what the other process has not done. A wait that may end by itself counts
+ * where it has lasted longer than that takes. */
+static bool is_firm(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
+{
+    return wait->is_sure ||
+           tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI,
+                                  tg_verdict_lasted(draft, wait->from, wait->to, wait->thread->call.since_ns),
+                                  wait->bytes);
+}
+
+/* Whoever waits may be stuck; those who are not set others free, until nobody does. */
+static void mark_stuck(struct tg_verdict_draft *draft)
+{
+    for (size_t i = 0; i < draft->n_waits; i++) {
+        struct tg_verdict_wait *wait = &draft->waits[i];
+        wait->is_firm = is_firm(draft, wait);
+        draft->is_stuck[wait->from] |= wait->is_firm;
+    }
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (size_t i = 0; i < draft->n_processes; i++)
+            if (draft->is_stuck[i] && !stays_stuck(draft, i)) {
+                draft->is_stuck[i] = false;
+                has_changed = true;
+            }
+    }
+}
+
+/* ---- rings */
 
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
@@ -114,7 +156,7 @@ static void follow(struct walk *walk, size_t process, size_t *ring)
             process = wait->from;
             continue;
         }
-        if (walk->is_done[wait->to])
+        if (walk->is_done[wait->to] || !wait->is_firm || !walk->draft->is_stuck[wait->to])
             continue;
         walk->path[walk->length++] = wait;
         if (walk->is_here[wait->to]) {
@@ -149,15 +191,15 @@ struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft)
         error = tg_error_no_memory();
     if (draft->n_waits > 0)
         qsort(draft->waits, draft->n_waits, sizeof *draft->waits, compare_waits);
+    mark_stuck(draft);
     for (size_t i = 0, told = 0; error == NULL && told < MAX_RINGS && i < draft->n_waits; i++) {
         size_t ring;
-        if (walk.is_done[draft->waits[i].from])
+        if (walk.is_done[draft->waits[i].from] || !draft->is_stuck[draft->waits[i].from])
             continue;
         follow(&walk, draft->waits[i].from, &ring);
         if (ring == SIZE_MAX)
             continue;
-        if (is_closed(draft, walk.path + ring, walk.length - ring))
-            error = tell_ring(draft, walk.path + ring, walk.length - ring);
+        error = tell_ring(draft, walk.path + ring, walk.length - ring);
         leave_path(&walk);
         told++;
     }

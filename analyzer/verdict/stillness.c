@@ -99,15 +99,22 @@ bool tg_stillness_had_ended(const struct tg_stillness *stillness, size_t process
            entry->ended_ns <= stillness->at_ns;
 }
 
+bool tg_stillness_was_stopped(const struct tg_stillness *stillness, size_t process)
+{
+    const struct tg_process_entry *entry = entry_of(stillness->input, process);
+    return entry != NULL && entry->stop_signal != 0 && entry->stopped_ns <= stillness->at_ns &&
+           (entry->is_stopped || entry->continued_ns > stillness->at_ns);
+}
+
 uint64_t tg_stillness_lasted(const struct tg_stillness *stillness, size_t process, uint64_t since_ns)
 {
     const struct tg_process_entry *entry = entry_of(stillness->input, process);
     uint64_t until_ns = stillness->at_ns;
     if (entry != NULL && entry->end != TG_PROCESS_RUNNING && entry->ended_ns < until_ns)
         until_ns = entry->ended_ns;
-    if (entry != NULL && entry->stop_signal != 0 && entry->stopped_ns < until_ns)
+    if (tg_stillness_was_stopped(stillness, process))
         until_ns = entry->stopped_ns;
-    if (entry != NULL && entry->continued_ns > since_ns)
+    else if (entry != NULL && entry->continued_ns > since_ns)
         since_ns = entry->continued_ns;
     return until_ns > since_ns ? until_ns - since_ns : 0;
 }

@@ -40,6 +40,9 @@ void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stilln
 /* Whether PROCESS had ended by then: nobody need wait for it any more. */
 bool tg_stillness_had_ended(const struct tg_stillness *stillness, size_t process);
 
+/* Whether PROCESS was stopped by job control (SIGSTOP and the like) then. */
+bool tg_stillness_was_stopped(const struct tg_stillness *stillness, size_t process);
+
 /* How long a wait of PROCESS since SINCE_NS had lasted at the moment that is judged, or when the process
  * ended if that was earlier; time in which the process was stopped (SIGSTOP and the like) does not count. 0:
  * it began later. */

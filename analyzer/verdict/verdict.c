@@ -40,7 +40,10 @@ static int order_of(const struct tg_finding *finding)
     case TG_FINDING_STARTER:
     case TG_FINDING_ERROR:
     case TG_FINDING_MISMATCH:
+    case TG_FINDING_STOPPED:
         return 0;
+    case TG_FINDING_ASKED:
+        return finding->is_consequence ? 6 : 0;
     case TG_FINDING_DEADLOCK:
         return 1;
     case TG_FINDING_LOCK:
@@ -79,11 +82,12 @@ static struct tg_error *create(struct tg_verdict_draft *draft)
     draft->n_processes = tg_process_model_count(draft->input->processes);
     tg_stillness_measure(draft->input, &draft->stillness);
     draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
+    draft->is_stuck = calloc(draft->n_processes + 1, sizeof *draft->is_stuck);
     draft->explained_by = calloc(draft->n_processes + 1, sizeof *draft->explained_by);
     draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
     draft->stream = open_memstream(&draft->text, &draft->size);
-    if (draft->is_waiting == NULL || draft->explained_by == NULL || draft->ring_of == NULL ||
-        draft->stream == NULL)
+    if (draft->is_waiting == NULL || draft->is_stuck == NULL || draft->explained_by == NULL ||
+        draft->ring_of == NULL || draft->stream == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < draft->n_processes; i++)
         draft->explained_by[i] = draft->ring_of[i] = SIZE_MAX;
@@ -95,6 +99,9 @@ static void destroy(struct tg_verdict_draft *draft)
     if (draft->stream != NULL)
         fclose(draft->stream);
     free(draft->text);
+    tg_mpi_matching_deinit(&draft->matching);
+    free(draft->halves);
+    free(draft->is_stuck);
     free(draft->waits);
     free(draft->is_waiting);
     free(draft->explained_by);
@@ -142,10 +149,12 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false},     {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
-    {tg_verdict_find_starters, false},     {tg_verdict_find_mismatches, true}, {tg_verdict_find_rings, false},
-    {tg_verdict_find_openmp, false},       {tg_verdict_find_mpi, false},       {tell_busy, false},
-    {tg_verdict_find_interruption, false},
+    {tg_verdict_collect_waits, false}, {tg_verdict_find_errors, true},
+    {tg_verdict_find_ends, false},     {tg_verdict_find_stops, false},
+    {tg_verdict_find_starters, false}, {tg_verdict_find_mismatches, true},
+    {tg_verdict_find_rings, false},    {tg_verdict_find_openmp, false},
+    {tg_verdict_find_mpi, false},      {tell_busy, false},
+    {tg_verdict_find_request, false},  {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)

@@ -1,0 +1,395 @@
+/* Messages without their other half: threads that wait to receive what nobody has sent, or to send what
+ * nobody receives. */
+#include "analyzer/verdict/messages.h"
+
+#include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/array.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SENDERS = 512 }; /* of a receive from any rank; beyond that nothing is said of it */
+
+/* ---- what threads wait for */
+
+/* The half that CALL of THREAD is, or that its REQUEST completes: NULL: it has found its other half, or is not
+ * known. */
+static const struct tg_mpi_half *find_half(const struct tg_mpi_half *halves, size_t count,
+                                           const struct tg_mpi_thread *thread, uint64_t request, uint64_t id)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_mpi_message *message = &halves[i].message;
+        bool is_it = id != 0 ? message->id == id
+                             : message->process == thread->process && message->request == request &&
+                                   (request != 0 || (message->tid == thread->tid &&
+                                                     message->since_ns == thread->call.since_ns));
+        if (is_it)
+            return halves[i].may_match ? NULL : &halves[i];
+    }
+    return NULL;
+}
+
+static size_t process_of(const struct tg_verdict_draft *draft, const struct tg_mpi_message *message,
+                         int64_t rank)
+{
+    return rank < 0 ? SIZE_MAX
+                    : tg_mpi_model_process_of(draft->input->mpi, message->job, message->comm, rank);
+}
+
+/* The process of the other half, SIZE_MAX: any, or not in the trace. */
+static size_t other_of(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    return process_of(draft, &half->message,
+                      half->message.id != 0 ? half->message.destination : half->message.source);
+}
+
+/* A synchronous send, or a receive, needs the other side; another send may be over as soon as there is room. */
+static bool is_sure(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    size_t callers = 0;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        callers += thread->process == half->thread->process && thread->calls > 0;
+    }
+    bool is_synchronous = strncmp(half->message.name, "MPI_Ssend", 9) == 0 ||
+                          strncmp(half->message.name, "MPI_Issend", 10) == 0;
+    return callers == 1 && (half->message.id == 0 || is_synchronous) &&
+           tg_mpi_model_unkept(draft->input->mpi) == 0 && tg_mpi_model_impossible(draft->input->mpi) == 0;
+}
+
+static struct tg_error *add_edge(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                                 size_t to, bool is_choice)
+{
+    const struct tg_verdict_wait wait = {.from = half->thread->process,
+                                         .to = to,
+                                         .thread = half->thread,
+                                         .bytes = half->message.id != 0 ? half->message.bytes : 0,
+                                         .is_sure = is_sure(draft, half),
+                                         .is_choice = is_choice,
+                                         .sends = half->message.id != 0};
+    return tg_verdict_add_wait(draft, &wait);
+}
+
+/* A receive from any rank waits for all others of its communicator at once. */
+static struct tg_error *add_any(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    const struct tg_mpi_message *message = &half->message;
+    int64_t size = tg_mpi_model_comm_size(draft->input->mpi, message->job, message->comm);
+    if (size > MAX_SENDERS)
+        return NULL;
+    for (int64_t rank = 0; rank < size; rank++)
+        if (rank != message->destination && process_of(draft, message, rank) == SIZE_MAX)
+            return NULL; /* somebody who is not in this trace may send */
+    struct tg_error *error = NULL;
+    for (int64_t rank = 0; error == NULL && rank < size; rank++)
+        if (rank != message->destination)
+            error = add_edge(draft, half, process_of(draft, message, rank), true);
+    return error;
+}
+
+static struct tg_error *add_half(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                                 const struct tg_mpi_half *found, bool is_choice)
+{
+    const struct tg_verdict_half half = {
+        .thread = thread, .message = found->message, .is_choice = is_choice || found->message.source == -1};
+    struct tg_error *error = TG_ARRAY_APPEND(draft->halves, draft->n_halves, draft->half_capacity, half);
+    if (error != NULL)
+        return error;
+    draft->is_waiting[thread->process] = true;
+    if (found->message.source == -1)
+        return add_any(draft, &half);
+    return add_edge(draft, &half, other_of(draft, &half), half.is_choice);
+}
+
+/* The half that REQUEST, which THREAD waits for, lacks; NULL: none, or not known. */
+static const struct tg_mpi_half *half_of_request(const struct tg_verdict_draft *draft,
+                                                 const struct tg_mpi_thread *thread, uint64_t request)
+{
+    struct tg_mpi_message message;
+    const struct tg_mpi_matching *matching = &draft->matching;
+    if (!tg_mpi_model_request(draft->input->mpi, thread->process, request, &message))
+        return NULL;
+    return message.id != 0 ? find_half(matching->sends, matching->n_sends, thread, 0, message.id)
+                           : find_half(matching->receives, matching->n_receives, thread, request, 0);
+}
+
+static struct tg_error *collect_completion(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    bool is_choice =
+        strcmp(thread->call.name, "MPI_Waitany") == 0 || strcmp(thread->call.name, "MPI_Waitsome") == 0;
+    struct tg_error *error = NULL;
+    for (size_t i = 0; is_choice && i < thread->n_requests; i++)
+        if (half_of_request(draft, thread, thread->requests[i]) == NULL)
+            return NULL; /* this one may come */
+    for (size_t i = 0; error == NULL && i < thread->n_requests; i++) {
+        const struct tg_mpi_half *half = half_of_request(draft, thread, thread->requests[i]);
+        if (half != NULL)
+            error = add_half(draft, thread, half, is_choice && thread->n_requests > 1);
+    }
+    return error;
+}
+
+static struct tg_error *collect_thread(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    const struct tg_mpi_matching *matching = &draft->matching;
+    const struct tg_mpi_half *sent = NULL, *receive = NULL;
+    enum tg_mpi_role role = tg_mpi_call_role(thread->call.name, NULL, NULL);
+    if (!thread->in_call || thread->process >= draft->n_processes || !tg_mpi_call_waits(thread->call.name))
+        return NULL;
+    if (role == TG_MPI_COMPLETION)
+        return collect_completion(draft, thread);
+    bool is_buffered = strncmp(thread->call.name, "MPI_Bsend", 9) == 0;
+    if ((role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE) && thread->sent_id != 0 && !is_buffered)
+        sent = find_half(matching->sends, matching->n_sends, thread, 0, thread->sent_id);
+    if (role == TG_MPI_RECEIVE || role == TG_MPI_SEND_RECEIVE || role == TG_MPI_PROBE)
+        receive = find_half(matching->receives, matching->n_receives, thread, 0, 0);
+    struct tg_error *error = receive == NULL ? NULL : add_half(draft, thread, receive, false);
+    return error != NULL || sent == NULL ? error : add_half(draft, thread, sent, false);
+}
+
+struct tg_error *tg_verdict_collect_messages(struct tg_verdict_draft *draft)
+{
+    struct tg_error *error = tg_mpi_matching_make(draft->input->mpi, &draft->matching);
+    for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(draft->input->mpi); i++)
+        error = collect_thread(draft, tg_mpi_model_thread_at(draft->input->mpi, i));
+    return error;
+}
+
+/* ---- words */
+
+/* The thread of PROCESS that called MPI last, NULL none. */
+static const struct tg_mpi_thread *last_caller(const struct tg_verdict_draft *draft, size_t process)
+{
+    const struct tg_mpi_thread *last = NULL;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && (last == NULL || thread->call.since_ns > last->call.since_ns))
+            last = thread;
+    }
+    return last;
+}
+
+static void blame_process(struct tg_verdict_draft *draft, size_t process)
+{
+    const struct tg_mpi_thread *caller = last_caller(draft, process);
+    tg_verdict_blame(draft, process, caller == NULL ? 0 : caller->tid,
+                     caller == NULL ? 0 : caller->call.code);
+}
+
+static void print_other_side(struct tg_verdict_draft *draft, const char *begin, size_t process)
+{
+    FILE *stream = draft->stream;
+    fputs(begin, stream);
+    tg_words_process(stream, draft->input, process);
+    size_t told = tg_verdict_told_in(draft, process);
+    if (told != SIZE_MAX) {
+        tg_verdict_refer(draft, " (see ", told, ").");
+        return;
+    }
+    fputs(": ", stream);
+    tg_words_process_state(stream, draft->input, process);
+    fputc('.', stream);
+}
+
+/* How much of what HALF needs OTHER, without its other half as well, has: 3 all but the tag, 2 all but the
+ * rank that it is for, 1 all but the rank that it is from; 0 less. */
+static int likeness(const struct tg_mpi_message *half, const struct tg_mpi_message *other)
+{
+    bool same_tag = half->tag < 0 || other->tag < 0 || half->tag == other->tag;
+    bool same_source = half->source < 0 || other->source < 0 || half->source == other->source;
+    bool same_destination = half->destination == other->destination;
+    if (half->job != other->job || half->comm != other->comm)
+        return 0;
+    if (same_source && same_destination)
+        return same_tag ? 0 : 3;
+    if (!same_tag)
+        return 0;
+    return same_source ? 2 : same_destination ? 1 : 0;
+}
+
+/* What was sent, or is received, in place of what HALF needs; NULL: nothing is like it. */
+static const struct tg_mpi_message *find_alike(const struct tg_verdict_draft *draft,
+                                               const struct tg_verdict_half *half)
+{
+    bool is_send = half->message.id != 0;
+    const struct tg_mpi_matching *matching = &draft->matching;
+    const struct tg_mpi_half *others = is_send ? matching->receives : matching->sends;
+    size_t count = is_send ? matching->n_receives : matching->n_sends;
+    const struct tg_mpi_message *best = NULL;
+    int most = 0;
+    for (size_t i = 0; i < count; i++) {
+        int alike = others[i].may_match ? 0 : likeness(&half->message, &others[i].message);
+        if (alike > most) {
+            most = alike;
+            best = &others[i].message;
+        }
+    }
+    return best;
+}
+
+static void print_tag(FILE *stream, int64_t tag)
+{
+    if (tag < 0)
+        fputs("any tag", stream);
+    else
+        fprintf(stream, "tag %" PRId64, tag);
+}
+
+static void print_rank(FILE *stream, int64_t rank)
+{
+    if (rank < 0)
+        fputs("any rank", stream);
+    else
+        fprintf(stream, "rank %" PRId64, rank);
+}
+
+/* " Rank 1 sends tag 98, rank 0 waits for tag 99: MPI_Send in main (a.c:12)." */
+static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                        const struct tg_mpi_message *alike)
+{
+    FILE *stream = draft->stream;
+    const struct tg_mpi_message *sent = half->message.id != 0 ? &half->message : alike;
+    const struct tg_mpi_message *receive = half->message.id != 0 ? alike : &half->message;
+    fputc(' ', stream);
+    fputs("But ", stream);
+    tg_words_process(stream, draft->input, sent->process);
+    fputs(" sends ", stream);
+    print_tag(stream, sent->tag);
+    if (sent->destination != receive->destination) {
+        fputs(" to ", stream);
+        print_rank(stream, sent->destination);
+    }
+    fputs(", ", stream);
+    tg_words_process(stream, draft->input, receive->process);
+    fputs(" waits for ", stream);
+    print_tag(stream, receive->tag);
+    if (receive->source >= 0 && sent->source != receive->source) {
+        fputs(" from ", stream);
+        print_rank(stream, receive->source);
+    }
+    fputs(": ", stream);
+    tg_printable_write(stream, alike->name);
+    tg_words_since(stream, draft->input, alike->since_ns);
+    tg_words_code(stream, draft->input, alike->process, alike->code);
+    fputc('.', stream);
+}
+
+/* ---- findings */
+
+static bool is_gone(const struct tg_verdict_draft *draft, size_t process)
+{
+    const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, process);
+    return tg_stillness_had_ended(&draft->stillness, process) || (mpi != NULL && mpi->finalized);
+}
+
+/* Whether HALF waits for something that cannot come, or has waited too long. */
+static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                             uint64_t lasted_ns)
+{
+    size_t process = half->thread->process, other = other_of(draft, half);
+    bool needs_other = half->message.id == 0 || is_sure(draft, half);
+    if (lasted_ns == 0 && !(draft->stillness.was_ended && is_gone(draft, other)))
+        return false;
+    if (needs_other && other != SIZE_MAX && is_gone(draft, other))
+        return true;
+    if (draft->is_stuck[process])
+        return needs_other || tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns,
+                                                     half->message.id != 0 ? half->message.bytes : 0);
+    if (other != SIZE_MAX && tg_verdict_is_explained(draft, other) && !is_gone(draft, other))
+        return tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, half->message.bytes);
+    return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
+}
+
+/* Others that could send to HALF, which takes a message from any rank: those who do not wait. */
+static void print_candidates(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < draft->n_waits && told < TG_VERDICT_DETAILED; i++) {
+        const struct tg_verdict_wait *wait = &draft->waits[i];
+        if (wait->thread != half->thread || !wait->is_choice || draft->is_waiting[wait->to])
+            continue;
+        told++;
+        print_other_side(draft, " ", wait->to);
+        blame_process(draft, wait->to);
+    }
+    if (told == 0 && draft->is_stuck[half->thread->process])
+        fputs(" All that could send one are waiting, or have ended.", draft->stream);
+}
+
+static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    const struct tg_mpi_message *message = &half->message, *alike = find_alike(draft, half);
+    bool is_send = message->id != 0;
+    size_t other = other_of(draft, half);
+    if (alike != NULL) {
+        print_alike(draft, half, alike);
+        tg_verdict_blame(draft, alike->process, alike->tid, alike->code);
+        tg_verdict_blame(draft, message->process, message->tid, message->code);
+    }
+    if (message->source == -1) {
+        print_candidates(draft, half);
+    } else if (other == SIZE_MAX) {
+        fputs(is_send ? " The receiver is not in this trace." : " The sender is not in this trace.",
+              draft->stream);
+        tg_verdict_blame_rank(draft, is_send ? message->destination : message->source);
+    } else {
+        print_other_side(draft, is_send ? " The receiver is " : " The sender is ", other);
+        if (alike == NULL)
+            blame_process(draft, other);
+    }
+}
+
+static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                                  uint64_t lasted_ns)
+{
+    FILE *stream = draft->stream;
+    const struct tg_mpi_message *message = &half->message;
+    bool is_send = message->id != 0;
+    size_t other = other_of(draft, half);
+    const struct tg_finding finding = {.kind = is_send ? TG_FINDING_SEND : TG_FINDING_RECEIVE,
+                                       .since_ns = half->thread->call.since_ns,
+                                       .process = message->process,
+                                       .code = message->code,
+                                       .waiting = 1,
+                                       .is_consequence = tg_verdict_waits(draft, other) ||
+                                                         tg_verdict_is_explained(draft, other)};
+    const struct tg_mpi_call call = {.name = message->name,
+                                     .peer = is_send ? message->destination : message->source,
+                                     .tag = message->tag,
+                                     .comm = message->comm};
+    tg_words_process(stream, draft->input, message->process);
+    fputs(is_send ? " has been sending a message that nobody receives: "
+                  : " has been waiting for a message that nobody has sent: ",
+          stream);
+    tg_words_call(stream, &call);
+    tg_words_since(stream, draft->input, half->thread->call.since_ns);
+    tg_words_code(stream, draft->input, message->process, message->code);
+    if (lasted_ns > 0) {
+        fputc(',', stream);
+        tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI, lasted_ns);
+    }
+    fputc('.', stream);
+    print_cause(draft, half);
+    return tg_verdict_add(draft, &finding);
+}
+
+/* One finding of each process is enough. */
+struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0, last = SIZE_MAX; error == NULL && i < draft->n_halves; i++) {
+        const struct tg_verdict_half *half = &draft->halves[i];
+        size_t process = half->thread->process;
+        uint64_t lasted_ns =
+            tg_verdict_lasted(draft, process, other_of(draft, half), half->thread->call.since_ns);
+        if (process == last || draft->ring_of[process] != SIZE_MAX ||
+            !is_worth_telling(draft, half, lasted_ns))
+            continue;
+        last = process;
+        error = tell_half(draft, half, lasted_ns);
+    }
+    return error;
+}

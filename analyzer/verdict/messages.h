@@ -1,0 +1,12 @@
+/* Messages and receives that threads wait for, and that lack their other half. */
+#ifndef TG_ANALYZER_VERDICT_MESSAGES_H
+#define TG_ANALYZER_VERDICT_MESSAGES_H
+
+#include "analyzer/verdict/draft.h"
+
+/* Finds what threads wait for, and adds the waits that follow from it. Only error: NO_MEMORY. */
+struct tg_error *tg_verdict_collect_messages(struct tg_verdict_draft *draft);
+/* Findings about those that are in no deadlock. Only error: NO_MEMORY. */
+struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft);
+
+#endif
