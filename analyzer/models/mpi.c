@@ -894,3 +894,8 @@ bool tg_mpi_model_request(const struct tg_mpi_model *model, size_t process, uint
         *message = *found;
     return found != NULL;
 }
+
+bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive)
+{
+    return tg_mpi_messages_has_send(model->messages, receive);
+}

@@ -115,6 +115,10 @@ struct tg_error *tg_mpi_model_visit_probes(const struct tg_mpi_model *model,
                                                                      const struct tg_mpi_message *message),
                                            void *context);
 
+/* Whether a message on its way would satisfy RECEIVE, were it the only one: tg_mpi_matching_make answers for
+ * all. */
+bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive);
+
 /* What REQUEST of PROCESS is: a receive, or a send (with an id), in *MESSAGE; false: something else, or not known. */
 bool tg_mpi_model_request(const struct tg_mpi_model *model, size_t process, uint64_t request,
                           struct tg_mpi_message *message);

@@ -194,6 +194,17 @@ bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const str
     return oldest != NULL;
 }
 
+bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive)
+{
+    for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
+        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
+            flow->key.destination == receive->destination &&
+            (receive->source < 0 || flow->key.source == receive->source) &&
+            (receive->tag == -1 || flow->key.tag == receive->tag))
+            return true;
+    return false;
+}
+
 /* ---- requests */
 
 static struct request *find_request(const struct tg_mpi_messages *messages, size_t process, uint64_t request)

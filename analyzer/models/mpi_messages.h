@@ -21,6 +21,9 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, stru
 bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *pattern,
                                struct tg_mpi_message *sent);
 
+/* Whether a message on its way is one that RECEIVE, with its any source and any tag, would take. */
+bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive);
+
 enum tg_mpi_request_use {
     TG_MPI_REQUEST_RECEIVES,
     TG_MPI_REQUEST_SENDS,
