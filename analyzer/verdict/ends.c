@@ -29,9 +29,11 @@ static void print_state(struct tg_verdict_draft *draft, size_t process, int32_t 
     char *state;
     size_t size;
     FILE *words = open_memstream(&state, &size);
+    struct tg_verdict_input input = *draft->input;
+    input.stacks = NULL; /* the stack is told already */
     if (words == NULL)
         return;
-    bool is_known = tg_words_thread_state(words, draft->input, process, tid, worker);
+    bool is_known = tg_words_thread_state(words, &input, process, tid, worker);
     if (fclose(words) == 0 && is_known)
         fprintf(draft->stream, " It had been %s.", state);
     free(state);

@@ -258,6 +258,8 @@ static void print_place(FILE *stream, const struct tg_verdict_input *input,
         if (worker->last_code != place->code)
             tg_words_code(stream, input, worker->process, worker->last_code);
     }
+    if (place->kind != TG_OPENMP_IN_SYNC && place->kind != TG_OPENMP_IN_MUTEX_WAIT)
+        (void)tg_words_last_place(stream, input, worker->process, worker->tid, place->since_ns);
 }
 
 /* Whether ENTRY was killed to end the job: such an end says nothing about what went wrong. */
@@ -328,6 +330,7 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
         fputs("outside parallel regions, last seen", stream);
         tg_words_moment(stream, input, worker->last_ns);
         tg_words_code(stream, input, worker->process, worker->last_code);
+        (void)tg_words_last_place(stream, input, worker->process, worker->tid, worker->last_ns);
     }
     if (worker->n_places > 0) {
         const struct tg_openmp_place *place = &worker->places[worker->n_places - 1];
