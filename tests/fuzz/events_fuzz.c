@@ -5,6 +5,7 @@
 #include "analyzer/report/process_shape.h"
 #include "analyzer/report/report.h"
 #include "format/base/utf8.h"
+#include "format/trace/redactor.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -254,6 +255,7 @@ static const struct tg_command_services services = {
 
 struct run {
     struct tg_report *report;
+    struct tg_redactor *redactor;
     struct tg_dump dumps[N_FORMATS];
     struct page pages[N_FORMATS];
 };
@@ -261,7 +263,9 @@ struct run {
 static void feed(struct run *run, const struct tg_event *event, bool shown)
 {
     struct tg_process_entry *entry;
+    struct tg_event redacted;
     assert(tg_report_feed(run->report, event, &entry) == NULL);
+    assert(tg_redactor_event(run->redactor, event, &redacted) == NULL && redacted.kind == event->kind);
     for (size_t i = 0; i < N_FORMATS; i++) {
         struct tg_error *error = NULL;
         if (shown)
@@ -288,6 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct run run = {0};
     assert(tg_report_create("trace", &selection, &services, &run.report) == NULL);
     run.report->meta = meta;
+    assert(tg_redactor_create(0, &run.redactor) == NULL);
     run.report->start_ns = start_ns;
     for (size_t i = 0; i < N_FORMATS; i++) {
         open_page(&run.pages[i]);
@@ -321,6 +326,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_mpir(run.report);
     check_reports(run.report);
     tg_report_destroy(run.report);
+    tg_redactor_destroy(run.redactor);
     tg_trace_meta_destroy(meta);
     return 0;
 }
