@@ -1,8 +1,8 @@
 """What a report says went wrong: its findings (`post_mortem` of `report --json`), as blamed ranks and threads and lines."""
 import re
 
-# Findings about the interruption itself: who sent which signal, that the launcher ended, that the job was busy.
-ABOUT_THE_INTERRUPTION = {"starter", "interrupted", "interruption", "busy", "signal"}
+# Findings about the interruption itself: that the launcher ended, who sent which signal, where everybody was then.
+ABOUT_THE_INTERRUPTION = {"starter", "asked_to_end", "interrupted"}
 PLACE = re.compile(r"\bprogram\.c:(\d+)")
 THREAD = re.compile(r"\bthread (\d+)\b")
 

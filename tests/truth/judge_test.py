@@ -9,7 +9,7 @@ from fault import FAULTS
 from judge import FALSE, INVALID, NO_LINE, NO_REASON, NO_THREAD, PARTIAL, RIGHT, SILENT, WRONG, judge
 from toolchain import TOOLCHAINS, parts_of
 
-Trial = collections.namedtuple("Trial", "case report culprits places problem status")
+Trial = collections.namedtuple("Trial", "case report culprits places problem status signal")
 
 
 def finding(kind, ranks, text, tid=None, where=None):
@@ -21,7 +21,7 @@ def outcome(case, *findings, places=(), problem=None, status=0):
     processes = [{"pid": 100 + rank, "rank": rank if case.has_mpi else None} for rank in range(max(case.size, 1))]
     culprits = [Culprit(rank, 1, 100 + rank, 100 + rank, 7, 6) for rank in sorted(case.truth.ranks)[:1]]
     report = {"processes": processes, "post_mortem": list(findings)}
-    return judge(Trial(case, report, culprits, places, problem, status)).outcome
+    return judge(Trial(case, report, culprits, places, problem, status, "SIGTERM")).outcome
 
 
 def check(is_so, *what):
@@ -38,6 +38,8 @@ def test_correct():
         case = Case(CORRECT, toolchain, 1)
         check(outcome(case) == RIGHT, "nothing is said")
         check(outcome(case, finding("starter", [0], "The job launcher exited")) == RIGHT, "the interruption")
+        check(outcome(case, finding("asked_to_end", [0], "SIGTERM from process 7")) == RIGHT, "who asked")
+        check(outcome(case, finding("asked_to_end", [0], "SIGINT from process 7")) == FALSE, "another signal")
         for kind in ("deadlock", "mpi_receive", "omp_barrier", "early_exit", "a kind that comes some day"):
             check(outcome(case, finding(kind, [0], "Rank 0")) == FALSE, toolchain, kind)
         check(outcome(case, problem="no trace") == INVALID, "no trace")

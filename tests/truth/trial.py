@@ -42,6 +42,11 @@ class Trial:
         self.is_early = dice.random() < 0.04 or not isinstance(case, Case)
         self.interrupted = False
 
+    @property
+    def signal(self):
+        """The signal of the interruption, or an empty string."""
+        return {"none": "", "ctrl-c": "SIGINT", "sigint-launcher": "SIGINT"}.get(self.way, "SIGTERM")
+
     # ---- processes
 
     def record_command(self):
