@@ -12,7 +12,7 @@ struct tg_error *tg_point_conditions_create(struct tg_job_modules *modules,
 void tg_point_conditions_destroy(struct tg_point_conditions *conditions); /* NULL is accepted */
 
 /* Whether TEXT, the condition of action point ID, holds for THREAD, which is in a stop. Where that cannot be
- * said it is true, and the error says why: a thread stands rather than that it is missed. */
+ * said it is true, and the error says why: a thread stops rather than that it is missed. */
 bool tg_point_conditions_hold(struct tg_point_conditions *conditions, struct tg_thread *thread, uint32_t id,
                               const char *text, struct tg_error **error);
 

@@ -422,7 +422,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
     }
     thread->state = n_concerned > 0 ? TG_JOB_BREAKPOINT : TG_JOB_STOPPED;
     thread->pc = pc;
-    /* a thread stands by arriving at a barrier, too, which decides by how it came there */
+    /* a thread stops by arriving at a barrier, too, which decides by how it came there */
     error = n_barriers == 0 ? stand(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
         if (tg_controller_concerns(controller, process, ids[i], thread->id))

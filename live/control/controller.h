@@ -35,10 +35,10 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
 struct tg_error *tg_controller_libraries_changed(struct tg_controller *controller, int32_t pid);
 /* The code of action point ID is gone (a library, a program, a process): it is pending again. */
 struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t id);
-/* A thread stands still, at PC, because of STATE: it was told to stop, or something made it. */
+/* A thread is stopped, at PC, because of STATE: it was told to stop, or something made it. */
 struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t pid, int32_t tid,
                                        enum tg_job_state state, uint64_t pc);
-/* A thread stands at the action points IDS, whose conditions hold. Where none of them concerns it, it is
+/* A thread is stopped at the action points IDS, whose conditions hold. Where none of them concerns it, it is
  * resumed. */
 struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid, int32_t tid, uint64_t pc,
                                    const uint32_t *ids, size_t n_ids);
@@ -91,8 +91,8 @@ enum tg_point_option {
 };
 
 /* A breakpoint or barrier at LOCATION for FOCUS, a complete set; where POSITION is written, see
- * tg_barrier_focus_make. OPTIONS: bits of enum tg_point_option. Threads that stand where a barrier is made
- * have arrived at it. */
+ * tg_barrier_focus_make. OPTIONS: bits of enum tg_point_option. Threads that are stopped where a barrier is
+ * made have arrived at it. */
 struct tg_error *tg_controller_break(struct tg_controller *controller, const struct tg_ptset *focus,
                                      const char *location, const char *condition,
                                      enum tg_barrier_stop stop_when_hit, unsigned options, uint32_t *id,
@@ -103,7 +103,8 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
                                        size_t *position);
 /* NOT_FOUND errors. What a barrier holds is released by both; nobody runs on by it. */
 struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t id);
-/* SCRIPT, the console's, is run at hits of breakpoint ID: it is kept with the point, and the controller does nothing with it. */
+/* SCRIPT, the console's, is run at hits of breakpoint ID: it is kept with the point, and the controller does
+ * nothing with it. */
 struct tg_error *tg_controller_set_script(struct tg_controller *controller, uint32_t id, const char *script);
 struct tg_error *tg_controller_enable(struct tg_controller *controller, uint32_t id, bool enabled);
 /* Suppressed action points stay as they are, but stop nobody, and barriers release whom they hold. */

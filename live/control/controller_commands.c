@@ -303,7 +303,7 @@ static struct tg_error *put_in_force(struct tg_controller *controller, const str
     return NULL;
 }
 
-/* Threads that stand where barrier ID was made have arrived there: of a process one. */
+/* Threads that are stopped where barrier ID was made have arrived there: of a process one. */
 static struct tg_error *take_those_there(struct tg_controller *controller, uint32_t id)
 {
     const struct tg_controlled_process *process;

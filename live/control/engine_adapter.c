@@ -299,7 +299,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         tg_controller_forked(live->controller, thread->process->pid);
 }
 
-/* ---- who stands */
+/* ---- who is stopped */
 
 /* Drops stops of threads that run again or have ended. Of two stops of one thread the later one counts. */
 static void forget_passed(struct tg_engine_adapter *live)

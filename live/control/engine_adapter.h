@@ -24,7 +24,7 @@ struct tg_engine_adapter;
 struct tg_engine_adapter_options {
     void *context;
     void (*tell)(void *context, const struct tg_news *news);
-    void (*changed)(void *context);     /* somebody stands, runs or has ended */
+    void (*changed)(void *context);     /* somebody stops, runs or has ended */
     const struct tg_stop_policy *stops; /* threads to stop unasked; read at each of these moments */
 };
 
@@ -53,16 +53,16 @@ struct tg_loader *tg_engine_adapter_loader(const struct tg_engine_adapter *live)
 
 struct tg_controller *tg_engine_adapter_controller(struct tg_engine_adapter *live);
 
-/* The thread that UNIT is called; NULL: it has ended. It stands where tg_thread_is_kept. */
+/* The thread that UNIT is called; NULL: it has ended. It is stopped where tg_thread_is_kept. */
 struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struct tg_thread_id thread_id);
 
-/* The mapped objects of PROCESS, of which a thread stands; NULL without memory. Valid until it ends. */
+/* The mapped objects of PROCESS, of which a thread is stopped; NULL without memory. Valid until it ends. */
 struct tg_modules *tg_engine_adapter_modules(struct tg_engine_adapter *live,
                                              const struct tg_process *process);
 /* The same of process PID; NULL also where it is none. */
 struct tg_modules *tg_engine_adapter_modules_of(struct tg_engine_adapter *live, int32_t pid);
 
-/* The objects of the process of THREAD, which stands at *PC. Who is in our agent stands, for people, where
+/* The objects of the process of THREAD, which is stopped at *PC. Who is in our agent is, for people, where
  * the program called it: *PC is then there. *CODE: where its code is looked up. */
 struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct tg_thread *thread,
                                           uint64_t *pc, uint64_t *code);
@@ -76,8 +76,8 @@ enum { TG_PLACE_SIZE = 512 };
 size_t tg_engine_adapter_places(const struct tg_engine_adapter *live, int32_t pid, uint32_t id,
                                 uint64_t *addresses, size_t max);
 
-/* "solve (solver.c#120)", "read+16", for PC in process PID, of which a thread stands; "" not known. PLACE has
- * room for TG_PLACE_SIZE bytes, which are whatever the files say. */
+/* "solve (solver.c#120)", "read+16", for PC in process PID, of which a thread is stopped; "" not known. PLACE
+ * has room for TG_PLACE_SIZE bytes, which are whatever the files say. */
 void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place);
 
 /* Libraries whose threads are no workers, for threads that start from now on: see tg_manager_threads_set. */
@@ -92,7 +92,7 @@ char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid);
 
-/* A thread that stands. */
+/* A thread that is stopped. */
 struct tg_thread_stop {
     struct tg_thread_id thread;
     int32_t pid, tid;
@@ -123,7 +123,7 @@ const struct tg_script_hit *tg_engine_adapter_take_script_hits(struct tg_engine_
 /* Takes everything of ours out of process PID, which runs on. */
 void tg_engine_adapter_release(struct tg_engine_adapter *live, int32_t pid);
 
-/* Traces process PID as well, which stands then where the session's start does. TARGET errors say why not. */
+/* Traces process PID as well, which is stopped then where the session's start is. TARGET errors say why. */
 struct tg_error *tg_engine_adapter_attach(struct tg_engine_adapter *live, int32_t pid);
 
 /* Whether anything was ever let run. */

@@ -31,7 +31,7 @@ struct live_source {
     struct tg_traced_job *job;
     struct tg_moment *moment;
     struct tg_news_queue *stops; /* to be told */
-    struct standing *standing;   /* by thread; those that were told to stand */
+    struct standing *standing;   /* by thread; those that were told to stop */
     struct tg_event_mark taken;  /* the event taken last */
     bool is_taken;               /* the first event in the job's queue is the one taken last */
     uint64_t version;            /* the controller's, when it was told last who stopped and who runs again */
@@ -214,7 +214,7 @@ static struct tg_error *take_some(struct live_source *live, const struct tg_news
     return error;
 }
 
-/* ---- who stands and who runs */
+/* ---- who is stopped and who runs */
 
 static uint64_t key_of(struct tg_thread_id thread_id)
 {
@@ -292,8 +292,8 @@ static bool is_incidental(const struct tg_thread_stop *stop)
     return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;
 }
 
-/* People are told in one line of those that were stopped along, and of those that stand at PLACE, LEFT's: a
- * program lies elsewhere in each process. Programs want to know the address of each. */
+/* People are told in one line of those that were stopped along, and of those that are stopped at PLACE,
+ * LEFT's: a program lies elsewhere in each process. Programs want to know the address of each. */
 static bool is_alike(struct tg_engine_adapter *engine, const struct tg_thread_stop *left, const char *place,
                      const struct tg_thread_stop *right, bool exact)
 {

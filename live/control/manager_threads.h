@@ -20,9 +20,9 @@ void tg_manager_threads_destroy(struct tg_manager_threads *managers); /* NULL is
 struct tg_error *tg_manager_threads_set(struct tg_manager_threads *managers, const char *libraries);
 
 /* Whether the thread with that FS_BASE, of the process whose MODULES these are, is a manager. A thread of the
- * process must stand; PID is that thread's id, or the process's. glibc keeps a thread's start routine in its
- * descriptor, and says at which offset for libthread_db; where it does not, or another libc is in use, nobody
- * is a manager. */
+ * process must be stopped; PID is that thread's id, or the process's. glibc keeps a thread's start routine in
+ * its descriptor, and says at which offset for libthread_db; where it does not, or another libc is in use,
+ * nobody is a manager. */
 bool tg_manager_threads_ask(struct tg_manager_threads *managers, struct tg_modules *modules, int32_t pid,
                             uint64_t fs_base);
 

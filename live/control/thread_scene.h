@@ -7,8 +7,8 @@
 #include "recorder/engine/engine.h"
 #include "recorder/unwind/frames.h"
 
-/* The caller's storage; nothing in it is to be freed. Valid while THREAD stands and no other is made of its
- * process. */
+/* The caller's storage; nothing in it is to be freed. Valid while THREAD is stopped and no other is made of
+ * its process. */
 struct tg_thread_scene {
     struct tg_frame frame, caller;
     struct tg_inspect_memory memory; /* as the program has it */
@@ -42,8 +42,9 @@ struct tg_error *tg_thread_scene_at(struct tg_thread *thread, struct tg_modules 
 void tg_thread_scene_of_call(struct tg_thread *thread, struct tg_module_scene *objects,
                              const struct tg_frames *frames, size_t level, struct tg_thread_scene *found);
 
-/* Carries out PLAN, made in FOUND, on THREAD, which is kept. Errors: TARGET (memory that cannot be written, or the thread was
- * killed meanwhile); UNSUPPORTED: a register of another frame than the innermost, which inner calls keep. */
+/* Carries out PLAN, made in FOUND, on THREAD, which is kept. Errors: TARGET (memory that cannot be written,
+ * or the thread was killed meanwhile); UNSUPPORTED: a register of another frame than the innermost, which
+ * inner calls keep. */
 struct tg_error *tg_thread_scene_assign(struct tg_thread *thread, const struct tg_thread_scene *found,
                                         const struct tg_assignment *plan);
 

@@ -17,9 +17,9 @@
 
 struct tg_traced_job;
 
-/* Starts the command of OPTIONS, or attaches; where STOPS says so the job stands when this returns. OPTIONS
- * must outlive it. TELLS_ALL: its news are a program's, not only for people. Errors of the trace file, and
- * TARGET errors that name command or process. */
+/* Starts the command of OPTIONS, or attaches; where STOPS says so the job is stopped when this returns.
+ * OPTIONS must outlive it. TELLS_ALL: its news are a program's, not only for people. Errors of the trace
+ * file, and TARGET errors that name command or process. */
 struct tg_error *tg_traced_job_create(const struct tg_record_options *options,
                                       const struct tg_stop_policy *stops, bool tells_all,
                                       struct tg_traced_job **job);
@@ -32,7 +32,7 @@ enum tg_job_end {
     TG_JOB_END_DETACH, /* everything of ours is taken out of the processes, which run on */
 };
 
-/* Ends what still runs, so that no thread of it stands, and closes the trace. Does nothing where it has
+/* Ends what still runs, so that no thread of it is stopped, and closes the trace. Does nothing where it has
  * ended. */
 void tg_traced_job_end(struct tg_traced_job *job, enum tg_job_end how);
 
@@ -69,7 +69,7 @@ struct tg_stop_policy *tg_traced_job_stops(struct tg_traced_job *job);
 
 /* ---- what happened: one thread takes it */
 
-/* Readable when there is an event or news, or somebody stands, runs or has ended; until the next settle. */
+/* Readable when there is an event or news, or somebody stops, runs or has ended; until the next settle. */
 int tg_traced_job_wake_fd(const struct tg_traced_job *job);
 /* Says that everything that came so far is about to be taken. */
 void tg_traced_job_settle(struct tg_traced_job *job);

@@ -7,7 +7,7 @@
 
 /* Fills VIEW, which is empty: a process's dpid is its index + 1 and its tag the index; threads are its OpenMP
  * workers by number, tagged with their index, or one without a worker, tagged UINT64_MAX. At a moment of a
- * trace who lives stands still, at the place of the program that its last event named. Only error:
+ * trace who lives is stopped, at the place of the program that its last event named. Only error:
  * NO_MEMORY. */
 struct tg_error *tg_moment_view(const struct tg_moment *moment, struct tg_job_view *view);
 

@@ -79,7 +79,7 @@ struct tg_source_ops {
     struct tg_error *(*view)(struct tg_source *source, struct tg_job_view *view);
 
     /* Before and after the steps of one motion: lets the threads of SET, over VIEW, run where nothing holds
-     * them, and makes them stand again. `end` is called however the motion ended. NULL: steps need
+     * them, and stops them again. `end` is called however the motion ended. NULL: steps need
      * neither. */
     struct tg_error *(*begin)(struct tg_source *source, const struct tg_job_view *view,
                               const struct tg_job_set *set);

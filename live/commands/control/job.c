@@ -91,7 +91,7 @@ static struct tg_error *attach(const struct tg_request *control)
     return tg_engine_adapter_attach(control->engine, attaching->pid);
 }
 
-/* Whether the process is known, and all its threads stand or are to run. */
+/* Whether the process is known, and all its threads are stopped or are to run. */
 static struct tg_error *look_at_attached(const struct tg_request *control)
 {
     struct attaching *attaching = control->context;

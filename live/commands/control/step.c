@@ -31,9 +31,9 @@ struct stepping {
 
 /* ---- who steps */
 
-/* Threads that the focus names by themselves, or as in lockstep, step and no other runs. Else the
- * thread of interest steps, and, in other processes, one that stands at the same place; the others in focus
- * run while it does. */
+/* Threads that the focus names by themselves, or as in lockstep, step and no other runs. Else the thread of
+ * interest steps, and, in other processes, one that is stopped at the same place; the others in focus run
+ * while it does. */
 static bool all_step(const struct tg_ptset *focus)
 {
     bool all = true;
@@ -73,7 +73,7 @@ static const char *file_part(const char *place, const char **line)
     return mark;
 }
 
-/* The addresses of FILE#LINE, or of LINE of the file where the thread stands. False: PLACE is none of
+/* The addresses of FILE#LINE, or of LINE of the file where the thread is stopped. False: PLACE is none of
  * that. */
 static bool find_line(const struct tg_standing *standing, const char *place, struct stepping *stepping)
 {
@@ -158,7 +158,7 @@ static struct tg_error *prepare(const struct tg_request *control, const struct t
     return tg_error_prefix(error, "%s", name_of(standing, name, sizeof name));
 }
 
-/* Each thread of the set that stands and is not held. */
+/* Each thread of the set that is stopped and not held. */
 static struct tg_error *prepare_all(const struct tg_request *control, struct tg_job_set *movers)
 {
     size_t n_prepared = 0, n_held = 0;
@@ -337,7 +337,7 @@ static struct tg_ptset_arena find_arena(const struct tg_request *control)
     return everything;
 }
 
-/* Every worker in focus that stands and is not held, and who else there is runs: the first one that comes to
+/* Every worker in focus that is stopped and not held, and who else there is runs: the first one that comes to
  * a function ends it for its process. */
 static struct tg_error *prepare_workers(const struct tg_request *control, struct tg_job_set *movers)
 {
@@ -419,7 +419,7 @@ static struct tg_error *step(struct tg_console *console, struct stepping *steppi
     return error;
 }
 
-/* The first of those who went that stands at one of the functions. */
+/* The first of those who went that is stopped at one of the functions. */
 static struct tg_error *find_arrived(const struct tg_request *control)
 {
     struct stepping *stepping = control->context;

@@ -1,4 +1,4 @@
-/* The thread of a live job that is looked into: the first one in focus that stands. The tracer thread's. */
+/* The thread of a live job that is looked into: the first stopped one in focus. The tracer thread's. */
 #ifndef TG_LIVE_COMMANDS_FOCUS_STANDING_H
 #define TG_LIVE_COMMANDS_FOCUS_STANDING_H
 
@@ -23,7 +23,7 @@ extern const struct tg_ptset_defaults tg_standing_defaults;
 struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
                                   size_t i, bool *stands, struct tg_standing *standing);
 
-/* TARGET error where nobody in focus stands. */
+/* TARGET error where nobody in focus is stopped. */
 struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_standing *standing);
 
 /* The object that maps ADDRESS; "" none. */

@@ -71,7 +71,7 @@ static struct tg_error *list_workers(struct tg_console *console)
     size_t n_processes = tg_process_model_count(moment->processes);
     size_t n_workers = tg_openmp_model_worker_count(moment->openmp);
     console->result = Tcl_NewListObj(0, NULL);
-    /* Workers of a process stand together, whenever they appeared. */
+    /* Workers of a process are listed together, whenever they appeared. */
     for (size_t process = 0; process < n_processes; process++) {
         if (!tg_focus_has(&console->focus, process))
             continue;

@@ -46,7 +46,7 @@ static struct tg_error *find_focus(const struct telling *telling, const struct t
     return error;
 }
 
-/* Those who live, IN the focus or beyond it, and run or stand. */
+/* Those who live, IN the focus or beyond it, and run or are stopped. */
 static struct tg_error *write_those(const struct telling *telling, const struct tg_job_set *focus, bool in,
                                     bool standing, size_t *count, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* The variables of one call of a thread that stands, for those who show stacks. */
+/* The variables of one call of a thread that is stopped, for those who show stacks. */
 #ifndef TG_LIVE_COMMANDS_INSPECT_CALL_VARIABLES_H
 #define TG_LIVE_COMMANDS_INSPECT_CALL_VARIABLES_H
 

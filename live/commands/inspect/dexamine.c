@@ -50,7 +50,7 @@ struct wanted {
     struct examination *examination;
     struct tg_source_lines *sources; /* NULL: none between instructions */
     struct tg_json *json;            /* NULL: nobody wants data */
-    const char *address;             /* NULL: goes on, or where the thread stands */
+    const char *address;             /* NULL: goes on, or where the thread is */
     struct tg_memory_format format;
     bool has_count, shows_source, shows_bytes;
 };

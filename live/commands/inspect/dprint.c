@@ -38,7 +38,7 @@ struct question {
     size_t position;      /* of an error in TEXT, SIZE_MAX none */
     struct answer *answers;
     size_t n_answers;
-    size_t n_running; /* in focus, but do not stand */
+    size_t n_running; /* in focus, but not stopped */
 };
 
 /* ---- what was asked */

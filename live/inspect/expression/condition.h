@@ -1,5 +1,5 @@
 /* Conditions of breakpoints: Tcl expressions in which `$rdi` is a register, `$count` a variable where the
- * thread stands, and `${a.b[3]}` any expression of live/inspect/expression/expression.h:
+ * thread is stopped, and `${a.b[3]}` any expression of live/inspect/expression/expression.h:
  *
  * What is no Tcl expression is read as C has it: n == 3 is ${n} == 3.
  *

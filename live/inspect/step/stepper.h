@@ -56,7 +56,7 @@ struct tg_step_order {
  * Pure: it controls nothing. A stop of the thread for any other reason ends a stepper: destroy it. */
 struct tg_stepper;
 
-/* For a thread that stands with REGISTERS; MODULES and what MEMORY leads to must outlive the stepper. The
+/* For a thread that is stopped with REGISTERS; MODULES and what MEMORY leads to must outlive the stepper. The
  * caller owns the result. */
 struct tg_error *tg_stepper_begin(struct tg_modules *modules, const struct tg_inspect_memory *memory,
                                   const struct tg_step_request *request, const struct tg_registers *registers,

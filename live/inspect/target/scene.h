@@ -59,7 +59,7 @@ enum {
     TG_SCENE_MAX_SCOPES = 64,
 };
 
-/* The object and the blocks that FRAME, of SCENE or its caller, stands in, innermost first; 0 where none are
+/* The object and the blocks that FRAME, of SCENE or its caller, is in, innermost first; 0 where none are
  * known. */
 size_t tg_scene_scopes(const struct tg_scene *scene, const struct tg_frame *frame,
                        const struct tg_scene_object **object, Dwarf_Die scopes[TG_SCENE_MAX_SCOPES]);

@@ -5,7 +5,7 @@
 #include "live/inspect/value/location.h"
 
 /* The debug information of code that is not optimized has arguments in stack slots, from the first
- * instruction on; they are stored there by the function's prologue. Where the frame asked about stands before
+ * instruction on; they are stored there by the function's prologue. Where the frame asked about is before
  * that, and DIE, of OBJECT, is such an argument: true, with its LOCATION as the System V ABI has it (AMD64
  * supplement, 3.2.3), or an ERROR. False: DIE is where its own location says. Errors: TARGET (a kind of
  * argument that is not known here, memory that cannot be read). */
