@@ -20,7 +20,7 @@ enum {
     INTERVALS_PER_SNAPSHOT = 20 /* the job runs at least so much longer than it stands for a snapshot */
 };
 static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
-                      NAMES_NS = 2000000000, INTERVAL_NS = 500000000,
+                      NAMES_NS = 2000000000, INTERVAL_NS = 500000000, REQUEST_NS = 3000000000,
                       GRACE_NS = 10000000000; /* that launchers give a job between the request and the kill */
 
 /* What is known of a process, in its slot. */
@@ -226,7 +226,8 @@ static void on_fatal(struct tg_last_stacks *stacks, struct tg_thread *thread, in
 {
     bool is_asked = tg_signal_asks_to_end(signal);
     bool of_job = is_asked && !was_looked_at(stacks);
-    if (is_asked && !of_job && is_covered(known_of(stacks, thread->process), INTERVAL_NS))
+    /* a launcher passes on what it was asked: the request is the moment that counts */
+    if (is_asked && is_covered(known_of(stacks, thread->process), REQUEST_NS))
         return;
     const struct tg_event_stack like = {.reason = TG_STACK_FATAL_SIGNAL, .signal = signal};
     take_snapshot(stacks, thread, of_job, &like, time_left(stacks, TOTAL_NS, 0));

@@ -23,10 +23,16 @@ static __attribute__((noinline)) int overflow(int n)
 
 static atomic_int n_asleep;
 
-static void *sleep_on(void *unused)
+/* TELLS, NULL none: says when the first thread is in its loop. */
+static void *sleep_on(void *tells)
 {
-    (void)unused;
     n_asleep++;
+    while (tells != NULL && sink == 0)
+        sched_yield();
+    if (tells != NULL) {
+        puts("ready");
+        fflush(stdout);
+    }
     for (;;)
         pause();
     return NULL;
@@ -74,8 +80,6 @@ static __attribute__((noinline)) void smash(void)
 
 static __attribute__((noinline)) void spin(void)
 {
-    puts("ready");
-    fflush(stdout);
     for (;;)
         sink++; /* SPIN */
 }
@@ -110,7 +114,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "fault";
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], NULL, sleep_on, NULL);
+        pthread_create(&threads[i], NULL, sleep_on, i == 0 && strcmp(how, "spin") == 0 ? &threads[0] : NULL);
     while (n_asleep < 2)
         sched_yield();
     if (strcmp(how, "caught") == 0)
