@@ -111,7 +111,7 @@ def send_missing(case):
                      "ranks then wait for each other, and the cycle with this rank in it is the answer.")
 
 
-@fault("recv_missing", "recv", is_large=True)
+@fault("recv_missing", "recv", is_large=True, where=lambda site: site.part.pattern.name != "buffered")
 def recv_missing(case):
     site, rank = case.pick("recv")
     case.instead(site, ["CULPRIT(__LINE__);"])
