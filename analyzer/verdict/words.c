@@ -332,11 +332,6 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
         tg_words_code(stream, input, worker->process, worker->last_code);
         (void)tg_words_last_place(stream, input, worker->process, worker->tid, worker->last_ns);
     }
-    if (worker->n_places > 0) {
-        const struct tg_openmp_place *place = &worker->places[worker->n_places - 1];
-        if (place->kind != TG_OPENMP_IN_SYNC && place->kind != TG_OPENMP_IN_MUTEX_WAIT)
-            (void)tg_words_last_place(stream, input, worker->process, worker->tid, place->since_ns);
-    }
     if (entry == NULL)
         return;
     if (!worker->alive && (entry->end == TG_PROCESS_RUNNING || worker->ended_ns < entry->ended_ns) &&
