@@ -26,7 +26,7 @@ struct tg_end_request {
     uint64_t time_ns; /* 0: there was none */
     int64_t signal, code;
     int64_t sender_pid; /* 0: the kernel, as for keys that were typed */
-    const char *sender; /* program, and who asked it; "" unknown */
+    const char *sender; /* program, "" unknown */
 };
 
 /* One process, from its start to its end; a pid that the kernel used twice is two of them. Strings are the

@@ -23,7 +23,7 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_RECEIVE] = "mpi_receive",
         [TG_FINDING_ERROR] = "mpi_error",
         [TG_FINDING_STOPPED] = "stopped",
-        [TG_FINDING_ASKED] = "asked_to_end",
+        [TG_FINDING_ASKED] = "interruption",
         [TG_FINDING_INTERRUPTED] = "interrupted",
     };
     return names[kind];

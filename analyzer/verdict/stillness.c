@@ -121,7 +121,7 @@ uint64_t tg_stillness_lasted(const struct tg_stillness *stillness, size_t proces
 
 static bool pass_over(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns)
 {
-    stillness->passed_over[family]++;
+    stillness->passed_over[family] += lasted_ns > 0; /* others began later */
     if (lasted_ns > stillness->longest_ns[family])
         stillness->longest_ns[family] = lasted_ns;
     return false;

@@ -15,7 +15,11 @@
 #include "recorder/engine/stop.h"
 #include "recorder/engine/wake.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- kinds of stops */
 
@@ -35,15 +39,37 @@ static uint64_t pc_of(const struct tg_tracee *tracee)
     return ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &registers) == 0 ? registers.rip : 0;
 }
 
+/* The program that sent a signal which ends or stops others, "" not known: it may be gone by the time somebody
+ * asks. */
+static void name_sender(const siginfo_t *info, int signal, char *name, size_t size)
+{
+    char path[32];
+    bool is_of_interest =
+        signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT || signal == SIGSTOP;
+    *name = '\0';
+    if (!is_of_interest || info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid <= 0)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)info->si_pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, size - 1);
+    if (fd >= 0)
+        close(fd);
+    name[n > 0 ? n : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+}
+
 static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, int signal)
 {
+    char sender[32];
+    name_sender(info, signal, sender, sizeof sender);
     struct tg_event event = {
         .kind = TG_EVENT_SIGNAL,
         .signal = {.signal = signal,
                    .code = info->si_code,
                    .sender_pid = info->si_code <= 0 && info->si_code != SI_TIMER ? info->si_pid : 0,
                    .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0,
-                   .pc = pc_of(tracee)},
+                   .pc = pc_of(tracee),
+                   .sender = sender},
     };
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
     tg_observers_stopped(tracee, TG_TRIGGER_SIGNAL, signal);
