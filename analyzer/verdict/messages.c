@@ -291,7 +291,7 @@ static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_ver
 {
     size_t process = half->thread->process, other = other_of(draft, half);
     bool needs_other = half->message.id == 0 || is_sure(draft, half);
-    if (lasted_ns == 0 && !(draft->stillness.was_ended && is_gone(draft, other)))
+    if (half->thread->call.since_ns > draft->stillness.at_ns && !is_gone(draft, other))
         return false;
     if (needs_other && other != SIZE_MAX && is_gone(draft, other))
         return true;
@@ -312,7 +312,7 @@ static void print_candidates(struct tg_verdict_draft *draft, const struct tg_ver
         if (wait->thread != half->thread || !wait->is_choice || draft->is_waiting[wait->to])
             continue;
         told++;
-        print_other_side(draft, " ", wait->to);
+        print_other_side(draft, " It may come from ", wait->to);
         blame_process(draft, wait->to);
     }
     if (told == 0 && draft->is_stuck[half->thread->process])

@@ -31,6 +31,10 @@ foreach(what messages collectives threads ends)
   tg_golden_test(replay-mortem-${what} mortem-${what} replay --symbols=off -e "goto end" -e where mortem-${what}.tgt)
 endforeach()
 # teams that hang, ended after 10 s: each is told as it was in the report, and where it stood in the console
+# busy when it was interrupted; tags and ranks that disagree; deadlocks that need no time; who was first; SIGSTOP
+foreach(what busy disagree still first stopped)
+  tg_golden_test(replay-mortem-${what} mortem-${what} replay --symbols=off -e "goto end" -e where mortem-${what}.tgt)
+endforeach()
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
 tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
                -e "info workers" mortem-teams.tgt)
