@@ -48,6 +48,7 @@ static void errors(void)
         say("truncated", MPI_Recv(&small, 1, MPI_INT, other, 1, comm, i == 0 ? statuses : MPI_STATUS_IGNORE));
         MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     }
+    say("not recorded, behind a wait", MPI_Comm_rank(MPI_COMM_NULL, &flag));
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++)
             requests[j] = MPI_REQUEST_NULL;

@@ -204,5 +204,7 @@ void tg_mpi_error_tell(int code, const char *function)
 {
     tg_mpi_failure.is_told = true;
     tg_mpi_handle request = find_failed(tg_mpi_failure.waiting, &code);
+    tg_mpi_failure.is_telling = true;
     record(code, request, function);
+    tg_mpi_failure.is_telling = false;
 }

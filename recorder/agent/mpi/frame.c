@@ -6,16 +6,17 @@ enum { MAX_POLLS = sizeof tg_mpi_thread.polls / sizeof tg_mpi_thread.polls[0] };
 
 /* Frames grow downwards: one that is not below the outermost call's is of code that left that call by longjmp
  * or an exception, as error handlers may. */
-static bool is_within_call(const struct tg_mpi_thread *thread, const void *here)
+bool tg_mpi_frame_is_within_call(const void *here)
 {
-    return thread->outermost != NULL && (uintptr_t)here < (uintptr_t)thread->outermost;
+    const void *outermost = tg_mpi_thread.outermost;
+    return outermost != NULL && (uintptr_t)here < (uintptr_t)outermost;
 }
 
 bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,
                                const void *here)
 {
     struct tg_mpi_thread *thread = &tg_mpi_thread;
-    if (is_within_call(thread, here) || !tg_agent_observes(TG_AGENT_MPI))
+    if (tg_mpi_frame_is_within_call(here) || !tg_agent_observes(TG_AGENT_MPI))
         return false;
     thread->outermost = here;
     tg_mpi_failure = (struct tg_mpi_failure){0};

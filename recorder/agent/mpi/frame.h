@@ -52,6 +52,9 @@ struct tg_mpi_thread {
 };
 extern __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
 
+/* Whether the code with stack frame HERE runs within a recorded call of the thread. */
+bool tg_mpi_frame_is_within_call(const void *here);
+
 /* Begins FRAME for CALL made from CODE by the wrapper with stack frame HERE. False where it is not recorded:
  * MPI is not observed, or it is a call within a call. */
 bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call, const void *code,

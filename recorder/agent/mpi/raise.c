@@ -28,10 +28,12 @@ static void name_call(const char *said, char *name, size_t size)
 static void raised(int code, const char *function)
 {
     char name[64];
-    bool is_in_call = tg_mpi_thread.outermost != NULL;
-    if (code == 0 || (is_in_call && tg_mpi_failure.is_told) || !tg_agent_observes(TG_AGENT_MPI) ||
-        !tg_mpi_library_is_known())
+    bool is_in_call = tg_mpi_frame_is_within_call(__builtin_frame_address(0));
+    if (code == 0 || (is_in_call && tg_mpi_failure.is_told) || tg_mpi_failure.is_telling ||
+        !tg_agent_observes(TG_AGENT_MPI) || !tg_mpi_library_is_known())
         return;
+    if (!is_in_call)
+        tg_mpi_failure.waiting = NULL; /* of a call that is over, and its memory with it */
     name_call(function, name, sizeof name);
     tg_mpi_error_tell(code, name);
 }
