@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct tg_gomp *tg_gomp_only;
+const struct tg_gomp *tg_gomp_only, *tg_gomp_only_llvm;
 __thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("initial-exec")));
 
 /* ---- what is not there */
@@ -54,36 +54,37 @@ static int one_thread(void)
 
 typedef void any_function(void);
 
+/* Entry that every libgomp has: a program may use locks alone, or no region, but a library with this one has
+ * all. Of LLVM's runtime, which may be there beside a libgomp, one that no libgomp has. */
+static const char ANY_ENTRY[] = "GOMP_barrier", ANY_LLVM_ENTRY[] = "__kmpc_end_critical";
+
 /* Makes PLACE, a pointer to a function, point to NAME of PROVIDER, which may be none at all; NULL: of
- * the first one behind us. */
-static void resolve(void *place, const struct tg_gomp_provider *provider, const char *name,
-                    any_function *otherwise)
+ * the library that OBJECT, an address, is in, or (NULL, too) the first one behind us. */
+static void resolve(void *place, const struct tg_gomp_provider *provider, const void *object,
+                    const char *name, any_function *otherwise)
 {
     void *found = NULL;
     if (provider == NULL)
-        found = tg_agent_next(name);
+        found = object != NULL ? tg_agent_beside(object, name) : tg_agent_next(name);
     else if (provider->symbols.table != NULL)
         found = tg_agent_symbols_find(&provider->symbols, name);
     memcpy(place, found != NULL ? (const void *)&found : (const void *)&otherwise, sizeof found);
 }
 
-static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *provider)
+static void resolve_all(struct tg_gomp *gomp, const struct tg_gomp_provider *provider, bool is_llvm)
 {
+    const void *llvm = provider == NULL && is_llvm ? tg_agent_next(ANY_LLVM_ENTRY) : NULL;
 #define TG_GOMP_ENTRY(result, name, parameters, version)                                                     \
-    resolve(&gomp->name, provider, #name, (any_function *)missing_##name);
+    resolve(&gomp->name, provider, llvm, #name, (any_function *)missing_##name);
     TG_GOMP_ENTRIES
 #undef TG_GOMP_ENTRY
-    resolve(&gomp->omp_get_thread_num, provider, "omp_get_thread_num", (any_function *)no_thread_num);
-    resolve(&gomp->omp_get_num_threads, provider, "omp_get_num_threads", (any_function *)one_thread);
+    resolve(&gomp->omp_get_thread_num, provider, llvm, "omp_get_thread_num", (any_function *)no_thread_num);
+    resolve(&gomp->omp_get_num_threads, provider, llvm, "omp_get_num_threads", (any_function *)one_thread);
     const void *object =
         (const void *)(uintptr_t)gomp->GOMP_barrier; /* LLVM's runtime has these entry points too */
     gomp->is_ours =
         (any_function *)gomp->GOMP_barrier != (any_function *)missing_GOMP_barrier && !tg_ompt_covers(object);
 }
-
-/* Entry that every libgomp has: a program may use locks alone, or no region, but a library with this one has
- * all. */
-static const char ANY_ENTRY[] = "GOMP_barrier";
 
 /* A runtime of LLVM's that is found by a call of a program that is linked with it (IS_LLVM) is not watched here,
  * whether by OMPT or not at all. */
@@ -102,10 +103,10 @@ static const struct tg_gomp *find_startup(bool is_llvm)
     struct tg_gomp *gomp = tg_gomp_memory(sizeof *gomp);
     if (gomp == NULL)
         die_of_undefined(ANY_ENTRY, "GOMP_1.0"); /* no memory: nothing else could go on either */
-    resolve_all(gomp, NULL);
+    resolve_all(gomp, NULL, is_llvm);
     const struct tg_gomp *expected = NULL;
-    if (__atomic_compare_exchange_n(&tg_gomp_only, &expected, gomp, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
+    if (__atomic_compare_exchange_n(is_llvm ? &tg_gomp_only_llvm : &tg_gomp_only, &expected, gomp, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         tell_runtime(gomp, is_llvm);
         return gomp;
     }
@@ -128,18 +129,19 @@ static struct {
     struct slot {
         uint64_t epoch;
         uintptr_t start, end; /* bounds of the caller's object */
+        bool is_llvm;
         const struct tg_gomp *gomp;
     } slots[CACHE_SLOTS];
 } cache;
 
-static const struct tg_gomp *cached(uint64_t epoch, uintptr_t code)
+static const struct tg_gomp *cached(uint64_t epoch, uintptr_t code, bool is_llvm)
 {
     const struct tg_gomp *found = NULL;
     if (__atomic_test_and_set(&cache.lock, __ATOMIC_ACQUIRE))
         return NULL;
     for (size_t i = 0; i < CACHE_SLOTS && found == NULL; i++) {
         const struct slot *slot = &cache.slots[i];
-        if (slot->epoch == epoch && code >= slot->start && code < slot->end)
+        if (slot->epoch == epoch && slot->is_llvm == is_llvm && code >= slot->start && code < slot->end)
             found = slot->gomp;
     }
     __atomic_clear(&cache.lock, __ATOMIC_RELEASE);
@@ -174,28 +176,29 @@ static const struct tg_gomp *keep(struct late *late, bool is_llvm)
 static const struct tg_gomp *find_late(const void *code, bool is_llvm)
 {
     uint64_t epoch = tg_gomp_provider_epoch();
-    const struct tg_gomp *gomp = cached(epoch, (uintptr_t)code);
+    const struct tg_gomp *gomp = cached(epoch, (uintptr_t)code, is_llvm);
     if (gomp != NULL)
         return gomp;
     struct late *late = tg_gomp_memory(sizeof *late);
     if (late == NULL)
         die_of_undefined(ANY_ENTRY, "GOMP_1.0");
     struct tg_gomp_provider provider = {.caller_end = 0};
-    bool is_there = tg_gomp_provider_find(ANY_ENTRY, code, &provider);
-    resolve_all(&late->gomp, &provider);
+    bool is_there = tg_gomp_provider_find(is_llvm ? ANY_LLVM_ENTRY : ANY_ENTRY, code, &provider);
+    resolve_all(&late->gomp, &provider, is_llvm);
     if (!is_there) /* the call ends the process, and names what it wanted */
         return &late->gomp;
     gomp = keep(late, is_llvm);
-    put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, gomp});
+    put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, is_llvm, gomp});
     return gomp;
 }
 
 static const struct tg_gomp *find(const void *code, bool is_llvm)
 {
-    if (tg_gomp_inside != NULL)
+    if (tg_gomp_inside != NULL && !is_llvm)
         return tg_gomp_inside;
     (void)tg_agent_observes(TG_AGENT_OPENMP); /* may be the first thing that happens here */
-    return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup(is_llvm) : find_late(code, is_llvm);
+    bool is_startup = tg_gomp_provider_is_startup(is_llvm ? ANY_LLVM_ENTRY : ANY_ENTRY);
+    return is_startup ? find_startup(is_llvm) : find_late(code, is_llvm);
 }
 
 const struct tg_gomp *tg_gomp_find(const void *code)

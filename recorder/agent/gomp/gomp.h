@@ -33,6 +33,8 @@ TG_AGENT_EXPORT int omp_get_num_threads(void);
 
 /* The libgomp that the program started with; NULL: none was looked for yet, or it started without. */
 extern const struct tg_gomp *tg_gomp_only;
+/* The same of LLVM's runtime: a process may have both, and its calls are for one of them each. */
+extern const struct tg_gomp *tg_gomp_only_llvm;
 
 /* The libgomp of the region that this thread is in, NULL outside of all. */
 extern __thread const struct tg_gomp *tg_gomp_inside __attribute__((tls_model("initial-exec")));
@@ -57,7 +59,7 @@ static inline const struct tg_gomp *tg_gomp_next(const void *code)
 
 static inline const struct tg_gomp *tg_gomp_next_llvm(const void *code)
 {
-    const struct tg_gomp *only = __atomic_load_n(&tg_gomp_only, __ATOMIC_ACQUIRE);
+    const struct tg_gomp *only = __atomic_load_n(&tg_gomp_only_llvm, __ATOMIC_ACQUIRE);
     return TG_AGENT_LIKELY(only != NULL) ? only : tg_gomp_find_llvm(code);
 }
 

@@ -308,7 +308,9 @@ def both(_):
     observed, records = gomp.run_observed([path, library])
     check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
     check(runtimes_of(records) == [("LLVM OMP", "ompt"), ("libgomp", "wrapped")], f"{runtimes_of(records)}")
-    check(regions_of(records) == [("ompt", 3), ("wrapped", 2), ("wrapped", 2)], f"{regions_of(records)}")
+    check(regions_of(records) == [("ompt", 3)] * 2 + [("wrapped", 2)] * 3, f"{regions_of(records)}")
+    mutexes = collections.Counter(record.kind for record in records if record.kind.startswith("OMP_MUTEX_"))
+    check(mutexes["OMP_MUTEX_ENTER"] == mutexes["OMP_MUTEX_LEAVE"] == 3 + 2 + 2 + 3, f"{mutexes}")
 
 
 def shim(_):

@@ -1,5 +1,5 @@
 /* usage: late LIBRARY...: opens each for itself alone, and calls its work(). Without OpenMP of its own,
- * unless built with it: then it has a region before, between and after. */
+ * unless built with it: then it has a region before, between and after, and calls work() in another. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -28,6 +28,11 @@ int main(int argc, char **argv)
         }
         sum += work();
         own_region();
+#ifdef _OPENMP
+#pragma omp parallel num_threads(2)
+#pragma omp master
+        sum += work();
+#endif
     }
     printf("%d\n", sum);
     return 0;

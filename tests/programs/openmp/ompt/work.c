@@ -3,9 +3,10 @@ int work(void);
 int work(void)
 {
     int sum = 0;
-#pragma omp parallel num_threads(3) reduction(+ : sum)
+#pragma omp parallel num_threads(3)
     {
 #pragma omp barrier
+#pragma omp critical
         sum += 1;
     }
     return sum;
