@@ -162,11 +162,12 @@ static bool read_text(const struct tg_python *python, const struct tg_inspect_me
         !memory->read(memory->context, text + TEXT_STATE, &state, sizeof state) || (state & COMPACT) == 0)
         return false;
     unsigned width = state >> 2 & 7;
-    if ((width != 1 && width != 2 && width != 4) || length > INT32_MAX)
+    bool is_ascii = (state & ASCII) != 0;
+    if ((width != 1 && width != 2 && width != 4) || (is_ascii && width != 1) || length > INT32_MAX)
         return false;
-    uint64_t max = (state & ASCII) != 0 ? size - 1 : (size - 1) / 4;
+    uint64_t max = is_ascii ? size - 1 : (size - 1) / 4;
     uint64_t left_out = length > max ? length - max : 0, count = length - left_out;
-    uint64_t at = text + (state & ASCII ? python->layout->ascii_data : python->layout->compact_data);
+    uint64_t at = text + (is_ascii ? python->layout->ascii_data : python->layout->compact_data);
     if (count > MAX_CHARACTERS || count * width > sizeof bytes ||
         !memory->read(memory->context, at + left_out * width, bytes, count * width))
         return false;
@@ -174,7 +175,8 @@ static bool read_text(const struct tg_python *python, const struct tg_inspect_me
     for (uint64_t i = 0; i < count; i++) {
         uint32_t code = 0;
         memcpy(&code, bytes + i * width, width);
-        used += put_utf8(code == 0 || code > 0x10ffff ? '?' : code, out + used);
+        bool is_wrong = code == 0 || code > 0x10ffff || (is_ascii && code > 0x7f);
+        used += put_utf8(is_wrong ? '?' : code, out + used);
     }
     out[used] = '\0';
     return used > 0;
