@@ -295,11 +295,15 @@ static struct tg_error *take_signal(struct tg_process_model *model, struct tg_pr
 {
     const struct tg_event_signal *signal = &event->signal;
     const char *sender;
+    /* a handler, as MPI libraries have one, that raises its signal again says nothing of the address */
+    bool is_raised_again = signal->sender_pid == entry->pid && signal->signal == entry->last_signal &&
+                           event->tid == entry->last_signal_tid;
     entry->signals++;
     entry->last_signal = signal->signal;
     entry->last_signal_ns = event->time_ns;
     entry->last_signal_tid = event->tid;
-    entry->last_signal_address = signal->address;
+    if (!is_raised_again)
+        entry->last_signal_address = signal->address;
     bool is_stop = signal->signal == SIGSTOP;
     bool is_first = is_end_request(signal->signal) &&
                     (entry->asked.time_ns == 0 || event->time_ns - entry->asked.time_ns > one_request_ns);

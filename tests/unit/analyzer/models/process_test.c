@@ -208,6 +208,33 @@ static void a_process_ends_with_its_first_thread_to_go(void **state)
     tg_process_model_destroy(model);
 }
 
+static void signal_of(struct tg_process_model *model, int32_t pid, int64_t number, int64_t sender,
+                      uint64_t address)
+{
+    feed(model, (struct tg_event){
+                    .time_ns = 5,
+                    .pid = pid,
+                    .tid = pid,
+                    .kind = TG_EVENT_SIGNAL,
+                    .signal = {.signal = number, .sender_pid = sender, .address = address, .sender = ""}});
+}
+
+static void a_handler_that_raises_its_signal_again_keeps_the_address(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    struct tg_process_entry *entry = start(model, 1, 100, 0);
+    signal_of(model, 100, 11, 0, 0x8);
+    signal_of(model, 100, 11, 100, 0);
+    assert_int_equal(entry->last_signal_address, 0x8);
+    signal_of(model, 100, 11, 7, 0); /* somebody else's */
+    assert_int_equal(entry->last_signal_address, 0);
+    signal_of(model, 100, 7, 0, 0x10);
+    signal_of(model, 100, 6, 100, 0); /* another one: abort in the handler */
+    assert_int_equal(entry->last_signal_address, 0);
+    tg_process_model_destroy(model);
+}
+
 static void the_last_thing_done_is_not_the_end(void **state)
 {
     (void)state;
@@ -350,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_remark_makes_no_process),
         cmocka_unit_test(threads_are_counted),
         cmocka_unit_test(a_process_ends_with_its_first_thread_to_go),
+        cmocka_unit_test(a_handler_that_raises_its_signal_again_keeps_the_address),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
         cmocka_unit_test(the_agent_is_no_library_of_the_program),
         cmocka_unit_test(the_walk_is_in_preorder),
