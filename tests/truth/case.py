@@ -91,6 +91,8 @@ class Case:
                 chosen.append(self.random.choice(openmp))
             if self.fault is not None and self.fault.is_openmp and len(chosen) == 1:
                 chosen.append(mpi_patterns.ALLREDUCE)
+        if chosen.count(mpi_patterns.BUFFERED) > 1:
+            chosen.remove(mpi_patterns.BUFFERED)  # a process attaches one buffer
         self.random.shuffle(chosen)
         return chosen
 
