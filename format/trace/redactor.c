@@ -36,12 +36,15 @@ static struct replacement *find(const struct tg_redactor *redactor, enum sort so
                                 size_t size)
 {
     struct replacement *found = NULL;
-    char key[512];
-    if (size + 1 > sizeof key) /* as long a name is replaced each time anew */
+    char short_key[512], *long_key = NULL, *key = short_key;
+    if (size + 1 > sizeof short_key)
+        key = long_key = malloc(size + 1);
+    if (key == NULL) /* then it is replaced anew */
         return NULL;
     key[0] = (char)('0' + sort);
     memcpy(key + 1, text, size);
     HASH_FIND(hh, redactor->replacements, key, size + 1, found);
+    free(long_key);
     return found;
 }
 
