@@ -53,8 +53,10 @@ static bool take_frame(void *context, const struct tg_frame *frame, const struct
     struct tg_modules *modules = stack->process->modules;
     uint64_t place = note->is_signal ? frame->registers.value[TG_RIP] : tg_frame_place(frame), bias;
     const struct tg_module *module = tg_modules_find(modules, place);
-    if (tg_module_is_agent(module))
-        return true;
+    if (tg_module_is_agent(module)) {
+        stack->no_time = tg_engine_now_ns() > stack->until_ns; /* these are not counted */
+        return !stack->no_time;
+    }
     struct tg_stack_frame made = {.kind = note->is_signal ? TG_FRAME_SIGNAL : TG_FRAME_CODE,
                                   .pc = frame->registers.value[TG_RIP],
                                   .module = "",
