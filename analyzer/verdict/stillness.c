@@ -6,10 +6,9 @@ enum { MS = 1000000 };
 
 /* Whoever is asked to end takes some time for it, and so does a launcher with its ranks. */
 static const uint64_t ending_ns = UINT64_C(30000) * MS;
-/* A wait for somebody who may be computing: at least so long, and so many times the longest that ended ... */
-static const uint64_t long_ns = UINT64_C(500) * MS, long_times = 3;
-/* ... or so long where none has ended yet. */
-static const uint64_t long_first_ns = UINT64_C(2000) * MS;
+/* A wait for somebody who may be computing: at least so long, and so many times the longest that ended. */
+static const uint64_t long_ns = UINT64_C(2000) * MS, long_times = 3;
+
 /* A wait among some who all wait for each other: longer than the scheduler of a crowded machine makes somebody
  * wait, and than it takes to send the message by the slowest way. */
 static const uint64_t closed_ns = UINT64_C(400) * MS, ns_per_byte = 20;
@@ -130,8 +129,7 @@ static bool pass_over(struct tg_stillness *stillness, enum tg_wait_family family
 bool tg_stillness_is_long(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns)
 {
     const struct tg_wait_times *usual = &stillness->usual[family];
-    uint64_t least_ns = usual->count == 0 ? long_first_ns : long_ns;
-    if (lasted_ns >= least_ns && lasted_ns / long_times >= usual->longest_ns)
+    if (lasted_ns >= long_ns && lasted_ns / long_times >= usual->longest_ns)
         return true;
     return pass_over(stillness, family, lasted_ns);
 }
