@@ -44,6 +44,7 @@ class Names:
 
 def check_rank(rank, events, names, program):
     """One process's events are exactly those that it logged."""
+    events = [event for event in events if event["kind"] != "mpi_requests"]  # see check_requests
     lines = list(logged(rank))
     base = int(lines[0][1]["base"], 16)
     at, codes, functions = 0, [], []
@@ -97,8 +98,12 @@ def check_rank(rank, events, names, program):
 
 def check_requests(events):
     """Every completion is of a request that was started before and not complete since."""
-    active = {}
+    active, call = {}, None
     for event in events:
+        call = event["call"] if event["kind"] == "mpi_enter" else call
+        if event["kind"] == "mpi_requests":  # those that a call waits for
+            waited = [int(one["request"], 16) for one in event["requests"]]
+            check(waited and (call == "MPI_Startall" or all(active.get(one, 0) > 0 for one in waited)), call, event, active)
         if event["kind"] == "mpi_leave" and event["request"] != 0:
             if re.fullmatch(r"MPI_(Request_free|Cancel|Request_get_status|.*_init)", event["call"]) is None:
                 active[event["request"]] = active.get(event["request"], 0) + 1

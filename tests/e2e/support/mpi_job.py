@@ -76,16 +76,21 @@ def _event(record):
         return {"kind": record.kind.lower(), "text": string(record.arguments)}
     if record.kind == "THREAD":
         return {"kind": "thread", "tid": record.arguments[0]}
-    if record.kind not in FIELDS:
-        return {"kind": record.kind.lower()}
-    event = {"kind": record.kind.lower(), "ticks": record.ticks}
+    if record.kind == "MPI_REQUESTS":
+        return {"kind": "mpi_requests", "requests": [{"request": hex(one)} for one in record.arguments[1:1 + record.arguments[0]]]}
+    kind = "MPI_ENTER" if record.kind.startswith("MPI_ENTER") else record.kind  # with its request, or both halves
+    if kind not in FIELDS:
+        return {"kind": kind.lower()}
+    event = {"kind": kind.lower(), "ticks": record.ticks}
     if record.kind == "MPI_ERROR":
         words = struct.pack(f"<{len(record.arguments) - 2}Q", *record.arguments[2:])
         texts = [text for text in words.decode(errors="replace").split("\0") if text]
         return dict(event, code=_signed(record.arguments[0]), request=record.arguments[1], call=texts[0],
                     error_class=texts[1])
-    for name, value in zip(FIELDS[record.kind], record.arguments):
+    for name, value in zip(FIELDS[kind], record.arguments):
         event[name] = _signed(value) if name in SIGNED else value
+    if record.kind == "MPI_ENTER_REQUEST":
+        event["request"] = record.arguments[len(FIELDS[kind])]
     if "call" in event:
         event["call"] = CALLS[event["call"]]
     if record.kind == "MPI_COMM":
