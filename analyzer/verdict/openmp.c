@@ -156,23 +156,30 @@ static uint64_t size_of(const struct tg_openmp_team *team)
     return team->size > team->n_members ? team->size : (uint64_t)team->n_members;
 }
 
-static bool waits_for_values(const struct tg_openmp_worker *worker, uint64_t team)
+/* Whether WORKER waits in TEAM for what another one of it does: SYNC. */
+static bool waits_in(const struct tg_openmp_worker *worker, uint64_t team, enum tg_omp_sync sync)
 {
     const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
-    return place != NULL && place->what == TG_OMP_SYNC_COPYPRIVATE && place->team == team;
+    return place != NULL && place->what == sync && place->team == team;
+}
+
+static bool waits_for_values(const struct tg_openmp_worker *worker, uint64_t team)
+{
+    return waits_in(worker, team, TG_OMP_SYNC_COPYPRIVATE);
 }
 
 /* Whether somebody who waits at BARRIER does so in a ring, or somebody who is missing waits for the values of a
- * single: these are told on their own. */
+ * single or for an iteration: these are told on their own. */
 static bool is_told(const struct search *search, const struct tg_openmp_team *team,
                     const struct tg_openmp_barrier *barrier)
 {
     bool is_told = false;
     for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_worker *worker = worker_of(search->draft, &team->members[i]);
         enum tg_openmp_standing standing = tg_openmp_barrier_standing(&team->members[i], barrier);
         is_told |= search->waits.is_in_ring[team->members[i].worker] && standing == TG_OPENMP_WAITING;
         is_told |= standing == TG_OPENMP_MISSING &&
-                   waits_for_values(worker_of(search->draft, &team->members[i]), team->id);
+                   (waits_for_values(worker, team->id) || waits_in(worker, team->id, TG_OMP_SYNC_DOACROSS));
     }
     return is_told;
 }
@@ -356,30 +363,36 @@ static struct tg_error *find_values(void *context, const struct tg_openmp_team *
 
 /* ---- doacross loops */
 
-/* All of a team wait for iterations of others; which these are the trace does not show. */
+/* Some of a team wait for iterations of others, and nobody else of it does anything; which iterations these are the trace
+ * does not show. */
 static struct tg_error *find_sinks(void *context, const struct tg_openmp_team *team)
 {
     const struct search *search = context;
     struct tg_verdict_draft *draft = search->draft;
-    struct tg_finding finding = {.kind = TG_FINDING_BARRIER,
-                                 .since_ns = UINT64_MAX,
-                                 .process = team->process,
-                                 .waiting = team->n_members};
+    struct tg_finding finding = {
+        .kind = TG_FINDING_BARRIER, .since_ns = UINT64_MAX, .process = team->process};
     for (size_t i = 0; i < team->n_members; i++) {
-        const struct tg_openmp_place *place =
-            tg_openmp_waits_at(worker_of(draft, &team->members[i]), TG_OPENMP_IN_SYNC);
-        if (place == NULL || place->what != TG_OMP_SYNC_DOACROSS)
+        const struct tg_openmp_member *member = &team->members[i];
+        const struct tg_openmp_place *place = tg_openmp_waits_at(worker_of(draft, member), TG_OPENMP_IN_SYNC);
+        if (place == NULL && !member->ended)
             return NULL;
+        if (place == NULL || place->what != TG_OMP_SYNC_DOACROSS || place->team != team->id)
+            continue;
+        finding.waiting++;
         if (place->since_ns < finding.since_ns) {
             finding.since_ns = place->since_ns;
             finding.code = place->code;
         }
     }
-    if (team->n_members == 0 || team->n_members < team->size ||
+    if (finding.waiting == 0 || team->n_members < team->size ||
         !is_stuck(draft, team->process, busy_until(search, team->process, finding.since_ns), 0))
         return NULL;
     tg_words_process(draft->stream, draft->input, team->process);
-    fprintf(draft->stream, ": all %zu threads of a team have been waiting at the %s", team->n_members,
+    if (finding.waiting == team->n_members)
+        fprintf(draft->stream, ": all %zu threads", team->n_members);
+    else
+        fprintf(draft->stream, ": %" PRIu64 " of %zu threads", finding.waiting, team->n_members);
+    fprintf(draft->stream, " of a team %s been waiting at the %s", finding.waiting == 1 ? "has" : "have",
             tg_openmp_words_sync(TG_OMP_SYNC_DOACROSS)->phrase);
     tg_words_code(draft->stream, draft->input, team->process, finding.code);
     tg_words_since(draft->stream, draft->input, finding.since_ns);

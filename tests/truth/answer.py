@@ -2,7 +2,7 @@
 import re
 
 # Findings about the interruption itself: that the launcher ended, who sent which signal, where everybody was then.
-ABOUT_THE_INTERRUPTION = {"starter", "asked_to_end", "interrupted"}
+ABOUT_THE_INTERRUPTION = {"starter", "interruption", "interrupted"}
 PLACE = re.compile(r"\bprogram\.c:(\d+)")
 THREAD = re.compile(r"\bthread (\d+)\b")
 

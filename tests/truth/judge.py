@@ -24,7 +24,7 @@ def judge_correct(trial, findings):
     accusing = [finding for finding in findings if not finding.is_about_the_interruption]
     if accusing:
         return Judgement(FALSE, f"{accusing[0].kind}: {accusing[0].text}")
-    untrue = [finding for finding in findings if finding.kind == "asked_to_end" and trial.signal not in finding.text]
+    untrue = [finding for finding in findings if finding.kind == "interruption" and trial.signal not in finding.text]
     if untrue:
         return Judgement(FALSE, f"it was {trial.signal}: {untrue[0].text}")
     if trial.case.ends and trial.status != 0:

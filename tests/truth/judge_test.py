@@ -38,8 +38,8 @@ def test_correct():
         case = Case(CORRECT, toolchain, 1)
         check(outcome(case) == RIGHT, "nothing is said")
         check(outcome(case, finding("starter", [0], "The job launcher exited")) == RIGHT, "the interruption")
-        check(outcome(case, finding("asked_to_end", [0], "SIGTERM from process 7")) == RIGHT, "who asked")
-        check(outcome(case, finding("asked_to_end", [0], "SIGINT from process 7")) == FALSE, "another signal")
+        check(outcome(case, finding("interruption", [0], "SIGTERM from process 7")) == RIGHT, "who asked")
+        check(outcome(case, finding("interruption", [0], "SIGINT from process 7")) == FALSE, "another signal")
         for kind in ("deadlock", "mpi_receive", "omp_barrier", "early_exit", "a kind that comes some day"):
             check(outcome(case, finding(kind, [0], "Rank 0")) == FALSE, toolchain, kind)
         check(outcome(case, problem="no trace") == INVALID, "no trace")
