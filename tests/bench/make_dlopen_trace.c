@@ -74,8 +74,10 @@ static void add_dlopen(struct tg_trace_writer *writer, const struct plan *plan, 
                               .breakpoint_planted = {1, libraries[0].base + 0x40, paths[3], 0, 0}},
             time_ns + 100, process, 0);
     if (round % SIGNAL_EVERY == SIGNAL_EVERY - 1)
-        add(writer, (struct tg_event){.kind = TG_EVENT_SIGNAL, .signal = {10, 0, 1, 0}}, time_ns + 500,
-            process, 15000);
+        add(writer,
+            (struct tg_event){.kind = TG_EVENT_SIGNAL,
+                              .signal = {.signal = 10, .sender_pid = 1, .sender = ""}},
+            time_ns + 500, process, 15000);
 }
 
 static struct tg_error *write_trace(const char *path, const struct plan *plan)
