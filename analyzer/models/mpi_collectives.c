@@ -136,7 +136,7 @@ static struct tg_mpi_comer *find_comer(const struct tg_mpi_collective_entry *ent
     return NULL;
 }
 
-/* The bytes that all who come to the collective of CALL have to say alike; UINT64_MAX: there is no such number. */
+/* Bytes that every rank has to pass to the collective of CALL; UINT64_MAX: ranks may differ. */
 static uint64_t common_bytes(const struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call)
 {
     if (comm == NULL || comm->size <= 0 || tg_mpi_comm_is_inter(comm))

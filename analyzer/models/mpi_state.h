@@ -79,7 +79,7 @@ struct tg_mpi_arrival {
     uint64_t code;
     const char *name; /* as it called it; NULL where it has not come */
     int64_t root;     /* as it says */
-    uint64_t bytes;   /* that all have to say alike; UINT64_MAX: there is no such number */
+    uint64_t bytes;   /* every rank has to pass as many; UINT64_MAX: ranks may differ */
     uint64_t nth;     /* of its calls from this place on this communicator, 0 unknown */
 };
 

@@ -193,7 +193,7 @@ const struct tg_console_command tg_console_dwait = {
 
 /* ---- continuing */
 
-/* At the end of it: who is held, and by what, as it is then. */
+/* Prints, when the wait is over, how many threads are held and which barriers still wait. */
 static struct tg_error *tell_held(const struct tg_request *control)
 {
     const struct tg_run_model *runs = tg_controller_runs(control->controller);
