@@ -3,7 +3,7 @@
 #ifndef TG_ANALYZER_OUTPUT_OPENMP_WORDS_H
 #define TG_ANALYZER_OUTPUT_OPENMP_WORDS_H
 
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/openmp/model.h"
 
 #include <stddef.h>
 #include <stdint.h>

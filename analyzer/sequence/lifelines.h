@@ -2,8 +2,8 @@
 #ifndef TG_ANALYZER_SEQUENCE_LIFELINES_H
 #define TG_ANALYZER_SEQUENCE_LIFELINES_H
 
-#include "analyzer/models/mpi.h"
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/mpi/model.h"
+#include "analyzer/models/openmp/model.h"
 #include "analyzer/sequence/sequence.h"
 #include "analyzer/sequence/team.h"
 

@@ -1,6 +1,6 @@
 /* Sequence diagrams by rank: what of OpenMP is shown there. A region is one thing that a rank does; its
  * workers are drawn by worker. */
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "analyzer/sequence/families.h"
 
 #include <inttypes.h>

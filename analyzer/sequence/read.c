@@ -1,6 +1,6 @@
 #include "analyzer/sequence/read.h"
 
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/trace_pass.h"

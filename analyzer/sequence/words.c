@@ -1,6 +1,6 @@
 #include "analyzer/sequence/words.h"
 
-#include "analyzer/models/mpi.h"
+#include "analyzer/models/mpi/model.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
 #include "format/base/printable.h"

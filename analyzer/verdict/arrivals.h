@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_ARRIVALS_H
 #define TG_ANALYZER_VERDICT_ARRIVALS_H
 
-#include "analyzer/models/mpi_state.h"
+#include "analyzer/models/mpi/state.h"
 #include "format/base/error.h"
 
 #include <stdio.h>

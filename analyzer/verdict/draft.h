@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_DRAFT_H
 #define TG_ANALYZER_VERDICT_DRAFT_H
 
-#include "analyzer/models/mpi_matching.h"
+#include "analyzer/models/mpi/matching.h"
 #include "analyzer/verdict/finding.h"
 #include "analyzer/verdict/stillness.h"
 

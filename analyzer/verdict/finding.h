@@ -3,9 +3,9 @@
 #ifndef TG_ANALYZER_VERDICT_FINDING_H
 #define TG_ANALYZER_VERDICT_FINDING_H
 
-#include "analyzer/models/mpi.h"
+#include "analyzer/models/mpi/model.h"
 #include "analyzer/models/mpir.h"
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/openmp/model.h"
 #include "analyzer/models/process.h"
 #include "analyzer/models/stacks.h"
 

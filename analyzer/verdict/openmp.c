@@ -1,5 +1,5 @@
 /* Threads that wait for others of their process: at barriers, for locks, for tasks. */
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/openmp_locks.h"

@@ -1,6 +1,6 @@
 #include "analyzer/verdict/openmp_waits.h"
 
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "format/base/array.h"
 #include "format/base/search.h"
 

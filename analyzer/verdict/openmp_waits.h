@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_OPENMP_WAITS_H
 #define TG_ANALYZER_VERDICT_OPENMP_WAITS_H
 
-#include "analyzer/models/openmp.h"
+#include "analyzer/models/openmp/model.h"
 #include "format/base/error.h"
 
 /* A worker cannot go on before another one does. Indices in the model. */

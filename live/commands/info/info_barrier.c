@@ -1,6 +1,6 @@
 /* `info barrier`: the barriers that teams are at, and where each worker stands to them; and those of
  * dbarrier. */
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/verdict/words.h"
 #include "live/commands/info/barrier_words.h"

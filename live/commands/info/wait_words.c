@@ -1,7 +1,7 @@
 #include "live/commands/info/wait_words.h"
 
 #include "analyzer/job/list.h"
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "analyzer/verdict/words.h"
 #include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"

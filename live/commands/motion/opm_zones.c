@@ -1,5 +1,5 @@
 /* Out of zones together, section by section, from one thread in a critical section to the next. */
-#include "analyzer/models/openmp_barrier.h"
+#include "analyzer/models/openmp/barrier.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"
 #include "live/commands/motion/catches.h"

@@ -25,8 +25,8 @@ static void feed(int32_t tid, struct tg_event event)
     OK(tg_sequence_builder_feed(builder, &event, 0));
 }
 
-#include "tests/unit/analyzer/models/openmp_events.h"
-#include "tests/unit/analyzer/models/openmp_random.h"
+#include "tests/unit/analyzer/models/openmp/events.h"
+#include "tests/unit/analyzer/models/openmp/random.h"
 
 struct picture {
     const struct tg_sequence *sequence;

@@ -1,0 +1,388 @@
+#include "analyzer/models/mpi/collectives.h"
+
+#include "format/base/array.h"
+#include "format/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void destroy(struct tg_mpi_collective_entry *entry)
+{
+    free(entry->comers);
+    free(entry);
+}
+
+void tg_mpi_collectives_deinit(struct tg_mpi_collectives *collectives)
+{
+    struct tg_mpi_collective_entry *entry, *next;
+    HASH_ITER (hh, collectives->entries, entry, next) {
+        HASH_DEL(collectives->entries, entry);
+        destroy(entry);
+    }
+    struct tg_mpi_collective_entry **const kept[] = {&collectives->mistaken, &collectives->misplaced};
+    for (size_t i = 0; i < 2; i++)
+        HASH_ITER (hh_kept, *kept[i], entry, next) {
+            HASH_DELETE(hh_kept, *kept[i], entry);
+            destroy(entry);
+        }
+}
+
+/* ---- those whose calls differed */
+
+enum { COMM_KEY_BYTES = offsetof(struct tg_mpi_collective_key, instance) }; /* job and communicator */
+
+static bool is_mistaken(const struct tg_mpi_collective_entry *entry)
+{
+    return (entry->public.differs & TG_MPI_MISTAKES) != 0;
+}
+
+/* Makes ENTRY, which differs, the first of its communicator in KEPT; false: there is an earlier one, or no room. */
+static bool keep(struct tg_mpi_collective_entry **kept, struct tg_mpi_collective_entry *entry)
+{
+    struct tg_mpi_collective_entry *other;
+    HASH_FIND(hh_kept, *kept, &entry->key, COMM_KEY_BYTES, other);
+    if (other == NULL && HASH_CNT(hh_kept, *kept) >= TG_MPI_MAX_KEPT_COLLECTIVES)
+        return false;
+    if (other != NULL && other->key.instance <= entry->key.instance)
+        return false;
+    if (other != NULL) {
+        HASH_DELETE(hh_kept, *kept, other);
+        destroy(other);
+    }
+    HASH_ADD_KEYPTR(hh_kept, *kept, &entry->key, COMM_KEY_BYTES, entry);
+    HASH_FIND(hh_kept, *kept, &entry->key, COMM_KEY_BYTES, other);
+    return other == entry;
+}
+
+/* Notes who is who, which COMM (NULL unknown) may not live to say. */
+static void note_ranks(struct tg_mpi_collective_entry *entry, const struct tg_mpi_comm *comm)
+{
+    for (uint64_t i = 0; comm != NULL && i < entry->public.n_entered; i++) {
+        struct tg_mpi_comer *comer = &entry->comers[i];
+        if (comer->comm_rank < 0)
+            comer->comm_rank = tg_mpi_comm_rank_of(comm, comer->process);
+        if (comer->comm_rank >= 0 && (uint64_t)comer->comm_rank < comm->n_world_ranks)
+            comer->world_rank = comm->world_ranks[comer->comm_rank];
+    }
+}
+
+/* ENTRY is over, or forgotten. */
+static void drop(struct tg_mpi_collectives *collectives, struct tg_mpi_collective_entry *entry,
+                 const struct tg_mpi_comm *comm)
+{
+    HASH_DEL(collectives->entries, entry);
+    if (entry->public.differs != 0) {
+        note_ranks(entry, comm);
+        if (keep(is_mistaken(entry) ? &collectives->mistaken : &collectives->misplaced, entry))
+            return;
+    }
+    destroy(entry);
+}
+
+static struct tg_mpi_collective_key key_of(const char *job, const struct tg_mpi_call *call)
+{
+    struct tg_mpi_collective_key key;
+    memset(&key, 0, sizeof key);
+    key.job = job;
+    key.comm = call->comm;
+    key.instance = call->instance;
+    return key;
+}
+
+static struct tg_mpi_collective_entry *find(const struct tg_mpi_collectives *collectives,
+                                            const struct tg_mpi_collective_key *key)
+{
+    struct tg_mpi_collective_entry *found;
+    HASH_FIND(hh, collectives->entries, key, sizeof *key, found);
+    return found;
+}
+
+static struct tg_error *get(struct tg_mpi_collectives *collectives, const char *job,
+                            const struct tg_mpi_comm *comm, const struct tg_mpi_call *call,
+                            struct tg_mpi_collective_entry **entry)
+{
+    const struct tg_mpi_collective_key key = key_of(job, call);
+    struct tg_mpi_collective_entry *found = find(collectives, &key);
+    if (found == NULL) {
+        if (HASH_COUNT(collectives->entries) >= TG_MPI_MAX_COLLECTIVES)
+            drop(collectives, collectives->entries, NULL);
+        found = calloc(1, sizeof *found);
+        if (found == NULL)
+            return tg_error_no_memory();
+        found->key = key;
+        found->public =
+            (struct tg_mpi_collective){.job = job,
+                                       .name = call->name,
+                                       .comm = call->comm,
+                                       .instance = call->instance,
+                                       .root = call->root,
+                                       .first_ns = call->since_ns,
+                                       .size = comm == NULL || tg_mpi_comm_is_inter(comm) ? 0 : comm->size};
+        HASH_ADD(hh, collectives->entries, key, sizeof found->key, found);
+        if (find(collectives, &key) != found) {
+            free(found);
+            return tg_error_no_memory();
+        }
+    }
+    *entry = found;
+    return NULL;
+}
+
+static struct tg_mpi_comer *find_comer(const struct tg_mpi_collective_entry *entry, size_t process)
+{
+    for (uint64_t i = 0; i < entry->public.n_entered; i++)
+        if (entry->comers[i].process == process)
+            return &entry->comers[i];
+    return NULL;
+}
+
+/* Bytes that every rank has to pass to the collective of CALL; UINT64_MAX: ranks may differ. */
+static uint64_t common_bytes(const struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call)
+{
+    if (comm == NULL || comm->size <= 0 || tg_mpi_comm_is_inter(comm))
+        return UINT64_MAX;
+    enum tg_mpi_sharing sharing = tg_mpi_call_sharing(call->name);
+    if (sharing == TG_MPI_BYTES_EQUAL)
+        return call->bytes;
+    int64_t rank = tg_mpi_comm_rank_of(comm, process);
+    if (sharing == TG_MPI_BYTES_OWN || rank < 0)
+        return UINT64_MAX;
+    return rank == call->root ? call->bytes / (uint64_t)comm->size : call->bytes;
+}
+
+/* What COMER says otherwise than FIRST. */
+static unsigned difference(const struct tg_mpi_comer *comer, const struct tg_mpi_comer *first)
+{
+    if (comer->name != first->name && !tg_mpi_call_is_same(comer->name, first->name))
+        return TG_MPI_DIFFERS_CALL;
+    unsigned differs = 0;
+    if (comer->root >= 0 && first->root >= 0 && comer->root != first->root)
+        differs |= TG_MPI_DIFFERS_ROOT;
+    if (comer->bytes != first->bytes && comer->bytes != UINT64_MAX && first->bytes != UINT64_MAX)
+        differs |= TG_MPI_DIFFERS_BYTES;
+    return differs;
+}
+
+struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives, const char *job,
+                                          struct tg_mpi_comm *comm, size_t process,
+                                          const struct tg_mpi_call *call, uint64_t calls, bool *again)
+{
+    struct tg_mpi_collective_entry *entry;
+    uint64_t nth = 0;
+    struct tg_error *error = comm == NULL ? NULL : tg_mpi_comm_come(comm, process, call, calls, &nth);
+    if (error == NULL)
+        error = get(collectives, job, comm, call, &entry);
+    if (error != NULL)
+        return error;
+    *again = find_comer(entry, process) != NULL;
+    if (*again)
+        return NULL;
+    size_t count = (size_t)entry->public.n_entered;
+    error = TG_ARRAY_RESERVE(entry->comers, entry->capacity, count + 1);
+    if (error != NULL)
+        return error;
+    struct tg_mpi_comer *comer = &entry->comers[count], *first = &entry->comers[0];
+    *comer = (struct tg_mpi_comer){.process = process,
+                                   .entered_ns = call->since_ns,
+                                   .code = call->code,
+                                   .name = call->name,
+                                   .root = call->root,
+                                   .bytes = common_bytes(comm, process, call),
+                                   .nth = nth,
+                                   .comm_rank = tg_mpi_comm_rank_of(comm, process), /* it may free COMM */
+                                   .world_rank = -1};
+    entry->public.n_entered++;
+    entry->public.last_ns = call->since_ns;
+    entry->public.differs |= difference(comer, first);
+    if (comm != NULL && tg_mpi_lockstep_meet(&comm->lockstep, call->instance, comer->name, comer->code,
+                                             first->name, first->code))
+        entry->public.differs |= TG_MPI_DIFFERS_PLACE;
+    return NULL;
+}
+
+/* All of COMM have left ENTRY. */
+static void tell_lockstep(const struct tg_mpi_collective_entry *entry, struct tg_mpi_comm *comm)
+{
+    const struct tg_mpi_comer *first = &entry->comers[0];
+    bool is_one = true;
+    for (uint64_t i = 1; i < entry->public.n_entered; i++)
+        is_one = is_one && entry->comers[i].name == first->name &&
+                 tg_mpi_site_low(entry->comers[i].code) == tg_mpi_site_low(first->code);
+    tg_mpi_lockstep_whole(&comm->lockstep, entry->key.instance, first->name, first->code, is_one);
+}
+
+void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job,
+                              struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
+                              uint64_t time_ns)
+{
+    const struct tg_mpi_collective_key key = key_of(job, call);
+    struct tg_mpi_collective_entry *entry = find(collectives, &key);
+    struct tg_mpi_comer *comer = entry == NULL ? NULL : find_comer(entry, process);
+    if (comer == NULL || comer->left_ns != 0)
+        return;
+    comer->left_ns = time_ns;
+    entry->public.n_left++;
+    bool is_whole = entry->public.size > 0 && entry->public.n_left >= (uint64_t)entry->public.size;
+    if (is_whole && comm != NULL)
+        tell_lockstep(entry, comm);
+    if (is_whole || (entry->public.n_left == entry->public.n_entered &&
+                     (comm == NULL || tg_mpi_comm_all_came(comm, key.instance))))
+        drop(collectives, entry, comm);
+}
+
+/* ---- the first that differ */
+
+static bool is_sought(const struct tg_mpi_collective_entry *entry, bool is_misplaced)
+{
+    return is_misplaced ? (entry->public.differs & TG_MPI_DIFFERS_PLACE) != 0 : is_mistaken(entry);
+}
+
+/* Adds ENTRY to the N that were found, in place of a later one of its communicator; returns how many there are. */
+static size_t add_first(const struct tg_mpi_collective_entry *entry,
+                        const struct tg_mpi_collective_entry **first, size_t n, size_t most)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (first[i]->key.job != entry->key.job || first[i]->key.comm != entry->key.comm)
+            continue;
+        if (entry->key.instance < first[i]->key.instance)
+            first[i] = entry;
+        return n;
+    }
+    if (n < most)
+        first[n++] = entry;
+    return n;
+}
+
+size_t tg_mpi_collectives_first(const struct tg_mpi_collectives *collectives, bool is_misplaced,
+                                const struct tg_mpi_collective_entry **first, size_t most)
+{
+    const struct tg_mpi_collective_entry *const kept[] = {collectives->mistaken, collectives->misplaced};
+    size_t n = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const struct tg_mpi_collective_entry *entry = kept[i]; entry != NULL;
+             entry = entry->hh_kept.next)
+            if (is_sought(entry, is_misplaced))
+                n = add_first(entry, first, n, most);
+    for (const struct tg_mpi_collective_entry *entry = collectives->entries; entry != NULL;
+         entry = entry->hh.next)
+        if (is_sought(entry, is_misplaced))
+            n = add_first(entry, first, n, most);
+    return n;
+}
+
+/* ---- copies */
+
+static struct tg_error *copy_entry(const struct tg_mpi_collective_entry *from,
+                                   struct tg_mpi_collective_entry **copy)
+{
+    struct tg_mpi_collective_entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return tg_error_no_memory();
+    entry->key = from->key;
+    entry->public = from->public;
+    size_t count = 0;
+    struct tg_error *error =
+        TG_ARRAY_COPY(entry->comers, count, entry->capacity, from->comers, (size_t)from->public.n_entered);
+    if (error != NULL) {
+        destroy(entry);
+        return error;
+    }
+    *copy = entry;
+    return NULL;
+}
+
+static struct tg_error *copy_kept(const struct tg_mpi_collective_entry *from,
+                                  struct tg_mpi_collective_entry **kept)
+{
+    struct tg_error *error = NULL;
+    for (; error == NULL && from != NULL; from = from->hh_kept.next) {
+        struct tg_mpi_collective_entry *entry;
+        error = copy_entry(from, &entry);
+        if (error == NULL && !keep(kept, entry)) {
+            destroy(entry);
+            error = tg_error_no_memory();
+        }
+    }
+    return error;
+}
+
+struct tg_error *tg_mpi_collectives_copy(const struct tg_mpi_collectives *from, struct tg_mpi_collectives *to)
+{
+    struct tg_error *error = NULL;
+    const struct tg_mpi_collective_entry *entry = from->entries;
+    for (; error == NULL && entry != NULL; entry = entry->hh.next) {
+        struct tg_mpi_collective_entry *made = NULL;
+        error = copy_entry(entry, &made);
+        if (error == NULL)
+            error = TG_HASH_ADD(hh, to->entries, key, made);
+        if (error != NULL && made != NULL)
+            destroy(made);
+    }
+    if (error == NULL)
+        error = copy_kept(from->mistaken, &to->mistaken);
+    return error != NULL ? error : copy_kept(from->misplaced, &to->misplaced);
+}
+
+/* ---- arrivals */
+
+static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const struct tg_mpi_comer *comer)
+{
+    int64_t known = tg_mpi_comm_rank_of(comm, comer->process), rank = known >= 0 ? known : comer->comm_rank;
+    bool is_told = comm != NULL && rank >= 0 && (uint64_t)rank < comm->n_world_ranks;
+    return (struct tg_mpi_arrival){
+        .standing = comer->left_ns == 0 ? TG_MPI_WAITING : TG_MPI_PASSED,
+        .comm_rank = rank,
+        .world_rank = is_told ? comm->world_ranks[rank] : comer->world_rank,
+        .process = comer->process,
+        .entered_ns = comer->entered_ns,
+        .left_ns = comer->left_ns,
+        .code = comer->code,
+        .name = comer->name,
+        .root = comer->root,
+        .bytes = comer->bytes,
+        .nth = comer->nth,
+    };
+}
+
+/* As if nobody were known to have come but those who are beyond it. */
+static void fill_missing(const struct tg_mpi_comm *comm, uint64_t instance, struct tg_mpi_arrival *arrivals,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        arrivals[i] =
+            (struct tg_mpi_arrival){.standing = TG_MPI_MISSING,
+                                    .comm_rank = (int64_t)i,
+                                    .world_rank = i < comm->n_world_ranks ? comm->world_ranks[i] : -1,
+                                    .process = SIZE_MAX};
+    for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next) {
+        if ((uint64_t)rank->rank >= count || arrivals[rank->rank].process != SIZE_MAX)
+            continue;
+        arrivals[rank->rank].process = rank->process;
+        if (rank->last_instance >= instance) /* and it is not among those that are still there */
+            arrivals[rank->rank].standing = TG_MPI_PASSED;
+    }
+}
+
+struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective_entry *entry,
+                                                  const struct tg_mpi_comm *comm, size_t *count)
+{
+    enum { MAX_RANKS = 1 << 20 };
+    size_t n_comers = (size_t)entry->public.n_entered;
+    bool by_rank = comm != NULL && comm->size > 0 && !tg_mpi_comm_is_inter(comm) && comm->size <= MAX_RANKS &&
+                   (uint64_t)comm->size >= n_comers;
+    size_t n = by_rank ? (size_t)comm->size : n_comers;
+    struct tg_mpi_arrival *arrivals = calloc(n + 1, sizeof *arrivals);
+    if (arrivals == NULL)
+        return NULL;
+    if (by_rank)
+        fill_missing(comm, entry->key.instance, arrivals, n);
+    for (size_t i = 0; i < n_comers; i++) {
+        const struct tg_mpi_arrival arrival = arrival_of(comm, &entry->comers[i]);
+        if (!by_rank)
+            arrivals[i] = arrival;
+        else if (arrival.comm_rank >= 0 && (uint64_t)arrival.comm_rank < n)
+            arrivals[arrival.comm_rank] = arrival;
+    }
+    *count = n;
+    return arrivals;
+}

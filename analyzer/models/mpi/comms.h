@@ -1,0 +1,82 @@
+/* The communicators of the MPI model: how large each is, and who is which rank of it. Internal to
+ * analyzer/models/mpi/model.c. */
+#ifndef TG_ANALYZER_MODELS_MPI_COMMS_H
+#define TG_ANALYZER_MODELS_MPI_COMMS_H
+
+#include "analyzer/models/mpi/call.h"
+#include "analyzer/models/mpi/lockstep.h"
+#include "analyzer/models/mpi/sites.h"
+#include "format/base/error.h"
+#include "format/event/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+/* JOB is interned: the pointer tells jobs apart. */
+struct tg_mpi_comm_key {
+    const char *job;
+    uint64_t comm;
+};
+
+/* The process of each rank. */
+struct tg_mpi_comm_rank {
+    size_t process;
+    int64_t rank;           /* -1 unknown */
+    uint64_t last_instance; /* of the collectives that it came to, 0 none: it is through with those before */
+    struct tg_mpi_sites sites;
+    UT_hash_handle hh; /* by process */
+};
+
+struct tg_mpi_comm {
+    struct tg_mpi_comm_key key;
+    int64_t size;         /* 0 unknown */
+    int64_t *world_ranks; /* by rank, NULL unknown */
+    size_t n_world_ranks;
+    struct tg_mpi_comm_rank *ranks;
+    struct tg_mpi_lockstep lockstep;
+    enum tg_mpi_comm_origin origin;
+    uint64_t parent;  /* id, 0: none, or not known */
+    const char *name; /* that the program gave it, NULL none; interned */
+    UT_hash_handle hh;
+};
+
+/* An intercommunicator: its two groups number their ranks each from 0. */
+static inline bool tg_mpi_comm_is_inter(const struct tg_mpi_comm *comm)
+{
+    return comm->origin == TG_MPI_COMM_SPAWN || comm->origin == TG_MPI_COMM_INTERCOMM;
+}
+
+/* All zero is an empty one. */
+struct tg_mpi_comms {
+    struct tg_mpi_comm *entries;
+};
+
+void tg_mpi_comms_deinit(struct tg_mpi_comms *comms);
+/* Adds those of FROM to TO, which is empty. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mpi_comms *to);
+
+/* NULL where it is not known. */
+struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm);
+/* Takes an mpi_comm event of PROCESS. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
+                                   const struct tg_event_mpi_comm *told);
+/* PROCESS frees it; the communicator goes with the last that is known to be in it. */
+void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t comm, size_t process);
+
+/* PROCESS comes to the collective of COMM that CALL is in, the thread's call number CALLS. *NTH: see struct
+ * tg_mpi_arrival. Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
+                                  uint64_t calls, uint64_t *nth);
+/* What PROCESS called on COMM (NULL is accepted), and from where; NULL: not known. */
+const struct tg_mpi_sites *tg_mpi_comm_sites(const struct tg_mpi_comm *comm, size_t process);
+/* Whether nobody who is known to be in COMM has yet to come to INSTANCE. */
+bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
+
+/* The process that is RANK of COMM (NULL is accepted), SIZE_MAX: not known. */
+size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
+/* Rank of PROCESS in COMM (NULL is accepted), -1 unknown. */
+int64_t tg_mpi_comm_rank_of(const struct tg_mpi_comm *comm, size_t process);
+
+#endif

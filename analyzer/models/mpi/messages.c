@@ -1,0 +1,359 @@
+#include "analyzer/models/mpi/messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+/* A message on its way: in the list of all, and in that of its like. */
+struct sent {
+    struct tg_mpi_message message;
+    struct sent *prev, *next; /* among all, in order of sending */
+    struct sent *like_prev, *like_next;
+};
+
+struct flow_key {
+    const char *job;
+    uint64_t comm;
+    int64_t source, destination, tag;
+};
+
+struct flow {
+    struct flow_key key;
+    struct sent *first;
+    UT_hash_handle hh;
+};
+
+struct request_key {
+    size_t process;
+    uint64_t request;
+};
+
+struct request {
+    struct request_key key;
+    struct tg_mpi_message message;
+    enum tg_mpi_request_use use;
+    bool persistent, is_active;
+    UT_hash_handle hh;
+};
+
+struct tg_mpi_messages {
+    struct sent *sends;
+    struct flow *flows;
+    struct request *requests;
+    size_t kept;
+    uint64_t unkept;
+    uint64_t last_id;
+};
+
+struct tg_error *tg_mpi_messages_create(struct tg_mpi_messages **messages)
+{
+    *messages = calloc(1, sizeof **messages);
+    return *messages == NULL ? tg_error_no_memory() : NULL;
+}
+
+void tg_mpi_messages_destroy(struct tg_mpi_messages *messages)
+{
+    if (messages == NULL)
+        return;
+    struct flow *flow, *next_flow;
+    HASH_ITER (hh, messages->flows, flow, next_flow) {
+        HASH_DEL(messages->flows, flow);
+        free(flow);
+    }
+    struct sent *sent, *next_sent;
+    DL_FOREACH_SAFE(messages->sends, sent, next_sent)
+    {
+        DL_DELETE(messages->sends, sent);
+        free(sent);
+    }
+    struct request *request, *next_request;
+    HASH_ITER (hh, messages->requests, request, next_request) {
+        HASH_DEL(messages->requests, request);
+        free(request);
+    }
+    free(messages);
+}
+
+/* ---- sends */
+
+static struct flow_key key_of(const struct tg_mpi_message *message)
+{
+    struct flow_key key;
+    memset(&key, 0, sizeof key);
+    key.job = message->job;
+    key.comm = message->comm;
+    key.source = message->source;
+    key.destination = message->destination;
+    key.tag = message->tag;
+    return key;
+}
+
+static struct flow *find_flow(const struct tg_mpi_messages *messages, const struct flow_key *key)
+{
+    struct flow *flow;
+    HASH_FIND(hh, messages->flows, key, sizeof *key, flow);
+    return flow;
+}
+
+static struct flow *get_flow(struct tg_mpi_messages *messages, const struct flow_key *key)
+{
+    struct flow *flow = find_flow(messages, key);
+    if (flow != NULL)
+        return flow;
+    flow = calloc(1, sizeof *flow);
+    if (flow == NULL)
+        return NULL;
+    flow->key = *key;
+    HASH_ADD(hh, messages->flows, key, sizeof flow->key, flow);
+    if (find_flow(messages, key) == flow)
+        return flow;
+    free(flow);
+    return NULL;
+}
+
+/* Takes the oldest of FLOW out, and FLOW with its last. */
+static void take_first(struct tg_mpi_messages *messages, struct flow *flow)
+{
+    struct sent *oldest = flow->first;
+    DL_DELETE(messages->sends, oldest);
+    DL_DELETE2(flow->first, oldest, like_prev, like_next);
+    free(oldest);
+    messages->kept--;
+    if (flow->first == NULL) {
+        HASH_DEL(messages->flows, flow);
+        free(flow);
+    }
+}
+
+static void drop_request(struct tg_mpi_messages *messages, struct request *request)
+{
+    HASH_DEL(messages->requests, request);
+    free(request);
+    messages->kept--;
+}
+
+/* The oldest message is the least likely to find its other half: of a job on many nodes a trace may hold
+ * some ranks alone. */
+static void make_room(struct tg_mpi_messages *messages)
+{
+    if (messages->kept < TG_MPI_MAX_KEPT)
+        return;
+    messages->unkept++;
+    if (messages->sends == NULL) {
+        drop_request(messages, messages->requests);
+        return;
+    }
+    const struct flow_key key = key_of(&messages->sends->message);
+    take_first(messages, find_flow(messages, &key));
+}
+
+struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, struct tg_mpi_message *sent)
+{
+    make_room(messages);
+    const struct flow_key key = key_of(sent);
+    struct sent *added = malloc(sizeof *added);
+    struct flow *flow = added == NULL ? NULL : get_flow(messages, &key);
+    if (flow == NULL) {
+        free(added);
+        return tg_error_no_memory();
+    }
+    sent->id = ++messages->last_id;
+    added->message = *sent;
+    DL_APPEND(messages->sends, added);
+    DL_APPEND2(flow->first, added, like_prev, like_next);
+    messages->kept++;
+    return NULL;
+}
+
+bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *pattern,
+                               struct tg_mpi_message *sent)
+{
+    const struct flow_key key = key_of(pattern);
+    struct flow *flow = find_flow(messages, &key);
+    if (flow == NULL)
+        return false;
+    *sent = flow->first->message;
+    take_first(messages, flow);
+    return true;
+}
+
+bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
+                               struct tg_mpi_message *sent)
+{
+    const struct tg_mpi_message *oldest = NULL;
+    for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
+        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
+            flow->key.destination == receive->destination &&
+            (receive->source == -1 || flow->key.source == receive->source) &&
+            (receive->tag == -1 || flow->key.tag == receive->tag) &&
+            (oldest == NULL || flow->first->message.since_ns < oldest->since_ns))
+            oldest = &flow->first->message;
+    if (oldest != NULL)
+        *sent = *oldest;
+    return oldest != NULL;
+}
+
+bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive)
+{
+    for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
+        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
+            flow->key.destination == receive->destination &&
+            (receive->source < 0 || flow->key.source == receive->source) &&
+            (receive->tag == -1 || flow->key.tag == receive->tag))
+            return true;
+    return false;
+}
+
+/* ---- requests */
+
+static struct request *find_request(const struct tg_mpi_messages *messages, size_t process, uint64_t request)
+{
+    struct request_key key;
+    struct request *found;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.request = request;
+    HASH_FIND(hh, messages->requests, &key, sizeof key, found);
+    return found;
+}
+
+struct tg_error *tg_mpi_messages_add_request(struct tg_mpi_messages *messages,
+                                             const struct tg_mpi_message *posted, enum tg_mpi_request_use use,
+                                             bool persistent)
+{
+    struct request *found = find_request(messages, posted->process, posted->request);
+    if (found == NULL) {
+        make_room(messages);
+        found = calloc(1, sizeof *found);
+        if (found == NULL)
+            return tg_error_no_memory();
+        found->key.process = posted->process;
+        found->key.request = posted->request;
+        HASH_ADD(hh, messages->requests, key, sizeof found->key, found);
+        if (find_request(messages, posted->process, posted->request) != found) {
+            free(found);
+            return tg_error_no_memory();
+        }
+        messages->kept++;
+    }
+    found->message = *posted; /* a handle whose completion went unseen is used again */
+    found->use = use;
+    found->persistent = persistent;
+    found->is_active = !persistent;
+    return NULL;
+}
+
+struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t process, uint64_t request,
+                                       uint64_t time_ns)
+{
+    struct request *found = find_request(messages, process, request);
+    if (found == NULL || !found->persistent || found->is_active)
+        return NULL;
+    found->is_active = true;
+    found->message.since_ns = time_ns;
+    if (found->use != TG_MPI_REQUEST_SENDS || found->message.destination < 0)
+        return NULL;
+    return tg_mpi_messages_add_send(messages, &found->message);
+}
+
+const struct tg_mpi_message *tg_mpi_messages_request(const struct tg_mpi_messages *messages, size_t process,
+                                                     uint64_t request)
+{
+    const struct request *found = find_request(messages, process, request);
+    return found == NULL || !found->is_active ? NULL : &found->message;
+}
+
+void tg_mpi_messages_drop_request(struct tg_mpi_messages *messages, size_t process, uint64_t request)
+{
+    struct request *found = find_request(messages, process, request);
+    if (found == NULL)
+        return;
+    drop_request(messages, found);
+}
+
+bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, uint64_t request,
+                              struct tg_mpi_message *posted)
+{
+    struct request *found = find_request(messages, process, request);
+    if (found == NULL)
+        return false;
+    bool is_receive = found->use == TG_MPI_REQUEST_RECEIVES;
+    *posted = found->message;
+    found->is_active = false;
+    if (!found->persistent)
+        tg_mpi_messages_drop_request(messages, process, request);
+    return is_receive;
+}
+
+bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size_t process, uint64_t request,
+                                    struct tg_mpi_message *posted, struct tg_mpi_message *sent)
+{
+    for (const struct request *of = messages->requests; of != NULL; of = of->hh.next) {
+        struct tg_mpi_message found;
+        if (of->key.process != process || of->use != TG_MPI_REQUEST_RECEIVES ||
+            (request != 0 && of->key.request != request) ||
+            !tg_mpi_messages_find_send(messages, &of->message, &found) || found.bytes <= of->message.bytes)
+            continue;
+        *posted = of->message;
+        *sent = found;
+        return true;
+    }
+    return false;
+}
+
+/* ---- copies */
+
+struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, struct tg_mpi_messages **copy)
+{
+    struct tg_mpi_messages *made = NULL;
+    struct tg_error *error = tg_mpi_messages_create(&made);
+    for (const struct sent *sent = messages->sends; error == NULL && sent != NULL; sent = sent->next) {
+        struct tg_mpi_message message = sent->message;
+        made->last_id = message.id - 1;
+        error = tg_mpi_messages_add_send(made, &message);
+    }
+    for (const struct request *request = messages->requests; error == NULL && request != NULL;
+         request = request->hh.next) {
+        error = tg_mpi_messages_add_request(made, &request->message, request->use, request->persistent);
+        struct request *copied =
+            error == NULL ? find_request(made, request->key.process, request->key.request) : NULL;
+        if (copied != NULL)
+            copied->is_active = request->is_active;
+    }
+    if (error != NULL) {
+        tg_mpi_messages_destroy(made);
+        return error;
+    }
+    made->unkept = messages->unkept;
+    made->last_id = messages->last_id;
+    *copy = made;
+    return NULL;
+}
+
+/* ---- answers */
+
+uint64_t tg_mpi_messages_unkept(const struct tg_mpi_messages *messages)
+{
+    return messages->unkept;
+}
+
+struct tg_error *tg_mpi_messages_visit_sends(const struct tg_mpi_messages *messages,
+                                             tg_mpi_messages_visit *visit, void *context)
+{
+    struct tg_error *error = NULL;
+    for (const struct sent *sent = messages->sends; error == NULL && sent != NULL; sent = sent->next)
+        error = visit(context, &sent->message);
+    return error;
+}
+
+struct tg_error *tg_mpi_messages_visit_requests(const struct tg_mpi_messages *messages,
+                                                tg_mpi_messages_visit *visit, void *context)
+{
+    struct tg_error *error = NULL;
+    for (const struct request *request = messages->requests; error == NULL && request != NULL;
+         request = request->hh.next)
+        if (request->is_active && request->use == TG_MPI_REQUEST_RECEIVES)
+            error = visit(context, &request->message);
+    return error;
+}

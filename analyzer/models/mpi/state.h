@@ -1,0 +1,118 @@
+/* Threads, processes, collectives and messages of the MPI model. Strings are the model's. */
+#ifndef TG_ANALYZER_MODELS_MPI_STATE_H
+#define TG_ANALYZER_MODELS_MPI_STATE_H
+
+#include "analyzer/models/mpi/call.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TG_MPI_MAX_KEPT = 1 << 17, /* sends and receives that wait for their other half; then the oldest is
+                                  forgotten, and counted as unkept */
+    TG_MPI_MAX_FAULTS = 64,    /* kept, the first ones */
+};
+
+/* One thread that calls MPI. */
+struct tg_mpi_thread {
+    size_t process; /* index in the process model */
+    int32_t tid;
+    bool alive;
+    bool in_call;
+    struct tg_mpi_call call;  /* the current one, else the last one */
+    uint64_t left_ns;         /* when it came back from that, where it is in none */
+    uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
+    const uint64_t *requests; /* that the current call waits for; until the next event */
+    size_t n_requests;        /* 0: none, or not known */
+    uint64_t calls;           /* entered so far */
+    uint64_t call_ns;         /* time in finished calls */
+};
+
+/* A process of an MPI job. */
+struct tg_mpi_process {
+    size_t process;
+    const char *job; /* as its identity says, "" unknown; the model's */
+    int64_t rank;    /* in its MPI_COMM_WORLD, -1 unknown */
+    int64_t size;    /* of that, 0 unknown */
+    bool finalized;
+    bool alive;
+    uint64_t aborted_ns; /* when it called MPI_Abort, 0: it did not */
+};
+
+/* What the calls of one collective disagree in. */
+enum tg_mpi_difference {
+    TG_MPI_DIFFERS_CALL = 1,
+    TG_MPI_DIFFERS_ROOT = 2,
+    TG_MPI_DIFFERS_BYTES = 4,
+    TG_MPI_DIFFERS_PLACE = 8, /* no mistake in itself: see analyzer/models/mpi/lockstep.h */
+    TG_MPI_MISTAKES = TG_MPI_DIFFERS_CALL | TG_MPI_DIFFERS_ROOT | TG_MPI_DIFFERS_BYTES,
+};
+
+/* A collective that some of its communicator have come to and not all have left. */
+struct tg_mpi_collective {
+    const char *job;
+    const char *name; /* as the first called it */
+    unsigned
+        differs; /* enum tg_mpi_difference: what some say otherwise than others under the same instance */
+    uint64_t comm;
+    uint64_t instance;
+    int64_t root;
+    uint64_t first_ns, last_ns; /* arrivals */
+    int64_t size;               /* of the communicator, 0 unknown */
+    uint64_t n_entered, n_left;
+};
+
+/* How far a rank of the communicator is with a collective. */
+enum tg_mpi_standing {
+    TG_MPI_MISSING,
+    TG_MPI_WAITING,
+    TG_MPI_PASSED,
+};
+
+struct tg_mpi_arrival {
+    enum tg_mpi_standing standing;
+    int64_t comm_rank;
+    int64_t world_rank;           /* -1 unknown */
+    size_t process;               /* SIZE_MAX: not in the trace, or not known */
+    uint64_t entered_ns, left_ns; /* 0: not yet, or forgotten */
+    uint64_t code;
+    const char *name; /* as it called it; NULL where it has not come */
+    int64_t root;     /* as it says */
+    uint64_t bytes;   /* every rank has to pass as many; UINT64_MAX: ranks may differ */
+    uint64_t nth;     /* of its calls from this place on this communicator, 0 unknown */
+};
+
+/* A message, or a receive, that waits for its other half. */
+struct tg_mpi_message {
+    const char *job;
+    uint64_t comm;
+    int64_t source, destination; /* ranks in comm; -1 any source, -3 not known */
+    int64_t tag;                 /* -1 any */
+    uint64_t bytes;
+    size_t process; /* the sender or receiver */
+    int32_t tid;
+    const char *name;
+    uint64_t code;
+    uint64_t since_ns;
+    uint64_t id;      /* of a message that was sent, in order; 0: this is a receive */
+    uint64_t request; /* that completes it, 0: the call itself does */
+};
+
+/* A call that failed. */
+struct tg_mpi_fault {
+    size_t process;
+    int32_t tid;
+    const char *name;        /* as the library names the call, "" unknown */
+    const char *error_class; /* "MPI_ERR_TRUNCATE", "" one that the program made */
+    const char *text;        /* the library's explanation */
+    int64_t code;
+    bool in_call; /* one that is recorded: CALL */
+    struct tg_mpi_call call;
+    uint64_t time_ns;
+    uint64_t left_ns;  /* when the call came back all the same, 0: it did not */
+    bool is_truncated; /* MPI_ERR_TRUNCATE, and it is known of what: */
+    struct tg_mpi_message receive, sent;
+};
+
+#endif
