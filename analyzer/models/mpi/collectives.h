@@ -1,4 +1,4 @@
-/* The collectives of the MPI model that are under way. Internal to analyzer/models/mpi/model.c. */
+/* The collectives of the MPI model that are under way. Internal to the MPI model. */
 #ifndef TG_ANALYZER_MODELS_MPI_COLLECTIVES_H
 #define TG_ANALYZER_MODELS_MPI_COLLECTIVES_H
 

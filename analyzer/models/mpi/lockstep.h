@@ -3,7 +3,7 @@
  * One collective may be called from several places, by rank or by data: no rule forbids that. But where two places
  * have each had collectives of their own, and then meet in one, some process has left a call out or made one too
  * many: until they have one of their own again, which a mere shift of a regular order does not let happen.
- * Internal to analyzer/models/mpi/model.c. */
+ * Internal to the MPI model. */
 #ifndef TG_ANALYZER_MODELS_MPI_LOCKSTEP_H
 #define TG_ANALYZER_MODELS_MPI_LOCKSTEP_H
 

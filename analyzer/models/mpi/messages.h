@@ -1,5 +1,5 @@
 /* Messages on their way, and receives that were posted: what of the MPI model waits for its other half.
- * Internal to analyzer/models/mpi/model.c. */
+ * Internal to the MPI model. */
 #ifndef TG_ANALYZER_MODELS_MPI_MESSAGES_H
 #define TG_ANALYZER_MODELS_MPI_MESSAGES_H
 

@@ -1,5 +1,5 @@
 /* The places in the program from which a process makes its collective calls on one communicator, and how often.
- * Internal to analyzer/models/mpi/model.c, but for struct tg_mpi_site. */
+ * Internal to the MPI model, but for struct tg_mpi_site. */
 #ifndef TG_ANALYZER_MODELS_MPI_SITES_H
 #define TG_ANALYZER_MODELS_MPI_SITES_H
 

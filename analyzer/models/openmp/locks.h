@@ -1,4 +1,4 @@
-/* The table of locks and critical sections that somebody is inside of. Internal to analyzer/models/openmp/model.c. */
+/* The table of locks and critical sections that somebody is inside of. Internal to the OpenMP model. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_LOCKS_H
 #define TG_ANALYZER_MODELS_OPENMP_LOCKS_H
 

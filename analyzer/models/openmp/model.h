@@ -17,16 +17,6 @@
 
 struct tg_openmp_model;
 
-struct tg_openmp_model_options {
-    /* A worker came into, or left, PLACE (what it was inside of, at TIME_NS); its stack is the one without
-     * it. NULL: not interested. */
-    struct tg_error *(*entered)(void *context, const struct tg_openmp_worker *worker,
-                                const struct tg_openmp_place *place);
-    struct tg_error *(*left)(void *context, const struct tg_openmp_worker *worker,
-                             const struct tg_openmp_place *place, uint64_t time_ns);
-    void *context;
-};
-
 /* OPTIONS is copied. */
 struct tg_error *tg_openmp_model_create(const struct tg_openmp_model_options *options,
                                         struct tg_openmp_model **model);

@@ -1,7 +1,8 @@
-/* Workers and teams of the OpenMP model. */
+/* Workers, teams and tasks of the OpenMP model, and its options. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_STATE_H
 #define TG_ANALYZER_MODELS_OPENMP_STATE_H
 
+#include "format/base/error.h"
 #include "format/event/event.h"
 
 #include <stdbool.h>
@@ -127,6 +128,17 @@ struct tg_openmp_task {
     size_t n_dependences;
     const struct tg_openmp_place *places; /* a suspended one is inside of, the outermost first */
     size_t n_places;
+};
+
+/* Of a model. */
+struct tg_openmp_model_options {
+    /* A worker came into, or left, PLACE (what it was inside of, at TIME_NS); its stack is the one without
+     * it. NULL: not interested. */
+    struct tg_error *(*entered)(void *context, const struct tg_openmp_worker *worker,
+                                const struct tg_openmp_place *place);
+    struct tg_error *(*left)(void *context, const struct tg_openmp_worker *worker,
+                             const struct tg_openmp_place *place, uint64_t time_ns);
+    void *context;
 };
 
 #endif

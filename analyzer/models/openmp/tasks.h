@@ -1,5 +1,5 @@
 /* The table of explicit tasks that are not over: who made them and where, what they wait for, who runs them,
- * and what suspended ones are inside of. Internal to analyzer/models/openmp/model.c. */
+ * and what suspended ones are inside of. Internal to the OpenMP model. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_TASKS_H
 #define TG_ANALYZER_MODELS_OPENMP_TASKS_H
 

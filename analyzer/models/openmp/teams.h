@@ -1,4 +1,4 @@
-/* The table of teams whose regions are not over. Internal to analyzer/models/openmp/model.c. */
+/* The table of teams whose regions are not over. Internal to the OpenMP model. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_TEAMS_H
 #define TG_ANALYZER_MODELS_OPENMP_TEAMS_H
 

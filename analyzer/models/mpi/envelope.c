@@ -1,0 +1,39 @@
+#include "analyzer/models/mpi/envelope.h"
+
+int64_t tg_mpi_own_rank(const struct tg_mpi_comms *comms, const struct tg_mpi_process *process, uint64_t comm)
+{
+    return tg_mpi_comm_rank_of(tg_mpi_comms_find(comms, process->job, comm), process->process);
+}
+
+bool tg_mpi_is_between_jobs(const struct tg_mpi_comms *comms, const struct tg_mpi_process *process,
+                            uint64_t comm)
+{
+    const struct tg_mpi_comm *found = tg_mpi_comms_find(comms, process->job, comm);
+    return found != NULL && found->origin == TG_MPI_COMM_SPAWN;
+}
+
+struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
+                                        const struct tg_mpi_process *process,
+                                        const struct tg_mpi_thread *thread, bool is_send)
+{
+    enum { NOT_KNOWN = -3 };
+    const struct tg_mpi_call *call = &thread->call;
+    int64_t own = tg_mpi_own_rank(comms, process, call->comm), source = call->peer, tag = call->tag;
+    if (!is_send && tg_mpi_call_role(call->name, NULL, NULL) == TG_MPI_SEND_RECEIVE) {
+        source = call->receives ? call->from : NOT_KNOWN;
+        tag = call->receives ? call->from_tag : -1;
+    }
+    return (struct tg_mpi_message){
+        .job = process->job,
+        .comm = call->comm,
+        .source = is_send ? own : source,
+        .destination = is_send ? call->peer : own,
+        .tag = is_send ? call->tag : tag,
+        .bytes = call->bytes,
+        .process = process->process,
+        .tid = thread->tid,
+        .name = call->name,
+        .code = call->code,
+        .since_ns = call->since_ns,
+    };
+}

@@ -1,0 +1,73 @@
+#include "analyzer/models/mpi/started.h"
+
+#include "analyzer/models/mpi/collectives.h"
+#include "format/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct started_key {
+    size_t process;
+    uint64_t request;
+};
+
+struct tg_mpi_started_entry {
+    struct started_key key;
+    struct tg_mpi_started public;
+    UT_hash_handle hh;
+};
+
+static void drop(struct tg_mpi_started_calls *calls, struct tg_mpi_started_entry *entry)
+{
+    HASH_DEL(calls->entries, entry);
+    free(entry);
+}
+
+void tg_mpi_started_calls_deinit(struct tg_mpi_started_calls *calls)
+{
+    struct tg_mpi_started_entry *entry, *next;
+    HASH_ITER (hh, calls->entries, entry, next)
+        drop(calls, entry);
+}
+
+struct tg_error *tg_mpi_started_calls_copy(const struct tg_mpi_started_calls *from,
+                                           struct tg_mpi_started_calls *to)
+{
+    struct tg_error *error = NULL;
+    const struct tg_mpi_started_entry *entry = from->entries;
+    for (; error == NULL && entry != NULL; entry = entry->hh.next)
+        error = tg_mpi_started_calls_add(to, &entry->public);
+    return error;
+}
+
+struct tg_error *tg_mpi_started_calls_add(struct tg_mpi_started_calls *calls,
+                                          const struct tg_mpi_started *started)
+{
+    if (HASH_COUNT(calls->entries) >= TG_MPI_MAX_COLLECTIVES)
+        drop(calls, calls->entries);
+    struct started_key key;
+    struct tg_mpi_started_entry *added;
+    memset(&key, 0, sizeof key);
+    key.process = started->process;
+    key.request = started->request;
+    struct tg_error *error = TG_HASH_CREATE(hh, calls->entries, key, &key, added);
+    if (error == NULL)
+        added->public = *started;
+    return error;
+}
+
+bool tg_mpi_started_calls_take(struct tg_mpi_started_calls *calls, size_t process, uint64_t request,
+                               struct tg_mpi_started *started)
+{
+    struct started_key key;
+    struct tg_mpi_started_entry *found;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.request = request;
+    HASH_FIND(hh, calls->entries, &key, sizeof key, found);
+    if (found == NULL)
+        return false;
+    *started = found->public;
+    drop(calls, found);
+    return true;
+}

@@ -1,0 +1,147 @@
+#include "analyzer/models/openmp/zones.h"
+
+/* No worksharing construct or barrier lies inside of a worksharing construct, so that an inferred one whose
+ * end was not seen is over where the next begins. */
+static struct tg_error *leave_inferred(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       uint64_t time_ns)
+{
+    struct tg_error *error = NULL;
+    while (error == NULL && worker->public.n_places > 0) {
+        const struct tg_openmp_place *top = &worker->places[worker->public.n_places - 1];
+        if (top->kind != TG_OPENMP_IN_ZONE || top->seen != TG_OMP_INFERRED)
+            break;
+        error = tg_openmp_leave_top(model, worker, time_ns);
+    }
+    return error;
+}
+
+static bool is_barrier(uint64_t sync)
+{
+    return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT;
+}
+
+static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event)
+{
+    const struct tg_event_omp_sync_begin *begin = &event->omp_sync_begin;
+    if (begin->sync == TG_OMP_SYNC_BARRIER_JOIN && worker->public.n_places > 0 &&
+        tg_openmp_place_is_join(&worker->places[worker->public.n_places - 1]))
+        return NULL; /* as the end of the body said already */
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, worker->public.process, begin->team);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+    if (member != NULL && is_barrier(begin->sync) &&
+        !tg_openmp_team_arrive(team, member, begin, event->time_ns))
+        tg_openmp_count_impossible(model, event, "a thread arrives at a barrier it has already passed");
+    const struct tg_openmp_place place =
+        tg_openmp_place_of(event, TG_OPENMP_IN_SYNC, begin->sync, begin->instance);
+    struct tg_error *error = NULL;
+    if (is_barrier(begin->sync))
+        error = leave_inferred(model, worker, event->time_ns);
+    return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
+}
+
+/* CANCELLER, the index of a worker, did it; SIZE_MAX: somebody did, as shows now. */
+static void cancel_team(struct tg_openmp_team_entry *team, size_t canceller, uint64_t time_ns)
+{
+    if (!team->public.cancelled)
+        team->public.cancelled_ns = time_ns;
+    if (!team->public.cancelled || team->public.canceller == SIZE_MAX)
+        team->public.canceller = canceller;
+    team->public.cancelled = true;
+}
+
+static void take_cancel(struct tg_openmp_model *model, const struct tg_openmp_worker_entry *worker,
+                        const struct tg_event *event)
+{
+    const struct tg_event_omp_cancel *cancel = &event->omp_cancel;
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, worker->public.process, cancel->team);
+    if (team != NULL && cancel->construct == TG_OMP_CANCEL_PARALLEL)
+        cancel_team(team, cancel->activated != 0 ? worker->public.index : SIZE_MAX, event->time_ns);
+}
+
+static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event)
+{
+    const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
+    struct tg_openmp_team_entry *team =
+        tg_openmp_teams_find(&model->teams, worker->public.process, end->team);
+    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+    if (member != NULL && is_barrier(end->sync) && end->instance > member->left)
+        member->left = end->instance;
+    if (member != NULL && end->cancelled != 0)
+        cancel_team(team, SIZE_MAX, event->time_ns);
+    const struct tg_openmp_place pattern = {
+        .kind = TG_OPENMP_IN_SYNC, .what = end->sync, .id = is_barrier(end->sync) ? end->instance : 0};
+    if (end->sync == TG_OMP_SYNC_BARRIER_JOIN && tg_openmp_find_place(worker, &pattern) == SIZE_MAX)
+        return NULL; /* the region's end came first */
+    return tg_openmp_leave(model, worker, event, &pattern);
+}
+
+static bool is_worksharing(uint64_t zone)
+{
+    return zone == TG_OMP_ZONE_LOOP || zone == TG_OMP_ZONE_SECTIONS || zone == TG_OMP_ZONE_SINGLE ||
+           zone == TG_OMP_ZONE_SINGLE_OTHER || zone == TG_OMP_ZONE_WORKSHARE || zone == TG_OMP_ZONE_SCOPE ||
+           zone == TG_OMP_ZONE_ORDERED_LOOP || zone == TG_OMP_ZONE_DOACROSS_LOOP;
+}
+
+static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                   const struct tg_event *event)
+{
+    struct tg_openmp_place place =
+        tg_openmp_place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_begin.zone, 0);
+    place.schedule = event->omp_zone_begin.schedule;
+    struct tg_error *error = NULL;
+    /* `if (tid == 3)` looks like `masked filter(3)` to whoever reads the code, and is far more usual */
+    if (place.what == TG_OMP_ZONE_MASKED && place.seen == TG_OMP_INFERRED && place.thread_num != 0)
+        return NULL;
+    if (is_worksharing(place.what))
+        error = leave_inferred(model, worker, event->time_ns);
+    return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
+}
+
+/* An inferred end is where it is by guess: it ends nothing but its own zone, if that is still there. */
+static struct tg_error *end_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                 const struct tg_event *event)
+{
+    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = event->omp_zone_end.zone};
+    if (event->omp_zone_end.seen != TG_OMP_INFERRED)
+        return tg_openmp_leave(model, worker, event, &pattern);
+    size_t at = tg_openmp_find_place(worker, &pattern);
+    return at == SIZE_MAX ? NULL : tg_openmp_leave_only(model, worker, at, event->time_ns);
+}
+
+static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                          const struct tg_event *event)
+{
+    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = TG_OMP_ZONE_SECTIONS};
+    size_t at = tg_openmp_find_place(worker, &pattern);
+    if (at == SIZE_MAX)
+        tg_openmp_count_impossible(model, event, "a section outside a sections construct");
+    else
+        worker->places[at].section = event->omp_section.section;
+}
+
+struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_OMP_ZONE_BEGIN:
+        return begin_zone(model, worker, event);
+    case TG_EVENT_OMP_ZONE_END:
+        return end_zone(model, worker, event);
+    case TG_EVENT_OMP_SECTION:
+        begin_section(model, worker, event);
+        return NULL;
+    case TG_EVENT_OMP_SYNC_BEGIN:
+        return begin_sync(model, worker, event);
+    case TG_EVENT_OMP_SYNC_END:
+        return end_sync(model, worker, event);
+    case TG_EVENT_OMP_CANCEL:
+        take_cancel(model, worker, event);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
