@@ -26,7 +26,7 @@ struct tg_filter_model {
     struct tg_filter_process *processes;   /* uthash by pid */
     struct tg_filter_process *recent;      /* the latest one asked for, NULL none */
     struct tg_catalog_library **libraries; /* of the event in hand */
-    bool *again;         /* for each of these: loaded again where it had been, see analyzer/filter/model.c */
+    bool *again;         /* for each of these: loaded again where it had been, see analyzer/filter/loads.c */
     unsigned fast_lanes; /* bits of the lanes that are fast */
     struct tg_dlopen_filter followed; /* the recorded lane's filter, where that follows the trace's */
     const char **paths;               /* of the prediction in hand */
@@ -82,5 +82,14 @@ void tg_filter_drop_waiting(struct tg_filter_model *model, struct tg_filter_proc
 
 /* The process has ended: its timelines move to the lanes, if it is one of those that are kept. */
 struct tg_error *tg_filter_keep_timelines(struct tg_filter_model *model, struct tg_filter_process *process);
+
+/* Libraries that were found, by a dlopen or at the start of a program. */
+struct tg_error *tg_filter_add_load(struct tg_filter_model *model, struct tg_filter_process *process,
+                                    const struct tg_event *event);
+struct tg_error *tg_filter_add_unload(struct tg_filter_model *model, struct tg_filter_process *process,
+                                      const struct tg_event *event);
+/* A loader stop without libraries to handle: with IS_NULL nothing had changed, else libraries went. */
+void tg_filter_add_loader_stop(struct tg_filter_model *model, struct tg_filter_process *process,
+                               const struct tg_event *event, bool is_null);
 
 #endif

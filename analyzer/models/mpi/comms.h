@@ -1,5 +1,5 @@
 /* The communicators of the MPI model: how large each is, and who is which rank of it. Internal to
- * analyzer/models/mpi/model.c. */
+ * the MPI model. */
 #ifndef TG_ANALYZER_MODELS_MPI_COMMS_H
 #define TG_ANALYZER_MODELS_MPI_COMMS_H
 

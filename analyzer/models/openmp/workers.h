@@ -1,5 +1,5 @@
 /* The table of threads that OpenMP knows, and what each is inside of. Internal to
- * analyzer/models/openmp/model.c. */
+ * the OpenMP model. */
 #ifndef TG_ANALYZER_MODELS_OPENMP_WORKERS_H
 #define TG_ANALYZER_MODELS_OPENMP_WORKERS_H
 
