@@ -1,5 +1,5 @@
-/* An engine that has a job in its head, a controller that drives it, and commands to that by text; for unit tests, behind
- * cmocka.h. */
+/* An engine that has a job in its head, a controller that drives it, and commands to that by text. For unit tests, which
+ * include the headers of cmocka first. */
 #ifndef TG_TESTS_UNIT_LIVE_CONTROL_FAKE_ENGINE_H
 #define TG_TESTS_UNIT_LIVE_CONTROL_FAKE_ENGINE_H
 

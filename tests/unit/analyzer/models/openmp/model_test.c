@@ -1,5 +1,5 @@
-#include "analyzer/models/openmp/model.h"
 #include "analyzer/models/openmp/barrier.h"
+#include "analyzer/models/openmp/model.h"
 
 #include <string.h>
 /* clang-format off */
