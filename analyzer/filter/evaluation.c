@@ -169,7 +169,8 @@ static struct tg_error *choose_recorded_lane(struct tg_filter_evaluation *evalua
     const struct tg_filter_survey *made = &evaluation->survey;
     struct tg_error *error = NULL;
     evaluation->recorded_lane = SIZE_MAX;
-    if (!made->has_settings)
+    if (!made->has_settings ||
+        (made->list_is_redacted && (made->settings_changed || made->mode == TG_FILTER_MEDIUM)))
         return NULL;
     if (made->settings_changed)
         error = add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, made->mode,

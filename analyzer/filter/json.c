@@ -22,6 +22,7 @@ static void write_recorded(struct tg_json *json, const struct tg_filter_evaluati
     else
         tg_json_null(json);
     tg_json_member_string(json, "match", survey->match);
+    tg_json_member_bool(json, "list_is_redacted", survey->list_is_redacted);
     tg_json_member_bool(json, "settings_changed", survey->settings_changed);
     tg_json_member_bool(json, "complete", evaluation->summary.complete && evaluation->damage == NULL);
     tg_json_member_unsigned(json, "lost_events", survey->lost_events);

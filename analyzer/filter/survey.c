@@ -297,6 +297,17 @@ static bool may_lack_libraries(const struct tg_filter_survey *survey, const stru
     return rarely || survey->was_fast || survey->catch_up_events > 0;
 }
 
+/* A redacted copy has other patterns and other names: what the list would have decided is not known. */
+static void forget_redacted_list(struct tg_filter_survey *survey, const struct tg_trace_meta *meta)
+{
+    const char *redacted = tg_trace_meta_get(meta, "redacted");
+    bool is_known = survey->match[0] == '\0' || strcmp(survey->match, "*") == 0;
+    if (redacted == NULL || strcmp(redacted, "on") != 0 || (is_known && !survey->settings_changed))
+        return;
+    survey->list_is_redacted = true;
+    survey->match[0] = '\0';
+}
+
 struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const struct tg_trace_meta *meta,
                                          tg_find_breaks *find)
 {
@@ -309,6 +320,7 @@ struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const 
         struct tg_error *error = survey->has_settings ? NULL : settings_from_meta(survey, meta);
         if (error != NULL)
             return error;
+        forget_redacted_list(survey, meta);
     }
     survey->basis.no_search = survey->basis.handle_ns == 0 && !has_recorded_goals(&survey->goals);
     survey->unseen = may_lack_libraries(survey, meta);

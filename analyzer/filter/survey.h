@@ -23,6 +23,8 @@ struct tg_filter_survey {
     bool settings_changed; /* more than one setting was in force: then nothing can be checked against it */
     enum tg_filter_mode mode; /* the last one */
     char *match;              /* glob-list, never NULL */
+    bool
+        list_is_redacted; /* a list was in force that is not known: MATCH is "", and nothing can be checked */
 
     uint64_t dlopen_events;   /* library_load events after start-up: single dlopens, or catch-ups */
     uint64_t catch_up_events; /* of these: found without a loader stop, each may stand for several dlopens */

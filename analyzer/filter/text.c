@@ -45,6 +45,11 @@ static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stre
                 " event%s recorded by the agent, without a stop; the cost of stops is estimated "
                 "from a measurement made when recording began.\n",
                 survey->agent_events, survey->agent_events == 1 ? " was" : "s were");
+    if (survey->list_is_redacted)
+        fputs("note: the trace is redacted: its glob-list is not known, so nothing is said of it and no "
+              "decision is "
+              "checked; --match and --break apply to the replaced names.\n",
+              stream);
     if (evaluation->summary.truncated)
         fputs("note: the trace is incomplete; the figures cover the part that is there.\n", stream);
     if (survey->has_loss)

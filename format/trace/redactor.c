@@ -2,8 +2,9 @@
 
 #include "format/base/array.h"
 #include "format/base/hash.h"
+#include "format/trace/plain_names.h"
+#include "format/trace/plain_words.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static const char *replace(struct tg_redactor *redactor, enum sort sort, const c
     return found->replaced;
 }
 
-/* ---- what says nothing of anybody */
+/* ---- kinds of text */
 
 static bool is_one_of(const char *const *words, const char *text, size_t size)
 {
@@ -93,87 +94,6 @@ static bool is_one_of(const char *const *words, const char *text, size_t size)
         if (strlen(*words) == size && memcmp(*words, text, size) == 0)
             return true;
     return false;
-}
-
-static bool begins_with_one_of(const char *const *words, const char *text, size_t size)
-{
-    for (; *words != NULL; words++)
-        if (strlen(*words) <= size && memcmp(*words, text, strlen(*words)) == 0)
-            return true;
-    return false;
-}
-
-static bool is_number(const char *text, size_t size, size_t most)
-{
-    if (size == 0 || size > most)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        if (!isdigit((unsigned char)text[i]) && text[i] != '.')
-            return false;
-    return true;
-}
-
-/* Directories that every system has, and the files that models and people know by name. */
-static bool is_common(const char *name, size_t size)
-{
-    static const char *const words[] = {".",
-                                        "..",
-                                        "",
-                                        "usr",
-                                        "lib",
-                                        "lib64",
-                                        "lib32",
-                                        "bin",
-                                        "sbin",
-                                        "share",
-                                        "opt",
-                                        "etc",
-                                        "proc",
-                                        "dev",
-                                        "sys",
-                                        "run",
-                                        "tmp",
-                                        "var",
-                                        "home",
-                                        "root",
-                                        "self",
-                                        "exe",
-                                        "fd",
-                                        "shm",
-                                        "libexec",
-                                        "local",
-                                        "task",
-                                        "Users",
-                                        "sh",
-                                        "bash",
-                                        "dash",
-                                        "env",
-                                        "make",
-                                        "ls",
-                                        "sleep",
-                                        "true",
-                                        "cat",
-                                        "x86_64-linux-gnu",
-                                        "site-packages",
-                                        "dist-packages",
-                                        "memfd:",
-                                        NULL};
-    static const char *const beginnings[] = {
-        "libmpi",    "libopen-",     "libpmi",     "libprrte", "libgomp.", "libomp.",    "libiomp",
-        "libc.so",   "libm.so",      "libpthread", "libdl.so", "librt.so", "ld-linux",   "libstdc++.",
-        "libgcc_s.", "libgfortran.", "libpython",  "python",   "mpirun",   "mpiexec",    "orterun",
-        "orted",     "prte",         "prun",       "hydra",    "srun",     "slurmstepd", "tollgate",
-        "[vdso]",    "linux-vdso",   NULL};
-    return is_one_of(words, name, size) || begins_with_one_of(beginnings, name, size) ||
-           is_number(name, size, 10);
-}
-
-/* Where distributions keep what is the same on all machines. */
-static bool is_of_system(const char *path)
-{
-    static const char *const beginnings[] = {"/usr/lib", "/usr/bin/", "/usr/sbin/", "/lib/",
-                                             "/lib64/",  "/bin/",     "/sbin/",     NULL};
-    return begins_with_one_of(beginnings, path, strlen(path));
 }
 
 /* ".so.1", ".c": what a file is. Its end where it is not said. */
@@ -191,12 +111,10 @@ static size_t extension_of(const char *name, size_t size)
     return size;
 }
 
-/* ---- kinds of text */
-
 static void put_name(struct tg_redactor *redactor, const char *name, size_t size, bool is_user, FILE *out)
 {
     size_t stem = extension_of(name, size);
-    if (is_common(name, size))
+    if (tg_plain_name(name, size))
         fwrite(name, 1, size, out);
     else if (is_user)
         fputs(replace(redactor, USER, name, size), out);
@@ -214,7 +132,7 @@ static void put_path(struct tg_redactor *redactor, const char *path, FILE *out)
     bool is_deleted = length > tail && strcmp(path + length - tail, deleted) == 0;
     const char *end = path + length - (is_deleted ? tail : 0);
     bool is_user = false;
-    if (is_of_system(path)) {
+    if (tg_plain_path(path, (size_t)(end - path))) {
         fputs(path, out);
         return;
     }
@@ -232,32 +150,65 @@ static void put_path(struct tg_redactor *redactor, const char *path, FILE *out)
     fputs(is_deleted ? deleted : "", out);
 }
 
-/* Words of tollgate or of a library, in which paths, file names, hosts and users are replaced. */
-static void put_words(struct tg_redactor *redactor, const char *text, FILE *out)
+/* One word of a message, which stays where it is in the vocabulary and nobody's name. */
+static void put_word(struct tg_redactor *redactor, const char *word, FILE *out)
 {
-    static const char between[] = " \t\n'\"`(),;:=[]{}<>|@";
+    size_t size = strlen(word);
+    bool is_somebody = find(redactor, HOST, word, size) != NULL || find(redactor, USER, word, size) != NULL;
+    if (strchr(word, '/') != NULL)
+        put_path(redactor, word, out);
+    else if (!is_somebody && tg_plain_word(word, size))
+        fputs(word, out);
+    else
+        put_name(redactor, word, size, false, out);
+}
+
+/* The words of TEXT, which are separated by the letters of BETWEEN, one after another. */
+static void put_each(struct tg_redactor *redactor, const char *text, const char *between,
+                     void (*put_part)(struct tg_redactor *redactor, const char *part, FILE *out), FILE *out)
+{
     while (*text != '\0') {
         size_t size = strcspn(text, between);
-        char *word = strndup(text, size);
-        if (word == NULL) {
+        char *part = strndup(text, size);
+        if (part == NULL) {
             redactor->no_memory = true;
             return;
         }
-        if (strchr(word, '/') != NULL || (size > 0 && extension_of(word, size) < size))
-            put_path(redactor, word, out);
-        else if (find(redactor, HOST, word, size) != NULL)
-            fputs(replace(redactor, HOST, word, size), out);
-        else if (find(redactor, USER, word, size) != NULL)
-            fputs(replace(redactor, USER, word, size), out);
-        else if (find(redactor, NAME, word, size) != NULL)
-            fputs(replace(redactor, NAME, word, size), out);
-        else
-            fputs(word, out);
-        free(word);
+        put_part(redactor, part, out);
+        free(part);
         text += size;
         if (*text != '\0')
             fputc(*text++, out);
     }
+}
+
+/* Words of tollgate or of a library. */
+static void put_words(struct tg_redactor *redactor, const char *text, FILE *out)
+{
+    put_each(redactor, text, " \t\n'\"`(),;:=[]{}<>|@#", put_word, out);
+}
+
+/* Where a breakpoint or barrier is: FUNCTION, IMAGE`FUNCTION, FILE#LINE, FILE:LINE, ADDRESS. What comes last is a
+ * function, whose name stays, or a number; the others are files. */
+static void put_place(struct tg_redactor *redactor, const char *place, FILE *out)
+{
+    size_t files = strlen(place);
+    while (files > 0 && strchr("`#", place[files - 1]) == NULL)
+        files--;
+    const char *last = place + files, *colon = strrchr(last, ':');
+    bool has_line =
+        colon != NULL && colon > last && colon[-1] != ':' && strspn(colon, ":0123456789") == strlen(colon);
+    char *before = strndup(place, files);
+    if (before == NULL) {
+        redactor->no_memory = true;
+        return;
+    }
+    put_each(redactor, before, "`#", put_path, out);
+    free(before);
+    if (has_line || strpbrk(last, "/ \t\n") != NULL || extension_of(last, strlen(last)) < strlen(last))
+        put_words(redactor, last, out);
+    else
+        fputs(last, out);
 }
 
 static void put_argument(struct tg_redactor *redactor, const char *argument, bool is_first, FILE *out)
@@ -267,59 +218,63 @@ static void put_argument(struct tg_redactor *redactor, const char *argument, boo
     if (is_first || (*argument != '-' && strchr(argument, '/') != NULL && strchr(argument, '=') == NULL &&
                      strpbrk(argument, " \n;") == NULL))
         put_path(redactor, argument, out);
-    else if (is_one_of(plain, argument, size) || is_number(argument, size, 4))
+    else if (is_one_of(plain, argument, size) || tg_plain_number(argument, size, 4))
         fputs(argument, out);
     else
         fputs(replace(redactor, ARGUMENT, argument, size), out);
 }
 
-/* NAME=VALUE of an environment: values that are numbers or OpenMP's own words stay. */
-static void put_variable(struct tg_redactor *redactor, const char *variable, FILE *out)
+/* A word of a variable's value: numbers and OpenMP's own words stay. */
+static void put_value(struct tg_redactor *redactor, const char *word, FILE *out)
 {
     static const char *const words[] = {"true",    "false",   "close",   "spread",  "master", "primary",
                                         "static",  "dynamic", "guided",  "auto",    "cores",  "threads",
                                         "sockets", "active",  "passive", "yes",     "no",     "on",
                                         "off",     "TRUE",    "FALSE",   "VERBOSE", "",       NULL};
-    static const char between[] = ":,;= ";
+    size_t size = strlen(word);
+    if (tg_plain_number(word, size, 20) || is_one_of(words, word, size))
+        fputs(word, out);
+    else if (strchr(word, '/') != NULL)
+        put_path(redactor, word, out);
+    else
+        fputs(replace(redactor, find(redactor, HOST, word, size) != NULL ? HOST : VALUE, word, size), out);
+}
+
+/* NAME=VALUE of an environment. */
+static void put_variable(struct tg_redactor *redactor, const char *variable, FILE *out)
+{
     const char *value = strchr(variable, '=');
     size_t name = value == NULL ? strlen(variable) : (size_t)(value - variable) + 1;
     fwrite(variable, 1, name, out);
-    for (value = variable + name; *value != '\0';) {
-        size_t size = strcspn(value, between);
-        char *word = strndup(value, size);
-        if (word == NULL) {
-            redactor->no_memory = true;
-            return;
-        }
-        if (is_number(word, size, 20) || is_one_of(words, word, size))
-            fputs(word, out);
-        else if (strchr(word, '/') != NULL)
-            put_path(redactor, word, out);
-        else
-            fputs(replace(redactor, find(redactor, HOST, word, size) != NULL ? HOST : VALUE, word, size),
-                  out);
-        free(word);
-        value += size;
-        if (*value != '\0')
-            fputc(*value++, out);
-    }
+    put_each(redactor, variable + name, ":,;= ", put_value, out);
 }
 
 static void put_whole(struct tg_redactor *redactor, enum sort sort, const char *text, FILE *out)
 {
-    if (*text == '\0' || is_number(text, strlen(text), 20) ||
-        (sort == COMMUNICATOR && strncmp(text, "MPI_", 4) == 0))
+    static const char *const everywhere[] = {"MPI_COMM_WORLD", "MPI_COMM_SELF", "MPI_COMM_PARENT", NULL};
+    size_t size = strlen(text);
+    if (*text == '\0' || tg_plain_number(text, size, 20) ||
+        (sort == COMMUNICATOR && is_one_of(everywhere, text, size)))
         fputs(text, out);
     else
         fputs(replace(redactor, sort, text, strlen(text)), out);
 }
 
+/* A host is also known by its name without the domain. */
+static void put_host(struct tg_redactor *redactor, const char *host, FILE *out)
+{
+    size_t label = strcspn(host, ".");
+    put_whole(redactor, HOST, host, out);
+    if (host[label] != '\0' && label > 0 && strspn(host, "0123456789") < label)
+        (void)replace(redactor, HOST, host, label);
+}
+
 /* ---- fields */
 
-enum treatment { WORDS, KEPT, PATH, ON_HOST, OF_JOB, ARGUMENTS, VARIABLES, GLOB, WHOLE, COMM_NAME };
+enum treatment { WORDS, KEPT, PATH, PLACE, ON_HOST, OF_JOB, ARGUMENTS, VARIABLES, GLOB, WHOLE, COMM_NAME };
 
-/* The first row that fits; RECORD NULL: in any. What no row names, a field of tomorrow too, is WORDS, where no
- * single word is known to be harmless: that is for texts of tollgate itself. */
+/* The first row that fits; RECORD NULL: in any. What no row names, a field of tomorrow too, is WORDS, of which only
+ * those of messages stay. */
 static const struct {
     const char *record, *field;
     enum treatment treatment;
@@ -342,6 +297,9 @@ static const struct {
     {"identity", "source", KEPT},
     {"command_line", "arguments", ARGUMENTS},
     {"environment", "variables", VARIABLES},
+    {"breakpoint_spec", "text", PLACE},
+    {"barrier_created", "location", PLACE},
+    {"signal", "sender", PATH},
     {"filter_settings", "match", GLOB},
     {"filter_decision", "pattern", GLOB},
     {NULL, "host", ON_HOST},
@@ -375,8 +333,11 @@ static void put(struct tg_redactor *redactor, enum treatment treatment, const ch
     case PATH:
         put_path(redactor, text, out);
         break;
+    case PLACE:
+        put_place(redactor, text, out);
+        break;
     case ON_HOST:
-        put_whole(redactor, HOST, text, out);
+        put_host(redactor, text, out);
         break;
     case OF_JOB:
         put_whole(redactor, JOB, text, out);
@@ -388,7 +349,10 @@ static void put(struct tg_redactor *redactor, enum treatment treatment, const ch
         put_variable(redactor, text, out);
         break;
     case GLOB:
-        put_whole(redactor, strcmp(text, "*") == 0 ? COMMUNICATOR : PATTERN, text, out);
+        if (strcmp(text, "*") == 0)
+            fputs(text, out);
+        else
+            put_whole(redactor, PATTERN, text, out);
         break;
     case WHOLE:
         put_whole(redactor, TEXT, text, out);
