@@ -74,6 +74,7 @@ class Trial:
         self.interrupted = True
         if self.way == "timeout":
             return  # comes by itself
+        self.wait_for(lambda: self.launcher() != self.process.pid, BEGIN_S)  # else there is nothing to record yet
         try:
             if self.way == "ctrl-c":
                 os.killpg(self.process.pid, signal.SIGINT)

@@ -30,7 +30,9 @@ struct witness_culprit {
 struct witness_place {
     int line; /* of the call that the thread is in; negative: of the last one */
     int thread, tid, pid;
-    int calls, unused[3];
+    int calls;
+    int returned; /* line of the last call that returned: of MPI, unlike LINE */
+    int unused[2];
 };
 
 struct witness_board {
@@ -76,6 +78,12 @@ WITNESS void witness_at(int line)
     place->calls++;
 }
 
+WITNESS void witness_returned(int line)
+{
+    witness_at(-line);
+    witness_place()->returned = line;
+}
+
 /* The calling thread is about to do what is wrong, at LINE. */
 WITNESS void witness_culprit(int line)
 {
@@ -89,7 +97,7 @@ WITNESS void witness_culprit(int line)
     culprit->tid = place->tid;
     culprit->pid = place->pid;
     culprit->line = line;
-    culprit->last_line = place->line < 0 ? -place->line : place->line;
+    culprit->last_line = place->returned;
     __atomic_store_n(&culprit->is_set, 1, __ATOMIC_RELEASE);
 }
 
@@ -142,7 +150,7 @@ WITNESS void work(int most_us)
         witness_at(__LINE__);                                                                                \
         (void)(call);                                                                                        \
         __asm__ volatile("# line %0" : : "i"(__LINE__));                                                     \
-        witness_at(-__LINE__);                                                                               \
+        witness_returned(__LINE__);                                                                          \
     } while (0)
 
 #endif
