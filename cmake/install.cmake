@@ -2,7 +2,7 @@
 # `development`, the trace library for programs that read traces themselves.
 install(TARGETS tollgate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tollgate)
 # The program finds them from where it is itself (recorder/inject/files.c).
-install(TARGETS tg_agent tg_audit LIBRARY DESTINATION ${TG_AGENT_DESTINATION} COMPONENT tollgate)
+install(TARGETS tg_agent tg_audit tg_heap LIBRARY DESTINATION ${TG_AGENT_DESTINATION} COMPONENT tollgate)
 
 # tg_install_compressed(FILE FOLDER NAME): FILE, compressed as Debian asks, as FOLDER/NAME.gz; as it is where there is no gzip.
 find_program(TG_GZIP gzip)

@@ -15,7 +15,8 @@
  *
  * The agent finds the directory by TG_AGENT_VARIABLE; where there are several, the last one counts. Who
  * starts the program puts TG_AGENT_VARIABLES strings behind all others of its environment:
- *     LD_PRELOAD=.../TG_AGENT_LIBRARY[:what the program preloads itself]  (of several the last one counts)
+ *     LD_PRELOAD=.../TG_AGENT_LIBRARY[:.../TG_AGENT_HEAP_LIBRARY][:what the program preloads itself]  (of
+ *     several the last one counts)
  *     LD_AUDIT=.../TG_AGENT_AUDIT_LIBRARY  (they add up; the fourth again where the program has this one
  * already) TG_AGENT_TUNABLES bytes              (auditors make static thread-local storage scarce)
  *     TG_AGENT_VARIABLE=directory
@@ -26,7 +27,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      3
+#define TG_AGENT_PROTOCOL      4
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -36,6 +37,7 @@
 /* File names of the two libraries; they lie side by side where tollgate is installed. */
 #define TG_AGENT_LIBRARY       "tollgate-agent.so" /* LD_PRELOAD */
 #define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
+#define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so"  /* LD_PRELOAD behind the first, where the heap is observed */
 
 enum {
     TG_AGENT_VARIABLES = 4, /* strings that load the agent */
@@ -53,11 +55,34 @@ enum tg_agent_flag {
     TG_AGENT_OPENMP = 4, /* kinds of events to observe */
     TG_AGENT_MPI = 8,
     TG_AGENT_DLOPEN = 16, /* calls of dlopen, dlmopen, dlclose */
+    TG_AGENT_HEAP = 32,   /* calls of malloc, free and the like, as the control's `heap` says */
 };
 
 enum tg_agent_clock {
     TG_AGENT_CLOCK_MONOTONIC, /* ticks are ns of CLOCK_MONOTONIC */
     TG_AGENT_CLOCK_TSC,       /* ticks are rdtsc; the recorder knows their relation to time */
+};
+
+enum tg_agent_heap_mode {
+    TG_AGENT_HEAP_OFF,
+    TG_AGENT_HEAP_EVENTS, /* every call */
+    TG_AGENT_HEAP_SAMPLE, /* blocks that a sample of the allocated bytes hits */
+    TG_AGENT_HEAP_CHECK,  /* every call, and mistakes */
+};
+
+enum tg_agent_heap_flag {
+    TG_AGENT_HEAP_RED_ZONES = 1, /* check: blocks end at a page that may not be touched */
+};
+
+enum { TG_AGENT_HEAP_MAX_DEPTH = 128 };
+
+/* What is to be recorded of the heap. */
+struct tg_agent_heap {
+    uint32_t mode;         /* enum tg_agent_heap_mode */
+    uint32_t flags;        /* enum tg_agent_heap_flag */
+    uint32_t depth;        /* calls of a stack, at most TG_AGENT_HEAP_MAX_DEPTH; 0: no stacks */
+    uint32_t reserved;     /* 0 */
+    uint64_t sample_bytes; /* SAMPLE: mean distance of two samples */
 };
 
 /* Made by the recorder. It holds an exclusive flock on the file as long as it lives: an agent that waits for
@@ -75,6 +100,9 @@ struct tg_agent_control {
     /* counts up, and is woken (FUTEX_WAKE, shared; the recorder sleeps on it), when a ring was made, when one
      * is more than half full at a look at its tail, and when a thread is about to wait for room */
     uint32_t attention;
+    uint32_t reserved; /* 0 */
+    /* made by the recorder */
+    struct tg_agent_heap heap;
 };
 
 enum tg_agent_ring_kind {
@@ -209,7 +237,19 @@ enum {
     X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                   \
     X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                      \
     X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                     \
-    X(MPI_COMM_NAME, 2)      /* comm, STRING name */
+    X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                         \
+    X(HEAP_START, 3)         /* tg_heap_mode + depth << 32, sample bytes, STRING path of the allocator */    \
+    X(HEAP_UNSEEN, 2)        /* STRING path, STRING reason */                                                \
+    X(HEAP_OBJECT, 8) /* address of its first page, behind its last, load bias, build-id's length in bytes,  \
+                            the build-id in 3 words, STRING path: code for the stacks that follow */         \
+    X(HEAP_STACK, 3)  /* id, tg_stack_end, LIST of code address: 0 separates a signal handler's frame from    \
+                            what it interrupted */                                                           \
+    X(HEAP_ALLOC, 2)  /* address + tg_heap_call << 48, size + stack's id << 32 */                            \
+    X(HEAP_ALLOC_LARGE, 4) /* address + tg_heap_call << 48, stack's id, size */                              \
+    X(HEAP_FREE, 2)        /* address + tg_heap_release << 48, stack's id */                                 \
+    X(HEAP_RESIZE, 3)      /* address + tg_heap_call << 48, stack's id, size */                              \
+    X(HEAP_ERROR, 11) /* tg_heap_error, address, block, size, stack, stacks where it was allocated and freed, \
+                            their threads, offset, wrong bytes + was prevented << 63, STRING call */
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */

@@ -17,6 +17,7 @@ enum setup_state {
 static uint64_t no_generation; /* of a thread that never recorded, in a process that never will */
 
 struct tg_agent tg_agent = {.generation = &no_generation};
+TG_AGENT_SHARE(tg_agent);
 
 static struct {
     int state;        /* enum setup_state, __atomic */
@@ -90,3 +91,6 @@ void tg_agent_count_unload(void)
 {
     __atomic_fetch_add(&setup.unloads, 1, __ATOMIC_RELEASE);
 }
+
+TG_AGENT_SHARE(tg_agent_is_set_up);
+TG_AGENT_SHARE(tg_agent_unloads);

@@ -15,6 +15,16 @@
 #define TG_AGENT_LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define TG_AGENT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/* What the heap library (recorder/agent/heap) uses of this one: it knows it by a second name, TG_AGENT_SHARE's, and
+ * weakly, for it may have been loaded alone. */
+#ifdef TG_AGENT_GUEST
+#define TG_AGENT_SHARED(name) __asm__("tollgate_" #name) __attribute__((visibility("default"), weak))
+#else
+#define TG_AGENT_SHARED(name)
+#endif
+#define TG_AGENT_SHARE(name)                                                                                 \
+    extern __typeof__(name) tollgate_##name __attribute__((alias(#name), visibility("default")))
+
 /* The one state of the process. */
 struct tg_agent {
     struct tg_agent_control *control; /* NULL: nothing is recorded */
@@ -28,7 +38,7 @@ struct tg_agent {
     uint64_t next_team __attribute__((aligned(64)));
     uint64_t next_task __attribute__((aligned(64)));
 };
-extern struct tg_agent tg_agent;
+extern struct tg_agent tg_agent TG_AGENT_SHARED(tg_agent);
 
 static inline uint64_t tg_agent_ticks(void)
 {
@@ -40,7 +50,7 @@ static inline uint64_t tg_agent_ticks(void)
 }
 
 /* Sets the agent up where that has not happened yet. False: there is nothing to record for. */
-bool tg_agent_is_set_up(void);
+bool tg_agent_is_set_up(void) TG_AGENT_SHARED(tg_agent_is_set_up);
 
 /* True where FLAGS, all of them, are to be observed in this process. Also sets the agent up, so that it may
  * be called before the constructor ran. */
@@ -48,7 +58,7 @@ bool tg_agent_observes(uint32_t flags);
 
 /* Counts the times when a library may have been unloaded, so that what is remembered of libraries can be
  * dropped. */
-uint64_t tg_agent_unloads(void);
+uint64_t tg_agent_unloads(void) TG_AGENT_SHARED(tg_agent_unloads);
 void tg_agent_count_unload(void);
 
 #endif

@@ -42,3 +42,7 @@ void tg_agent_say(unsigned kind, const char *text)
         tg_agent_commit();
     }
 }
+
+TG_AGENT_SHARE(tg_agent_record_slowly);
+TG_AGENT_SHARE(tg_agent_string_words);
+TG_AGENT_SHARE(tg_agent_put_string);

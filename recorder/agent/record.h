@@ -57,7 +57,8 @@ enum { TG_AGENT_AHEAD_BYTES = 1024 };
 /* The records below where they cannot be written at once; SHAPE is the kind, and how many arguments it has <<
  * TG_AGENT_WORDS_SHIFT. (Six parameters: none on the stack, where tg_agent_begin would take its frame for
  * that of a handler of the caller.) */
-void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
+void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+    TG_AGENT_SHARED(tg_agent_record_slowly);
 
 /* A record that was written at once: the position behind it, in the lowest bits half of its words; 0: none.
  * The clock is most of what a record costs: who knows that another one is of the same moment passes this on,
@@ -172,9 +173,10 @@ static inline uint64_t tg_agent_place(const void *code, unsigned seen, unsigned 
 }
 
 /* Words that a string argument takes: TEXT may be NULL, which counts as "". */
-size_t tg_agent_string_words(const char *text);
+size_t tg_agent_string_words(const char *text) TG_AGENT_SHARED(tg_agent_string_words);
 /* Writes TEXT into ARGUMENTS, tg_agent_string_words(TEXT) words as counted before. */
-void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words);
+void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words)
+    TG_AGENT_SHARED(tg_agent_put_string);
 
 /* Records TEXT as KIND: TG_RECORD_NOTE or TG_RECORD_ASIDE. */
 void tg_agent_say(unsigned kind, const char *text);

@@ -49,6 +49,8 @@ struct thread_slow {
 
 static __thread struct thread_slow slow __attribute__((tls_model("initial-exec")));
 __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct tg_agent_thread tollgate_tg_agent_thread
+    __attribute__((alias("tg_agent_thread"), visibility("default"), tls_model("initial-exec")));
 
 static struct {
     pthread_key_t key;
@@ -484,3 +486,7 @@ void tg_agent_commit_slowly(void)
     thread->busy = NULL;
     errno = saved;
 }
+
+TG_AGENT_SHARE(tg_agent_begin_nested);
+TG_AGENT_SHARE(tg_agent_begin_slowly);
+TG_AGENT_SHARE(tg_agent_commit_slowly);

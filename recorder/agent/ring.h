@@ -15,7 +15,8 @@ struct tg_agent_thread {
     const void *volatile busy; /* the frame that is writing a record */
     struct tg_agent_ring_header *header;
 };
-extern __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct tg_agent_thread tg_agent_thread TG_AGENT_SHARED(tg_agent_thread)
+    __attribute__((tls_model("initial-exec")));
 
 /* OpenMP: from here on this thread is number THREAD_NUM of TEAM. */
 static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
@@ -26,9 +27,12 @@ static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
 
 /* Slow halves of tg_agent_begin and tg_agent_commit: where a handler interrupted a record of the same thread
  * (FRAME is the handler's); where there is no room, no ring, another process. */
-uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame);
-uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words);
-void tg_agent_commit_slowly(void);
+uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame)
+    TG_AGENT_SHARED(tg_agent_begin_nested);
+uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
+    TG_AGENT_SHARED(tg_agent_begin_slowly);
+void tg_agent_commit_slowly(void)
+    TG_AGENT_SHARED(tg_agent_commit_slowly);
 
 /* Keeps the compiler from moving memory accesses across: a signal handler sees them in this order. */
 static inline void tg_agent_signal_fence(void)

@@ -56,10 +56,11 @@ static uint64_t tls_of(const char *path, const char *preload)
     return bytes;
 }
 
-static struct tg_error *count_tls(const struct tg_agent_files *files, const char *command, uint64_t *bytes)
+static struct tg_error *count_tls(const struct tg_agent_files *files, bool heap, const char *command,
+                                  uint64_t *bytes)
 {
     char path[PATH_MAX];
-    char *preload = tg_agent_files_preload(files, getenv("LD_PRELOAD"));
+    char *preload = tg_agent_files_preload(files, heap, getenv("LD_PRELOAD"));
     if (preload == NULL)
         return tg_error_no_memory();
     *bytes = tls_of(NULL, preload);
@@ -120,15 +121,15 @@ static bool set_all(char **environment, size_t *count, const struct tg_agent_var
 }
 
 struct tg_error *tg_agent_environment_create(const struct tg_agent_files *files, const char *directory,
-                                             bool audit, const char *command, char ***environment)
+                                             bool audit, bool heap, const char *command, char ***environment)
 {
     struct tg_agent_variables variables = {0};
     const struct tg_agent_own_variables own = {.preload = getenv("LD_PRELOAD"),
                                                .tunables = getenv("GLIBC_TUNABLES")};
     uint64_t tls_bytes = 0;
-    struct tg_error *error = audit ? count_tls(files, command, &tls_bytes) : NULL;
+    struct tg_error *error = audit ? count_tls(files, heap, command, &tls_bytes) : NULL;
     if (error == NULL)
-        error = tg_agent_variables_init(&variables, files, directory, &own, tls_bytes);
+        error = tg_agent_variables_init(&variables, files, directory, heap, &own, tls_bytes);
     if (error != NULL)
         return error;
     size_t count = 0;

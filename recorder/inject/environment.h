@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 /* The environment of this process with the variables that load the agent added to those it has. DIRECTORY
- * is that of the rings; AUDIT as tg_agent_injector_options. COMMAND (execvp's rules) says how much
+ * is that of the rings; AUDIT and HEAP as tg_agent_injector_options. COMMAND (execvp's rules) says how much
  * thread-local storage is to be made room for; programs that it starts may need a little more. */
 struct tg_error *tg_agent_environment_create(const struct tg_agent_files *files, const char *directory,
-                                             bool audit, const char *command, char ***environment);
+                                             bool audit, bool heap, const char *command, char ***environment);
 /* The file that execvp would take for COMMAND, as it finds it; false where there is none. */
 bool tg_agent_environment_find_command(const char *command, char path[PATH_MAX]);
 

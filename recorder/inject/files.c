@@ -20,6 +20,7 @@ void tg_agent_files_deinit(struct tg_agent_files *files)
 {
     free(files->agent);
     free(files->audit);
+    free(files->heap);
     *files = (struct tg_agent_files){0};
 }
 
@@ -32,20 +33,23 @@ static bool can_be_told(const char *path)
 struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_files *files)
 {
     struct tg_agent_files found = {0};
-    if (asprintf(&found.agent, "%s/%s", directory, TG_AGENT_LIBRARY) < 0)
-        found.agent = NULL;
-    if (asprintf(&found.audit, "%s/%s", directory, TG_AGENT_AUDIT_LIBRARY) < 0)
-        found.audit = NULL;
+    const struct {
+        char **path;
+        const char *name;
+    } libraries[] = {{&found.agent, TG_AGENT_LIBRARY},
+                     {&found.audit, TG_AGENT_AUDIT_LIBRARY},
+                     {&found.heap, TG_AGENT_HEAP_LIBRARY}};
     struct tg_error *error = NULL;
-    if (found.agent == NULL || found.audit == NULL)
-        error = tg_error_no_memory();
-    else if (access(found.agent, R_OK) != 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "cannot read the agent's library %s: %s", found.agent,
-                                strerror(errno));
-    else if (access(found.audit, R_OK) != 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "cannot read the agent's library %s: %s", found.audit,
-                                strerror(errno));
-    else if (!can_be_told(directory))
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0] && error == NULL; i++) {
+        if (asprintf(libraries[i].path, "%s/%s", directory, libraries[i].name) < 0) {
+            *libraries[i].path = NULL;
+            error = tg_error_no_memory();
+        } else if (access(*libraries[i].path, R_OK) != 0) {
+            error = tg_error_create(TG_ERROR_NOT_FOUND, "cannot read the agent's library %s: %s",
+                                    *libraries[i].path, strerror(errno));
+        }
+    }
+    if (error == NULL && !can_be_told(directory))
         error = tg_error_create(TG_ERROR_UNSUPPORTED,
                                 "the agent is in %s, and the dynamic loader cannot preload a library whose "
                                 "path has a space, ':' or '$'",
@@ -119,19 +123,21 @@ static uint64_t own_static_tls(const char *tunables)
     return bytes;
 }
 
-char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own)
+char *tg_agent_files_preload(const struct tg_agent_files *files, bool heap, const char *own)
 {
     bool has_own = own != NULL && own[0] != '\0';
     char *text = NULL;
-    return asprintf(&text, "%s%s%s", files->agent, has_own ? ":" : "", has_own ? own : "") < 0 ? NULL : text;
+    int length = asprintf(&text, "%s%s%s%s%s", files->agent, heap ? ":" : "", heap ? files->heap : "",
+                          has_own ? ":" : "", has_own ? own : "");
+    return length < 0 ? NULL : text;
 }
 
 struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
-                                         const struct tg_agent_files *files, const char *directory,
+                                         const struct tg_agent_files *files, const char *directory, bool heap,
                                          const struct tg_agent_own_variables *own, uint64_t static_tls_bytes)
 {
     struct tg_agent_variables made = {0};
-    char *preload = tg_agent_files_preload(files, own->preload);
+    char *preload = tg_agent_files_preload(files, heap, own->preload);
     if (preload == NULL || asprintf(&made.preload, "LD_PRELOAD=%s", preload) < 0)
         made.preload = NULL;
     free(preload);

@@ -4,12 +4,14 @@
 
 #include "format/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Absolute paths; the caller's storage. */
 struct tg_agent_files {
     char *agent;
     char *audit;
+    char *heap;
 };
 
 /* Looks where this program itself is (/proc/self/exe), in the build tree or as installed. NOT_FOUND where
@@ -21,8 +23,9 @@ struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_f
 
 void tg_agent_files_deinit(struct tg_agent_files *files);
 
-/* The value of LD_PRELOAD to set where it was OWN (NULL: not set). Free with free; NULL without memory. */
-char *tg_agent_files_preload(const struct tg_agent_files *files, const char *own);
+/* The value of LD_PRELOAD to set where it was OWN (NULL: not set); HEAP: the heap's library too. Free with free; NULL
+ * without memory. */
+char *tg_agent_files_preload(const struct tg_agent_files *files, bool heap, const char *own);
 
 /* NAME=VALUE, each to be freed; the caller's storage. */
 struct tg_agent_variables {
@@ -38,13 +41,13 @@ struct tg_agent_own_variables {
     const char *tunables; /* GLIBC_TUNABLES: it takes them all, of the same tunable the last one */
 };
 
-/* The variables that load the agent with its rings in DIRECTORY (absolute).
+/* The variables that load the agent with its rings in DIRECTORY (absolute), and with HEAP the heap's library.
  *
  * Where there are auditors, the loader fixes the size of the static thread-local storage before it maps the
  * program's libraries, which then have to share what it keeps for dlopen: less than two KiB, or the program
  * does not start. STATIC_TLS_BYTES are added to that. */
 struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
-                                         const struct tg_agent_files *files, const char *directory,
+                                         const struct tg_agent_files *files, const char *directory, bool heap,
                                          const struct tg_agent_own_variables *own, uint64_t static_tls_bytes);
 void tg_agent_variables_deinit(struct tg_agent_variables *variables);
 

@@ -101,7 +101,8 @@ static bool is_same_file(pid_t pid, const char *path, bool executable)
 static struct tg_error *check_files(const struct tg_agent_injector *injector, pid_t pid)
 {
     const struct tg_agent_injector_options *options = &injector->options;
-    if (!is_same_file(pid, options->files->agent, true) || !is_same_file(pid, options->files->audit, true))
+    if (!is_same_file(pid, options->files->agent, true) || !is_same_file(pid, options->files->audit, true) ||
+        (options->heap && !is_same_file(pid, options->files->heap, true)))
         return aside("the process cannot see or execute the agent's libraries (container, chroot, "
                      "noexec)");
     if (!is_same_file(pid, options->directory, false))
@@ -163,7 +164,7 @@ static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_
     *bytes = 0;
     if (!options->audit && tg_initial_stack_variable(stack, "LD_AUDIT") == NULL)
         return NULL;
-    char *preload = tg_agent_files_preload(options->files, tg_initial_stack_variable(stack, "LD_PRELOAD"));
+    char *preload = tg_agent_files_preload(options->files, options->heap, tg_initial_stack_variable(stack, "LD_PRELOAD"));
     if (preload == NULL)
         return tg_error_no_memory();
     const struct tg_startup_program program = {
@@ -188,7 +189,8 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
     uint64_t tls_bytes;
     struct tg_error *error = count_tls(injector, thread->process->pid, stack, &tls_bytes);
     if (error == NULL)
-        error = tg_agent_variables_init(&variables, options->files, options->directory, &own, tls_bytes);
+        error = tg_agent_variables_init(&variables, options->files, options->directory, options->heap, &own,
+                                        tls_bytes);
     if (error != NULL)
         return error;
     /* Always as many; an auditor that is there already would be loaded twice. */

@@ -22,6 +22,7 @@ struct tg_agent_injector_options {
     const char *directory; /* directory of the rings: absolute */
     int directory_fd;      /* open on it, -1: whether the agent comes up is not looked at */
     bool audit;            /* load the audit library too: libraries are to be observed */
+    bool heap;             /* load the heap's library too */
     struct tg_image_cache *images;
     /* A further variable (NAME=VALUE) for the program that THREAD is about to run, which the agent leaves
      * there; NULL none. STACK is its initial one. May be NULL. */

@@ -4,6 +4,7 @@
 #include "format/settings/command_line.h"
 #include "format/settings/settings.h"
 #include "recorder/agent/contract.h"
+#include "recorder/record/heap_option.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -27,6 +28,8 @@ enum {
     KEY_DLOPEN,
     KEY_OPENMP,
     KEY_MPI,
+    KEY_HEAP,
+    KEY_HEAP_DEPTH,
     KEY_LOSSY,
     KEY_RING_SIZE,
     KEY_NO_PTRACE,
@@ -52,6 +55,8 @@ struct arguments {
     const char *on_match;
     const char *openmp;
     const char *mpi;
+    const char *heap; /* "" for --heap alone */
+    const char *heap_depth;
     const char *ring_size;
     const char *ranks;
     char *slurm_step;
@@ -93,6 +98,13 @@ static const struct argp_option argp_options[] = {
      3},
     {"openmp", KEY_OPENMP, "on|off", 0, "Observe OpenMP (default: on)", 3},
     {"mpi", KEY_MPI, "on|off", 0, "Observe MPI calls (default: on)", 3},
+    {"heap", KEY_HEAP, "HOW", OPTION_ARG_OPTIONAL,
+     "Observe malloc, free, operator new and the like in the command and what it starts: HOW is events (every call; "
+     "default), sample:BYTES (blocks that a sample of the allocated bytes hits: one in BYTES, with suffix K or M) or "
+     "check (every call, and mistakes)",
+     3},
+    {"heap-depth", KEY_HEAP_DEPTH, "N", 0,
+     "Record at most N calls of the stack of each allocation (default: 32; 0: no stacks)", 3},
     {"lossy", KEY_LOSSY, NULL, 0,
      "Drop and count the agent's events while the recorder cannot keep up, instead of making the job wait",
      3},
@@ -141,6 +153,7 @@ static const struct store {
     {KEY_DLOPEN, offsetof(struct arguments, dlopen), STORE_TEXT, 0},
     {KEY_OPENMP, offsetof(struct arguments, openmp), STORE_TEXT, 0},
     {KEY_MPI, offsetof(struct arguments, mpi), STORE_TEXT, 0},
+    {KEY_HEAP_DEPTH, offsetof(struct arguments, heap_depth), STORE_TEXT, 0},
     {KEY_LOSSY, offsetof(struct arguments, lossy), STORE_TRUE, 0},
     {KEY_RING_SIZE, offsetof(struct arguments, ring_size), STORE_TEXT, 0},
     {KEY_NO_PTRACE, offsetof(struct arguments, options.no_ptrace), STORE_TRUE, 0},
@@ -194,6 +207,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'b':
         return TG_ARRAY_APPEND_EXACT(options->breaks, options->n_breaks, argument) == NULL ? 0 : ENOMEM;
+    case KEY_HEAP:
+        arguments->heap = argument != NULL ? argument : "";
+        return 0;
     case ARGP_KEY_ARG: /* the command: all the rest is its own */
         options->command = &state->argv[state->next - 1];
         state->next = state->argc;
@@ -412,8 +428,15 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
         error = set_switch("--mpi", arguments->mpi, TG_AGENT_MPI, &options->agent);
     if (error == NULL)
         error = set_ring_size(arguments->ring_size, &options->ring_bytes);
+    if (error == NULL)
+        error = tg_heap_option_parse(arguments->heap, arguments->heap_depth, &options->heap);
     if (error != NULL)
         return error;
+    if (options->heap.mode != TG_AGENT_HEAP_OFF && options->command == NULL)
+        return tg_error_create(TG_ERROR_USAGE, "--heap works only with a command: nothing can be put in front of the "
+                                               "heap of a running process");
+    if (options->heap.mode != TG_AGENT_HEAP_OFF)
+        options->agent |= TG_AGENT_HEAP;
     if (options->launched == TG_LOADER_AGENT)
         options->agent |= TG_AGENT_DLOPEN;
     if (options->command == NULL)

@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 #include "format/settings/dlopen_filter.h"
 #include "format/settings/settings.h"
+#include "recorder/agent/contract.h"
 #include "recorder/loader/loader.h"
 #include "recorder/mpir/wanted_ranks.h"
 
@@ -34,7 +35,8 @@ struct tg_record_options {
     bool dlopen_given;   /* --dlopen was: what it asks for is not to be replaced by something else */
     bool no_ptrace;      /* the agent alone */
     bool no_stacks;      /* where threads were at crashes and interruptions is not recorded */
-    uint32_t agent;      /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN there is no agent */
+    uint32_t agent; /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN, HEAP there is no agent */
+    struct tg_agent_heap heap;
     uint64_t ring_bytes; /* size of an agent's ring, a power of two; 0: as much as is reasonable */
     enum tg_mpir_use mpir;
     bool mpir_trust;              /* take what a starter's table names, whatever it runs and whose it is */

@@ -347,7 +347,8 @@ static void sealing(void *context, uint64_t n_sealed, bool with_last)
 /* Whether the recording is worth nothing without an agent. */
 static bool insists_on_agent(const struct tg_record_options *options)
 {
-    return options->no_ptrace || (options->dlopen_given && options->launched == TG_LOADER_AGENT);
+    return options->no_ptrace || options->heap.mode != TG_AGENT_HEAP_OFF ||
+           (options->dlopen_given && options->launched == TG_LOADER_AGENT);
 }
 
 /* Without an agent, and where nobody insists on it, libraries are watched by stops. */
@@ -355,10 +356,14 @@ static struct tg_error *create_agent(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
     recording->launched = options->launched;
-    if ((options->agent & (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN)) == 0)
+    if ((options->agent & (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN | TG_AGENT_HEAP)) == 0)
         return NULL;
     const struct tg_agent_session_options agent = {
-        .flags = options->agent, .ring_bytes = options->ring_bytes, .trace = options->trace};
+        .flags = options->agent,
+        .heap = options->heap,
+        .ring_bytes = options->ring_bytes,
+        .trace = options->trace,
+    };
     struct tg_error *error = tg_agent_session_create(&agent, &recording->agent);
     if (error == NULL || insists_on_agent(options))
         return error;
@@ -387,6 +392,7 @@ static struct tg_error *create_injector(struct tg_recording *recording)
         .directory = tg_agent_directory_path(directory),
         .directory_fd = tg_agent_directory_fd(directory),
         .audit = recording->launched == TG_LOADER_AGENT,
+        .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
         .images = recording->images,
         .further = further_variable,
         .context = recording,
@@ -525,6 +531,7 @@ static struct tg_error *create_untraced(struct tg_recording *recording)
         .sink = {.context = recording, .add = add_event},
         .file = &recording->file,
         .audit = recording->launched == TG_LOADER_AGENT,
+        .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
     };
     return tg_untraced_create(&options, &recording->untraced);
 }

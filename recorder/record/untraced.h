@@ -21,6 +21,7 @@ struct tg_untraced_options {
     struct tg_event_sink sink; /* gets all events: on the session's thread, in the finish on the caller's */
     const struct tg_ring_set_file *file; /* as tg_agent_session_start */
     bool audit;                          /* load the audit library too */
+    bool heap;                           /* load the heap's library too */
 };
 
 struct tg_error *tg_untraced_create(const struct tg_untraced_options *options, struct tg_untraced **untraced);

@@ -27,6 +27,7 @@ static struct tg_error *prepare(struct tg_agent_session *session,
     tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
     const struct tg_agent_directory_options directory = {
         .flags = options->flags,
+        .heap = options->heap,
         .clock = source,
         .ring_bytes = options->ring_bytes,
         .trace = options->trace,

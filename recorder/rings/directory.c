@@ -353,6 +353,7 @@ static struct tg_error *make_control(struct tg_agent_directory *directory,
         .protocol = TG_AGENT_PROTOCOL,
         .flags = options->flags,
         .clock = options->clock,
+        .heap = options->heap,
         .ring_bytes = options->ring_bytes != 0 ? options->ring_bytes : choose_ring_bytes(directory->fd),
     };
     memcpy(page, &control, sizeof control);

@@ -41,7 +41,8 @@ static struct tg_return_site site_at(const struct tg_unwind_function *function, 
     struct tg_return_site site = {.address = address, .frame = TG_RETURN_NOWHERE};
     struct tg_unwind_row row;
     const unsigned char *code = (const unsigned char *)(uintptr_t)address;
-    if (address <= function->start || *code != RET || !tg_unwind_row_at(function, address - 1, &row))
+    if (address <= function->start || *code != RET || !tg_unwind_row_at(function, address - 1, &row) ||
+        row.is_outermost || row.cfa_is_at_rbp)
         return site;
     if (row.cfa_register == TG_UNWIND_RSP && row.n_saved == 0 &&
         (row.cfa_offset == 8 ||
@@ -49,7 +50,7 @@ static struct tg_return_site site_at(const struct tg_unwind_function *function, 
         site.frame = TG_RETURN_PLAIN;
         site.skipped = row.cfa_offset == 8 ? 0 : (unsigned)row.cfa_offset - 16;
     } else if (row.cfa_register == TG_UNWIND_RBP && row.cfa_offset == 16 && row.n_saved == 1 &&
-               row.rbp_offset == -16) {
+               row.rbp_rule == TG_UNWIND_ROW_AT_CFA && row.rbp_offset == -16) {
         site.frame = TG_RETURN_FRAMED;
     }
     return site;
@@ -88,6 +89,7 @@ static struct tg_return_site search(const struct dl_find_object *object, uint64_
         for (size_t i = 0; i <= MAX_FUNCTIONS && i <= table.count; i++) {
             size_t index = i == 0 ? own : i - 1; /* the caller's own function first */
             if (index >= table.count || !tg_unwind_table_at(&table, index, &function) ||
+                function.has_personality || function.is_signal ||
                 !is_readable_code(object, function.start) || !is_readable_code(object, function.end - 1))
                 continue;
             site = deep ? site_within(&function, &code_left) : site_at_end(&function);

@@ -19,12 +19,30 @@ enum { /* DWARF's DW_CFA_*, the three that hold an operand in their low bits fir
        CFA_ADVANCE_LOC1 = 0x02,
        CFA_ADVANCE_LOC2 = 0x03,
        CFA_ADVANCE_LOC4 = 0x04,
+       CFA_OFFSET_EXTENDED = 0x05,
+       CFA_RESTORE_EXTENDED = 0x06,
+       CFA_UNDEFINED = 0x07,
+       CFA_SAME_VALUE = 0x08,
+       CFA_REGISTER = 0x09,
        CFA_REMEMBER_STATE = 0x0a,
        CFA_RESTORE_STATE = 0x0b,
        CFA_DEF_CFA = 0x0c,
        CFA_DEF_CFA_REGISTER = 0x0d,
        CFA_DEF_CFA_OFFSET = 0x0e,
+       CFA_DEF_CFA_EXPRESSION = 0x0f,
+       CFA_EXPRESSION = 0x10,
+       CFA_OFFSET_EXTENDED_SF = 0x11,
+       CFA_DEF_CFA_SF = 0x12,
+       CFA_DEF_CFA_OFFSET_SF = 0x13,
+       CFA_VAL_OFFSET = 0x14,
+       CFA_VAL_OFFSET_SF = 0x15,
+       CFA_VAL_EXPRESSION = 0x16,
        CFA_GNU_ARGS_SIZE = 0x2e,
+};
+
+enum { /* DWARF's DW_OP_* */
+       OP_DEREF = 0x06,
+       OP_BREG_RBP = 0x76,
 };
 
 /* Bytes read one after the other; FAILED once one was asked for behind the end. */
@@ -120,21 +138,76 @@ static bool open_entry(const unsigned char *entry, struct cursor *cursor)
     return true;
 }
 
-/* "zR" alone: pointers are relative, and there is no personality routine, no signal frame. */
+/* Bytes that a pointer in ENCODING (DW_EH_PE_*) takes; 0: not known. */
+static size_t pointer_bytes(unsigned encoding)
+{
+    switch (encoding & 0x0f) {
+    case 0x00:
+    case 0x04:
+    case 0x0c:
+        return 8;
+    case 0x03:
+    case 0x0b:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+/* What the letters behind 'z' stand for. */
+static bool read_augmentation(struct cursor *cursor, const unsigned char *letters,
+                              struct tg_unwind_function *function)
+{
+    bool has_encoding = false;
+    for (; *letters != '\0' && !cursor->failed; letters++) {
+        unsigned encoding;
+        switch (*letters) {
+        case 'R':
+            has_encoding = take(cursor, 1) == ENCODING_PCREL_SDATA4;
+            break;
+        case 'P':
+            function->has_personality = true;
+            encoding = (unsigned)take(cursor, 1);
+            if (pointer_bytes(encoding) == 0)
+                return false;
+            (void)take(cursor, pointer_bytes(encoding));
+            break;
+        case 'L':
+            (void)take(cursor, 1);
+            break;
+        case 'S':
+            function->is_signal = true;
+            break;
+        default:
+            return false;
+        }
+    }
+    return has_encoding;
+}
+
+/* Pointers of the function are relative. */
 static bool read_common(const unsigned char *entry, struct tg_unwind_function *function)
 {
     struct cursor cursor;
+    function->has_personality = function->is_signal = false;
     if (!open_entry(entry, &cursor) || take(&cursor, 4) != 0 || take(&cursor, 1) != 1 ||
-        take(&cursor, 1) != 'z' || take(&cursor, 1) != 'R' || take(&cursor, 1) != 0)
+        take(&cursor, 1) != 'z')
         return false;
+    const unsigned char *letters = cursor.at;
+    while (!cursor.failed && take(&cursor, 1) != '\0')
+        continue;
     function->code_alignment = take_unsigned(&cursor);
     function->data_alignment = take_signed(&cursor);
-    if (take(&cursor, 1) != TG_UNWIND_RIP || take_unsigned(&cursor) != 1 ||
-        take(&cursor, 1) != ENCODING_PCREL_SDATA4)
+    if (take(&cursor, 1) != TG_UNWIND_RIP)
         return false;
-    function->initial = cursor.at;
+    uint64_t size = take_unsigned(&cursor);
+    const unsigned char *behind = cursor.at + size;
+    if (cursor.failed || size > (uint64_t)(cursor.end - cursor.at) ||
+        !read_augmentation(&cursor, letters, function) || cursor.failed || cursor.at > behind)
+        return false;
+    function->initial = behind;
     function->initial_end = cursor.end;
-    return !cursor.failed;
+    return true;
 }
 
 bool tg_unwind_table_at(const struct tg_unwind_table *table, size_t index,
@@ -165,7 +238,10 @@ bool tg_unwind_table_at(const struct tg_unwind_table *table, size_t index,
 struct rules {
     uint64_t cfa_register;
     int64_t cfa_offset;
-    int64_t saved[REGISTERS]; /* offset from the CFA, 0: where it always is */
+    bool cfa_is_at_rbp, cfa_is_other;
+    bool is_outermost;
+    unsigned char kinds[REGISTERS]; /* enum tg_unwind_row_rule */
+    int64_t offsets[REGISTERS];     /* of AT_CFA and AT_RBP */
 };
 
 struct machine {
@@ -176,12 +252,38 @@ struct machine {
     uint64_t address; /* for which NOW holds, and on */
 };
 
-static bool set_saved(struct machine *machine, uint64_t number, int64_t offset)
+/* Registers beyond those that are followed (vectors and the like) do not matter. */
+static void set_rule(struct machine *machine, uint64_t number, enum tg_unwind_row_rule kind, int64_t offset)
 {
     if (number >= REGISTERS)
+        return;
+    machine->now.kinds[number] = (unsigned char)kind;
+    machine->now.offsets[number] = offset;
+}
+
+static void restore_rule(struct machine *machine, uint64_t number)
+{
+    if (number < REGISTERS)
+        set_rule(machine, number, (enum tg_unwind_row_rule)machine->initial.kinds[number],
+                 machine->initial.offsets[number]);
+}
+
+/* An expression: rbp + *OFFSET, DEREFERENCES times loaded from; false where it is another one. */
+static bool take_expression(struct cursor *cursor, unsigned dereferences, int64_t *offset)
+{
+    uint64_t size = take_unsigned(cursor);
+    if (cursor->failed || size > (uint64_t)(cursor->end - cursor->at)) {
+        cursor->failed = true;
         return false;
-    machine->now.saved[number] = offset;
-    return true;
+    }
+    struct cursor inner = {.at = cursor->at, .end = cursor->at + size};
+    cursor->at += size;
+    if (take(&inner, 1) != OP_BREG_RBP)
+        return false;
+    *offset = take_signed(&inner);
+    while (dereferences > 0 && take(&inner, 1) == OP_DEREF)
+        dereferences--;
+    return dereferences == 0 && !inner.failed && inner.at == inner.end;
 }
 
 static bool swap_state(struct machine *machine, unsigned operation)
@@ -198,21 +300,41 @@ static bool swap_state(struct machine *machine, unsigned operation)
     return true;
 }
 
-/* The instructions that say where the CFA is, and those without effect here. */
-static bool define(struct machine *machine, struct cursor *cursor, unsigned operation)
+static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
 {
+    machine->now.cfa_register = number;
+    machine->now.cfa_offset = offset;
+    machine->now.cfa_is_at_rbp = machine->now.cfa_is_other = false;
+}
+
+/* The instructions that say where the CFA is, and those without effect here. */
+static bool define(struct machine *machine, struct cursor *cursor, unsigned operation,
+                   const struct tg_unwind_function *function)
+{
+    uint64_t number;
     switch (operation) {
     case CFA_NOP:
         return true;
     case CFA_DEF_CFA:
-        machine->now.cfa_register = take_unsigned(cursor);
-        machine->now.cfa_offset = (int64_t)take_unsigned(cursor);
+        number = take_unsigned(cursor);
+        set_cfa(machine, number, (int64_t)take_unsigned(cursor));
+        return true;
+    case CFA_DEF_CFA_SF:
+        number = take_unsigned(cursor);
+        set_cfa(machine, number, take_signed(cursor) * function->data_alignment);
         return true;
     case CFA_DEF_CFA_REGISTER:
-        machine->now.cfa_register = take_unsigned(cursor);
+        set_cfa(machine, take_unsigned(cursor), machine->now.cfa_offset);
         return true;
     case CFA_DEF_CFA_OFFSET:
         machine->now.cfa_offset = (int64_t)take_unsigned(cursor);
+        return true;
+    case CFA_DEF_CFA_OFFSET_SF:
+        machine->now.cfa_offset = take_signed(cursor) * function->data_alignment;
+        return true;
+    case CFA_DEF_CFA_EXPRESSION:
+        machine->now.cfa_is_at_rbp = take_expression(cursor, 1, &machine->now.cfa_offset);
+        machine->now.cfa_is_other = !machine->now.cfa_is_at_rbp;
         return true;
     case CFA_GNU_ARGS_SIZE:
         (void)take_unsigned(cursor);
@@ -223,6 +345,50 @@ static bool define(struct machine *machine, struct cursor *cursor, unsigned oper
     default:
         return false;
     }
+}
+
+/* The instructions that say where a register is; false: OPERATION is none of them. */
+static bool define_register(struct machine *machine, struct cursor *cursor, unsigned operation,
+                            const struct tg_unwind_function *function)
+{
+    int64_t offset = 0;
+    if (operation < CFA_OFFSET_EXTENDED || operation > CFA_VAL_EXPRESSION ||
+        (operation > CFA_REGISTER && operation < CFA_EXPRESSION) || operation == CFA_DEF_CFA_SF ||
+        operation == CFA_DEF_CFA_OFFSET_SF)
+        return false;
+    uint64_t number = take_unsigned(cursor);
+    switch (operation) {
+    case CFA_OFFSET_EXTENDED:
+        set_rule(machine, number, TG_UNWIND_ROW_AT_CFA,
+                 (int64_t)take_unsigned(cursor) * function->data_alignment);
+        break;
+    case CFA_OFFSET_EXTENDED_SF:
+        set_rule(machine, number, TG_UNWIND_ROW_AT_CFA, take_signed(cursor) * function->data_alignment);
+        break;
+    case CFA_RESTORE_EXTENDED:
+        restore_rule(machine, number);
+        break;
+    case CFA_UNDEFINED:
+        set_rule(machine, number, TG_UNWIND_ROW_OTHER, 0);
+        machine->now.is_outermost |= number == TG_UNWIND_RIP;
+        break;
+    case CFA_SAME_VALUE:
+        set_rule(machine, number, TG_UNWIND_ROW_SAME, 0);
+        break;
+    case CFA_EXPRESSION: {
+        bool at_rbp = take_expression(cursor, 0, &offset);
+        set_rule(machine, number, at_rbp ? TG_UNWIND_ROW_AT_RBP : TG_UNWIND_ROW_OTHER, offset);
+        break;
+    }
+    case CFA_VAL_EXPRESSION:
+        (void)take_expression(cursor, 0, &offset);
+        set_rule(machine, number, TG_UNWIND_ROW_OTHER, 0);
+        break;
+    default: /* in another register, or a value relative to the CFA */
+        (void)take_unsigned(cursor);
+        set_rule(machine, number, TG_UNWIND_ROW_OTHER, 0);
+    }
+    return true;
 }
 
 /* Runs instructions until the row behind them begins after ADDRESS. */
@@ -238,11 +404,13 @@ static bool run(struct machine *machine, const struct tg_unwind_function *functi
         else if (operation >= CFA_ADVANCE_LOC1 && operation <= CFA_ADVANCE_LOC4)
             advance = take(&cursor, (size_t)1 << (operation - CFA_ADVANCE_LOC1));
         else if ((operation & 0xc0) == CFA_OFFSET)
-            known = set_saved(machine, low, (int64_t)take_unsigned(&cursor) * function->data_alignment);
+            set_rule(machine, low, TG_UNWIND_ROW_AT_CFA,
+                     (int64_t)take_unsigned(&cursor) * function->data_alignment);
         else if ((operation & 0xc0) == CFA_RESTORE)
-            known = low < REGISTERS && set_saved(machine, low, machine->initial.saved[low]);
+            restore_rule(machine, low);
         else
-            known = define(machine, &cursor, operation);
+            known = define_register(machine, &cursor, operation, function) ||
+                    define(machine, &cursor, operation, function);
         if (!known)
             return false;
         if (advance == UINT64_MAX)
@@ -262,12 +430,18 @@ bool tg_unwind_row_at(const struct tg_unwind_function *function, uint64_t addres
     if (!run(&machine, function, initial, UINT64_MAX))
         return false;
     machine.initial = machine.now;
-    if (!run(&machine, function, program, address) || machine.now.saved[TG_UNWIND_RIP] != -8)
+    if (!run(&machine, function, program, address) || machine.now.cfa_is_other)
         return false;
-    *row = (struct tg_unwind_row){.cfa_register = (unsigned)machine.now.cfa_register,
-                                  .cfa_offset = machine.now.cfa_offset,
-                                  .rbp_offset = machine.now.saved[TG_UNWIND_RBP]};
+    const struct rules *now = &machine.now;
+    if (!now->is_outermost && (now->kinds[TG_UNWIND_RIP] != TG_UNWIND_ROW_AT_CFA || now->offsets[TG_UNWIND_RIP] != -8))
+        return false;
+    *row = (struct tg_unwind_row){.cfa_register = (unsigned)now->cfa_register,
+                                  .cfa_offset = now->cfa_offset,
+                                  .cfa_is_at_rbp = now->cfa_is_at_rbp,
+                                  .is_outermost = now->is_outermost,
+                                  .rbp_rule = (enum tg_unwind_row_rule)now->kinds[TG_UNWIND_RBP],
+                                  .rbp_offset = now->offsets[TG_UNWIND_RBP]};
     for (unsigned i = 0; i < TG_UNWIND_RIP; i++)
-        row->n_saved += machine.now.saved[i] != 0;
+        row->n_saved += now->kinds[i] != TG_UNWIND_ROW_SAME;
     return true;
 }

@@ -1,0 +1,52 @@
+/* The heap library: stands between a program and its allocator, and tells the recorder what goes through.
+ *
+ * It defines malloc, free, operator new and all the like, and passes every call on to the definition that the
+ * program would have used without it (real.h). It is loaded behind the agent and writes into the agent's
+ * rings; of the agent it uses what TG_AGENT_SHARED names in the agent's headers. It needs no library (no
+ * DT_NEEDED): what it calls of libc it finds in the program. Nothing in it allocates or takes a lock, and all
+ * of it may be called at any time: before libc is ready, in signal handlers, in forked children, while a
+ * thread ends. errno is left as the allocator leaves it.
+ *
+ * The state of the library. */
+#ifndef TG_RECORDER_AGENT_HEAP_HEAP_H
+#define TG_RECORDER_AGENT_HEAP_HEAP_H
+
+#include "recorder/agent/contract.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tg_heap_state {
+    TG_HEAP_NOT_YET, /* the agent does not know its recorder yet: calls are kept (early.h) */
+    TG_HEAP_SETTING_UP,
+    TG_HEAP_OFF, /* nobody wants to know */
+    TG_HEAP_ON,
+};
+
+struct tg_heap {
+    int state; /* enum tg_heap_state, __atomic */
+    struct tg_agent_heap settings;
+};
+extern struct tg_heap tg_heap;
+
+/* Of a thread. While operator new passes a call on, the allocation that comes of it is operator new's. */
+struct tg_heap_thread {
+    const void *outer; /* frame of the operator, NULL none */
+    size_t size;       /* as asked of it */
+    unsigned call;     /* enum tg_heap_call */
+    bool told;         /* the allocation is recorded */
+    const void *freed; /* operator delete has recorded this block as freed, and passes it on */
+};
+extern __thread struct tg_heap_thread tg_heap_thread __attribute__((tls_model("initial-exec")));
+
+/* Begins to record where that is possible by now. True: it records. */
+bool tg_heap_set_up(void);
+
+static inline bool tg_heap_is_on(void)
+{
+    int state = __atomic_load_n(&tg_heap.state, __ATOMIC_ACQUIRE);
+    return __builtin_expect(state == TG_HEAP_ON, 1) || (state == TG_HEAP_NOT_YET && tg_heap_set_up());
+}
+
+#endif

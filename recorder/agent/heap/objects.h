@@ -1,0 +1,18 @@
+/* Programs and libraries whose code stacks are in, each told to the recorder once. */
+#ifndef TG_RECORDER_AGENT_HEAP_OBJECTS_H
+#define TG_RECORDER_AGENT_HEAP_OBJECTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Once, before the first one. */
+bool tg_heap_objects_prepare(void);
+
+/* Tells of the object that ADDRESS is in, where that has not happened. */
+void tg_heap_object_tell(uint64_t address);
+
+/* The path of the object that ADDRESS is in; "" where there is none. */
+void tg_heap_object_path(const void *address, char path[PATH_MAX]);
+
+#endif

@@ -1,0 +1,17 @@
+/* The calls that led to one of the library's functions, by unwind rows: no frame pointers are needed, and none is
+ * guessed from. Async-signal-safe; reads nothing but the stack that the caller is on. */
+#ifndef TG_RECORDER_AGENT_HEAP_WALK_H
+#define TG_RECORDER_AGENT_HEAP_WALK_H
+
+#include "format/event/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Return addresses from FRAME (__builtin_frame_address(0) of a function with a frame pointer) on, innermost
+ * first, at most MAX, which is not 0. Behind the return address of a signal handler comes 0, then the address that
+ * was interrupted. *END: why there are no more. UNLOADS: as tg_agent_unloads. */
+size_t tg_heap_walk(const void *frame, uint64_t unloads, uint64_t *addresses, size_t max,
+                    enum tg_stack_end *end);
+
+#endif
