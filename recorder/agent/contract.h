@@ -37,7 +37,7 @@
 /* File names of the two libraries; they lie side by side where tollgate is installed. */
 #define TG_AGENT_LIBRARY       "tollgate-agent.so" /* LD_PRELOAD */
 #define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
-#define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so"  /* LD_PRELOAD behind the first, where the heap is observed */
+#define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so" /* LD_PRELOAD behind the first, where the heap is observed */
 
 enum {
     TG_AGENT_VARIABLES = 4, /* strings that load the agent */
@@ -240,15 +240,18 @@ enum {
     X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                         \
     X(HEAP_START, 3)         /* tg_heap_mode + depth << 32, sample bytes, STRING path of the allocator */    \
     X(HEAP_UNSEEN, 2)        /* STRING path, STRING reason */                                                \
-    X(HEAP_OBJECT, 8) /* address of its first page, behind its last, load bias, build-id's length in bytes,  \
-                            the build-id in 3 words, STRING path: code for the stacks that follow */         \
-    X(HEAP_STACK, 3)  /* id, tg_stack_end, LIST of code address: 0 separates a signal handler's frame from    \
-                            what it interrupted */                                                           \
-    X(HEAP_ALLOC, 2)  /* address + tg_heap_call << 48, size + stack's id << 32 */                            \
+    X(HEAP_OBJECT,                                                                                           \
+      8) /* address of its first page, behind its last, load bias, build-id's length in bytes,  \
+                            the build-id in 3 words, STRING path: code for the stacks that follow */            \
+    X(HEAP_STACK,                                                                                            \
+      3) /* id, tg_stack_end, LIST of code address: 0 separates a signal handler's frame from    \
+                            what it interrupted */           \
+    X(HEAP_ALLOC, 2)       /* address + tg_heap_call << 48, size + stack's id << 32 */                       \
     X(HEAP_ALLOC_LARGE, 4) /* address + tg_heap_call << 48, stack's id, size */                              \
     X(HEAP_FREE, 2)        /* address + tg_heap_release << 48, stack's id */                                 \
     X(HEAP_RESIZE, 3)      /* address + tg_heap_call << 48, stack's id, size */                              \
-    X(HEAP_ERROR, 11) /* tg_heap_error, address, block, size, stack, stacks where it was allocated and freed, \
+    X(HEAP_ERROR,                                                                                            \
+      11) /* tg_heap_error, address, block, size, stack, stacks where it was allocated and freed, \
                             their threads, offset, wrong bytes + was prevented << 63, STRING call */
 
 enum tg_agent_open {

@@ -29,10 +29,8 @@ static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
  * (FRAME is the handler's); where there is no room, no ring, another process. */
 uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame)
     TG_AGENT_SHARED(tg_agent_begin_nested);
-uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
-    TG_AGENT_SHARED(tg_agent_begin_slowly);
-void tg_agent_commit_slowly(void)
-    TG_AGENT_SHARED(tg_agent_commit_slowly);
+uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words) TG_AGENT_SHARED(tg_agent_begin_slowly);
+void tg_agent_commit_slowly(void) TG_AGENT_SHARED(tg_agent_commit_slowly);
 
 /* Keeps the compiler from moving memory accesses across: a signal handler sees them in this order. */
 static inline void tg_agent_signal_fence(void)

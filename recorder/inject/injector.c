@@ -164,7 +164,8 @@ static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_
     *bytes = 0;
     if (!options->audit && tg_initial_stack_variable(stack, "LD_AUDIT") == NULL)
         return NULL;
-    char *preload = tg_agent_files_preload(options->files, options->heap, tg_initial_stack_variable(stack, "LD_PRELOAD"));
+    char *preload =
+        tg_agent_files_preload(options->files, options->heap, tg_initial_stack_variable(stack, "LD_PRELOAD"));
     if (preload == NULL)
         return tg_error_no_memory();
     const struct tg_startup_program program = {

@@ -26,7 +26,8 @@ static struct tg_error *read_sample(const char *text, struct tg_agent_heap *heap
     if (strcmp(end, "iB") == 0 && shift > 0)
         end += 2;
     if (!good || *end != '\0' || number == 0 || number > MAX_SAMPLE_BYTES >> shift)
-        return tg_error_create(TG_ERROR_USAGE, "--heap: invalid number of bytes '%s' (for example sample:512K)", text);
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--heap: invalid number of bytes '%s' (for example sample:512K)", text);
     heap->mode = TG_AGENT_HEAP_SAMPLE;
     heap->sample_bytes = number << shift;
     return NULL;
@@ -40,7 +41,8 @@ static struct tg_error *read_how(const char *how, struct tg_agent_heap *heap)
     else if (strncmp(how, sample, sizeof sample - 1) == 0)
         return read_sample(how + sizeof sample - 1, heap);
     else
-        return tg_error_create(TG_ERROR_USAGE, "--heap: invalid value '%s' (events, sample:BYTES or check)", how);
+        return tg_error_create(TG_ERROR_USAGE, "--heap: invalid value '%s' (events, sample:BYTES or check)",
+                               how);
     return NULL;
 }
 
@@ -54,7 +56,8 @@ struct tg_error *tg_heap_option_parse(const char *how, const char *depth, struct
     uint64_t number = TG_HEAP_OPTION_DEPTH;
     if (error != NULL)
         return error;
-    if (depth != NULL && (!read_number(depth, &end, &number) || *end != '\0' || number > TG_AGENT_HEAP_MAX_DEPTH))
+    if (depth != NULL &&
+        (!read_number(depth, &end, &number) || *end != '\0' || number > TG_AGENT_HEAP_MAX_DEPTH))
         return tg_error_create(TG_ERROR_USAGE, "--heap-depth: invalid number '%s' (0 to %d)", depth,
                                TG_AGENT_HEAP_MAX_DEPTH);
     heap->depth = (uint32_t)number;

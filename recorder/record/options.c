@@ -99,9 +99,9 @@ static const struct argp_option argp_options[] = {
     {"openmp", KEY_OPENMP, "on|off", 0, "Observe OpenMP (default: on)", 3},
     {"mpi", KEY_MPI, "on|off", 0, "Observe MPI calls (default: on)", 3},
     {"heap", KEY_HEAP, "HOW", OPTION_ARG_OPTIONAL,
-     "Observe malloc, free, operator new and the like in the command and what it starts: HOW is events (every call; "
-     "default), sample:BYTES (blocks that a sample of the allocated bytes hits: one in BYTES, with suffix K or M) or "
-     "check (every call, and mistakes)",
+     "Observe malloc, free, operator new and the like in the command and what it starts: HOW is events "
+     "(every "
+     "call; default)",
      3},
     {"heap-depth", KEY_HEAP_DEPTH, "N", 0,
      "Record at most N calls of the stack of each allocation (default: 32; 0: no stacks)", 3},
@@ -433,8 +433,9 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
     if (error != NULL)
         return error;
     if (options->heap.mode != TG_AGENT_HEAP_OFF && options->command == NULL)
-        return tg_error_create(TG_ERROR_USAGE, "--heap works only with a command: nothing can be put in front of the "
-                                               "heap of a running process");
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--heap works only with a command: nothing can be put in front of the "
+                               "heap of a running process");
     if (options->heap.mode != TG_AGENT_HEAP_OFF)
         options->agent |= TG_AGENT_HEAP;
     if (options->launched == TG_LOADER_AGENT)

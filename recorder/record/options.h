@@ -32,10 +32,10 @@ struct tg_record_options {
     struct tg_settings settings; /* of the files; the filter's variables are in FILTER already */
     enum tg_loader_watch launched;
     enum tg_loader_watch attached;
-    bool dlopen_given;   /* --dlopen was: what it asks for is not to be replaced by something else */
-    bool no_ptrace;      /* the agent alone */
-    bool no_stacks;      /* where threads were at crashes and interruptions is not recorded */
-    uint32_t agent; /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN, HEAP there is no agent */
+    bool dlopen_given; /* --dlopen was: what it asks for is not to be replaced by something else */
+    bool no_ptrace;    /* the agent alone */
+    bool no_stacks;    /* where threads were at crashes and interruptions is not recorded */
+    uint32_t agent;    /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN, HEAP there is no agent */
     struct tg_agent_heap heap;
     uint64_t ring_bytes; /* size of an agent's ring, a power of two; 0: as much as is reasonable */
     enum tg_mpir_use mpir;

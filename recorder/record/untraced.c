@@ -272,10 +272,9 @@ struct tg_error *tg_untraced_launch(struct tg_untraced *untraced, char *const *a
                            : NULL;
     struct tg_error *error = tg_image_cache_create(0, &images);
     if (error == NULL)
-        error = tg_agent_environment_create(tg_agent_session_files(session),
-                                            tg_agent_directory_path(tg_agent_session_directory(session)),
-                                            untraced->options.audit, untraced->options.heap, argv[0],
-                                            &environment);
+        error = tg_agent_environment_create(
+            tg_agent_session_files(session), tg_agent_directory_path(tg_agent_session_directory(session)),
+            untraced->options.audit, untraced->options.heap, argv[0], &environment);
     /* the command's events have the time before it began: those of its agent come after */
     struct moment moment = {.untraced = untraced, .time_ns = tg_engine_now_ns(), .through_session = true};
     tg_agent_session_hold(session, moment.time_ns);

@@ -15,7 +15,7 @@
 struct tg_agent_session;
 
 struct tg_agent_session_options {
-    uint32_t flags;      /* enum tg_agent_flag */
+    uint32_t flags; /* enum tg_agent_flag */
     struct tg_agent_heap heap;
     uint64_t ring_bytes; /* as tg_agent_directory_options */
     const char *trace;   /* as there */

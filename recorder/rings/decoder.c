@@ -2,6 +2,7 @@
 
 #include "format/base/hash.h"
 #include "recorder/agent/mpi/calls.h"
+#include "recorder/rings/heap_records.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/team_table.h"
 
@@ -14,7 +15,8 @@ struct process {
     uint64_t instance;
     uint64_t previous; /* instance of the program before: what still comes of it is late */
     bool announced;
-    struct tg_team_table *teams; /* NULL: no region yet */
+    struct tg_team_table *teams;  /* NULL: no region yet */
+    struct tg_heap_program *heap; /* NULL: no record of it yet */
     UT_hash_handle hh;
 };
 
@@ -30,6 +32,7 @@ struct tg_ring_source {
 struct tg_ring_decoder {
     struct tg_event_sink sink;
     struct tg_agent_loader *loader;
+    struct tg_heap_stacks *heap_stacks;
     struct process *processes;
     struct tg_ring_source *sources;
     struct tg_ring_decoder_stats stats;
@@ -367,6 +370,10 @@ static void decode_other(struct record *record, unsigned kind)
         add_loader(record, TG_RECORD_LOADER_OPEN, 9);
     else if (names_thread((enum tg_agent_record)kind) && kind != TG_RECORD_THREAD)
         add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
+    else if (tg_heap_records_have((enum tg_agent_record)kind))
+        tg_heap_records_add(record->decoder->heap_stacks, &record->process->heap, (enum tg_agent_record)kind,
+                            record->words + ARGUMENT, record->n_words - ARGUMENT, &record->event,
+                            &record->decoder->sink);
 }
 
 static void decode(struct record *record, unsigned kind)
@@ -391,6 +398,8 @@ static void end_program(struct tg_ring_decoder *decoder, struct process *process
     tg_agent_loader_end(decoder->loader, process->pid, process->instance, &decoder->sink);
     free(process->teams);
     process->teams = NULL;
+    tg_heap_program_destroy(process->heap);
+    process->heap = NULL;
     process->announced = false;
 }
 
@@ -482,8 +491,10 @@ struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct
         return tg_error_no_memory();
     made->sink = *sink;
     struct tg_error *error = tg_agent_loader_create(&made->loader);
+    if (error == NULL)
+        error = tg_heap_stacks_create(&made->heap_stacks);
     if (error != NULL) {
-        free(made);
+        tg_ring_decoder_destroy(made);
         return error;
     }
     *decoder = made;
@@ -500,8 +511,10 @@ void tg_ring_decoder_destroy(struct tg_ring_decoder *decoder)
     HASH_ITER (hh, decoder->processes, process, next) {
         HASH_DEL(decoder->processes, process);
         free(process->teams);
+        tg_heap_program_destroy(process->heap);
         free(process);
     }
+    tg_heap_stacks_destroy(decoder->heap_stacks);
     tg_agent_loader_destroy(decoder->loader);
     free(decoder);
 }

@@ -11,7 +11,7 @@
 struct tg_agent_directory;
 
 struct tg_agent_directory_options {
-    uint32_t flags;      /* enum tg_agent_flag */
+    uint32_t flags; /* enum tg_agent_flag */
     struct tg_agent_heap heap;
     uint32_t clock;      /* enum tg_agent_clock */
     uint64_t ring_bytes; /* a power of two in [TG_AGENT_RING_MIN_BYTES, TG_AGENT_RING_MAX_BYTES]; 0: 1 MiB, or

@@ -89,8 +89,8 @@ static struct tg_return_site search(const struct dl_find_object *object, uint64_
         for (size_t i = 0; i <= MAX_FUNCTIONS && i <= table.count; i++) {
             size_t index = i == 0 ? own : i - 1; /* the caller's own function first */
             if (index >= table.count || !tg_unwind_table_at(&table, index, &function) ||
-                function.has_personality || function.is_signal ||
-                !is_readable_code(object, function.start) || !is_readable_code(object, function.end - 1))
+                function.has_personality || function.is_signal || !is_readable_code(object, function.start) ||
+                !is_readable_code(object, function.end - 1))
                 continue;
             site = deep ? site_within(&function, &code_left) : site_at_end(&function);
             if (site.frame != TG_RETURN_NOWHERE)

@@ -433,7 +433,8 @@ bool tg_unwind_row_at(const struct tg_unwind_function *function, uint64_t addres
     if (!run(&machine, function, program, address) || machine.now.cfa_is_other)
         return false;
     const struct rules *now = &machine.now;
-    if (!now->is_outermost && (now->kinds[TG_UNWIND_RIP] != TG_UNWIND_ROW_AT_CFA || now->offsets[TG_UNWIND_RIP] != -8))
+    if (!now->is_outermost &&
+        (now->kinds[TG_UNWIND_RIP] != TG_UNWIND_ROW_AT_CFA || now->offsets[TG_UNWIND_RIP] != -8))
         return false;
     *row = (struct tg_unwind_row){.cfa_register = (unsigned)now->cfa_register,
                                   .cfa_offset = now->cfa_offset,

@@ -3,6 +3,7 @@
 #define TG_RECORDER_AGENT_HEAP_HASH_SET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tg_heap_hash_set {
@@ -18,17 +19,16 @@ enum tg_heap_hash_found {
 
 /* Looks NUMBER, well mixed, up, and adds it where it is not there; *SLOT is its place in [0, size). Its lowest
  * bit does not count. */
-static inline enum tg_heap_hash_found tg_heap_hash_set_add(const struct tg_heap_hash_set *set, uint64_t number,
-                                                           uint32_t *slot)
+static inline enum tg_heap_hash_found tg_heap_hash_set_add(const struct tg_heap_hash_set *set,
+                                                           uint64_t number, uint32_t *slot)
 {
     enum { TRIES = 128 };
     number = number > 1 ? number & ~UINT64_C(1) : 2;
     for (uint32_t i = 0; set->slots != NULL && i < TRIES; i++) {
-        uint32_t place = (uint32_t)(number >> 20) + i & (set->size - 1);
+        uint32_t place = ((uint32_t)(number >> 20) + i) & (set->size - 1);
         uint64_t found = __atomic_load_n(&set->slots[place], __ATOMIC_ACQUIRE);
-        if (found == 0 &&
-            __atomic_compare_exchange_n(&set->slots[place], &found, number, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
+        if (found == 0 && __atomic_compare_exchange_n(&set->slots[place], &found, number, false,
+                                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             found = number;
         if ((found & ~UINT64_C(1)) != number)
             continue;

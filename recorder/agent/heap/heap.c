@@ -8,9 +8,12 @@
 #include "recorder/agent/next.h"
 #include "recorder/agent/record.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 
 struct tg_heap tg_heap;
+bool tollgate_heap_is_libcs;
 
 /* Objects in front of the library that have functions of the heap: the whole program uses theirs. */
 struct front {
@@ -29,7 +32,8 @@ static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
         tg_agent_symbols_index(&symbols, "malloc", tg_agent_symbols_hash("malloc")) == 0)
         return 0;
     tg_heap_object_path((const void *)symbols.dynamic, front->path);
-    tg_heap_note_unseen(front->path, "has a malloc of its own, which is in front of the one that is observed");
+    tg_heap_note_unseen(front->path,
+                        "has a malloc of its own, which is in front of the one that is observed");
     return 0;
 }
 
@@ -72,6 +76,11 @@ bool tg_heap_set_up(void)
 /* The agent's own constructor has run: what it does not know by now it never will. */
 static __attribute__((constructor(101))) void start(void)
 {
+    struct dl_find_object allocator, libc;
+    tollgate_heap_is_libcs =
+        _dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &allocator) == 0 &&
+        _dl_find_object((void *)(uintptr_t)__errno_location, &libc) == 0 &&
+        allocator.dlfo_link_map == libc.dlfo_link_map;
     if (__atomic_load_n(&tg_heap.state, __ATOMIC_ACQUIRE) != TG_HEAP_NOT_YET || tg_heap_set_up())
         return;
     int expected = TG_HEAP_NOT_YET;

@@ -30,6 +30,10 @@ struct tg_heap {
 };
 extern struct tg_heap tg_heap;
 
+/* Whether calls go on to libc's own allocator: nothing that is linked or preloaded has another one. For the agent, to
+ * be looked up by this name; valid once the library's constructor has run. */
+extern bool tollgate_heap_is_libcs __attribute__((visibility("default")));
+
 /* Of a thread. While operator new passes a call on, the allocation that comes of it is operator new's. */
 struct tg_heap_thread {
     const void *outer; /* frame of the operator, NULL none */

@@ -60,7 +60,8 @@ static const char *name_of(enum tg_heap_call call)
 }
 
 /* The first allocation below an operator is the operator's. */
-static void take_over(struct tg_heap_thread *thread, size_t *size, enum tg_heap_call *call, const void **frame)
+static void take_over(struct tg_heap_thread *thread, size_t *size, enum tg_heap_call *call,
+                      const void **frame)
 {
     if (thread->told || (uintptr_t)*frame >= (uintptr_t)thread->outer)
         return;

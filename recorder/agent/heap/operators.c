@@ -13,7 +13,8 @@ enum { FORCED_TO_CLEAN_UP = 2, CONTINUE_UNWINDING = 8 }; /* _UA_CLEANUP_PHASE, _
 typedef uintptr_t operator_function(uintptr_t first, uintptr_t second, uintptr_t third);
 
 /* FUNCTION(FIRST, SECOND, THIRD); where it throws, the personality routine is called on the way. */
-uintptr_t tg_heap_guarded_call(uintptr_t first, uintptr_t second, uintptr_t third, operator_function *function);
+uintptr_t tg_heap_guarded_call(uintptr_t first, uintptr_t second, uintptr_t third,
+                               operator_function *function);
 int tg_heap_personality(int version, int actions, uint64_t exception_class, void *exception, void *context);
 
 int tg_heap_personality(int version, int actions, uint64_t exception_class, void *exception, void *context)

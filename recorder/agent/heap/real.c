@@ -10,7 +10,8 @@ struct tg_heap_real tg_heap_real;
 const struct tg_heap_real *tg_heap_real_find(void)
 {
     struct tg_heap_real found;
-#define X(member, symbol, result, ...) found.member = (result(*)(__VA_ARGS__))(uintptr_t)tg_agent_next(symbol);
+#define X(member, symbol, result, ...)                                                                       \
+    found.member = (result(*)(__VA_ARGS__))(uintptr_t)tg_agent_next(symbol);
     TG_HEAP_FUNCTIONS(X)
 #undef X
     void (*found_free)(void *) = found.free;

@@ -3,6 +3,7 @@
 #include "recorder/agent/calls/unwind_row.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -37,6 +38,17 @@ static uint64_t pack_row(const struct tg_unwind_row *row)
     return pack(cfa, rbp_rules[row->rbp_rule], row->cfa_offset, row->rbp_offset);
 }
 
+/* Whether ADDRESS is where the dynamic loader starts the program: nobody called that, and it has no row. */
+static bool is_entry(const struct dl_find_object *object, uint64_t address)
+{
+    enum { ENTRY_BYTES = 128 };
+    const Elf64_Ehdr *header = object->dlfo_map_start;
+    const struct link_map *map = object->dlfo_link_map;
+    return (uintptr_t)header == map->l_addr && header->e_ident[EI_MAG0] == ELFMAG0 &&
+           header->e_ident[EI_MAG1] == ELFMAG1 && header->e_entry != 0 &&
+           address - (map->l_addr + header->e_entry) < ENTRY_BYTES;
+}
+
 static uint64_t find(uint64_t address)
 {
     struct dl_find_object object;
@@ -49,7 +61,7 @@ static uint64_t find(uint64_t address)
     size_t index = tg_unwind_table_find(&table, address);
     if (index == table.count || !tg_unwind_table_at(&table, index, &function) || address < function.start ||
         address >= function.end)
-        return TG_HEAP_CFA_UNKNOWN;
+        return is_entry(&object, address) ? TG_HEAP_CFA_END : TG_HEAP_CFA_UNKNOWN;
     if (function.is_signal)
         return TG_HEAP_CFA_SIGNAL;
     return tg_unwind_row_at(&function, address, &row) ? pack_row(&row) : TG_HEAP_CFA_UNKNOWN;
