@@ -1,8 +1,8 @@
 /* The C family, as the program calls it. */
 #include "recorder/agent/heap/early.h"
-#include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/setup.h"
 #include "recorder/agent/process.h"
 
 #include <errno.h>

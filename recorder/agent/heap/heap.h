@@ -30,10 +30,6 @@ struct tg_heap {
 };
 extern struct tg_heap tg_heap;
 
-/* Whether calls go on to libc's own allocator: nothing that is linked or preloaded has another one. For the agent, to
- * be looked up by this name; valid once the library's constructor has run. */
-extern bool tollgate_heap_is_libcs __attribute__((visibility("default")));
-
 /* Of a thread. While operator new passes a call on, the allocation that comes of it is operator new's. */
 struct tg_heap_thread {
     const void *outer; /* frame of the operator, NULL none */
@@ -43,14 +39,5 @@ struct tg_heap_thread {
     const void *freed; /* operator delete has recorded this block as freed, and passes it on */
 };
 extern __thread struct tg_heap_thread tg_heap_thread __attribute__((tls_model("initial-exec")));
-
-/* Begins to record where that is possible by now. True: it records. */
-bool tg_heap_set_up(void);
-
-static inline bool tg_heap_is_on(void)
-{
-    int state = __atomic_load_n(&tg_heap.state, __ATOMIC_ACQUIRE);
-    return __builtin_expect(state == TG_HEAP_ON, 1) || (state == TG_HEAP_NOT_YET && tg_heap_set_up());
-}
 
 #endif

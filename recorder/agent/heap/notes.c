@@ -9,8 +9,6 @@ enum {
     STACK_SHIFT = 32,
 };
 
-__thread struct tg_heap_thread tg_heap_thread __attribute__((tls_model("initial-exec")));
-
 static inline uint64_t with_address(const void *block, unsigned what)
 {
     return ((uint64_t)(uintptr_t)block & TG_AGENT_CODE_MASK) | (uint64_t)what << CALL_SHIFT;

@@ -1,9 +1,9 @@
 /* operator new and delete in all their forms, under their mangled names: this is C, as the library needs nothing of
  * C++. They pass calls on to the program's own, which mostly come back as malloc and free: those are then recorded as
  * the operator's. */
-#include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/setup.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/process.h"
 

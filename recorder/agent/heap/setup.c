@@ -1,0 +1,88 @@
+#include "recorder/agent/heap/setup.h"
+
+#include "recorder/agent/heap/early.h"
+#include "recorder/agent/heap/notes.h"
+#include "recorder/agent/heap/objects.h"
+#include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/stacks.h"
+#include "recorder/agent/next.h"
+#include "recorder/agent/record.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+
+bool tollgate_heap_is_libcs;
+
+/* Objects in front of the library that have functions of the heap: the whole program uses theirs. */
+struct front {
+    bool is_behind;
+    char path[PATH_MAX];
+};
+
+static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct front *front = context;
+    struct tg_agent_symbols symbols;
+    if (tg_agent_object_holds(info, (uintptr_t)&tg_heap))
+        return 1;
+    if (!tg_agent_object_symbols(info, &symbols) ||
+        tg_agent_symbols_index(&symbols, "malloc", tg_agent_symbols_hash("malloc")) == 0)
+        return 0;
+    tg_heap_object_path((const void *)symbols.dynamic, front->path);
+    tg_heap_note_unseen(front->path,
+                        "has a malloc of its own, which is in front of the one that is observed");
+    return 0;
+}
+
+static void tell_start(void)
+{
+    struct front front = {0};
+    tg_heap_object_path((const void *)(uintptr_t)tg_heap_real_get()->malloc, front.path);
+    tg_heap_note_start(front.path);
+    dl_iterate_phdr(look_in_front, &front);
+    tg_heap_early_tell();
+}
+
+static int begin(void)
+{
+    if ((tg_agent.flags & TG_AGENT_HEAP) == 0 || tg_agent.control->heap.mode == TG_AGENT_HEAP_OFF)
+        return TG_HEAP_OFF;
+    tg_heap.settings = tg_agent.control->heap;
+    if (tg_heap.settings.depth > TG_AGENT_HEAP_MAX_DEPTH)
+        tg_heap.settings.depth = TG_AGENT_HEAP_MAX_DEPTH;
+    if (!tg_heap_objects_prepare() || !tg_heap_stacks_prepare())
+        tg_heap.settings.depth = 0;
+    return TG_HEAP_ON;
+}
+
+bool tg_heap_set_up(void)
+{
+    int expected = TG_HEAP_NOT_YET;
+    if (tg_agent_is_set_up == NULL || !tg_agent_is_set_up() ||
+        !__atomic_compare_exchange_n(&tg_heap.state, &expected, TG_HEAP_SETTING_UP, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return false;
+    int state = begin();
+    __atomic_store_n(&tg_heap.state, state, __ATOMIC_RELEASE);
+    if (state != TG_HEAP_ON)
+        return false;
+    tell_start();
+    return true;
+}
+
+/* The agent's own constructor has run: what it does not know by now it never will. */
+static __attribute__((constructor(101))) void start(void)
+{
+    struct dl_find_object allocator, libc;
+    tollgate_heap_is_libcs =
+        _dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &allocator) == 0 &&
+        _dl_find_object((void *)(uintptr_t)__errno_location, &libc) == 0 &&
+        allocator.dlfo_link_map == libc.dlfo_link_map;
+    if (__atomic_load_n(&tg_heap.state, __ATOMIC_ACQUIRE) != TG_HEAP_NOT_YET || tg_heap_set_up())
+        return;
+    int expected = TG_HEAP_NOT_YET;
+    (void)__atomic_compare_exchange_n(&tg_heap.state, &expected, TG_HEAP_OFF, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED);
+}
