@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""record --heap on programs that know what they do: every call is in the trace, and they see what they see without.
+
+usage: agent.py CASE
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+from recording import TOLLGATE, build_library, check, events, run, skip
+
+PROGRAMS = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
+
+
+def build(name, *flags, compiler="cc"):
+    source = os.path.join(PROGRAMS, name)
+    path = os.path.abspath(name.partition(".")[0])
+    made = subprocess.run([compiler, "-D_GNU_SOURCE", "-g", "-O2", "-no-pie", *flags, source, "-o", path, "-pthread"],
+                          capture_output=True, text=True)
+    if made.returncode != 0:
+        skip("cannot build a program here: " + made.stderr)
+    return path
+
+
+def recorded(command, *options, environment=None, heap="--heap"):
+    """COMMAND says the same natively and recorded; the trace's events."""
+    native = run(command, environment)
+    got = run([TOLLGATE, "record", "--quiet", "--force", "-o", "trace", heap, *options, "--", *command], environment)
+    check(got == native, command, "natively", native, "recorded", got)
+    return events("trace")
+
+
+def counted(trace_events, kind, field, size=None):
+    """{value of FIELD: events of KIND}, of SIZE only."""
+    return collections.Counter(event[field] for event in trace_events
+                               if event["kind"] == kind and size in (None, event.get("size_bytes")))
+
+
+def blocks_left(trace_events):
+    """Follows every block: {address: its heap_alloc} at the end. A child of fork has its parent's."""
+    heaps = {}
+    for event in trace_events:
+        live = heaps.setdefault(event["pid"], {})
+        if event["kind"] == "process_start" and event["origin"] == "fork":
+            live.update(heaps.get(event["parent_pid"], {}))
+        elif event["kind"] == "heap_alloc":
+            check(event["address"] not in live, "handed out twice", event)
+            live[event["address"]] = event
+        elif event["kind"] == "heap_resize":
+            check(event["address"] in live, "resized, but never allocated", event)
+        elif event["kind"] == "heap_free":
+            check(live.pop(event["address"], None) is not None, "freed, but never allocated", event)
+    return heaps
+
+
+def symbols(path):
+    """[(first address, behind the last, name)] of the functions of the program at PATH."""
+    output = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+    return [(int(at, 16), int(at, 16) + int(size, 16), name) for at, size, name in
+            re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [tTwW] (\S+)$", output, re.M)]
+
+
+def named(stack, path, table):
+    """The functions of the program at PATH in STACK, a heap_stack, innermost first."""
+    names = []
+    for frame in stack["frames"]:
+        if frame["module"] == path:
+            address = int(frame["address"], 16)
+            names += [name.partition(".")[0] for start, end, name in table if start <= address < end]
+    return names
+
+
+def stacks_of(trace_events):
+    return {(event["pid"], event["stack"]): event for event in trace_events if event["kind"] == "heap_stack"}
+
+
+def check_no_loss(trace_events):
+    check(not [event for event in trace_events if event["kind"] == "loss"], "events were lost")
+
+
+def test_calls():
+    program = build("heap_calls.c")
+    trace = recorded([program, "calls"])
+    check_no_loss(trace)
+    blocks_left(trace)
+    sizes = {1000: "malloc", 1010: "calloc", 1020: "malloc", 1040: "reallocarray", 1050: "posix_memalign",
+             1088: "aligned_alloc", 1070: "memalign", 1080: "valloc", 1090: "pvalloc", 23: "malloc", 1100: "malloc",
+             0: "malloc", 1110: "malloc"}
+    for size, call in sizes.items():
+        got = counted(trace, "heap_alloc", "call", size)
+        check(got == {call: 100}, size, "bytes: expected 100 of", call, "got", got)
+    grown = [event for event in trace if event["kind"] in ("heap_alloc", "heap_resize") and event["call"] == "realloc"]
+    check(len(grown) == 200, len(grown), "reallocations")
+    check(counted(trace, "heap_free", "release")["realloc"] >= 100, "realloc(block, 0) frees")
+    start = [event for event in trace if event["kind"] == "heap_start"]
+    check(len(start) == 1 and "libc.so" in start[0]["allocator"] and start[0]["mode"] == "events", start)
+    known, table = stacks_of(trace), symbols(program)
+    for event in trace:
+        if event["kind"] == "heap_alloc" and event["size_bytes"] == 1000:
+            stack = known[event["pid"], event["stack"]]
+            check(named(stack, program, table)[:5] == ["innermost", "middle", "outermost", "do_calls", "main"], stack)
+            check(stack["end"] == "whole" and named(stack, program, table)[-1] == "_start", stack)
+
+
+def test_depth():
+    program = build("heap_calls.c")
+    trace = recorded([program, "calls"], "--heap-depth=3")
+    known = stacks_of(trace)
+    check(known and all(len(stack["frames"]) <= 3 for stack in known.values()), "depth 3", known)
+    check({"cut"} <= {stack["end"] for stack in known.values()}, "cut")
+    trace = recorded([program, "calls"], "--heap-depth=0")
+    check(not stacks_of(trace) and set(counted(trace, "heap_alloc", "stack")) == {0}, "depth 0")
+    for wrong in (["--heap=nothing"], ["--heap=events", "--heap-depth=x"], ["--heap-depth=3"]):
+        got = run([TOLLGATE, "record", *wrong, "--", "true"])
+        check(got.status == 2 and "--heap" in got.errors, wrong, got)
+
+
+def test_operators():
+    program = build("heap_operators.cc", compiler="c++")
+    trace = recorded([program])
+    check_no_loss(trace)
+    blocks_left(trace)
+    table = {6010: "new", 6020: "new_array", 6021: "new_array", 6030: "new", 6040: "new_array", 6144: "new",
+             12288: "new_array", 6060: "new", 6070: "new_array", 12568: "new_array"}
+    for size, call in table.items():
+        got = counted(trace, "heap_alloc", "call", size)
+        check(got == {call: 50 if size in (6020, 6021) else 100}, size, "bytes: expected 100 of", call, "got", got)
+    check(counted(trace, "heap_alloc", "call", 6090) == {"malloc": 3}, "malloc after an exception")
+    released = counted(trace, "heap_free", "release")
+    check((released["delete"], released["delete_array"]) == (400, 500), "deleted", released)
+    failed = [event["call"] for event in trace if event["kind"] == "heap_error" and event["error"] == "alloc_null"]
+    check(failed == ["operator new[]"] * 4, "failed", failed)
+    known, table = stacks_of(trace), symbols(program)
+    for event in trace:
+        if event["kind"] == "heap_alloc" and event["call"].startswith("new"):
+            check(named(known[event["pid"], event["stack"]], program, table)[0] == "main", "the caller of new comes first")
+
+
+def test_processes():
+    """Threads to their very end, a fork, signal handlers on both stacks, a coroutine."""
+    program = build("heap_calls.c")
+    trace = recorded([program, "threads", "fork", "signals", "coroutine"])
+    check_no_loss(trace)
+    blocks_left(trace)
+    for size, count in {2000: 2000, 2010: 20, 2020: 20, 3000: 1, 3010: 100, 4000: 100, 5000: 100}.items():
+        got = counted(trace, "heap_alloc", "call", size)
+        check(got == {"malloc": count}, size, "bytes:", got, "expected", count)
+    tids = {event["tid"] for event in trace if event["kind"] == "heap_alloc" and event["size_bytes"] == 2000}
+    check(len(tids) == 20, len(tids), "threads")
+    known, table = stacks_of(trace), symbols(program)
+    ways = {3010: ["innermost", "middle", "outermost", "do_fork", "main"], 4000: ["handle", "do_signals", "main"],
+            5000: ["innermost", "middle", "outermost", "run_coroutine"]}
+    for event in trace:
+        if event["kind"] == "heap_alloc" and event["size_bytes"] in ways:
+            way = ways[event["size_bytes"]]
+            stack = known[event["pid"], event["stack"]]
+            check(named(stack, program, table)[:len(way)] == way, stack)
+            check(event["size_bytes"] != 4000 or "signal" in [frame["kind"] for frame in stack["frames"]], stack)
+
+
+def test_failures():
+    program = build("heap_calls.c")
+    trace = recorded([program, "failures"])
+    failed = [(event["call"], event["size_bytes"]) for event in trace if event["kind"] == "heap_error"]
+    huge = 1 << 60
+    check(failed[:6] == [("malloc", huge), ("calloc", 2**64 - 1), ("realloc", huge), ("reallocarray", 2**64 - 1),
+                         ("aligned_alloc", huge), ("posix_memalign", huge)], failed)
+    check(failed[6:] == [("malloc", 1 << 20)], failed)
+
+
+OWN = """
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+static char room[1 << 24] __attribute__((aligned(16)));
+static size_t used;
+size_t own_calls;
+void *malloc(size_t n) { size_t at = __atomic_fetch_add(&used, (n + 31) & ~(size_t)15, __ATOMIC_RELAXED);
+    own_calls++; *(size_t *)(room + at) = n; return room + at + 16; }
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { void *q = malloc(n); if (p != NULL) { size_t old = *((size_t *)p - 2);
+    memcpy(q, p, old < n ? old : n); } return q; }
+"""
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+extern size_t own_calls;
+int main(void) { size_t before = own_calls; void *volatile p = malloc(777); p = strdup("text"); char text[40];
+    int n = snprintf(text, sizeof text, "%zu calls\\n", own_calls - before); fwrite(text, 1, n, stdout); return p == NULL; }
+"""
+
+
+def test_own():
+    """A program with a malloc of its own keeps it, and the trace says so; a library's is observed, and is used."""
+    with open("own.c", "w") as file:
+        file.write(OWN)
+    with open("main.c", "w") as file:
+        file.write(MAIN)
+    check(run(["cc", "-fno-builtin", "own.c", "main.c", "-rdynamic", "-o", "inside"]).status == 0, "cannot build")
+    trace = recorded([os.path.abspath("inside")])
+    unseen = [event["module"] for event in trace if event["kind"] == "heap_unseen"]
+    check(unseen == [os.path.abspath("inside")], "unseen", unseen)
+    check(not counted(trace, "heap_alloc", "call", 777), "not seen, and not said to be")
+    library = build_library("own", source=OWN, flags=["-fno-builtin"])
+    check(run(["cc", "-fno-builtin", "main.c", library, "-Wl,-rpath," + os.getcwd(), "-o", "outside"]).status == 0, "build")
+    trace = recorded([os.path.abspath("outside")])
+    start = [event["allocator"] for event in trace if event["kind"] == "heap_start"]
+    check(start == [library], "allocator", start)
+    check(counted(trace, "heap_alloc", "call", 777) == {"malloc": 1}, "seen on the way to the library's")
+
+
+def test_absent():
+    """Without --heap nothing of it is in the process; with it, the loader finds no other library of ours needed."""
+    with open("maps.sh", "w") as file:
+        file.write("grep -c tollgate-heap.so /proc/self/maps\n")
+    got = run([TOLLGATE, "record", "-q", "-o", "without", "--", "sh", "maps.sh"])
+    check(got.output == "0\n", "loaded without being asked for", got)
+    got = run([TOLLGATE, "record", "-q", "--heap", "-o", "with", "--", "sh", "maps.sh"])
+    check(got.output not in ("0\n", ""), "not loaded", got)
+    path = os.path.join(os.environ["TG_AGENT_LIBRARIES"], "tollgate-heap.so")
+    dynamic = run(["readelf", "-d", path])
+    check(dynamic.status == 0 and "NEEDED" not in dynamic.output and "RPATH" not in dynamic.output, dynamic)
+    got = run(["cat", "/dev/null"], {"LD_PRELOAD": path})
+    check(got.status == 0 and got.errors == "", "alone, it does nothing", got)
+    trace = recorded(["sh", "-c", "exit 3"], "--no-ptrace")
+    check(counted(trace, "heap_start", "mode") == {"events": 1}, "without ptrace")
+
+
+DEEP = """
+#include <stdlib.h>
+#include <string.h>
+void *volatile early;
+__attribute__((constructor)) static void begin(void) { early = malloc(8888); }
+void again(void) { free(early); early = malloc(8889); }
+"""
+OPENS = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int c, char **v) { for (int i = 0; i < 3; i++) { void *h = dlopen(v[1 + i % (c - 1)], RTLD_NOW);
+    if (h == NULL) { puts(dlerror()); return 1; } ((void (*)(void))dlsym(h, "again"))(); dlclose(h); } puts("opened"); return 0; }
+"""
+
+
+def test_libraries():
+    """The very first allocation of a library that is opened has its whole stack, also where another one was before."""
+    libraries = [build_library(name, source=DEEP + filler) for name, filler in
+                 (("one", ""), ("two", "int filler(int x) { return x * 3; }\n"))]
+    with open("opens.c", "w") as file:
+        file.write(OPENS)
+    check(run(["cc", "opens.c", "-o", "opens", "-ldl"]).status == 0, "cannot build")
+    trace = recorded([os.path.abspath("opens"), *libraries])
+    known, seen = stacks_of(trace), []
+    for event in trace:
+        if event["kind"] == "heap_alloc" and event["size_bytes"] in (8888, 8889):
+            stack = known[event["pid"], event["stack"]]
+            check(stack["end"] == "whole" and stack["frames"][-1]["module"].endswith("opens"), stack)
+            seen.append(stack["frames"][0]["module"])
+    check(seen == [libraries[i] for i in (0, 0, 1, 1, 0, 0)], seen)
+
+
+if __name__ == "__main__":
+    globals()["test_" + sys.argv[1]]()
