@@ -7,7 +7,8 @@
  *
  * The directory (mode 0700, made by the recorder, on a memory file system) holds
  *     control              struct tg_agent_control, one page, made by the recorder before any agent starts
- *     clock, trace         the recorder's own, for the one that salvages the rings
+ *     clock, trace, processes.0 and .1
+ *                          the recorder's own, for the one that salvages the rings
  *     ring.PID.N           one ring, made by the agent of process PID (as the process sees itself); N counts
  *                          from 0, and skips what exists
  * all of mode 0600 and owned by the same user; neither side opens anything else (O_NOFOLLOW, a regular file,

@@ -363,6 +363,7 @@ static struct tg_error *create_agent(struct tg_recording *recording)
         .heap = options->heap,
         .ring_bytes = options->ring_bytes,
         .trace = options->trace,
+        .is_redacted = options->redact,
     };
     struct tg_error *error = tg_agent_session_create(&agent, &recording->agent);
     if (error == NULL || insists_on_agent(options))

@@ -1,5 +1,7 @@
 #include "recorder/rings/agent_connection.h"
 
+#include "recorder/rings/process_notes.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -10,6 +12,7 @@ struct tg_agent_session {
     struct tg_agent_files files;
     struct tg_agent_directory *directory;
     struct tg_tick_clock *clock;
+    struct tg_process_notes *notes;
     struct tg_agent_drain *drain; /* NULL: not started */
 };
 
@@ -32,7 +35,10 @@ static struct tg_error *prepare(struct tg_agent_session *session,
         .ring_bytes = options->ring_bytes,
         .trace = options->trace,
     };
-    return tg_agent_directory_create(&directory, &session->directory);
+    error = tg_agent_directory_create(&directory, &session->directory);
+    return error != NULL ? error
+                         : tg_process_notes_create(tg_agent_directory_fd(session->directory),
+                                                   !options->is_redacted, &session->notes);
 }
 
 struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *options,
@@ -76,6 +82,7 @@ struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const 
 
 void tg_agent_session_add(struct tg_agent_session *session, const struct tg_event *event)
 {
+    tg_process_notes_add(session->notes, event);
     tg_agent_drain_add(session->drain, event);
 }
 
@@ -101,6 +108,7 @@ void tg_agent_session_destroy(struct tg_agent_session *session)
     if (session == NULL)
         return;
     tg_agent_drain_destroy(session->drain);
+    tg_process_notes_destroy(session->notes);
     tg_agent_directory_destroy(session->directory);
     tg_tick_clock_destroy(session->clock);
     tg_agent_files_deinit(&session->files);

@@ -19,6 +19,7 @@ struct tg_agent_session_options {
     struct tg_agent_heap heap;
     uint64_t ring_bytes; /* as tg_agent_directory_options */
     const char *trace;   /* as there */
+    bool is_redacted;    /* no name may be in any file */
 };
 
 /* Makes the directory; from now on agents may start. Errors say why there can be no agent. */

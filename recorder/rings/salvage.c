@@ -2,6 +2,7 @@
 
 #include "recorder/rings/directory.h"
 #include "recorder/rings/mapping_guard.h"
+#include "recorder/rings/process_notes.h"
 #include "recorder/rings/ring_set.h"
 
 #include <fcntl.h>
@@ -51,6 +52,7 @@ struct tg_error *tg_agent_salvage(const char *path, struct tg_recovery_place pla
 {
     struct tg_agent_directory *directory = NULL;
     struct tg_tick_clock *clock = NULL;
+    struct tg_event_queue *queue = NULL;
     struct tg_ring_set *rings = NULL;
     struct passage passage = {.add = add, .context = context};
     const struct tg_event_sink sink = {.context = &passage, .add = pass_on};
@@ -59,8 +61,13 @@ struct tg_error *tg_agent_salvage(const char *path, struct tg_recovery_place pla
         return error;
     tg_mapping_guard_install();
     error = make_clock(directory, &clock);
+    if (error == NULL)
+        error = tg_event_queue_create(0, &queue);
+    if (error == NULL)
+        tg_process_notes_read(tg_agent_directory_fd(directory), queue);
     const struct tg_ring_set_options options = {.directory_fd = tg_agent_directory_fd(directory),
                                                 .clock = clock,
+                                                .queue = queue,
                                                 .sink = sink,
                                                 .salvage = true,
                                                 .n_in_file = place.n_events,
@@ -75,6 +82,7 @@ struct tg_error *tg_agent_salvage(const char *path, struct tg_recovery_place pla
     }
     tg_agent_directory_close(directory);
     tg_ring_set_destroy(rings);
+    tg_event_queue_destroy(queue);
     tg_tick_clock_destroy(clock);
     return error;
 }
