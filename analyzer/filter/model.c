@@ -263,6 +263,8 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         return NULL;
     case TG_EVENT_BREAKPOINT_HIT:
         return add_hit(model, process, event);
+    case TG_EVENT_WATCH_HIT:
+        return other_stop(model, process, event, TG_TRIGGER_BREAKPOINT, false, 0);
     case TG_EVENT_PROGRAM:
         return add_program(model, &event->program);
     case TG_EVENT_ENTRY:

@@ -298,6 +298,8 @@ static void print_state(const struct tg_action_point *point, FILE *stream)
     fputs(point->enabled ? "Enabled" : "Disabled", stream);
     if (point->kind == TG_ACTION_BARRIER)
         fputs(" (barrier)", stream);
+    if (point->kind == TG_ACTION_WATCH)
+        fputs(" (watchpoint)", stream);
     if (point->pending)
         fputs(" (pending)", stream);
 }
@@ -410,8 +412,22 @@ struct tg_error *tg_action_points_print(const struct tg_action_points *points,
     return NULL;
 }
 
+static void save_watch_words(const struct tg_action_point *point, FILE *stream)
+{
+    fputs("dwatch ", stream);
+    tg_tcl_quote_write(point->location, stream);
+    if (point->size_bytes > 0)
+        fprintf(stream, " -length %" PRIu64, point->size_bytes);
+}
+
 static void save_point(const struct tg_action_point *point, FILE *stream)
 {
+    if (point->kind == TG_ACTION_WATCH && !point->is_static) {
+        fputs("# not set again: a watchpoint of one frame, process or address: ", stream);
+        tg_printable_write(stream, point->location);
+        fputc('\n', stream);
+        return;
+    }
     bool is_barrier = point->kind == TG_ACTION_BARRIER;
     if (!point->enabled)
         fputs("ddisable [", stream);
@@ -420,8 +436,12 @@ static void save_point(const struct tg_action_point *point, FILE *stream)
         tg_tcl_quote_write(point->focus, stream);
         fputc(' ', stream);
     }
-    fprintf(stream, "%s ", is_barrier ? "dbarrier" : "dbreak");
-    tg_tcl_quote_write(point->location, stream);
+    if (point->kind == TG_ACTION_WATCH) {
+        save_watch_words(point, stream);
+    } else {
+        fprintf(stream, "%s ", is_barrier ? "dbarrier" : "dbreak");
+        tg_tcl_quote_write(point->location, stream);
+    }
     if (is_barrier)
         fprintf(stream, " -stop_when_hit %s -stop_when_done %s",
                 stop_word(point, point->stop_when_hit, "thread"),

@@ -14,6 +14,7 @@
 enum tg_action_point_kind {
     TG_ACTION_BREAK,
     TG_ACTION_BARRIER,
+    TG_ACTION_WATCH, /* LOCATION is the expression or address, PLACE what that is */
 };
 
 /* Texts are the table's in what it hands out, and copied from what it is given; there NULL is "". */
@@ -35,6 +36,8 @@ struct tg_action_point {
     const char *condition;
     const char *script;                 /* run at a hit, "" none */
     enum tg_barrier_stop stop_when_hit; /* NONE: the thread; of a process barrier its process */
+    uint64_t size_bytes;                /* of a watchpoint, 0 not known or not given */
+    bool is_static;                     /* of a watchpoint: its expression means the same in another run */
     uint64_t hits;
     /* of a barrier */
     enum tg_barrier_stop stop_when_done;

@@ -58,6 +58,7 @@ static const struct tg_console_command *const commands[] = {
     &tg_console_dstatus,
     &tg_console_dbreak,
     &tg_console_dbarrier,
+    &tg_console_dwatch,
     &tg_console_dactions,
     &tg_console_denable,
     &tg_console_ddisable,
@@ -113,6 +114,7 @@ static const struct tg_console_alias aliases[] = {
     {"s", "dstep", NULL, false},
     {"st", "dstatus", NULL, false},
     {"w", "dwhere", NULL, false},
+    {"wa", "dwatch", NULL, false},
     {"x", "dexamine", NULL, false},
     {NULL, NULL, NULL, false},
 };
@@ -157,8 +159,7 @@ static const struct tg_console_alias gdb_words[] = {
     {"thread", NULL, "`dfocus 1.2` chooses thread 2 of process 1, `info threads` lists threads", false},
     {"until", "duntil", NULL, false},
     {"up", "dup", NULL, false},
-    {"watch", NULL, "there are no watchpoints; `break LOCATION -if CONDITION` stops where a value is wrong",
-     false},
+    {"watch", "dwatch", NULL, false},
     {"x/i", "dexamine /i", NULL, false},
     {NULL, NULL, NULL, false},
 };

@@ -88,13 +88,16 @@ struct tg_job_model *tg_controller_change_job(struct tg_controller *controller)
 static struct tg_error *plant_in(struct tg_controller *controller,
                                  const struct tg_controlled_process *process)
 {
+    struct tg_error *first = NULL;
     for (size_t i = 0; i < tg_action_points_count(controller->points); i++) {
         const struct tg_action_point *point = tg_action_points_at(controller->points, i);
         struct tg_error *error = tg_planting_plant(controller, process, point->id, false);
-        if (error != NULL)
-            return error;
+        if (first == NULL) /* the others are planted all the same */
+            first = tg_error_prefix(error, "action point %" PRIu32, point->id);
+        else
+            tg_error_destroy(error);
     }
-    return NULL;
+    return first;
 }
 
 /* A process's first thread is a worker. */
@@ -334,7 +337,7 @@ bool tg_controller_concerns(const struct tg_controller *controller,
     const struct tg_action_point *point = tg_action_points_get(controller->points, id);
     if (point == NULL || !tg_action_points_in_force(controller->points, id))
         return false;
-    if (point->kind == TG_ACTION_BREAK)
+    if (point->kind != TG_ACTION_BARRIER)
         return tg_planting_is_meant(point, process);
     struct tg_thread_id thread_id = {thread.dpid, point->of_threads ? thread.dtid : 0};
     return tg_barriers_membership(controller->runs, id, thread_id).is_member;
@@ -383,6 +386,13 @@ static bool is_barrier(const struct tg_controller *controller, uint32_t id)
     return point != NULL && point->kind == TG_ACTION_BARRIER;
 }
 
+/* A thread that has written to what is watched is at no other kind of point. */
+static bool is_watchpoint(const struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_action_point *point = tg_action_points_get(controller->points, id);
+    return point != NULL && point->kind == TG_ACTION_WATCH;
+}
+
 /* UNIT is at action point ID, and at N_BARRIERS barriers that it has not arrived at yet. */
 static struct tg_error *take_hit(struct tg_controller *controller,
                                  const struct tg_controlled_process *process, struct tg_thread_id thread_id,
@@ -420,7 +430,9 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
         controller->orders->resume(controller->engine, pid, tid);
         return NULL;
     }
-    thread->state = n_concerned > 0 ? TG_JOB_BREAKPOINT : TG_JOB_STOPPED;
+    thread->state = n_concerned == 0                    ? TG_JOB_STOPPED
+                    : is_watchpoint(controller, ids[0]) ? TG_JOB_WATCHPOINT
+                                                        : TG_JOB_BREAKPOINT;
     thread->pc = pc;
     /* a thread stops by arriving at a barrier, too, which decides by how it came there */
     error = n_barriers == 0 ? stand(controller, thread) : NULL;

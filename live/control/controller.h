@@ -101,6 +101,18 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
                                        const char *location, enum tg_barrier_stop stop_when_hit,
                                        enum tg_barrier_stop stop_when_done, unsigned options, uint32_t *id,
                                        size_t *position);
+/* A watchpoint on TEXT, which WATCH defines: see the order define_watch. DPID: in that process alone, 0: as
+ * breakpoints of FOCUS. Errors: also LIMIT and UNSUPPORTED, of debug registers. */
+struct tg_watch_request {
+    const char *text, *condition;
+    uint64_t size_bytes; /* 0 not known */
+    uint32_t dpid;
+    const void *watch;
+};
+struct tg_error *tg_controller_watch(struct tg_controller *controller, const struct tg_ptset *focus,
+                                     const struct tg_watch_request *request,
+                                     enum tg_barrier_stop stop_when_hit, unsigned options, uint32_t *id,
+                                     size_t *position);
 /* NOT_FOUND errors. What a barrier holds is released by both; nobody runs on by it. */
 struct tg_error *tg_controller_delete(struct tg_controller *controller, uint32_t id);
 /* SCRIPT, the console's, is run at hits of breakpoint ID: it is kept with the point, and the controller does

@@ -167,7 +167,8 @@ static struct tg_error *tell_missing(const struct tg_controller *controller,
                                      const struct tg_action_point *point)
 {
     const char *location = point->location;
-    const struct tg_controlled_process *owner = find_owner(controller, point);
+    const struct tg_controlled_process *owner =
+        point->kind == TG_ACTION_WATCH ? NULL : find_owner(controller, point);
     const char *colon = strrchr(location, ':');
     bool is_line = colon != NULL && colon[1] != '\0' && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
     int head = is_line ? (int)(colon - location) : (int)strlen(location);
@@ -199,9 +200,14 @@ static struct tg_error *tell_missing(const struct tg_controller *controller,
 
 /* POINT, pending still, into the table and the job; where it cannot be had it is as if it had never been. */
 static struct tg_error *add_point(struct tg_controller *controller, const struct tg_action_point *point,
-                                  bool may_be_pending, uint32_t *id)
+                                  const void *watch, bool may_be_pending, uint32_t *id)
 {
     struct tg_error *error = tg_action_points_add(controller->points, point, id);
+    if (error == NULL && watch != NULL) {
+        error = controller->orders->define_watch(controller->engine, *id, watch);
+        if (error != NULL)
+            tg_action_points_take_back(controller->points, *id);
+    }
     if (error != NULL)
         return error;
     bool suppressed = tg_action_points_are_suppressed(controller->points);
@@ -217,7 +223,10 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     if (error == NULL)
         return NULL;
     tg_planting_unplant_everywhere(controller, *id);
-    if (is_missing || tg_error_code(error) == TG_ERROR_INPUT) /* nobody has seen its number */
+    if (watch != NULL)
+        (void)controller->orders->define_watch(controller->engine, *id, NULL); /* cannot fail */
+    if (is_missing || point->kind == TG_ACTION_WATCH ||
+        tg_error_code(error) == TG_ERROR_INPUT) /* nobody has seen its number */
         tg_action_points_take_back(controller->points, *id);
     else
         tg_error_destroy(tg_action_points_remove(controller->points, *id));
@@ -272,7 +281,45 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     if (error == NULL)
         error = find_processes(focus, view, &point, position);
     if (error == NULL)
-        error = add_point(controller, &point, (options & TG_POINT_PENDING) != 0, id);
+        error = add_point(controller, &point, NULL, (options & TG_POINT_PENDING) != 0, id);
+    if (error == NULL)
+        tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
+    tg_job_view_destroy(view);
+    free(text);
+    return error;
+}
+
+struct tg_error *tg_controller_watch(struct tg_controller *controller, const struct tg_ptset *focus,
+                                     const struct tg_watch_request *request,
+                                     enum tg_barrier_stop stop_when_hit, unsigned options, uint32_t *id,
+                                     size_t *position)
+{
+    struct tg_job_view *view = NULL;
+    struct tg_error *error = tg_controller_view(controller, &view);
+    if (error != NULL)
+        return error;
+    bool is_static = request->dpid == 0;
+    char *text = make_focus_text(focus, view, options);
+    struct tg_action_point point = {.kind = TG_ACTION_WATCH,
+                                    .enabled = true,
+                                    .pending = true,
+                                    .of_ranks = is_static && (options & TG_POINT_OF_RANKS) != 0,
+                                    .location = request->text,
+                                    .condition = request->condition,
+                                    .focus = text,
+                                    .size_bytes = request->size_bytes,
+                                    .is_static = is_static,
+                                    .stop_when_hit = stop_when_hit};
+    if (text == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL)
+        error = find_processes(focus, view, &point, position);
+    if (error == NULL && !is_static) {
+        point.shared = false;
+        point.process = request->dpid;
+    }
+    if (error == NULL)
+        error = add_point(controller, &point, request->watch, (options & TG_POINT_PENDING) != 0, id);
     if (error == NULL)
         tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_job_view_destroy(view);
@@ -334,7 +381,7 @@ static struct tg_error *take_those_there(struct tg_controller *controller, uint3
 static struct tg_error *add_barrier(struct tg_controller *controller, const struct tg_barrier_focus *over,
                                     const struct tg_action_point *point, bool pending, uint32_t *id)
 {
-    struct tg_error *error = add_point(controller, point, pending, id);
+    struct tg_error *error = add_point(controller, point, NULL, pending, id);
     if (error != NULL)
         return error;
     if (!point->unbound) {

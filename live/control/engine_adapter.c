@@ -6,6 +6,7 @@
 #include "live/control/modules.h"
 #include "live/control/points.h"
 #include "live/control/thread_scene.h"
+#include "live/control/watches.h"
 #include "live/inspect/step/place.h"
 
 #include <inttypes.h>
@@ -21,6 +22,7 @@ struct tg_engine_adapter {
     struct tg_recording_parts parts;
     struct tg_observer observer;
     struct tg_job_points *points;
+    struct tg_job_watches *watches;
     struct tg_job_modules *modules;
     struct tg_manager_threads *managers;
     struct tg_point_conditions *conditions;
@@ -46,6 +48,12 @@ static void tell_error(struct tg_engine_adapter *live, struct tg_error *error)
     if (error != NULL)
         live->options.tell(live->options.context, &news);
     tg_error_destroy(error);
+}
+
+void tg_engine_adapter_note(struct tg_engine_adapter *live, const char *text)
+{
+    const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = text};
+    live->options.tell(live->options.context, &news);
 }
 
 static struct tg_thread *find_thread(const struct tg_engine_adapter *live, int32_t pid, int32_t tid)
@@ -89,7 +97,20 @@ static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, cons
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
     *address = 0;
     *place = "";
-    return process == NULL ? NULL : tg_job_points_plant(live->points, process, id, location, address, place);
+    if (process == NULL)
+        return NULL;
+    return tg_job_watches_is_defined(live->watches, id)
+               ? tg_job_watches_plant(live->watches, process, id, address, place)
+               : tg_job_points_plant(live->points, process, id, location, address, place);
+}
+
+static struct tg_error *order_define_watch(void *engine, uint32_t id, const void *watch)
+{
+    struct tg_engine_adapter *live = engine;
+    if (watch != NULL)
+        return tg_job_watches_define(live->watches, id, watch);
+    tg_job_watches_undefine(live->watches, id);
+    return NULL;
 }
 
 static uint64_t order_last_line(void *engine, int32_t pid, const char *location)
@@ -103,7 +124,9 @@ static void order_unplant(void *engine, int32_t pid, uint32_t id)
 {
     struct tg_engine_adapter *live = engine;
     struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    if (process != NULL)
+    if (process != NULL && tg_job_watches_is_defined(live->watches, id))
+        tg_job_watches_unplant(live->watches, process, id);
+    else if (process != NULL)
         tg_job_points_unplant(live->points, process, id);
 }
 
@@ -156,6 +179,7 @@ static const struct tg_controller_orders orders = {
     .stop = order_stop,
     .resume = order_resume,
     .plant = order_plant,
+    .define_watch = order_define_watch,
     .last_line = order_last_line,
     .is_planted = order_is_planted,
     .has = order_has,
@@ -295,6 +319,8 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         kill(thread->process->pid, SIGKILL);
     if (parent != NULL)
         tell_error(live, tg_job_points_copy(live->points, parent, thread->process));
+    if (parent != NULL)
+        tell_error(live, tg_job_watches_copy(live->watches, parent, thread->process));
     if (parent != NULL && parent->space != thread->process->space)
         tg_controller_forked(live->controller, thread->process->pid);
 }
@@ -384,7 +410,7 @@ static bool is_planted(const struct tg_engine_adapter *live, uint32_t id)
 {
     const struct tg_process *process;
     for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
-        if (tg_job_points_has(live->points, process, id))
+        if (tg_job_points_has(live->points, process, id) || tg_job_watches_has(live->watches, process, id))
             return true;
     return false;
 }
@@ -413,6 +439,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     thread->reason =
         (struct tg_stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
     tg_job_points_begin(live->points, thread->process);
+    tg_job_watches_begin(live->watches, thread->process);
     lose_points(live, false);
     tg_job_modules_change(live->modules, thread->process);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
@@ -428,8 +455,22 @@ static bool is_fatal(int signal)
            signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
 }
 
-/* Leaves those of the action points that THREAD has come to that are its process's, and whose conditions hold
- * or cannot be decided. */
+/* Whether action point POINT, which THREAD has come to or whose value it has changed, is its process's, and its
+ * condition holds or cannot be decided. */
+static bool is_met(struct tg_engine_adapter *live, struct tg_thread *thread,
+                   const struct tg_action_point *point)
+{
+    struct tg_error *error = NULL;
+    bool holds = true;
+    if (!tg_controller_is_meant(live->controller, point->id, thread->process->pid))
+        return false;
+    if (point->enabled && *point->condition != '\0')
+        holds = tg_point_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
+    tell_error(live, tg_error_prefix(error, "action point %" PRIu32, point->id));
+    return holds;
+}
+
+/* Leaves those of the action points that THREAD has come to that are met. */
 static void drop_unmet(struct tg_engine_adapter *live, struct tg_thread *thread)
 {
     struct tg_stop_reason *reason = &thread->reason;
@@ -437,19 +478,19 @@ static void drop_unmet(struct tg_engine_adapter *live, struct tg_thread *thread)
     size_t n_left = 0;
     for (size_t i = 0; i < reason->n_hits; i++) {
         const struct tg_action_point *point = tg_action_points_get(points, reason->hits[i]);
-        struct tg_error *error = NULL;
-        bool holds = true;
-        if (point != NULL && !tg_controller_is_meant(live->controller, point->id, thread->process->pid))
-            holds = false;
-        else if (point != NULL && point->enabled && *point->condition != '\0')
-            holds = tg_point_conditions_hold(live->conditions, thread, point->id, point->condition, &error);
-        tell_error(live, tg_error_prefix(error, "action point %" PRIu32, reason->hits[i]));
-        if (holds)
+        bool was_asked = point == NULL || point->kind == TG_ACTION_WATCH; /* by want_write */
+        if (was_asked || is_met(live, thread, point))
             reason->hits[n_left++] = reason->hits[i];
     }
     reason->n_hits = n_left;
-    if (n_left == 0)
+    if (n_left == 0 && !reason->is_given)
         *reason = (struct tg_stop_reason){0}; /* no action point is left */
+}
+
+static bool is_watchpoint(const struct tg_engine_adapter *live, uint32_t id)
+{
+    const struct tg_action_point *point = tg_action_points_get(tg_controller_points(live->controller), id);
+    return point != NULL && point->kind == TG_ACTION_WATCH;
 }
 
 /* Handlers have said which action points the thread is at: keeps it for those whose conditions hold. */
@@ -459,12 +500,77 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     if (stop->trigger == TG_TRIGGER_BREAKPOINT)
         drop_unmet(live, thread);
     if (stop->trigger == TG_TRIGGER_BREAKPOINT && thread->reason.n_hits > 0)
-        keep(thread, TG_JOB_BREAKPOINT);
+        keep(thread, is_watchpoint(live, thread->reason.hits[0]) ? TG_JOB_WATCHPOINT : TG_JOB_BREAKPOINT);
     else if (stop->trigger == TG_TRIGGER_SIGNAL && is_fatal(stop->signal) && live->options.stops->signals)
         keep(thread, TG_JOB_ERROR);
     else if (stop->trigger == TG_TRIGGER_BREAKPOINT || stop->trigger == TG_TRIGGER_SIGNAL)
         tg_job_steps_interrupted(live->steps, thread);
     thread->reason.signal = thread->reason.state == TG_JOB_ERROR ? stop->signal : 0;
+}
+
+/* ---- watchpoints */
+
+static void add_hit(struct tg_thread *thread, uint32_t id)
+{
+    if (thread->reason.n_hits < TG_STOP_MAX_HITS)
+        thread->reason.hits[thread->reason.n_hits++] = id;
+}
+
+static bool want_write(void *context, struct tg_thread *thread, uint32_t id)
+{
+    struct tg_engine_adapter *live = context;
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    const struct tg_action_point *point = tg_action_points_get(points, id);
+    return point != NULL && tg_action_points_in_force(points, id) && is_met(live, thread, point);
+}
+
+/* NEWS are about THREAD and action point ID. */
+static void tell_of_point(struct tg_engine_adapter *live, struct tg_thread *thread, struct tg_news news)
+{
+    const struct tg_job_model *job = tg_controller_job(live->controller);
+    news.kind = TG_NEWS_WATCHED;
+    news.pid = thread->process->pid;
+    news.tid = thread->tid;
+    if (!tg_job_model_thread_id(job, news.pid, news.tid, &news.thread))
+        return;
+    news.has_rank = tg_job_model_rank(job, news.thread.dpid, &news.rank);
+    live->options.tell(live->options.context, &news);
+}
+
+static void take_write(void *context, struct tg_thread *thread, const struct tg_watch_write *write)
+{
+    struct tg_engine_adapter *live = context;
+    char place[TG_PLACE_SIZE];
+    uint64_t pc = pc_of(thread) - 1, code; /* in the instruction that wrote */
+    (void)tg_engine_adapter_look(live, thread, &pc, &code);
+    tg_engine_adapter_place(live, thread->process->pid, pc, place);
+    add_hit(thread, write->id);
+    tell_of_point(live, thread,
+                  (struct tg_news){.point = write->id,
+                                   .name = write->text,
+                                   .before = write->before,
+                                   .after = write->after,
+                                   .place = *place == '\0' ? NULL : place,
+                                   .pc = pc});
+}
+
+/* The watchpoint's variable is no more: THREAD, which left it, stops and what the point says. */
+static void leave_watched(void *context, struct tg_thread *thread, uint32_t id, const char *function)
+{
+    struct tg_engine_adapter *live = context;
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    const struct tg_action_point *point = tg_action_points_get(points, id);
+    char text[TG_PLACE_SIZE];
+    if (point == NULL)
+        return;
+    bool stops_process = point->stop_when_hit != TG_BARRIER_STOP_NONE;
+    snprintf(text, sizeof text, "deleted: %s%s returned", *function == '\0' ? "its function" : function,
+             " has");
+    tell_of_point(live, thread, (struct tg_news){.point = id, .name = point->location, .text = text});
+    tell_error(live, tg_controller_delete(live->controller, id));
+    keep(thread, TG_JOB_WATCHPOINT);
+    if (stops_process)
+        stop_process(live, thread->process->pid);
 }
 
 /* The step of THREAD, which stays where it is, is over; whoever ran for it is stopped. */
@@ -517,14 +623,14 @@ static void enter_function(void *context, const struct tg_process *process, uint
 static void take_hit(void *context, struct tg_thread *thread, uint32_t id)
 {
     (void)context;
-    if (thread->reason.n_hits < TG_STOP_MAX_HITS)
-        thread->reason.hits[thread->reason.n_hits++] = id;
+    add_hit(thread, id);
 }
 
 static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_engine_adapter *live = context;
     tg_job_points_forget(live->points, process);
+    tg_job_watches_forget(live->watches, process);
     /* the engine's table still has the process */
     lose_points(live, tg_engine_first_process(live->parts.engine) == process && process->hh.next == NULL);
     tg_job_steps_forget(live->steps, process);
@@ -559,6 +665,10 @@ struct tg_error *tg_engine_adapter_create(const struct tg_recording_parts *parts
         error = tg_job_points_create(parts, slot, take_hit, enter_function, made, &made->points);
     if (error == NULL)
         error = tg_job_modules_create(parts->images, &made->modules);
+    const struct tg_job_watches_callbacks watching = {
+        .context = made, .wants = want_write, .written = take_write, .left = leave_watched};
+    if (error == NULL)
+        error = tg_job_watches_create(made->modules, &watching, &made->watches);
     if (error == NULL)
         error = tg_manager_threads_create(&made->managers);
     if (error == NULL)
@@ -579,6 +689,7 @@ void tg_engine_adapter_destroy(struct tg_engine_adapter *live)
         return;
     tg_controller_destroy(live->controller);
     tg_job_points_destroy(live->points);
+    tg_job_watches_destroy(live->watches);
     tg_point_conditions_destroy(live->conditions);
     tg_job_steps_destroy(live->steps);
     tg_job_modules_destroy(live->modules);

@@ -103,6 +103,9 @@ struct tg_thread_stop {
     bool stepped;      /* at the end of its step */
 };
 
+/* Tells people TEXT. */
+void tg_engine_adapter_note(struct tg_engine_adapter *live, const char *text);
+
 /* Threads that have stopped since the last call and still are. Valid until one stops or resumes; there are
  * *COUNT. */
 const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count);

@@ -444,6 +444,7 @@ static struct tg_error *attend(struct tg_source *source, const struct tg_news_si
         error = take_some(live, sink);
     while (error == NULL && has_ended && tg_traced_job_first_event(live->job) != NULL);
     struct tg_error *moves_error = tg_traced_job_call(live->job, take_moves, live);
+    tg_traced_job_tell_news(live->job, sink); /* the reasons of these stops come before them */
     tg_news_queue_tell(live->stops, sink);
     uint64_t n_missed = tg_traced_job_take_missed(live->job);
     snprintf(missed, sizeof missed, "%" PRIu64 " events were not shown here; the trace has them", n_missed);

@@ -24,6 +24,10 @@ struct tg_controller_orders {
      * it; the controller stays usable. */
     struct tg_error *(*plant)(void *engine, int32_t pid, uint32_t id, const char *location, uint64_t *address,
                               const char **place);
+    /* Action point ID, which is planted next, is a watchpoint as WATCH says, which is the caller's of
+     * tg_controller_watch and the engine's alone to understand. WATCH NULL: it is none after all, and planted
+     * nowhere. NULL: not supported. */
+    struct tg_error *(*define_watch)(void *engine, uint32_t id, const void *watch);
     /* Whether action point ID is planted at ADDRESS in process PID. NULL: nowhere. */
     bool (*is_planted)(void *engine, int32_t pid, uint32_t id, uint64_t address);
     /* Whether LOCATION is in process PID. NULL: not supported. */

@@ -9,7 +9,7 @@
 /* A barrier is over one share group, as soon as it is known which. */
 bool tg_planting_is_meant(const struct tg_action_point *point, const struct tg_controlled_process *process)
 {
-    bool reaches_ranks = point->of_ranks && (point->kind == TG_ACTION_BREAK || point->unbound);
+    bool reaches_ranks = point->of_ranks && (point->kind != TG_ACTION_BARRIER || point->unbound);
     if (!point->shared)
         return point->process == process->groups.dpid;
     return point->group == process->groups.share_group || (reaches_ranks && process->is_of_ranks);

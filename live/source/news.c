@@ -110,6 +110,7 @@ bool tg_news_is_for_people(const struct tg_news *news)
                !(news->decision == TG_DECIDE_LEFT && news->count > 0);
     case TG_NEWS_STOPPED:
     case TG_NEWS_PLANTED:
+    case TG_NEWS_WATCHED:
     case TG_NEWS_NOTE:
     case TG_NEWS_ERROR:
     case TG_NEWS_KIND_COUNT:
@@ -172,12 +173,29 @@ static void write_stop(const struct tg_news *news, FILE *stream)
     write_unit(news, stream);
     fputs(" stopped", stream);
     if (news->point != 0)
-        fprintf(stream, " at action point %" PRIu32, news->point);
+        fprintf(stream,
+                news->state == TG_JOB_WATCHPOINT ? " at watchpoint %" PRIu32 : " at action point %" PRIu32,
+                news->point);
     if (news->status != 0)
         fprintf(stream, " by %s", tg_signal_name(news->status, name, sizeof name));
-    else if (news->state == TG_JOB_WATCHPOINT)
-        fputs(" at a watchpoint", stream);
+    else if (news->state == TG_JOB_WATCHPOINT && news->point == 0)
+        fputs(" at the end of a watchpoint", stream);
     write_place(news, ": ", stream);
+}
+
+static void write_watched(const struct tg_news *news, FILE *stream)
+{
+    fprintf(stream, "watchpoint %" PRIu32 ": ", news->point);
+    tg_printable_write(stream, news->name == NULL ? "" : news->name);
+    if (news->before == NULL)
+        return;
+    fputs(" was ", stream);
+    tg_printable_write(stream, news->before);
+    fputs(", is ", stream);
+    tg_printable_write(stream, news->after == NULL ? "" : news->after);
+    fputs(" after a write by ", stream);
+    write_unit(news, stream);
+    write_place(news, " in ", stream);
 }
 
 static void write_barrier(const struct tg_news *news, FILE *stream)
@@ -293,6 +311,9 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
         break;
     case TG_NEWS_STOPPED:
         write_stop(news, stream);
+        break;
+    case TG_NEWS_WATCHED:
+        write_watched(news, stream);
         break;
     case TG_NEWS_RUNNING:
         write_unit(news, stream);
@@ -447,6 +468,13 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
         put_text(json, "name", news->name);
         tg_json_member_string(json, "value", news->text == NULL ? "" : news->text);
         return;
+    case TG_NEWS_WATCHED:
+        put_text(json, "expression", news->name);
+        put_text(json, "before", news->before);
+        put_text(json, "after", news->after);
+        put_pc(json, news->pc);
+        put_text(json, "place", news->place);
+        break;
     case TG_NEWS_PLANTED:
         put_pc(json, news->pc);
         put_text(json, "place", news->place);

@@ -29,7 +29,9 @@
     X(BARRIER, "barrier")   /* POINT; DECISION, REASON, COUNT and OTHER as the barrier model has them; SET \
                                  as of EXITED */ \
     X(POINT, "point")       /* POINT, 0 all of them; NAME: made, enabled, ...; PC, PLACE */                  \
-    X(PLANTED, "planted")   /* a pending action point was found: POINT, PC, PLACE */                         \
+    X(WATCHED, "watched") /* POINT, NAME what it watches; BEFORE and AFTER a write of THREAD at PC, PLACE; \
+                                 else it has ended: text */ \
+    X(PLANTED, "planted") /* a pending action point was found: POINT, PC, PLACE */                           \
     X(LIBRARIES, "libraries") /* COUNT came with one event, OTHER went; NAME one of them */                  \
     X(SETTING, "setting")     /* of dset: NAME, text the value */                                            \
     X(NOTE, "note")           /* only TEXT */                                                                \
@@ -49,13 +51,14 @@ struct tg_news {
     int32_t pid, tid;           /* of the same, 0 not known */
     bool has_rank;              /* RANK is its, or its process's, rank in MPI_COMM_WORLD */
     int64_t rank;
-    const char *set;   /* the subjects where there are several: "0-3.1-4"; NULL */
-    const char *name;  /* of a program, host, library or setting; NULL */
-    const char *place; /* "solve (solver.c:120)", NULL not known */
-    const char *text;  /* further words, NULL none */
-    uint64_t pc;       /* 0 not known */
-    bool stepped;      /* the end of a step */
-    uint32_t point;    /* number of an action point, 0 none */
+    const char *set;            /* the subjects where there are several: "0-3.1-4"; NULL */
+    const char *name;           /* of a program, host, library or setting; NULL */
+    const char *place;          /* "solve (solver.c:120)", NULL not known */
+    const char *before, *after; /* values; NULL */
+    const char *text;           /* further words, NULL none */
+    uint64_t pc;                /* 0 not known */
+    bool stepped;               /* the end of a step */
+    uint32_t point;             /* number of an action point, 0 none */
     enum tg_job_state state;
     enum tg_run_decision_kind decision;
     enum tg_barrier_reason reason;

@@ -74,8 +74,9 @@ static char *take_text(const char **text, char *at)
 
 static struct item *copy(const struct tg_news *news)
 {
-    struct item *item = malloc(sizeof *item + size_of(news->set) + size_of(news->name) +
-                               size_of(news->place) + size_of(news->text));
+    struct item *item =
+        malloc(sizeof *item + size_of(news->set) + size_of(news->name) + size_of(news->place) +
+               size_of(news->before) + size_of(news->after) + size_of(news->text));
     if (item == NULL)
         return NULL;
     item->next = NULL;
@@ -83,6 +84,8 @@ static struct item *copy(const struct tg_news *news)
     char *at = take_text(&item->news.set, item->texts);
     at = take_text(&item->news.name, at);
     at = take_text(&item->news.place, at);
+    at = take_text(&item->news.before, at);
+    at = take_text(&item->news.after, at);
     take_text(&item->news.text, at);
     return item;
 }

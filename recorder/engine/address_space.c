@@ -83,6 +83,8 @@ void tg_address_space_clear(struct tg_address_space *space)
     space->slots_used = 0;
     space->slots_dirty = 0;
     space->slots_filled = 0;
+    memset(space->watches, 0, sizeof space->watches);
+    space->watch_version = 0;
 }
 
 void tg_address_space_unref(struct tg_address_space *space)
@@ -147,6 +149,8 @@ struct tg_address_space *tg_address_space_copy(const struct tg_address_space *sp
     copy->has_doubled = space->has_doubled;
     copy->slots_dirty = space->slots_dirty; /* not slots_used: threads that step are not copied by fork */
     memcpy(copy->slot_bytes, space->slot_bytes, sizeof copy->slot_bytes);
+    memcpy(copy->watches, space->watches, sizeof copy->watches);
+    copy->watch_version = space->watch_version;
     for (const struct tg_site *site = space->sites; site != NULL; site = site->hh.next)
         if (!copy_site(copy, site)) {
             tg_address_space_unref(copy);

@@ -31,6 +31,15 @@ struct tg_site {
     UT_hash_handle hh;
 };
 
+/* What a debug register of all threads watches. */
+struct tg_watch {
+    uint64_t address;
+    unsigned size_bytes; /* 0: the register is free */
+    uint32_t number;     /* another one for each that was ever made */
+    tg_watch_handler *handler;
+    void *context;
+};
+
 enum { TG_SCRATCH_MAX_SLOTS = 16, TG_NO_SLOT = TG_SCRATCH_MAX_SLOTS };
 
 struct tg_address_space {
@@ -51,6 +60,8 @@ struct tg_address_space {
                               after the memory was copied and before the fork was told */
     uint8_t slot_bytes[TG_SCRATCH_MAX_SLOTS][TG_INSN_SCRATCH_BYTES];
     uint8_t slot_code[TG_SCRATCH_MAX_SLOTS][TG_INSN_SCRATCH_BYTES];
+    struct tg_watch watches[TG_WATCH_REGISTERS];
+    uint64_t watch_version; /* another one whenever these change; 0: there never were any */
 };
 
 struct tg_address_space *tg_address_space_create(void); /* NULL without memory; one reference */

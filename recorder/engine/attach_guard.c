@@ -9,18 +9,26 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     INT3 = 0xcc,
     PAGE_BYTES = 4096,
     MAX_PROCESSES = 1 << 16,
+    CONTROL = 7,   /* number of the debug register that says what is watched */
+    TRIES = 20000, /* of 50 us */
+    SPINS = 8,     /* tries of SEIZE in each of them: the next write may be soon */
     PAGES_AT_ONCE = 512,
     MAX_OTHERS = 512, /* bytes of a page that differ and are no int3: displaced instructions; else it is
                          another file */
@@ -30,10 +38,16 @@ enum {
  * longer the file's. */
 static const uint64_t is_there = UINT64_C(3) << 62, of_file = UINT64_C(1) << 61;
 
+/* Memory of the tracer and the guard. */
+struct shared {
+    int32_t pids[MAX_PROCESSES];    /* 0: free */
+    uint8_t watched[MAX_PROCESSES]; /* 1: the process may have debug registers in use */
+};
+
 struct tg_attach_guard {
     int line;
-    int32_t *pids; /* shared; 0: free */
-    size_t next;   /* the first place that may be free */
+    struct shared *shared;
+    size_t next; /* the first place that may be free */
 };
 
 /* ---- in the guard's process */
@@ -155,14 +169,81 @@ static void restore_children(pid_t pid)
         closedir(threads);
 }
 
+/* ---- debug registers of a dead tracer */
+
+static void wait_a_moment(void)
+{
+    static const struct timespec moment = {.tv_nsec = 50 * 1000};
+    nanosleep(&moment, NULL);
+}
+
+/* Waits for TID to stop, a second at most. */
+static bool await_stop(pid_t tid, int *status)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        if (waitpid(tid, status, __WALL | WNOHANG) == tid)
+            return WIFSTOPPED(*status);
+        wait_a_moment();
+    }
+    return false;
+}
+
+/* The signal that TID, stopped with STATUS, goes on with: not that of a watchpoint. */
+static int signal_of(pid_t tid, int status)
+{
+    siginfo_t info;
+    if (status >> 16 != 0)
+        return 0;
+    bool is_watch = WSTOPSIG(status) == SIGTRAP && ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
+                    info.si_code == TRAP_HWBKPT;
+    return is_watch ? 0 : WSTOPSIG(status);
+}
+
+/* Empties the debug registers of TID as soon as its tracer is gone. */
+static void unwatch_thread(pid_t tid)
+{
+    int status = 0;
+    bool is_seized = false;
+    for (unsigned i = 0; i < TRIES * SPINS && !is_seized; i++) {
+        is_seized = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+        if (!is_seized && errno != EPERM)
+            return;
+        if (!is_seized && i % SPINS == 0)
+            wait_a_moment();
+    }
+    if (!is_seized || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 || !await_stop(tid, &status))
+        return;
+    ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg) + CONTROL * sizeof(uint64_t), 0);
+    ptrace(PTRACE_DETACH, tid, NULL, signal_of(tid, status));
+}
+
+static void unwatch(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    const struct dirent *entry;
+    while (threads != NULL && (entry = readdir(threads)) != NULL)
+        if (entry->d_name[0] != '.')
+            unwatch_thread((pid_t)strtol(entry->d_name, NULL, 10));
+    if (threads != NULL)
+        closedir(threads);
+}
+
 static void keep_guard(int line, void *context)
 {
-    const int32_t *pids = context;
+    struct shared *shared = context;
+    const int32_t *pids = shared->pids;
     char byte;
     if (chdir("/") != 0)
         return;
     while (read(line, &byte, 1) < 0 && errno == EINTR)
         ;
+    for (size_t i = 0; i < MAX_PROCESSES; i++) { /* first: a program's next write may be soon */
+        pid_t pid = __atomic_load_n(&pids[i], __ATOMIC_ACQUIRE);
+        if (pid > 0 && __atomic_load_n(&shared->watched[i], __ATOMIC_ACQUIRE) != 0)
+            unwatch(pid);
+    }
     for (size_t i = 0; i < MAX_PROCESSES; i++) {
         pid_t pid = __atomic_load_n(&pids[i], __ATOMIC_ACQUIRE);
         if (pid > 0)
@@ -182,17 +263,17 @@ struct tg_error *tg_attach_guard_create(struct tg_attach_guard **guard)
     struct tg_attach_guard *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    const size_t size = MAX_PROCESSES * sizeof *made->pids;
-    made->pids = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct tg_error *error = made->pids == MAP_FAILED ? tg_error_no_memory() : NULL;
+    made->shared =
+        mmap(NULL, sizeof *made->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct tg_error *error = made->shared == MAP_FAILED ? tg_error_no_memory() : NULL;
     if (error == NULL)
-        error = tg_guard_process_start(keep_guard, made->pids, &made->line);
+        error = tg_guard_process_start(keep_guard, made->shared, &made->line);
     if (error == NULL) {
         *guard = made;
         return NULL;
     }
-    if (made->pids != MAP_FAILED)
-        munmap(made->pids, size);
+    if (made->shared != MAP_FAILED)
+        munmap(made->shared, sizeof *made->shared);
     free(made);
     return error;
 }
@@ -202,25 +283,32 @@ void tg_attach_guard_destroy(struct tg_attach_guard *guard)
     if (guard == NULL)
         return;
     close(guard->line);
-    munmap(guard->pids, MAX_PROCESSES * sizeof *guard->pids);
+    munmap(guard->shared, sizeof *guard->shared);
     free(guard);
 }
 
 size_t tg_attach_guard_add(struct tg_attach_guard *guard, pid_t pid)
 {
     for (size_t i = guard->next; i < MAX_PROCESSES; i++)
-        if (guard->pids[i] == 0) {
-            __atomic_store_n(&guard->pids[i], pid, __ATOMIC_RELEASE);
+        if (guard->shared->pids[i] == 0) {
+            __atomic_store_n(&guard->shared->watched[i], 0, __ATOMIC_RELEASE);
+            __atomic_store_n(&guard->shared->pids[i], pid, __ATOMIC_RELEASE);
             guard->next = i + 1;
             return i;
         }
     return SIZE_MAX;
 }
 
+void tg_attach_guard_watched(struct tg_attach_guard *guard, size_t place)
+{
+    if (place != SIZE_MAX)
+        __atomic_store_n(&guard->shared->watched[place], 1, __ATOMIC_RELEASE);
+}
+
 void tg_attach_guard_remove(struct tg_attach_guard *guard, size_t place)
 {
     if (place == SIZE_MAX)
         return;
-    __atomic_store_n(&guard->pids[place], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&guard->shared->pids[place], 0, __ATOMIC_RELEASE);
     guard->next = place < guard->next ? place : guard->next;
 }

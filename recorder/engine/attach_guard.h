@@ -19,6 +19,8 @@ void tg_attach_guard_destroy(struct tg_attach_guard *guard);
 /* From now on PID may have breakpoints; until the place that is returned is given back. SIZE_MAX: it is one
  * too many. Both cheap, and known to the guard at once. */
 size_t tg_attach_guard_add(struct tg_attach_guard *guard, pid_t pid);
+/* The process at PLACE may have debug registers in use from now on. */
+void tg_attach_guard_watched(struct tg_attach_guard *guard, size_t place);
 void tg_attach_guard_remove(struct tg_attach_guard *guard, size_t place);
 
 #endif

@@ -5,6 +5,7 @@
 #include "recorder/engine/resume.h"
 #include "recorder/engine/step.h"
 #include "recorder/engine/stop.h"
+#include "recorder/engine/watch.h"
 
 /* Letting a process go so that nothing of the engine stays in it. Sites may only be lifted when no thread can
  * run into one any more, and a thread may only go when no SIGTRAP of an int3 is left in it: first every
@@ -82,6 +83,7 @@ static bool space_is_quiet(struct tg_engine *engine, const struct tg_address_spa
 
 static void let_thread_go(struct tg_tracee *tracee)
 {
+    tg_watch_disarm(tracee);
     ptrace(PTRACE_DETACH, tracee->thread.tid, NULL, tracee->held_signal);
     tg_tracee_remove(tracee);
 }

@@ -14,6 +14,7 @@
 #include "recorder/engine/step.h"
 #include "recorder/engine/stop.h"
 #include "recorder/engine/wake.h"
+#include "recorder/engine/watch.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,9 +79,39 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
     tg_tracee_resume(tracee, signal);
 }
 
+/* TRACEE has written to what is watched, maybe in a step of ours. */
+static void on_watch_trap(struct tg_tracee *tracee, const struct tg_watch_trap *trap)
+{
+    siginfo_t info;
+    if (ptrace(PTRACE_GETSIGINFO, tracee->thread.tid, NULL, &info) != 0) {
+        tg_tracee_resume(tracee, 0); /* killed */
+        return;
+    }
+    tg_step_end_pass(tracee);
+    tracee->passing = 0;
+    bool is_displaced = tracee->step.active, is_step = tg_step_finish(tracee, &info);
+    bool is_programs =
+        trap->stepped && !is_step && (is_displaced || !tracee->stepping) && !tracee->dropped_trap;
+    tracee->dropped_trap = false;
+    tg_step_restore_mask(tracee);
+    if (is_step || (trap->stepped && !is_displaced))
+        (void)tg_keep_step_ended(tracee);
+    if (tg_watch_run_handlers(tracee, trap))
+        tg_observers_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
+    if (is_programs)
+        on_program_signal(tracee, &info, SIGTRAP);
+    else
+        tg_tracee_resume(tracee, 0);
+}
+
 static void on_signal(struct tg_tracee *tracee, int signal)
 {
     siginfo_t info;
+    struct tg_watch_trap trap;
+    if (signal == SIGTRAP && tg_watch_take_trap(tracee, &trap)) {
+        on_watch_trap(tracee, &trap);
+        return;
+    }
     if (signal == SIGTRAP && tg_step_trap_doubled(tracee))
         return;
     if (signal == SIGTRAP && tg_step_trap_is_certain(tracee) && tg_step_trap(tracee))

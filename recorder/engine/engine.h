@@ -307,4 +307,30 @@ uint64_t tg_breakpoint_address(const struct tg_breakpoint *breakpoint);
  * must not be removed any more), without writing. */
 void tg_breakpoint_forget_range(struct tg_process *process, uint64_t start, uint64_t end);
 
+/* ---- watchpoints (watch.c)
+ * -------------------------------------------------------------------------------------------------- */
+
+enum {
+    TG_WATCH_REGISTERS = 4, /* of the processor, for all watchpoints of a process together */
+    TG_WATCH_BYTES = 8,     /* that one register watches, aligned, or 4, 2 or 1 */
+};
+
+/* THREAD has written to what is watched; it is stopped behind the instruction that did. Writes of the kernel for
+ * the program (read, recv) and those of other processes to shared memory are not seen. May remove the watchpoint.
+ * True: this is a stop like that of a breakpoint, observers' `stopped` runs with TG_TRIGGER_BREAKPOINT. */
+typedef bool tg_watch_handler(void *context, struct tg_thread *thread);
+
+/* Watches [ADDRESS, ADDRESS + SIZE_BYTES) of PROCESS, by as many debug registers as that takes; threads that run
+ * do so a moment later. As with breakpoints the handler follows fork copies, a new program has none. Errors:
+ * LIMIT where no register is left, UNSUPPORTED where the machine has none, USAGE for an address that no program
+ * has. */
+struct tg_error *tg_watch_plant(struct tg_process *process, uint64_t address, uint64_t size_bytes,
+                                tg_watch_handler *handler, void *context);
+bool tg_watch_is_planted(const struct tg_process *process, tg_watch_handler *handler, const void *context);
+void tg_watch_remove(struct tg_process *process, tg_watch_handler *handler, const void *context);
+
+/* How many registers that takes; at most TG_WATCH_REGISTERS + 1 is said. */
+unsigned tg_watch_registers_needed(uint64_t address, uint64_t size_bytes);
+unsigned tg_watch_registers_free(const struct tg_process *process);
+
 #endif

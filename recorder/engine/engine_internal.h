@@ -8,6 +8,7 @@
  * parked.c         stops that came too early
  * address_space.c  breakpoint sites, their copies in children
  * restart.c        system calls that a tracer must not interrupt
+ * watch.c          debug registers
  * keep.c resume.c  a stopped thread goes on, or is kept
  * scratch.c        room for displaced instructions
  * step.c           a hit: handlers, and how the thread gets past the instruction
@@ -66,6 +67,8 @@ struct tg_engine {
     struct tg_parked_stop *parked;
     struct tg_insn_decoder *decoder;
     unsigned n_memories;           /* files that address spaces keep */
+    uint64_t n_watches;            /* made and removed so far */
+    bool can_watch;                /* debug registers were tried */
     struct tg_attach_guard *guard; /* NULL: nothing was attached, or there can be none */
 
     struct tg_stop_wait stop_wait;

@@ -2,6 +2,7 @@
 #include "recorder/engine/address_space.h"
 #include "recorder/engine/observers.h"
 #include "recorder/engine/tracee.h"
+#include "recorder/engine/watch.h"
 
 bool tg_keep_has_waiting_parent(struct tg_tracee *tracee)
 {
@@ -29,6 +30,8 @@ bool tg_keep_instead(struct tg_tracee *tracee, int signal, bool listening)
     tracee->kept = true;
     tracee->kept_signal = signal;
     tracee->kept_listening = listening;
+    if (tracee->thread.process->attached) /* it may outlive us */
+        tg_watch_disarm(tracee);
     tg_observers_kept(tracee);
     return true;
 }

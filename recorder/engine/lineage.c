@@ -281,6 +281,8 @@ struct tg_tracee *tg_lineage_executed(struct tg_engine *engine, pid_t pid, pid_t
     tracee->first_stop_due = false;
     tracee->dropped_trap = false;
     tracee->n_interrupted = 0;
+    tracee->watch_version = 0; /* the kernel has emptied them */
+    memset(tracee->watching, 0, sizeof tracee->watching);
     if (process->space->references == 1) {
         tg_address_space_clear(process->space);
     } else {

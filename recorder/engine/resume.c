@@ -1,12 +1,14 @@
 #include "recorder/engine/resume.h"
 #include "recorder/engine/keep.h"
 #include "recorder/engine/stop.h"
+#include "recorder/engine/watch.h"
 
 /* ESRCH is normal in all of these: SIGKILL ends a ptrace-stop at any time; the end will be reported. */
 void tg_tracee_resume_now(struct tg_tracee *tracee, int signal)
 {
     struct tg_engine *engine = tracee->thread.process->engine;
     tg_tracee_store_registers(tracee);
+    tg_watch_arm(tracee);
     if (tracee == engine->current && engine->stop_events.first != NULL)
         engine->resume_time_ns = tg_engine_now_ns();
     tracee->running = true;

@@ -5,6 +5,7 @@
 #include "recorder/engine/resume.h"
 #include "recorder/engine/scratch.h"
 #include "recorder/engine/stop.h"
+#include "recorder/engine/watch.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -72,10 +73,7 @@ static void release_slot(struct tg_engine *engine, struct tg_step *step)
 
 /* ---- a hit */
 
-/* The kernel forces the SIGTRAP of an int3 through a mask that blocks it by unblocking it. Where everything
- * else is blocked, SIGTRAP was too (sigfillset): that is put back. Other masks with SIGTRAP in them cannot
- * be told from masks without. */
-static void restore_signal_mask(const struct tg_tracee *tracee)
+void tg_step_restore_mask(const struct tg_tracee *tracee)
 {
     const uint64_t trap = UINT64_C(1) << (SIGTRAP - 1);
     const uint64_t never_set = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1) |
@@ -130,6 +128,11 @@ static void displace(struct tg_tracee *tracee, struct tg_site *site)
     tg_tracee_resume_now(tracee, 0);
 }
 
+static bool is_watched(const struct tg_tracee *tracee)
+{
+    return tg_watch_registers_free(tracee->thread.process) < TG_WATCH_REGISTERS;
+}
+
 /* Resumes TRACEE, stopped at ADDRESS, where an int3 may be. */
 static void step_over(struct tg_tracee *tracee, uint64_t address)
 {
@@ -140,7 +143,9 @@ static void step_over(struct tg_tracee *tracee, uint64_t address)
         return;
     }
     struct tg_insn_memory memory = memory_of(tracee);
-    if ((tracee->regs.eflags & EFLAGS_TF) || !tg_insn_emulate(&site->insn, &tracee->regs, &memory)) {
+    /* what is watched is watched by the processor: nothing is written in its place */
+    if ((tracee->regs.eflags & EFLAGS_TF) || is_watched(tracee) ||
+        !tg_insn_emulate(&site->insn, &tracee->regs, &memory)) {
         displace(tracee, site);
         return;
     }
@@ -230,7 +235,7 @@ bool tg_step_trap(struct tg_tracee *tracee)
     if (site == NULL ||
         (!site->planted && (!tg_memory_read(tracee->thread.tid, address, &byte, 1) || byte == INT3)))
         return false;
-    restore_signal_mask(tracee);
+    tg_step_restore_mask(tracee);
     tracee->regs.rip = address;
     tracee->regs_changed = true;
     if (site->planted && !take_interrupted(tracee, address) && tg_site_run_handlers(tracee, site))
@@ -287,7 +292,7 @@ bool tg_step_trap_doubled(struct tg_tracee *tracee)
     if (tg_site_run_handlers(tracee, site))
         tg_observers_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
     if (!tracee->comes_again || tg_traced_of(tracee)->detaching)
-        restore_signal_mask(tracee);
+        tg_step_restore_mask(tracee);
     pass(tracee, address, sp);
     return true;
 }
@@ -410,7 +415,7 @@ bool tg_step_finish(struct tg_tracee *tracee, siginfo_t *info)
     else if (!own)
         tracee->dropped_trap = tg_step_trap_is_pending(tracee);
     if (own)
-        restore_signal_mask(tracee);
+        tg_step_restore_mask(tracee);
     if (info != NULL && info->si_code > 0 && info->si_signo != SIGCHLD && !own &&
         (uint64_t)info->si_addr == step->scratch) { /* the program is to see its own address */
         info->si_addr = (void *)step->address;

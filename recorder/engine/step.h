@@ -31,6 +31,10 @@ void tg_step_drop(struct tg_tracee *tracee);
 void tg_step_inherit(const struct tg_tracee *parent, struct tg_tracee *child);
 /* PID is no longer traced: threads that waited for that go on. */
 void tg_step_process_gone(struct tg_engine *engine, pid_t pid);
+/* The kernel forces the SIGTRAP of an int3 or a debug register through a mask that blocks it by unblocking it.
+ * Where everything else is blocked, SIGTRAP was too (sigfillset): that is put back. Other masks with SIGTRAP in
+ * them cannot be told from masks without. */
+void tg_step_restore_mask(const struct tg_tracee *tracee);
 /* Whether a SIGTRAP is waiting to be reported by the stopped TRACEE. */
 bool tg_step_trap_is_pending(const struct tg_tracee *tracee);
 

@@ -85,9 +85,11 @@ struct tg_tracee {
     bool along_valid; /* read in the stop in progress */
     uint64_t
         trapped_at; /* a doubled site behind whose int3 the thread stopped, registers not read yet; 0 none */
-    bool comes_again;    /* handlers of the stop in progress said so: tg_thread_comes_again */
-    uint64_t passing;    /* a doubled site behind whose int3 the thread was resumed, 0 none */
-    uint64_t passing_sp; /* the stack pointer there */
+    bool comes_again;       /* handlers of the stop in progress said so: tg_thread_comes_again */
+    uint64_t passing;       /* a doubled site behind whose int3 the thread was resumed, 0 none */
+    uint64_t passing_sp;    /* the stack pointer there */
+    uint64_t watch_version; /* of its address space when its debug registers were written, 0 they are empty */
+    uint32_t watching[TG_WATCH_REGISTERS]; /* numbers of the watches in them, 0 none */
     struct tg_step step;
     struct tg_interrupted interrupted[TG_MAX_INTERRUPTED]; /* innermost last */
     unsigned n_interrupted;

@@ -70,14 +70,14 @@ static int make_point(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *co
     return code;
 }
 
-/* dfocus SET dbreak|dbarrier ... */
+/* dfocus SET dbreak|dbarrier|dwatch ... */
 static int focus_point(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     struct loading *loading = data;
     const char *command = argc > 2 ? Tcl_GetString(argv[2]) : "";
-    if (strcmp(command, "dbreak") != 0 && strcmp(command, "dbarrier") != 0)
-        return refuse(interp, "a file of action points may use dfocus only as in `dfocus SET dbreak ...` or "
-                              "`dfocus SET dbarrier ...`");
+    if (strcmp(command, "dbreak") != 0 && strcmp(command, "dbarrier") != 0 && strcmp(command, "dwatch") != 0)
+        return refuse(interp, "a file of action points may use dfocus only as in `dfocus SET dbreak ...`, "
+                              "`dfocus SET dbarrier ...` or `dfocus SET dwatch ...`");
     if (has_script(argc, argv))
         return refuse(interp, refused_script);
     Tcl_Obj *words = copy_words(2, argv);
@@ -137,6 +137,7 @@ static Tcl_Interp *make_interpreter(struct loading *loading)
     strip(interp);
     Tcl_CreateObjCommand(interp, "dbreak", make_point, loading, NULL);
     Tcl_CreateObjCommand(interp, "dbarrier", make_point, loading, NULL);
+    Tcl_CreateObjCommand(interp, "dwatch", make_point, loading, NULL);
     Tcl_CreateObjCommand(interp, "dfocus", focus_point, loading, NULL);
     Tcl_CreateObjCommand(interp, "ddisable", disable_point, loading, NULL);
     Tcl_CreateObjCommand(interp, "dactions", suppress_points, loading, NULL);

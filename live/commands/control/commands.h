@@ -9,6 +9,6 @@ extern const struct tg_console_command tg_console_dkill, tg_console_ddetach, tg_
     tg_console_ddelete, tg_console_dactions, tg_console_dgo, tg_console_dhalt, tg_console_dwait,
     tg_console_dhold, tg_console_dunhold, tg_console_dptsets, tg_console_dgroups, tg_console_dstatus,
     tg_console_dstep, tg_console_dnext, tg_console_dstepi, tg_console_dnexti, tg_console_dout,
-    tg_console_duntil;
+    tg_console_duntil, tg_console_dwatch;
 
 #endif

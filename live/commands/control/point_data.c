@@ -24,7 +24,10 @@ void tg_point_data(const struct tg_request *control, const struct tg_action_poin
 {
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "id", point->id);
-    tg_json_member_string(json, "kind", point->kind == TG_ACTION_BARRIER ? "barrier" : "break");
+    tg_json_member_string(json, "kind",
+                          point->kind == TG_ACTION_BARRIER ? "barrier"
+                          : point->kind == TG_ACTION_WATCH ? "watch"
+                                                           : "break");
     tg_json_member_bool(json, "enabled", point->enabled);
     tg_json_member_bool(json, "pending", point->pending);
     tg_json_member_string(json, "location", point->location);

@@ -6,10 +6,10 @@
 #include "live/commands/control/point_address.h"
 #include "live/commands/control/point_data.h"
 #include "live/commands/control/point_location.h"
+#include "live/commands/control/point_request.h"
 #include "live/commands/control/thread_place.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/console/options.h"
-#include "live/inspect/expression/condition.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,34 +65,6 @@ static const struct tg_console_option dbarrier_options[] = {
     POINT_OPTIONS,
     {0}};
 
-/* Errors of a condition that need no thread to be found. */
-static struct tg_error *check_condition(struct point_words *words)
-{
-    struct tg_condition *condition = NULL;
-    size_t position = SIZE_MAX;
-    struct tg_error *error = tg_condition_create(words->condition, &condition, &position);
-    tg_condition_destroy(condition);
-    words->position = error == NULL ? SIZE_MAX : position;
-    return error;
-}
-
-/* The focus as a set, *MADE where it is everything, which has none. */
-static struct tg_error *find_focus(const struct tg_request *control, struct tg_ptset **made,
-                                   const struct tg_ptset **focus)
-{
-    struct tg_ptset *written = NULL;
-    *made = NULL;
-    *focus = control->focus;
-    if (*focus != NULL)
-        return NULL;
-    struct tg_error *error = tg_ptset_parse("a", &written, NULL);
-    if (error == NULL)
-        error = tg_ptset_complete(written, NULL, made, NULL);
-    tg_ptset_destroy(written);
-    *focus = *made;
-    return error;
-}
-
 static char *file_of(void *context, const char *spec)
 {
     const struct tg_request *control = context;
@@ -117,9 +89,9 @@ static struct tg_error *make(const struct tg_request *control)
     struct point_words *words = control->context;
     const struct tg_ptset *focus;
     struct tg_ptset *made;
-    struct tg_error *error = find_focus(control, &made, &focus);
+    struct tg_error *error = tg_point_request_focus(control, &made, &focus);
     if (error == NULL && words->condition != NULL)
-        error = check_condition(words);
+        error = tg_point_request_condition(words->condition, &words->position);
     if (error == NULL && words->address == NULL)
         error = find_spec(control, words);
     else if (error == NULL)
@@ -143,13 +115,10 @@ static struct tg_error *make(const struct tg_request *control)
 /* Defaults by the settings, for options that are not given. */
 static struct tg_error *take_defaults(const struct tg_console *console, struct point_words *words)
 {
-    const char *name = words->is_barrier ? "BARRIER_STOP_ALL" : "STOP_ALL";
-    struct tg_error *error = tg_action_point_parse_stop(
-        name, tg_console_settings_text(console->settings, name), &words->stop_when_hit);
-    name = "BARRIER_STOP_WHEN_DONE";
+    struct tg_error *error = tg_point_request_default(
+        console, words->is_barrier ? "BARRIER_STOP_ALL" : "STOP_ALL", &words->stop_when_hit);
     if (error == NULL)
-        error = tg_action_point_parse_stop(name, tg_console_settings_text(console->settings, name),
-                                           &words->stop_when_done);
+        error = tg_point_request_default(console, "BARRIER_STOP_WHEN_DONE", &words->stop_when_done);
     return error;
 }
 
