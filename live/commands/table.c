@@ -152,6 +152,7 @@ static const struct tg_console_alias gdb_words[] = {
     {"q", "quit", NULL, false},
     {"r", "drun", NULL, false},
     {"run", "drun", NULL, false},
+    {"rwatch", NULL, "only writes are watched: `dwatch EXPRESSION`", false},
     {"si", "dstepi", NULL, false},
     {"start", NULL, "`break main`, then `run`", false},
     {"stepi", "dstepi", NULL, false},

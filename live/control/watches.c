@@ -355,8 +355,9 @@ static struct tg_error *set_registers(struct tg_process *process, struct watch *
     struct tg_error *error = tg_watch_plant(process, plan->address, plan->size_bytes, take_write, watch);
     if (error == NULL || tg_error_code(error) != TG_ERROR_LIMIT)
         return error;
-    struct tg_error *advised = tg_error_create(
-        TG_ERROR_LIMIT, "%s (`dactions` lists watchpoints, ddelete frees their registers)", tg_error_message(error));
+    struct tg_error *advised =
+        tg_error_create(TG_ERROR_LIMIT, "%s (`dactions` lists watchpoints, ddelete frees their registers)",
+                        tg_error_message(error));
     tg_error_destroy(error);
     return advised;
 }

@@ -230,7 +230,7 @@ const struct tg_console_command tg_console_dwatch = {
     .arguments = "EXPRESSION ?-length N? | -address ADDRESS -length N ?-g | -p | -t? ?-frame N? ?-pending? "
                  "?-if CONDITION? ?-e SCRIPT?",
     .summary = "stops where a variable is changed, and returns the number of the watchpoint",
-    .example = "dwatch {grid[3]} -if {grid[3] > 100}",
+    .example = "dwatch {p->count} -if {p->count > 100}",
     .more =
         "EXPRESSION is a variable, or part of one, as dprint has it; what it is when the command is given "
         "is\n"

@@ -195,7 +195,7 @@ def launched():
            r"^thread 1\.1 stopped at watchpoint 1: bump",
            r"^watchpoint 4: mixed\.high was 0, is 9 after a write by thread 1\.1 in main",
            r"^watchpoint 5: mixed\.colour was RED, is GREEN after",
-           r"^watchpoint 6: mixed\.real was 0, is 2\.5 after", r"^script: mixed\.real = 2\.5$",
+           r"^watchpoint 6: mixed\.real was 0, is 2\.5 after",
            r"^watchpoint 7: odd\.value was 0, is 3 after",
            r"^watchpoint 9: \*chosen was 0, is 4 after",
            r"^watchpoint 11 is in process 1 alone, until sum returns$",
@@ -208,6 +208,7 @@ def launched():
            rf"^watchpoint 1: counter was 11, is 99 after a write by thread 1\.1 in bump \(watching\.c#{bump - 1}\)$",
            r"^watchpoint 1: counter was 99, is 100 after a write by thread 1\.1 in bump",
            r"^watchpoint 1: counter was 100, is 7 after a write by thread 2\.1 in main", r"^end 100 0 16843009$")
+    expect(output, r"^script: mixed\.real = 2\.5$")
     if "mixed.low" in output or len(re.findall(r"^watchpoint 4:", output, re.M)) != 1:
         sys.exit(f"a neighbour of a bit-field was told:\n{output}")
     dump = subprocess.run([TOLLGATE, "dump", "trace.tgt"], capture_output=True, text=True, check=True).stdout

@@ -36,7 +36,7 @@ HINTS = {
     "help info wrokers": "did you mean 'workers'?",
     "frame 1": "dprint -frame",
     "thread 2": "dfocus",
-    "watch turn": "break LOCATION -if",
+    "rwatch turn": "dwatch",
     "tbreak main": "break LOCATION",
     "info registers": "dprint",
     "break": "usage: dbreak LOCATION",
