@@ -37,6 +37,7 @@
 
 /* File names of the two libraries; they lie side by side where tollgate is installed. */
 #define TG_AGENT_LIBRARY       "tollgate-agent.so" /* LD_PRELOAD */
+#define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so" /* LD_PRELOAD behind the first, where the heap is observed */
 #define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
 #define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so" /* LD_PRELOAD behind the first, where the heap is observed */
 
@@ -200,60 +201,62 @@ enum {
  * its count and then its items. "place(x)" is one word: bits 0-47 the code address behind the call (0
  * unknown), 48-55 enum tg_omp_seen, 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those
  * of format/event/event.h, "call" of MPI is enum tg_mpi_call of recorder/agent/mpi/calls.h. */
-#define TG_AGENT_RECORDS(X)                                                                                  \
-    X(PAD, 0)             /* up to the end of the data; its words field counts */                            \
-    X(THREAD, 1)          /* tid: what follows in this ring is of this thread, outside of all teams */       \
-    X(LOST, 1)            /* count: so many records were dropped here */                                     \
-    X(NOTE, 1)            /* STRING */                                                                       \
-    X(ASIDE, 1)           /* STRING: the agent stepped aside, or a part of it, and why */                    \
-    X(LIBRARY_CALL, 6)    /* tg_library_call, flags, namespace, handle, caller, STRING path ("" for NULL) */ \
-    X(LIBRARY_RETURN, 3)  /* tg_library_call, handle, STRING error */                                        \
-    X(LOADER_ACTIVITY, 3) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete */                  \
+#define TG_AGENT_RECORDS(X)                                                                                   \
+    X(PAD, 0)             /* up to the end of the data; its words field counts */                             \
+    X(THREAD, 1)          /* tid: what follows in this ring is of this thread, outside of all teams */        \
+    X(LOST, 1)            /* count: so many records were dropped here */                                      \
+    X(NOTE, 1)            /* STRING */                                                                        \
+    X(ASIDE, 1)           /* STRING: the agent stepped aside, or a part of it, and why */                     \
+    X(LIBRARY_CALL, 6)    /* tg_library_call, flags, namespace, handle, caller, STRING path ("" for NULL) */  \
+    X(LIBRARY_RETURN, 3)  /* tg_library_call, handle, STRING error */                                         \
+    X(LOADER_ACTIVITY, 3) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete */                   \
     X(LOADER_OPEN, 11) /* tid, namespace, tg_agent_open bits, link map, base, size in bytes, build-id's   \
-                             length in bytes, the build-id in 3 words (cut at 24 bytes), STRING path */  \
-    X(LOADER_CLOSE, 3) /* tid, namespace, link map */                                                        \
-    X(LOADER_PREINIT, 1)     /* tid: the start-up libraries are there, none is initialised */                \
-    X(OMP_RUNTIME, 3)        /* tg_omp_seen, STRING name, STRING version */                                  \
-    X(OMP_PARALLEL_BEGIN, 4) /* place(0), new team (all bits), requested threads, body */                    \
-    X(OMP_PARALLEL_END, 2)   /* place(0), ended team (all bits) */                                           \
-    X(OMP_IMPLICIT_BEGIN, 5) /* place(0), team (all bits), parent team (all bits), size, level */            \
-    X(OMP_IMPLICIT_END, 1)   /* place(0) */                                                                  \
-    X(OMP_ZONE_BEGIN, 2)     /* place(tg_omp_zone), schedule + count << 8 */                                 \
-    X(OMP_ZONE_END, 1)       /* place(tg_omp_zone) */                                                        \
-    X(OMP_SECTION, 2)        /* place(0), section */                                                         \
-    X(OMP_SYNC_BEGIN, 2)     /* place(tg_omp_sync), instance */                                              \
-    X(OMP_SYNC_END, 2)       /* place(tg_omp_sync), instance + cancelled << 63 */                            \
-    X(OMP_MUTEX_WAIT, 2)     /* place(tg_omp_mutex), lock */                                                 \
-    X(OMP_MUTEX_ENTER, 2)    /* place(tg_omp_mutex), lock */                                                 \
-    X(OMP_MUTEX_LEAVE, 2)    /* place(tg_omp_mutex), lock */                                                 \
-    X(OMP_TASK_CREATE, 6)    /* place(0), task, parent task, body, flags, LIST of address, kind */           \
-    X(OMP_TASK_BEGIN, 2)     /* place(0), task + resumed << 63 */                                            \
-    X(OMP_TASK_END, 2)       /* place(tg_omp_task_end), task */                                              \
-    X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                 \
-    X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */              \
-    X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                        \
-    X(MPI_ENTER_REQUEST, 9)  /* as MPI_ENTER, request */                                                     \
-    X(MPI_ENTER_BOTH, 11)    /* as MPI_ENTER, 1, source, tag of the source */                                \
-    X(MPI_REQUESTS, 1)       /* LIST of request */                                                           \
-    X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                   \
-    X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                      \
-    X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                     \
-    X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                         \
-    X(HEAP_START, 3)         /* tg_heap_mode + depth << 32, sample bytes, STRING path of the allocator */    \
-    X(HEAP_UNSEEN, 2)        /* STRING path, STRING reason */                                                \
-    X(HEAP_OBJECT,                                                                                           \
+                             length in bytes, the build-id in 3 words (cut at 24 bytes), STRING path */   \
+    X(LOADER_CLOSE, 3) /* tid, namespace, link map */                                                         \
+    X(LOADER_PREINIT, 1)     /* tid: the start-up libraries are there, none is initialised */                 \
+    X(OMP_RUNTIME, 3)        /* tg_omp_seen, STRING name, STRING version */                                   \
+    X(OMP_PARALLEL_BEGIN, 4) /* place(0), new team (all bits), requested threads, body */                     \
+    X(OMP_PARALLEL_END, 2)   /* place(0), ended team (all bits) */                                            \
+    X(OMP_IMPLICIT_BEGIN, 5) /* place(0), team (all bits), parent team (all bits), size, level */             \
+    X(OMP_IMPLICIT_END, 1)   /* place(0) */                                                                   \
+    X(OMP_ZONE_BEGIN, 2)     /* place(tg_omp_zone), schedule + count << 8 */                                  \
+    X(OMP_ZONE_END, 1)       /* place(tg_omp_zone) */                                                         \
+    X(OMP_SECTION, 2)        /* place(0), section */                                                          \
+    X(OMP_SYNC_BEGIN, 2)     /* place(tg_omp_sync), instance */                                               \
+    X(OMP_SYNC_END, 2)       /* place(tg_omp_sync), instance + cancelled << 63 */                             \
+    X(OMP_MUTEX_WAIT, 2)     /* place(tg_omp_mutex), lock */                                                  \
+    X(OMP_MUTEX_ENTER, 2)    /* place(tg_omp_mutex), lock */                                                  \
+    X(OMP_MUTEX_LEAVE, 2)    /* place(tg_omp_mutex), lock */                                                  \
+    X(OMP_TASK_CREATE, 6)    /* place(0), task, parent task, body, flags, LIST of address, kind */            \
+    X(OMP_TASK_BEGIN, 2)     /* place(0), task + resumed << 63 */                                             \
+    X(OMP_TASK_END, 2)       /* place(tg_omp_task_end), task */                                               \
+    X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                  \
+    X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */               \
+    X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                         \
+    X(MPI_ENTER_REQUEST, 9)  /* as MPI_ENTER, request */                                                      \
+    X(MPI_ENTER_BOTH, 11)    /* as MPI_ENTER, 1, source, tag of the source */                                 \
+    X(MPI_REQUESTS, 1)       /* LIST of request */                                                            \
+    X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                    \
+    X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                       \
+    X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                      \
+    X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                          \
+    X(HEAP_START, 3)         /* tg_heap_mode + depth << 32, sample bytes, STRING path of the allocator */     \
+    X(HEAP_UNSEEN, 2)        /* STRING path, STRING reason */                                                 \
+    X(HEAP_OBJECT,                                                                                            \
       8) /* address of its first page, behind its last, load bias, build-id's length in bytes,  \
-                            the build-id in 3 words, STRING path: code for the stacks that follow */            \
-    X(HEAP_STACK,                                                                                            \
+                            the build-id in 3 words, STRING path: code for the stacks that follow */             \
+    X(HEAP_STACK,                                                                                             \
       3) /* id, tg_stack_end, LIST of code address: 0 separates a signal handler's frame from    \
-                            what it interrupted */           \
-    X(HEAP_ALLOC, 2)       /* address + tg_heap_call << 48, size + stack's id << 32 */                       \
-    X(HEAP_ALLOC_LARGE, 4) /* address + tg_heap_call << 48, stack's id, size */                              \
-    X(HEAP_FREE, 2)        /* address + tg_heap_release << 48, stack's id */                                 \
-    X(HEAP_RESIZE, 3)      /* address + tg_heap_call << 48, stack's id, size */                              \
-    X(HEAP_ERROR,                                                                                            \
+                            what it interrupted */            \
+    X(HEAP_ALLOC, 2)       /* address + tg_heap_call << 48, size + stack's id << 32 */                        \
+    X(HEAP_ALLOC_LARGE, 4) /* address + tg_heap_call << 48, stack's id, size */                               \
+    X(HEAP_FREE, 2)        /* address + tg_heap_release << 48, stack's id */                                  \
+    X(HEAP_RESIZE, 3)      /* address + tg_heap_call << 48, stack's id, size */                               \
+    X(HEAP_ERROR,                                                                                             \
       11) /* tg_heap_error, address, block, size, stack, stacks where it was allocated and freed, \
-                            their threads, offset, wrong bytes + was prevented << 63, STRING call */
+                            their threads, offset, wrong bytes + was prevented << 63, STRING call */           \
+    /* tid, tg_deep_bind_way, caller, is_kept, STRING library, wrapper, problem, scope before, scope after */ \
+    X(DEEP_BIND, 9)
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */

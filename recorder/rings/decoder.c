@@ -1,6 +1,7 @@
 #include "recorder/rings/decoder.h"
 
 #include "format/base/hash.h"
+#include "recorder/agent/deep_bind.h"
 #include "recorder/agent/mpi/calls.h"
 #include "recorder/rings/heap_records.h"
 #include "recorder/rings/library_records.h"
@@ -234,7 +235,21 @@ static const struct {
                               TEXT_BEHIND(mpi_error.text, mpi_error.error_class)}},
     [TG_RECORD_MPI_COMM_NAME] = {TG_EVENT_MPI_COMM_NAME,
                                  {WHOLE(mpi_comm_name.comm, 0), TEXT(mpi_comm_name.name, 1)}},
+    [TG_RECORD_DEEP_BIND] = {TG_EVENT_DEEP_BIND,
+                             {WHOLE(deep_bind.way, 1), WHOLE(deep_bind.caller, 2),
+                              TRUTH(deep_bind.is_kept, 3), TEXT(deep_bind.library, 4),
+                              TEXT_BEHIND(deep_bind.wrapper, deep_bind.library),
+                              TEXT_BEHIND(deep_bind.problem, deep_bind.wrapper),
+                              TEXT_BEHIND(deep_bind.scope_before, deep_bind.problem),
+                              TEXT_BEHIND(deep_bind.scope_after, deep_bind.scope_before)}},
 };
+#define IS_WAY(way, how) _Static_assert((int)(way) == (int)(how), "the agent's number is the event's")
+IS_WAY(TG_DEEP_BIND_AUDIT, TG_DEEP_BIND_BY_AUDIT);
+IS_WAY(TG_DEEP_BIND_WRAPPER, TG_DEEP_BIND_BY_WRAPPER);
+IS_WAY(TG_DEEP_BIND_PASS_THROUGH, TG_DEEP_BIND_PASSED);
+IS_WAY(TG_DEEP_BIND_LOADED, TG_DEEP_BIND_WAS_LOADED);
+IS_WAY(TG_DEEP_BIND_FAILED, TG_DEEP_BIND_NOT_DONE);
+#undef IS_WAY
 
 static struct tg_omp_place place_of(const struct record *record)
 {
@@ -351,7 +366,7 @@ static void add_loader(struct record *record, enum tg_agent_record kind, size_t 
 static bool names_thread(enum tg_agent_record kind)
 {
     return kind == TG_RECORD_THREAD || kind == TG_RECORD_LOADER_ACTIVITY || kind == TG_RECORD_LOADER_OPEN ||
-           kind == TG_RECORD_LOADER_CLOSE || kind == TG_RECORD_LOADER_PREINIT;
+           kind == TG_RECORD_LOADER_CLOSE || kind == TG_RECORD_LOADER_PREINIT || kind == TG_RECORD_DEEP_BIND;
 }
 
 static void decode_other(struct record *record, unsigned kind)

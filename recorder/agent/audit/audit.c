@@ -11,6 +11,7 @@
  * exit it says LA_ACT_DELETE first, then calls la_objclose for everything, without the loader's lock and
  * without unlinking anything. A destructor may load and unload between those. So how many are gone is counted
  * in the list, and if K are, it is the last K that la_objclose was called for. */
+#include "recorder/agent/audit/deep_bind.h"
 #include "recorder/agent/audit/entries.h"
 #include "recorder/agent/audit/needs.h"
 #include "recorder/agent/audit/object.h"
@@ -318,8 +319,11 @@ static void act(struct namespace *namespace, unsigned action)
 
 EXPORT void la_activity(uintptr_t *cookie, unsigned action)
 {
-    if (!watch.records || !enter())
+    if (!watch.records || !enter()) {
+        if (action == LA_ACT_CONSISTENT)
+            tg_audit_deep_bind_mapped(false, 0);
         return;
+    }
     struct link_map *head;
     struct namespace *namespace = of_cookie(*cookie, &head);
     if (namespace != NULL) {
@@ -328,13 +332,17 @@ EXPORT void la_activity(uintptr_t *cookie, unsigned action)
     } else {
         watch.added = action == LA_ACT_ADD; /* the la_objopen that follows says of which */
     }
+    if (action == LA_ACT_CONSISTENT)
+        tg_audit_deep_bind_mapped(true, watch.tid);
     leave();
 }
 
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
 {
-    if (id == LM_ID_BASE)
-        tg_audit_entries_opened(map); /* under the loader's lock */
+    if (id == LM_ID_BASE) { /* under the loader's lock */
+        tg_audit_entries_opened(map);
+        tg_audit_deep_bind_opened(map);
+    }
     if (!watch.records || id < 0 || id >= MAX_NAMESPACES || ((uintptr_t)map & COOKIE_MASK) != 0 || !enter())
         return 0;
     struct namespace *namespace = &watch.namespaces[id];
@@ -351,6 +359,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
 
 EXPORT unsigned la_objclose(uintptr_t *cookie)
 {
+    tg_audit_deep_bind_failed();
     if (!watch.records || !enter())
         return 0;
     struct link_map *map;
@@ -374,6 +383,7 @@ EXPORT void la_preinit(uintptr_t *cookie)
     struct namespace *namespace = of_cookie(*cookie, &head);
     if (namespace != NULL)
         tell_new(namespace);
+    tg_audit_deep_bind_started(head);
     watch.started = true;
     uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_PREINIT, 1);
     if (arguments != NULL) {

@@ -7,8 +7,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* Headers are looked for in the first page alone, which is mapped as a whole. */
-static const Elf64_Phdr *find_segments(uintptr_t base, size_t *count)
+const Elf64_Phdr *tg_audit_object_segments(uintptr_t base, size_t *count)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)base; // NOLINT: an address
     *count = 0;
@@ -51,7 +50,7 @@ void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object)
 {
     *object = (struct tg_audit_object){0};
     size_t count;
-    const Elf64_Phdr *segments = find_segments(base, &count);
+    const Elf64_Phdr *segments = tg_audit_object_segments(base, &count);
     uint64_t start = UINT64_MAX, end = 0;
     for (size_t i = 0; i < count; i++) {
         if (segments[i].p_type != PT_LOAD || segments[i].p_memsz > UINT64_MAX - segments[i].p_vaddr)

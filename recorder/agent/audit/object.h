@@ -2,6 +2,8 @@
 #ifndef TG_RECORDER_AGENT_AUDIT_OBJECT_H
 #define TG_RECORDER_AGENT_AUDIT_OBJECT_H
 
+#include <elf.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { TG_AUDIT_BUILD_ID_BYTES = 24 };
@@ -11,6 +13,10 @@ struct tg_audit_object {
     uint64_t build_id_length; /* 0: none */
     unsigned char build_id[TG_AUDIT_BUILD_ID_BYTES]; /* cut, zeros behind it */
 };
+
+/* The program headers of the object of load bias BASE: they are looked for in its first page alone, which is mapped
+ * as a whole. NULL and none where they are not there. */
+const Elf64_Phdr *tg_audit_object_segments(uintptr_t base, size_t *count);
 
 /* Reads the object of load bias BASE: shared objects begin there. All zero where there is no ELF header. */
 void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object);

@@ -5,6 +5,7 @@
  * thread, whose contents are looked at instead, after a trial has shown that they mean what is expected. */
 #include "recorder/agent/calls/backends.h"
 #include "recorder/agent/calls/return_site.h"
+#include "recorder/agent/deep/deep_bind.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/record.h"
 
@@ -229,12 +230,17 @@ static void *nothing_there(void)
     return NULL;
 }
 
-static struct plan enter(void *function, int flags, bool observed, uint64_t caller)
+/* PATH: NULL where it is not opened beside what the program has. */
+static struct plan enter(void *function, const char *path, int flags, bool observed, uint64_t caller)
 {
-    tg_backends_before_load(flags);
-    if (function == NULL)
+    if (function == NULL) {
+        tg_backends_before_load(flags);
         return (struct plan){.function = (void *)(uintptr_t)nothing_there};
-    return (struct plan){.function = function, .site = observed ? site_of(caller) : 0};
+    }
+    uint64_t site = observed || tg_deep_bind_is_concerned(flags) ? site_of(caller) : 0;
+    bool passes_by = tg_deep_bind_before(path, flags, caller, site != 0);
+    tg_backends_before_load(passes_by ? flags : flags & ~RTLD_DEEPBIND);
+    return (struct plan){.function = function, .site = site};
 }
 
 struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller)
@@ -244,7 +250,7 @@ struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller)
         learn_errors();
         record_call(CALL_DLOPEN, (uint32_t)flags, 0, 0, caller, path);
     }
-    return enter(find_real((void **)&calls.dlopen, "dlopen"), flags, observed, caller);
+    return enter(find_real((void **)&calls.dlopen, "dlopen"), path, flags, observed, caller);
 }
 
 struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, uint64_t caller)
@@ -254,23 +260,28 @@ struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags
         learn_errors();
         record_call(CALL_DLMOPEN, (uint32_t)flags, namespace_id, 0, caller, path);
     }
-    return enter(find_real((void **)&calls.dlmopen, "dlmopen"), flags, observed, caller);
+    return enter(find_real((void **)&calls.dlmopen, "dlmopen"), namespace_id == LM_ID_BASE ? path : NULL,
+                 flags, observed, caller);
+}
+
+static void *returned(enum library_call call, void *handle)
+{
+    tg_deep_bind_returned(handle);
+    if (tg_agent_observes(TG_AGENT_DLOPEN))
+        record_return(call, (uint64_t)(uintptr_t)handle, handle == NULL);
+    if (handle != NULL)
+        tg_backends_after_load();
+    return handle;
 }
 
 void *tg_dl_returned_dlopen(void *handle)
 {
-    record_return(CALL_DLOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
-    if (handle != NULL)
-        tg_backends_after_load();
-    return handle;
+    return returned(CALL_DLOPEN, handle);
 }
 
 void *tg_dl_returned_dlmopen(void *handle)
 {
-    record_return(CALL_DLMOPEN, (uint64_t)(uintptr_t)handle, handle == NULL);
-    if (handle != NULL)
-        tg_backends_after_load();
-    return handle;
+    return returned(CALL_DLMOPEN, handle);
 }
 
 /* libc's dlclose does not ask who called it. */
@@ -286,6 +297,8 @@ int dlclose(void *handle)
     if (function == NULL)
         return -1;
     int result = function(handle);
+    if (result == 0)
+        tg_deep_bind_closed(handle, function);
     tg_agent_count_unload();
     if (observed)
         record_return(CALL_DLCLOSE, result == 0 ? value : 0, result != 0);
