@@ -39,7 +39,6 @@
 #define TG_AGENT_LIBRARY       "tollgate-agent.so" /* LD_PRELOAD */
 #define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so" /* LD_PRELOAD behind the first, where the heap is observed */
 #define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
-#define TG_AGENT_HEAP_LIBRARY  "tollgate-heap.so" /* LD_PRELOAD behind the first, where the heap is observed */
 
 enum {
     TG_AGENT_VARIABLES = 4, /* strings that load the agent */

@@ -33,6 +33,13 @@ struct tg_deep_bind_request {
 
 #define TG_DEEP_BIND_LINK "tollgate_deep_bind"
 
+/* The heap library's word on whose functions it passes calls on to (recorder/agent/heap/setup.h), and what is said
+ * where they are not libc's. */
+#define TG_DEEP_BIND_IS_LIBCS "tollgate_heap_is_libcs"
+#define TG_DEEP_BIND_NOT_LIBCS                                                                               \
+    "the program has an allocator of its own and this library uses libc's: its calls of the heap are not "   \
+    "observed"
+
 /* The agent exports one under the name above. */
 struct tg_deep_bind_link {
     int64_t request_offset; /* from the thread pointer to struct tg_deep_bind_request; 0: not yet */

@@ -35,6 +35,7 @@ static const char mpi_names[][16] = {"libmpi", "libfmpi", "libpmpi", "libompi", 
 static const char openmp_names[][16] = {"libgomp", "libomp", "libiomp"};
 
 static struct {
+    const bool *heap_is_libcs;                   /* NULL: it does not say */
     struct tg_deep_bind_link *link;              /* NULL: no agent */
     const struct link_map *library[N_LIBRARIES]; /* NULL: not there */
     const struct link_map *last_at_start;        /* NULL: the program has not started */
@@ -352,23 +353,28 @@ static bool ends_with(const char *text, const char *end)
     return length >= end_length && is_same(text + length - end_length, end);
 }
 
-static void meet(const struct link_map *map)
+/* Address of what MAP defines as NAME; NULL: nothing. */
+static void *find_symbol(const struct link_map *map, const char *name)
 {
     struct tg_agent_symbols symbols;
+    if (!tg_agent_symbols_read(map->l_addr, map->l_ld, &symbols))
+        return NULL;
+    uint32_t index = tg_agent_symbols_index(&symbols, name, tg_agent_symbols_hash(name));
+    return index == 0 ? NULL : (void *)(map->l_addr + symbols.table[index].st_value); // NOLINT: an address
+}
+
+static void meet(const struct link_map *map)
+{
     if (map->l_name == NULL)
         return;
-    if (bind.library[AGENT] == NULL && ends_with(map->l_name, "/" TG_AGENT_LIBRARY) &&
-        tg_agent_symbols_read(map->l_addr, map->l_ld, &symbols)) {
-        uint32_t index =
-            tg_agent_symbols_index(&symbols, TG_DEEP_BIND_LINK, tg_agent_symbols_hash(TG_DEEP_BIND_LINK));
+    if (bind.library[AGENT] == NULL && ends_with(map->l_name, "/" TG_AGENT_LIBRARY)) {
         bind.library[AGENT] = map;
-        if (index != 0) {
-            bind.link = (struct tg_deep_bind_link *)(map->l_addr +
-                                                     symbols.table[index].st_value); // NOLINT: an address
+        bind.link = find_symbol(map, TG_DEEP_BIND_LINK);
+        if (bind.link != NULL)
             bind.link->is_audited = 1;
-        }
     } else if (bind.library[HEAP] == NULL && ends_with(map->l_name, "/" TG_AGENT_HEAP_LIBRARY)) {
         bind.library[HEAP] = map;
+        bind.heap_is_libcs = find_symbol(map, TG_DEEP_BIND_IS_LIBCS);
     }
 }
 
@@ -394,6 +400,10 @@ static void begin(struct link_map *map, struct tg_deep_bind_request *request)
     bind.problem = NULL;
     for (size_t k = 0; k < N_LIBRARIES; k++)
         bind.is_missing[k] = bind.library[k] != NULL;
+    if (bind.heap_is_libcs != NULL && !*bind.heap_is_libcs) { /* its calls would go on to the wrong one */
+        bind.is_missing[HEAP] = false;
+        bind.problem = TG_DEEP_BIND_NOT_LIBCS;
+    }
     if (needs_other(map, is_mpi, "PMPI_Init", NULL) ||
         needs_other(map, is_openmp, "GOMP_parallel", bind.last_at_start)) {
         bind.is_missing[AGENT] = false;

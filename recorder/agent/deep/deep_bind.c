@@ -81,8 +81,9 @@ struct making {
     const char *path;
     const struct link_map *caller;
     const char *libraries[2]; /* the agent's: their paths; NULL: not there */
-    char target[PATH_MAX];    /* what is needed */
-    char file[PATH_MAX];      /* of the target, "" not found */
+    bool has_other_heap;
+    char target[PATH_MAX]; /* what is needed */
+    char file[PATH_MAX];   /* of the target, "" not found */
     char origin[PATH_MAX];
     char folders[TG_DEEP_PATHS_BYTES];
     char runpath[TG_DEEP_PATHS_BYTES];
@@ -98,6 +99,16 @@ struct making {
     unsigned char image[1 << 17];
 };
 
+/* Whether the heap's library passes calls on to libc's functions, as the target's calls would go. */
+static bool is_of_libc(const struct dl_phdr_info *info)
+{
+    struct tg_agent_symbols symbols;
+    const bool *is_libcs = NULL;
+    if (tg_agent_object_symbols(info, &symbols))
+        is_libcs = tg_agent_symbols_find(&symbols, TG_DEEP_BIND_IS_LIBCS);
+    return is_libcs == NULL || *is_libcs;
+}
+
 static int find_library(struct dl_phdr_info *info, size_t size, void *context)
 {
     static const char *const names[] = {"/" TG_AGENT_LIBRARY, "/" TG_AGENT_HEAP_LIBRARY};
@@ -108,7 +119,11 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *context)
         if (making->libraries[i] == NULL && length > strlen(names[i]) &&
             strcmp(info->dlpi_name + length - strlen(names[i]), names[i]) == 0)
             making->libraries[i] = info->dlpi_name;
-    return making->libraries[0] != NULL && making->libraries[1] != NULL;
+    if (making->libraries[1] == info->dlpi_name && !is_of_libc(info)) {
+        making->has_other_heap = true;
+        making->libraries[1] = NULL;
+    }
+    return 0;
 }
 
 /* The name that stands for the same library in a wrapper, and how it is looked for. */
@@ -303,7 +318,8 @@ static enum opened open_wrapper(struct making *making, int flags, uint64_t calle
     if (is_new) {
         tg_deep_wrapped_add(map, map->l_next, is_kept || (flags & RTLD_NODELETE) != 0);
         record(&(struct report){
-            .how = TG_DEEP_BIND_BY_WRAPPER,
+            .how = making->has_other_heap ? TG_DEEP_BIND_NOT_DONE : TG_DEEP_BIND_BY_WRAPPER,
+            .problem = making->has_other_heap ? TG_DEEP_BIND_NOT_LIBCS : "",
             .caller = caller,
             .is_kept = making->wrapper.is_kept,
             .library = making->path,

@@ -122,12 +122,15 @@ def build():
         library("allocator", COMMON + SHARED + ALLOCATOR),
         library("plain", TARGET),
         library("own", TARGET + SHARED + ALLOCATOR),
+        library("killing", TARGET + "__attribute__((constructor)) static void die(void) { raise(SIGKILL); }", "-include",
+                "signal.h"),
         library("nested", TARGET + OPENS),
         library("away", TARGET, folder="away"),
         library("cxx", CXX, compiler="c++"),
         ([*program, "-o", "opener"], ""), ([*program, "-DOWN_MALLOC", "-o", "opener_own"], ""),
     ])
     compile_all([
+        ([*program, "./liballocator.so", "-o", "opener_linked", "-Wl,-rpath,$ORIGIN"], ""),
         library("target", TARGET, "./libdependency.so", rpath),
         library("above", TARGET, "./liballocator.so", rpath),
         library("runpath", TARGET, "./libdependency.so", rpath, "-Wl,--enable-new-dtags"),
@@ -164,5 +167,7 @@ CASES = {
     "missing": ("opener", f"open ./libnothing.so nd open libnothing.so nd open ./libbroken.so nd objects open {T} nd call 3 who", 0),
     "silent": ("opener", "open ./libsilent.so nd call 0 mine call 0 who call 0 blocks_of objects close 0 objects", L),
     "loaded_before": ("opener", f"open {T} n open {T} nd call 1 who call 1 blocks_of close 0 call 1 who close 1 objects", L),
+    "program_malloc": ("opener_own", f"open {T} nd call 0 blocks_of call 0 who close 0 objects", L),
+    "linked_malloc": ("opener_linked", f"open {T} nd call 0 blocks_of call 0 who close 0 objects", 0),
     "cxx": ("opener", "open ./libcxx.so nd call 0 news info 0 close 0 objects", L),
 }

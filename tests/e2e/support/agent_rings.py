@@ -33,7 +33,7 @@ def record_kinds():
     """Names of the kinds as the contract lists them."""
     text = contract()
     listed = text[text.index("#define TG_AGENT_RECORDS(X)"):text.index("enum tg_agent_record")]
-    return ["NONE"] + re.findall(r"\bX\((\w+), \d+\)", listed)
+    return ["NONE"] + re.findall(r"\bX\((\w+),[\s\\]*\d+\)", listed)
 
 
 PROTOCOL = int(re.search(r"#define TG_AGENT_PROTOCOL +(\d+)", contract()).group(1))
