@@ -109,7 +109,9 @@ static void open_one(const char *path, const char *letters)
         if (handle != NULL && handles[i] == handle)
             same = i;
     printf("open %s %s: %s%s", path, letters, handle != NULL ? "loaded" : "not loaded, ",
-           handle != NULL ? "" : error != NULL ? error : "no error");
+           handle != NULL  ? ""
+           : error != NULL ? error
+                           : "no error");
     if (same >= 0)
         printf(", the same as %d", same);
     printf("\n");
