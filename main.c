@@ -3,6 +3,7 @@
 #include "analyzer/dump/recover_command.h"
 #include "analyzer/dump/redact_command.h"
 #include "analyzer/filter/command.h"
+#include "analyzer/heap/command.h"
 #include "analyzer/report/command.h"
 #include "analyzer/sequence/command.h"
 #include "format/base/near_name.h"
@@ -33,6 +34,7 @@ static const struct tg_command *const commands[] = {
     &tg_record_command,
     &tg_report_command,
     &tg_filter_command,
+    &tg_heap_command,
     &tg_sequence_command,
     &tg_dump_command,
     &tg_replay_command,

@@ -41,14 +41,15 @@ _tollgate_value()
         ;;
     --symbols) _tollgate_words "auto off" "$2" ;;
     --mode) _tollgate_words "slow medium fast" "$2" ;;
-    --format | -f) _tollgate_words "svg html seqdiag mermaid plantuml" "$2" ;;
-    --by) _tollgate_words "worker rank" "$2" ;;
+    --format | -f) _tollgate_words "svg html seqdiag mermaid plantuml massif pprof collapsed" "$2" ;;
+    --sort) _tollgate_words "peak live bytes calls temporary" "$2" ;;
+    --by) _tollgate_words "worker rank stack library size" "$2" ;;
     --around) _tollgate_words "last" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --heap) _tollgate_words "events" "$2" ;;
-    --output | -o | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e)
+    --output | -o | --flamegraph | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
+    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e)
         COMPREPLY=()
         ;;
     *) return 1 ;;
@@ -57,7 +58,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="record report filter sequence dump replay live recover redact calibrate"
+    local commands="record report heap filter sequence dump replay live recover redact calibrate"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

@@ -341,6 +341,8 @@ static void take_group_stop(struct tg_process_entry *entry, const struct tg_even
 /* Events that say what a process is, or how it ended, are no answer to "what did it do last?". */
 static bool is_bookkeeping(enum tg_event_kind kind)
 {
+    if (kind >= TG_EVENT_HEAP_START && kind <= TG_EVENT_DEEP_BIND)
+        return kind != TG_EVENT_HEAP_ERROR;
     return kind == TG_EVENT_PROCESS_START || kind == TG_EVENT_PROGRAM || kind == TG_EVENT_IDENTITY ||
            kind == TG_EVENT_COMMAND_LINE || kind == TG_EVENT_ENVIRONMENT ||
            kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_PROCESS_EXIT ||

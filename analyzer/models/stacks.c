@@ -207,10 +207,11 @@ struct tg_stack_names tg_stack_model_names(const struct tg_stack_model *model,
     struct name_key key;
     struct name *name = NULL;
     memset(&key, 0, sizeof key);
-    key.module = frame->module;
-    key.build_id = frame->build_id;
+    key.module = tg_string_pool_find(&model->strings, frame->module);
+    key.build_id = tg_string_pool_find(&model->strings, frame->build_id);
     key.address = frame->address;
-    HASH_FIND(hh, model->names, &key, sizeof key, name);
+    if (key.module != NULL && key.build_id != NULL)
+        HASH_FIND(hh, model->names, &key, sizeof key, name);
     return name == NULL ? (struct tg_stack_names){0} : (struct tg_stack_names){name->calls, name->count};
 }
 

@@ -41,6 +41,28 @@ char *tg_quantity_duration(uint64_t duration_ns, char *buffer)
     return buffer;
 }
 
+char *tg_quantity_bytes(uint64_t bytes, char *buffer)
+{
+    static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        snprintf(buffer, TG_QUANTITY_SIZE, "%" PRIu64 " B", bytes);
+        return buffer;
+    }
+    size_t unit = 0;
+    while (unit + 1 < sizeof names / sizeof *names && bytes >> (10 * (unit + 2)) != 0)
+        unit++;
+    unsigned shift = 10 * ((unsigned)unit + 1);
+    uint64_t whole = bytes >> shift, rest = bytes & ((UINT64_C(1) << shift) - 1);
+    unsigned hundredths = (unsigned)((rest >> (shift - 10)) * 100 >> 10);
+    if (whole < 10)
+        snprintf(buffer, TG_QUANTITY_SIZE, "%" PRIu64 ".%02u %s", whole, hundredths, names[unit]);
+    else if (whole < 100)
+        snprintf(buffer, TG_QUANTITY_SIZE, "%" PRIu64 ".%u %s", whole, hundredths / 10, names[unit]);
+    else
+        snprintf(buffer, TG_QUANTITY_SIZE, "%" PRIu64 " %s", whole, names[unit]);
+    return buffer;
+}
+
 char *tg_quantity_moment(uint64_t time_ns, uint64_t start_ns, int decimals, char *buffer)
 {
     const char *sign = time_ns < start_ns ? "-" : "";

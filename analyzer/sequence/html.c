@@ -6,6 +6,8 @@
  * ought to be. */
 #include "analyzer/sequence/svg.h"
 
+#include "analyzer/output/xml_text.h"
+
 #define SCRIPT_HASH "sha256-VEZL/pWCVolvWAp5xU5vJgeWap8Z2D8dlXpGp2Ckd2E="
 #define STYLE_HASH  "sha256-cGO2r3CTo1EwAp9M40xG/QfjnDmQ93KSRF5fWMdqmi0="
 
@@ -228,12 +230,12 @@ static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *s
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '" SCRIPT_HASH
         "'; style-src '" STYLE_HASH "'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
         stream);
-    tg_sequence_svg_write_text(stream, drawing->title, SIZE_MAX);
+    tg_xml_text_write(stream, drawing->title, SIZE_MAX);
     fputs("</title>\n<style>", stream);
     tg_sequence_svg_write_style(stream);
     fputs(style, stream);
     fputs("</style>\n</head>\n<body>\n<header>\n<h1>", stream);
-    tg_sequence_svg_write_text(stream, drawing->title, SIZE_MAX);
+    tg_xml_text_write(stream, drawing->title, SIZE_MAX);
     fputs("</h1>\n<input id=\"query\" type=\"search\" placeholder=\"Search ( / )\" aria-label=\"Search\">\n"
           "<output id=\"count\"></output>\n<button id=\"fold\">Fold all</button>\n"
           "<button id=\"unfold\">Unfold all</button>\n<button id=\"out\" "

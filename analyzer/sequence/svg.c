@@ -1,8 +1,8 @@
 /* Sequence diagrams as SVG, drawn here. */
 #include "analyzer/sequence/svg.h"
 
+#include "analyzer/output/xml_text.h"
 #include "analyzer/sequence/layout.h"
-#include "format/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,32 +22,6 @@ struct svg {
 
 /* ---- text */
 
-void tg_sequence_svg_write_text(FILE *stream, const char *text, size_t bytes)
-{
-    const char *end = text + strnlen(text, bytes);
-    while (text < end) {
-        uint32_t code_point;
-        size_t length = tg_utf8_decode(text, &code_point);
-        bool is_bad = length == 0 || (code_point < 0x20 && code_point != '\n' && code_point != '\t') ||
-                      code_point == 0xfffe || code_point == 0xffff;
-        if (is_bad)
-            putc('?', stream);
-        else if (*text == '&')
-            fputs("&amp;", stream);
-        else if (*text == '<')
-            fputs("&lt;", stream);
-        else if (*text == '>')
-            fputs("&gt;", stream);
-        else if (*text == '"')
-            fputs("&quot;", stream);
-        else if (*text == '\'')
-            fputs("&#39;", stream);
-        else
-            fwrite(text, 1, length, stream);
-        text += length == 0 ? 1 : length;
-    }
-}
-
 /* Text that the layout has room for. */
 static void write_label(const struct svg *svg, const char *class, int x, int y, bool centred,
                         const char *text)
@@ -57,7 +31,7 @@ static void write_label(const struct svg *svg, const char *class, int x, int y, 
         return;
     tg_sequence_text_width(text, &bytes);
     fprintf(svg->stream, "<text class=\"%s%s\" x=\"%d\" y=\"%d\">", class, centred ? " m" : "", x, y);
-    tg_sequence_svg_write_text(svg->stream, text, bytes);
+    tg_xml_text_write(svg->stream, text, bytes);
     if (text[bytes] != '\0')
         fputs("\u2026", svg->stream);
     fputs("</text>", svg->stream);
@@ -259,10 +233,10 @@ static void write_title(const struct svg *svg, const struct tg_sequence_row *row
     if (*row->label == '\0' && *row->detail == '\0')
         return;
     fputs("<title>", svg->stream);
-    tg_sequence_svg_write_text(svg->stream, row->label, SIZE_MAX);
+    tg_xml_text_write(svg->stream, row->label, SIZE_MAX);
     if (*row->label != '\0' && *row->detail != '\0')
         putc('\n', svg->stream);
-    tg_sequence_svg_write_text(svg->stream, row->detail, SIZE_MAX);
+    tg_xml_text_write(svg->stream, row->detail, SIZE_MAX);
     fputs("</title>", svg->stream);
 }
 
@@ -342,7 +316,7 @@ static void write_headers(const struct svg *svg, int y, const char *id)
                 svg->layout.x[lane] - width / 2, y, width);
         write_label(svg, "h", svg->layout.x[lane], y + 15, true, title);
         fputs("<title>", svg->stream);
-        tg_sequence_svg_write_text(
+        tg_xml_text_write(
             svg->stream,
             tg_sequence_column_members(svg->drawing->sequence, svg->rows, lane, members, sizeof members),
             SIZE_MAX);
@@ -377,7 +351,7 @@ static void write_picture(const struct svg *svg, bool for_page)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"diagram\" width=\"%d\" height=\"%d\" "
             "viewBox=\"%d 0 %d %d\" role=\"img\">\n<title>",
             width, layout->height, layout->left, width, layout->height);
-    tg_sequence_svg_write_text(svg->stream, svg->drawing->title, SIZE_MAX);
+    tg_xml_text_write(svg->stream, svg->drawing->title, SIZE_MAX);
     fputs("</title>\n", svg->stream);
     if (!for_page) {
         fputs("<style>\n", svg->stream);

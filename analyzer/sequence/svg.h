@@ -12,8 +12,4 @@ struct tg_error *tg_sequence_svg_write_element(const struct tg_sequence_drawing 
 /* The style sheet's rules; DARK is the selector prefix for a page that is switched by hand, NULL none. */
 void tg_sequence_svg_write_style(FILE *stream);
 
-/* TEXT as XML and HTML character data, also between double quotes; what XML cannot have becomes "?". At most
- * BYTES of it. */
-void tg_sequence_svg_write_text(FILE *stream, const char *text, size_t bytes);
-
 #endif

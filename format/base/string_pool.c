@@ -50,6 +50,14 @@ void tg_string_pool_share(const struct tg_string_pool *pool, struct tg_string_po
     other->strings = pool->strings;
 }
 
+const char *tg_string_pool_find(const struct tg_string_pool *pool, const char *text)
+{
+    struct entry *entry = NULL;
+    if (pool->strings != NULL)
+        HASH_FIND(hh, pool->strings->entries, text, strlen(text), entry);
+    return entry == NULL ? NULL : entry->text;
+}
+
 struct tg_error *tg_string_pool_intern(struct tg_string_pool *pool, const char *text, const char **interned)
 {
     size_t length = strlen(text);
