@@ -1,7 +1,5 @@
 #include "analyzer/heap/format.h"
 
-#include <string.h>
-
 static const struct tg_heap_format formats[] = {
     {"massif", ".massif", tg_heap_write_massif},
     {"pprof", ".pb.gz", tg_heap_write_pprof},
@@ -17,12 +15,4 @@ size_t tg_heap_format_count(void)
 const struct tg_heap_format *tg_heap_format_at(size_t i)
 {
     return &formats[i];
-}
-
-const struct tg_heap_format *tg_heap_format_find(const char *name)
-{
-    for (size_t i = 0; i < tg_heap_format_count(); i++)
-        if (strcmp(formats[i].name, name) == 0)
-            return &formats[i];
-    return NULL;
 }

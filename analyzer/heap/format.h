@@ -5,6 +5,8 @@
 #include "analyzer/heap/profile.h"
 #include "analyzer/heap/reading.h"
 
+#include "format/base/json_writer.h"
+
 #include <stdio.h>
 
 /* A heap to be written: a profile of a reading. */
@@ -15,6 +17,7 @@ struct tg_heap_drawing {
     const char *path;                      /* of the trace */
     bool all;                              /* every row */
     bool colour;
+    size_t rows;    /* of the table, at most; 0: as usual */
     size_t columns; /* width that lines fit, 0 no limit */
 };
 
@@ -27,8 +30,15 @@ struct tg_heap_format {
 /* For I in [0, count): massif, pprof, collapsed, svg. */
 size_t tg_heap_format_count(void);
 const struct tg_heap_format *tg_heap_format_at(size_t i);
-/* NULL: none of that name. */
-const struct tg_heap_format *tg_heap_format_find(const char *name);
+
+/* The members of an object that says all of a heap; the object around them is the caller's. Only error: NO_MEMORY. */
+struct tg_error *tg_heap_json_members(const struct tg_heap_drawing *drawing, struct tg_json *json);
+/* The sums, growth and groups, without a table; indented by two blanks. Only error: NO_MEMORY. */
+struct tg_error *tg_heap_write_overview(const struct tg_heap_drawing *drawing, FILE *stream);
+/* The table. Only error: NO_MEMORY. */
+struct tg_error *tg_heap_write_table(const struct tg_heap_drawing *drawing, FILE *stream);
+/* Errors, leaks, and heaps that are not seen; nothing where there are none. Only error: NO_MEMORY. */
+struct tg_error *tg_heap_write_troubles(const struct tg_heap_drawing *drawing, FILE *stream);
 
 /* Writers. Only error: NO_MEMORY; a stream that fails is the caller's to see. */
 struct tg_error *tg_heap_write_text(const struct tg_heap_drawing *drawing, FILE *stream);

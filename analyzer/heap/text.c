@@ -126,9 +126,9 @@ static struct tg_error *add_row(const struct tg_heap_drawing *drawing, const str
     return tg_text_table_add(table, cells);
 }
 
-static struct tg_error *write_table(const struct tg_heap_drawing *drawing,
-                                    const struct tg_heap_path_names *names, FILE *stream)
+struct tg_error *tg_heap_write_table(const struct tg_heap_drawing *drawing, FILE *stream)
 {
+    const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
     static const char *const headings[][8] = {
         {">PEAK", ">LIVE", ">ALLOCATED", ">CALLS", ">TEMPORARY", "RANKS", "WHERE", NULL},
         {">PEAK", ">LIVE", ">ALLOCATED", ">CALLS", ">TEMPORARY", "RANKS", "LIBRARY", NULL},
@@ -136,37 +136,46 @@ static struct tg_error *write_table(const struct tg_heap_drawing *drawing,
         {">PEAK", ">LIVE", ">ALLOCATED", ">CALLS", ">TEMPORARY", "RANKS", "SIZE", NULL}};
     const struct tg_heap_profile *profile = drawing->profile;
     struct tg_text_table *table;
-    size_t shown = 0;
+    size_t shown = 0, most = drawing->all ? SIZE_MAX : drawing->rows > 0 ? drawing->rows : ROWS_SHOWN;
     struct tg_error *error = tg_text_table_create(headings[profile->by], drawing->colour, &table);
     if (error != NULL)
         return error;
     if (drawing->columns > 0)
         tg_text_table_limit(table, drawing->columns);
-    for (; error == NULL && shown < profile->count && (shown < ROWS_SHOWN || drawing->all); shown++)
-        error = add_row(drawing, names, &profile->rows[shown], table);
-    if (error == NULL && profile->count > 0) {
-        putc('\n', stream);
-        error = tg_text_table_print(table, stream);
+    for (; error == NULL && shown < profile->count && shown < most; shown++) {
+        if (drawing->rows > 0 && tg_heap_cost_of(&profile->rows[shown].use, profile->cost) == 0)
+            break;
+        error = add_row(drawing, &names, &profile->rows[shown], table);
     }
+    if (error == NULL)
+        error = tg_text_table_print(table, stream);
     if (error == NULL && shown < profile->count)
         fprintf(stream, "and %zu more; --all shows them\n", profile->count - shown);
     tg_text_table_destroy(table);
     return error;
 }
 
-struct tg_error *tg_heap_write_text(const struct tg_heap_drawing *drawing, FILE *stream)
+struct tg_error *tg_heap_write_overview(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
-    if (drawing->profile->n_processes == 0) {
-        fputs("The trace has no heap events; `tollgate record --heap` records them.\n", stream);
-        return NULL;
-    }
     write_sums(drawing, stream);
     if (drawing->profile->is_job_peak)
         tg_heap_words_growth(stream, tg_heap_model_growth(drawing->reading->heap), drawing->reading->start_ns,
                              drawing->columns);
-    struct tg_error *error = write_groups(drawing, &names, stream);
+    return write_groups(drawing, &names, stream);
+}
+
+struct tg_error *tg_heap_write_text(const struct tg_heap_drawing *drawing, FILE *stream)
+{
+    if (drawing->profile->n_processes == 0) {
+        fputs("The trace has no heap events; `tollgate record --heap` records them.\n", stream);
+        return NULL;
+    }
+    struct tg_error *error = tg_heap_write_overview(drawing, stream);
     if (error == NULL)
-        error = write_table(drawing, &names, stream);
-    return error;
+        error = tg_heap_write_troubles(drawing, stream);
+    if (error != NULL)
+        return error;
+    putc('\n', stream);
+    return tg_heap_write_table(drawing, stream);
 }

@@ -239,10 +239,9 @@ struct tg_error *tg_report_write_json(const struct tg_report *report, FILE *stre
     tg_report_control_json(report, &json);
     tg_report_stacks_json(report, &json);
     static struct tg_error *(*const members[])(const struct tg_report *report, struct tg_json *json) = {
-        tg_report_mpir_json,      write_findings,
-        tg_report_openmp_json,    tg_report_mpi_json,
-        tg_report_libraries_json, tg_report_load_calls_json,
-        tg_report_kinds_json,     tg_report_breakpoints_json};
+        tg_report_mpir_json,       write_findings,       tg_report_openmp_json,
+        tg_report_mpi_json,        tg_report_heap_json,  tg_report_libraries_json,
+        tg_report_load_calls_json, tg_report_kinds_json, tg_report_breakpoints_json};
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < sizeof members / sizeof members[0]; i++)
         error = members[i](report, &json);

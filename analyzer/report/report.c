@@ -27,6 +27,8 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_stack_model_create(&report->stacks);
     if (error == NULL)
+        error = tg_heap_model_create(&(struct tg_heap_options){.keeps_blocks = false}, &report->heap);
+    if (error == NULL)
         error = tg_session_review_create(&report->control);
     return error;
 }
@@ -74,6 +76,10 @@ struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event 
         error = tg_mpi_model_feed(report->mpi, event, entry->index);
     if (error == NULL && (before_end || event->kind == TG_EVENT_CODE_NAME))
         error = tg_stack_model_feed(report->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
+    if (error == NULL && before_end && entry != NULL)
+        error =
+            tg_heap_model_feed(report->heap, event, entry->index,
+                               entry->parent == NULL ? SIZE_MAX : entry->parent->index, report->addresses);
     if (error == NULL && before_end)
         error = tg_session_review_feed(report->control, event);
     if (error == NULL && before_end && entry != NULL)
@@ -121,6 +127,8 @@ struct tg_error *tg_report_finish(struct tg_report *report)
         .mpi = report->mpi,
         .mpir = report->mpir,
         .stacks = report->stacks,
+        .heap = report->heap,
+        .heap_files = report->names,
         .start_ns = report->start_ns,
         .namer = report->namer,
     };
@@ -188,6 +196,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_mpi_model_destroy(report->mpi);
     tg_mpir_model_destroy(report->mpir);
     tg_stack_model_destroy(report->stacks);
+    tg_heap_model_destroy(report->heap);
     tg_session_review_destroy(report->control);
     tg_verdict_deinit(&report->verdict);
     tg_code_names_destroy(report->names);

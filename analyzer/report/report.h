@@ -4,6 +4,7 @@
 
 #include "analyzer/job/session_review.h"
 #include "analyzer/models/addresses.h"
+#include "analyzer/models/heap/model.h"
 #include "analyzer/models/library.h"
 #include "analyzer/models/load_calls.h"
 #include "analyzer/models/mpi/model.h"
@@ -39,6 +40,7 @@ struct tg_report {
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
     struct tg_stack_model *stacks;
+    struct tg_heap_model *heap;
     struct tg_session_review *control; /* all processes */
     struct tg_verdict verdict;         /* empty where all went well */
     struct tg_code_names *names;       /* NULL: addresses stay numbers */

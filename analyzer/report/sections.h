@@ -19,6 +19,7 @@ struct tg_error *tg_report_mpir(const struct tg_report_page *page);
 struct tg_error *tg_report_control(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_openmp(const struct tg_report_page *page);
+struct tg_error *tg_report_heap(const struct tg_report_page *page);
 struct tg_error *tg_report_libraries(const struct tg_report_page *page);
 struct tg_error *tg_report_load_calls(const struct tg_report_page *page);
 /* A summary on one screen, in place of all other sections. */
@@ -31,6 +32,7 @@ void tg_report_processes_json(const struct tg_report *report, struct tg_json *js
 struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_openmp_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_json *json);
+struct tg_error *tg_report_heap_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_libraries_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_load_calls_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_kinds_json(const struct tg_report *report, struct tg_json *json);

@@ -9,6 +9,7 @@
 const char *tg_finding_kind_name(enum tg_finding_kind kind)
 {
     static const char *const names[] = {
+        [TG_FINDING_HEAP] = "heap",
         [TG_FINDING_CRASH] = "crash",
         [TG_FINDING_EARLY_EXIT] = "early_exit",
         [TG_FINDING_KILL] = "killed",

@@ -5,6 +5,7 @@
 #include "analyzer/verdict/draft.h"
 
 /* In this order: what the later ones say depends on what the former found. Only error: NO_MEMORY. */
+struct tg_error *tg_verdict_find_heap_errors(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_errors(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_stops(struct tg_verdict_draft *draft);

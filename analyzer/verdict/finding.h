@@ -3,6 +3,7 @@
 #ifndef TG_ANALYZER_VERDICT_FINDING_H
 #define TG_ANALYZER_VERDICT_FINDING_H
 
+#include "analyzer/models/heap/model.h"
 #include "analyzer/models/mpi/model.h"
 #include "analyzer/models/mpir.h"
 #include "analyzer/models/openmp/model.h"
@@ -17,6 +18,7 @@ struct tg_code_namer {
 };
 
 enum tg_finding_kind {
+    TG_FINDING_HEAP,        /* a mistake in the use of the heap, or a failed allocation */
     TG_FINDING_CRASH,       /* a process crashed or aborted */
     TG_FINDING_EARLY_EXIT,  /* a rank ended without MPI_Finalize */
     TG_FINDING_KILL,        /* the first process of a job to end was killed from outside */
@@ -72,6 +74,8 @@ struct tg_verdict_input {
     const struct tg_mpi_model *mpi;
     const struct tg_mpir_model *mpir;    /* NULL: not asked */
     const struct tg_stack_model *stacks; /* NULL: not asked */
+    const struct tg_heap_model *heap;    /* NULL: not asked */
+    struct tg_code_names *heap_files;    /* for names of its code; NULL: what the trace says */
     uint64_t start_ns;                   /* moments are relative to it */
     uint64_t now_ns;   /* the present, of a job that runs; 0: its last event is the latest */
     bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */

@@ -34,6 +34,8 @@ void tg_verdict_deinit(struct tg_verdict *result)
 static int order_of(const struct tg_finding *finding)
 {
     switch (finding->kind) {
+    case TG_FINDING_HEAP:
+        return finding->is_warning ? 6 : -1;
     case TG_FINDING_CRASH:
     case TG_FINDING_KILL:
     case TG_FINDING_EARLY_EXIT:
@@ -149,7 +151,7 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false}, {tg_verdict_find_errors, true},
+    {tg_verdict_collect_waits, false}, {tg_verdict_find_heap_errors, true}, {tg_verdict_find_errors, true},
     {tg_verdict_find_ends, false},     {tg_verdict_find_stops, false},
     {tg_verdict_find_starters, false}, {tg_verdict_find_mismatches, true},
     {tg_verdict_find_rings, false},    {tg_verdict_find_openmp, false},

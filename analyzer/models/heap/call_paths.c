@@ -138,11 +138,6 @@ struct tg_error *tg_heap_call_paths_intern(struct tg_heap_call_paths *paths,
     return error;
 }
 
-size_t tg_heap_call_paths_count(const struct tg_heap_call_paths *paths)
-{
-    return paths->count;
-}
-
 const struct tg_heap_path *tg_heap_call_paths_at(const struct tg_heap_call_paths *paths, uint32_t path)
 {
     return &paths->entries[path]->is;

@@ -38,8 +38,7 @@ struct tg_error *tg_heap_call_paths_intern(struct tg_heap_call_paths *paths,
                                            const struct tg_stack_frame *frames, size_t count, uint64_t end,
                                            uint32_t *path);
 
-size_t tg_heap_call_paths_count(const struct tg_heap_call_paths *paths);
-/* PATH below the count. */
+/* PATH: one that intern told. */
 const struct tg_heap_path *tg_heap_call_paths_at(const struct tg_heap_call_paths *paths, uint32_t path);
 
 #endif
