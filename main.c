@@ -31,18 +31,9 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_record_command,
-    &tg_report_command,
-    &tg_filter_command,
-    &tg_heap_command,
-    &tg_sequence_command,
-    &tg_dump_command,
-    &tg_replay_command,
-    &tg_live_command,
-    &tg_recover_command,
-    &tg_redact_command,
-    &tg_calibrate_command,
-    NULL,
+    &tg_record_command,   &tg_report_command, &tg_filter_command,    &tg_heap_command,
+    &tg_sequence_command, &tg_dump_command,   &tg_replay_command,    &tg_live_command,
+    &tg_recover_command,  &tg_redact_command, &tg_calibrate_command, NULL,
 };
 
 static const struct tg_command_services services = {
