@@ -88,6 +88,10 @@ struct tg_console {
     Tcl_AsyncHandler interrupt;
     bool is_stopped;        /* the running script is being ended */
     uint64_t n_hit_scripts; /* scripts of breakpoints that were run so far */
+    /* Asks whoever types on the terminal QUESTION, which is a prompt; true: the answer begins with a y. NULL: nobody
+     * can be asked. */
+    bool (*ask)(void *context, const char *question);
+    void *ask_context;
     bool has_quit;
     int quit_status; /* -1: none was given */
     enum tg_console_leaving leaving;

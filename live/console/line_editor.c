@@ -311,6 +311,12 @@ static enum line_end read_line(struct line_editor *editor, const char *prompt, c
     return TG_LINE_READ;
 }
 
+static bool ask(void *context, const char *question)
+{
+    const char *line = "";
+    return read_line(context, question, &line) == TG_LINE_READ && (*line == 'y' || *line == 'Y');
+}
+
 /* ---- the loop */
 
 /* Lines until they are whole; NULL at the end of the input. *TEXT is empty where the user gave up. */
@@ -352,7 +358,10 @@ struct tg_error *tg_line_editor_run(struct tg_console *console)
         enum line_end end = read_command(editor, &text);
         if (end == TG_LINE_READ) {
             remember(editor, text);
+            console->ask = ask;
+            console->ask_context = editor;
             tg_console_eval(console, text, TG_PRINT_ALL, &place); /* failures were printed */
+            console->ask = NULL;
         }
         free(text);
         if (end == TG_LINE_INTERRUPTED)

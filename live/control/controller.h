@@ -90,6 +90,9 @@ enum tg_point_option {
         2, /* nobody has said for whom: it is for the ranks, too, which may be still to come */
 };
 
+/* What the errors end with that TG_POINT_PENDING avoids. */
+#define TG_POINT_PENDING_ADVICE "; use -pending to plant it once it is loaded"
+
 /* A breakpoint or barrier at LOCATION for FOCUS, a complete set; where POSITION is written, see
  * tg_barrier_focus_make. OPTIONS: bits of enum tg_point_option. Threads that are stopped where a barrier is
  * made have arrived at it. */

@@ -1,4 +1,5 @@
 /* Action points: dbreak, dbarrier, dactions, denable, ddisable, ddelete. */
+#include "format/base/replace.h"
 #include "live/commands/control/action_file.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/control/hit_scripts.h"
@@ -12,6 +13,7 @@
 #include "live/console/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +124,23 @@ static struct tg_error *take_defaults(const struct tg_console *console, struct p
     return error;
 }
 
+/* Whether ERROR is that no process has the place yet, and somebody at the terminal wants to wait for one that does. Takes
+ * ERROR then. */
+static bool is_to_be_pending(const struct tg_console *console, struct tg_error *error)
+{
+    char question[400];
+    const char *message = error == NULL ? "" : tg_error_message(error);
+    const char *advice = strstr(message, TG_POINT_PENDING_ADVICE);
+    if (console->ask == NULL || advice == NULL)
+        return false;
+    snprintf(question, sizeof question, "%.*s. Make it pending? (y or [n]) ", (int)(advice - message),
+             message);
+    if (!console->ask(console->ask_context, question))
+        return false;
+    tg_error_destroy(error);
+    return true;
+}
+
 /* Members of the focus are the controller's to find, which has groups of its own for that. */
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -137,6 +156,10 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
         error = tg_console_usage(command);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, make, &words, out);
+    if (is_to_be_pending(console, error)) {
+        words.pending = true;
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, make, &words, out);
+    }
     if (error == NULL && words.script != NULL)
         tg_hit_scripts_expect(console);
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
@@ -328,6 +351,7 @@ struct listing {
     enum tg_action_points_which which;
     struct numbers numbers;
     const char *saved, *loaded; /* file that is written or run, NULL none */
+    bool force;                 /* SAVED is replaced */
     struct tg_json *json;       /* NULL: nobody wants data */
 };
 
@@ -339,18 +363,20 @@ struct listing {
 static const struct tg_console_option dactions_options[] = {
     ONE("-enabled", SET, which, .value = TG_ACTION_POINTS_ENABLED),
     ONE("-disabled", SET, which, .value = TG_ACTION_POINTS_DISABLED),
-    ONE("-save", WORD, saved, .takes = "a file"),
+    {"-save", TG_OPTION_WORD, TG_OPTION_IN(struct listing, saved), .takes = "a file"},
+    TG_OPTION_FLAG("--force", struct listing, force),
     ONE("-load", WORD, loaded, .takes = "a file"),
     ONE("-suppress", SET, suppression, .value = SUPPRESS),
     ONE("-unsuppress", SET, suppression, .value = UNSUPPRESS),
     {.name = "N", .kind = TG_OPTION_REST},
     {0}};
 
-static struct tg_error *save(const struct tg_action_points *points, const char *path)
+static struct tg_error *save(const struct tg_action_points *points, const char *path, bool force)
 {
-    FILE *file = fopen(path, "wex");
-    if (file == NULL && errno == EEXIST)
-        file = fopen(path, "we");
+    struct tg_error *error = tg_replace_check(AT_FDCWD, path, path, force);
+    if (error != NULL)
+        return error;
+    FILE *file = fopen(path, force ? "we" : "wex");
     if (file == NULL)
         return tg_error_create_errno(errno, "cannot write %s", path);
     tg_action_points_save(points, file);
@@ -406,7 +432,7 @@ static struct tg_error *list(const struct tg_request *control)
     const struct listing *listing = control->context;
     struct tg_error *error = NULL;
     if (listing->saved != NULL)
-        error = save(tg_controller_points(control->controller), listing->saved);
+        error = save(tg_controller_points(control->controller), listing->saved, listing->force);
     else if (listing->suppression != KEEP)
         error = tg_controller_suppress(control->controller, listing->suppression == SUPPRESS);
     else
@@ -434,6 +460,8 @@ static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_O
         return load(console, listing.loaded, out);
     if (error == NULL)
         error = take_ids(argc - first, argv + first, &listing.numbers);
+    if (error == NULL && (listing.saved != NULL ? argc != 2 + listing.force : listing.force))
+        error = tg_console_usage(&tg_console_dactions);
     if (error == NULL) {
         listing.json = tg_console_data_begin(&console->data);
         error = tg_focus_call_run_all(console, list, &listing, out);
@@ -444,11 +472,15 @@ static struct tg_error *run_dactions(struct tg_console *console, int argc, Tcl_O
 
 const struct tg_console_command tg_console_dactions = {
     .name = "dactions",
-    .arguments = "?N...? | -enabled | -disabled | -save FILE | -load FILE | -suppress | -unsuppress",
+    .arguments =
+        "?N...? | -enabled | -disabled | -save FILE ?--force? | -load FILE | -suppress | -unsuppress",
     .summary = "lists action points (breakpoints and barriers), shows details, or saves them as a script",
     .example = "dactions 2",
-    .more = "-save writes a script that sets the points again; -load runs such a file, which may contain\n"
-            "nothing else. -suppress disables all points until -unsuppress; threads held by barriers are\n"
+    .more = "-save writes a script that sets the points again, into a new file or with --force in place of a "
+            "regular "
+            "one;\n"
+            "-load runs such a file, which may contain nothing else. -suppress disables all points until "
+            "-unsuppress; threads held by barriers are\n"
             "released.",
     .options = dactions_options,
     .needs = TG_CONSOLE_NEEDS_LIVE,

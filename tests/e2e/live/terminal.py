@@ -67,6 +67,27 @@ def is_there(pid):
     return os.path.exists(f"/proc/{pid}")
 
 
+def pending():
+    """A place that no process has is asked about at the terminal; every answer but yes is no, and scripts are not asked."""
+    terminal = begin()
+    terminal.type("dbreak nowhere\n")
+    terminal.expect(r"'nowhere' not found in any process\. Make it pending\? \(y or \[n\]\) $")
+    terminal.type("\n")
+    terminal.expect(r"use -pending to plant it once it is loaded\n" + PROMPT)
+    terminal.type("dbarrier nowhere\n")
+    terminal.expect(r"Make it pending\? \(y or \[n\]\) $")
+    terminal.type("y\n")
+    terminal.expect(r"\n1\n" + PROMPT)
+    terminal.type("eval [list dbreak nowhere -p]; dactions\n")
+    terminal.expect(r"Make it pending\? \(y or \[n\]\) $")
+    terminal.type("\x03")
+    terminal.expect(PROMPT)
+    terminal.type("dactions\n")
+    terminal.expect(r"  1 \[nowhere\] Enabled \(barrier\) \(pending\)\n" + PROMPT)
+    terminal.type("quit -kill 0\n")
+    check(terminal.status() == 0, "the end")
+
+
 def keys():
     terminal = begin("loud")
     pid = run(terminal)
@@ -111,5 +132,6 @@ def signals():
 
 build()
 keys()
+pending()
 leaving()
 signals()

@@ -111,6 +111,10 @@ dwatch cells -length 16
 ddelete 3
 dactions -save points
 puts "saved: [exec cat points]"
+refused {dactions -save points} {points exists: choose another name, or add --force}
+refused {dactions -save /dev/null --force} {a device, which is not replaced}
+refused {dactions --force} {usage: dactions}
+dactions -save points --force
 # a write that changes nothing is no hit; two threads, a step over the line
 dcont
 dstatus -group_by thread_state
