@@ -4,13 +4,16 @@ sees all of their calls of malloc and new. S1 to S12 are the statements of docs/
 
 usage: deep_bind.py TEST...
 """
+import collections
 import os
+import shutil
 import struct
 import subprocess
 import sys
 
 from agent_rings import DLOPEN, Directory, string
-from deep_bind_libraries import BLOCKS, CASES, SIZE, build
+from deep_bind_libraries import BLOCKS, CASES, SIZE, build, compile_all, library
+from mpi_job import ENVIRONMENT, FLAVOURS
 from recording import TIME_LIMIT_S, check, events, record, run
 
 LIBRARIES = os.environ["TG_AGENT_LIBRARIES"]
@@ -243,6 +246,68 @@ def s12_traffic():
     check(ways == [("audit", "./libcxx.so")], ways)
     from_new = [event["call"] for event in told if event["kind"] == "heap_alloc" and event["size_bytes"] == SIZE]
     check(set(from_new) == {"new"}, set(from_new))
+
+
+OPENMP_USER = """
+#include <stdio.h>
+const char *team(void)
+{
+    static char text[64];
+    int count = 0;
+    #pragma omp parallel num_threads(3)
+    {
+        #pragma omp critical
+        count++;
+        #pragma omp barrier
+    }
+    sprintf(text, "%d threads", count);
+    return text;
+}
+"""
+
+MPI_USER = """
+#include <mpi.h>
+#include <stdio.h>
+const char *job(void)
+{
+    static char text[64];
+    int one = 1, sum = 0;
+    MPI_Init(NULL, NULL);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    sprintf(text, "%d ranks", sum);
+    return text;
+}
+"""
+
+
+def recorded(command, setting):
+    """The kinds of events of the recorded COMMAND, and how often each; its output."""
+    ran = record("trace_of_runtime", command, "-q", "--force",
+                 environment={**ENVIRONMENT, "TVHEAP_DEEPBIND": setting})
+    check(ran.status == 0, ran)
+    return collections.Counter(event["kind"] for event in events("trace_of_runtime")), ran.output
+
+
+def openmp():
+    """Regions, barriers and critical sections of a deeply bound library are seen, by both ways; without either they are not."""
+    compile_all([library("team", OPENMP_USER, "-fopenmp")])
+    command = ["./opener", "open", "./libteam.so", "nd", "call", "0", "team"]
+    for setting, seen in (("", 3), ("method=wrapper", 3), ("pass_through=true", 0)):
+        kinds, output = recorded(command, setting)
+        check("3 threads" in output and kinds["omp_implicit_begin"] == seen and kinds["omp_mutex_enter"] == seen, setting, kinds)
+
+
+def mpi():
+    """MPI calls of a deeply bound library, likewise, with whichever MPI is installed."""
+    installed = [flavour for flavour in FLAVOURS.values() if shutil.which(flavour.c) and shutil.which(flavour.launcher[0])]
+    for flavour in installed:
+        compile_all([library("job", MPI_USER, compiler=flavour.c)])
+        command = [*flavour.launcher, "-n", "2", "./opener", "open", "./libjob.so", "ndg", "call", "0", "job"]
+        for setting, seen in (("", 2), ("method=wrapper", 2), ("pass_through=true", 0))[:3 if flavour is installed[0] else 1]:
+            kinds, output = recorded(command, setting)
+            check(output.count("2 ranks") == 2 and kinds["mpi_comm"] >= seen and (kinds["mpi_enter"] > 0) == (seen > 0),
+                  flavour.name, setting, kinds)
 
 
 def main():

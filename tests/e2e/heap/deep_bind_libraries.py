@@ -107,7 +107,7 @@ def compile_all(jobs):
 
 def library(name, text, *more, compiler="cc", folder="."):
     """The job that makes libNAME.so of TEXT."""
-    language = "c" if compiler == "cc" else "c++"
+    language = "c++" if compiler == "c++" else "c"
     os.makedirs(folder, exist_ok=True)
     return ([compiler, f'-DNAME="{name}"', "-shared", "-fPIC", "-O1", "-g", "-fno-builtin", "-Wl,-z,lazy", "-x", language, "-",
              "-x", "none", "-o", f"{folder}/lib{name}.so", f"-Wl,-soname,lib{name}.so", "-Wl,--no-as-needed", *more], text)
